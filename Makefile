@@ -1,0 +1,46 @@
+# Two commands do everything on a fresh machine that has python3 (with venv) and make: `make demo`, `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test unit lint types layers bench check clean
+
+demo: $(VENV)/user
+	$(BIN)/countenance demo --out out/demo
+
+test: unit
+
+# A stamp per kind of installation: editing pyproject.toml or constraints.txt installs again.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "countenance needs Python 3.11 or newer: make PYTHON=python3.11 ..."; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv; on Debian: apt-get install python3-venv"; exit 2; }
+
+$(VENV)/user: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/user
+
+unit: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev
+	$(BIN)/mypy
+
+layers: $(VENV)/dev
+	$(BIN)/lint-imports
+
+check: unit lint types layers
+
+bench: $(VENV)/dev
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

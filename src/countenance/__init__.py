@@ -1,0 +1,106 @@
+"""Countenance asks a vision model about people, scores every answer, and says, with the evidence, whom it fails.
+
+Everything public is here by name and loads when it is first used, so that `import countenance` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from countenance import audit as audit
+    from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
+    from countenance.audit import Audit, Finding, plan
+    from countenance.data import (
+        ArrayImage,
+        AttributeCard,
+        Dataset,
+        DatasetCard,
+        LazyImage,
+        Rle,
+        Sample,
+        Subject,
+        load_dataset,
+    )
+    from countenance.errors import InputError
+    from countenance.models import ModelCard, ModelSpec
+    from countenance.run.directory import Run
+    from countenance.run.evaluate import evaluate
+    from countenance.tasks import Metric, Task, load_task
+
+_HOME = {
+    "ArrayImage": "data",
+    "AttributeCard": "data",
+    "Audit": "audit",
+    "Boxes": "answers",
+    "Dataset": "data",
+    "DatasetCard": "data",
+    "Embedding": "answers",
+    "Finding": "audit",
+    "InputError": "errors",
+    "Keypoints": "answers",
+    "LabelMap": "answers",
+    "Labels": "answers",
+    "LazyImage": "data",
+    "Masks": "answers",
+    "Metric": "tasks",
+    "ModelCard": "models",
+    "ModelSpec": "models",
+    "Parts": "answers",
+    "Picture": "answers",
+    "Rle": "data",
+    "Run": "run",
+    "Sample": "data",
+    "Subject": "data",
+    "Task": "tasks",
+    "audit": "audit",
+    "evaluate": "run",
+    "load_dataset": "data",
+    "load_task": "tasks",
+    "plan": "audit",
+}
+"""The room where each public name lives."""
+
+__all__ = [
+    "ArrayImage",
+    "AttributeCard",
+    "Audit",
+    "Boxes",
+    "Dataset",
+    "DatasetCard",
+    "Embedding",
+    "Finding",
+    "InputError",
+    "Keypoints",
+    "LabelMap",
+    "Labels",
+    "LazyImage",
+    "Masks",
+    "Metric",
+    "ModelCard",
+    "ModelSpec",
+    "Parts",
+    "Picture",
+    "Rle",
+    "Run",
+    "Sample",
+    "Subject",
+    "Task",
+    "audit",
+    "evaluate",
+    "load_dataset",
+    "load_task",
+    "plan",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        room = import_module(f"countenance.{_HOME[name]}")
+        return room if name == _HOME[name] else getattr(room, name)
+    raise AttributeError(f"module 'countenance' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
