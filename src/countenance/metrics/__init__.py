@@ -1,0 +1,1 @@
+"""Pure functions, arrays in, arrays out: the formulas. No I/O, no classes, no state."""

@@ -1,0 +1,109 @@
+"""Boxes as x0, y0, x1, y1: overlaps, recall, suppression, matching."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+AR_THRESHOLDS: Array = np.array([50, 55, 60, 65, 70, 75, 80, 85, 90, 95]) / 100
+"""The overlap thresholds of average recall as exact decimals, so that an overlap of .6 passes .60."""
+
+
+def iou_matrix(a: Array, b: Array) -> Array:
+    """Intersection over union of every box in `a` with every box in `b`; a pair without area has 0.
+
+    >>> iou_matrix(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1.0], [5, 5, 6, 6]]))
+    array([[0.5, 0. ]])
+    """
+    a, b = a.reshape(-1, 4), b.reshape(-1, 4)
+    x0, y0 = np.maximum(a[:, None, 0], b[None, :, 0]), np.maximum(a[:, None, 1], b[None, :, 1])
+    x1, y1 = np.minimum(a[:, None, 2], b[None, :, 2]), np.minimum(a[:, None, 3], b[None, :, 3])
+    intersection = np.clip(x1 - x0, 0, None) * np.clip(y1 - y0, 0, None)
+    area_a = np.clip(a[:, 2] - a[:, 0], 0, None) * np.clip(a[:, 3] - a[:, 1], 0, None)
+    area_b = np.clip(b[:, 2] - b[:, 0], 0, None) * np.clip(b[:, 3] - b[:, 1], 0, None)
+    union = area_a[:, None] + area_b[None, :] - intersection
+    return np.divide(intersection, union, out=np.zeros_like(intersection), where=union > 0)
+
+
+def best_overlap(truth: Array, answered: Array) -> Array:
+    """For each true box the largest overlap with any answered box; nobody answered: 0.
+
+    >>> best_overlap(np.array([[0, 0, 2, 2.0]]), np.zeros((0, 4)))
+    array([0.])
+    """
+    if len(answered) == 0:
+        return np.zeros(len(truth))
+    return np.asarray(iou_matrix(truth, answered).max(axis=1))
+
+
+def recall_curve(overlap: Array, thresholds: Array) -> Array:
+    """Share of subjects found at each overlap threshold (found means overlap >= threshold).
+
+    A subject nobody answered has overlap 0. No subjects: NaN, never 0 or 1.
+
+    >>> recall_curve(np.array([0.4, 0.6, 0.9]), np.array([0.5, 0.75]))
+    array([0.66666667, 0.33333333])
+    """
+    if overlap.size == 0:
+        return np.full(thresholds.shape, np.nan)
+    return np.asarray((overlap[None, :] >= thresholds[:, None]).mean(axis=1))
+
+
+def average_recall(overlap: Array, thresholds: Array = AR_THRESHOLDS) -> Array:
+    """For each subject the share of the thresholds that its overlap passes.
+
+    >>> average_recall(np.array([0.6, 0.0, 1.0]))
+    array([0.3, 0. , 1. ])
+    """
+    return np.asarray((overlap[:, None] >= thresholds[None, :]).mean(axis=1))
+
+
+def suppress(
+    boxes: Array, scores: Array, limit: float, relative_to: Literal["union", "smaller"] = "union"
+) -> NDArray[np.intp]:
+    """Non-maximum suppression: the indices kept, best score first; of two overlapping by more than `limit`, one.
+
+    The overlap is the intersection's share of the union, or of the smaller box (which also removes a box in a box).
+
+    >>> suppress(np.array([[0, 0, 2, 2], [0, 0, 2, 1.9], [5, 5, 6, 6]]), np.array([0.8, 0.9, 0.5]), 0.5)
+    array([1, 2])
+    """
+    order = np.argsort(-scores, kind="stable")
+    kept: list[int] = []
+    while order.size:
+        first = int(order[0])
+        kept.append(first)
+        overlaps = iou_matrix(boxes[first][None], boxes[order[1:]])[0]
+        if relative_to == "smaller":
+            overlaps = _of_smaller(overlaps, boxes[first], boxes[order[1:]])
+        order = order[1:][overlaps <= limit]
+    return np.array(kept, dtype=np.intp)
+
+
+def _of_smaller(iou: Array, box: Array, others: Array) -> Array:
+    """Intersection over the smaller of two areas, from their intersection over union."""
+    area = (box[2] - box[0]) * (box[3] - box[1])
+    areas = (others[:, 2] - others[:, 0]) * (others[:, 3] - others[:, 1])
+    intersection = iou * (area + areas) / (1 + iou)
+    smaller = np.minimum(area, areas)
+    return np.divide(intersection, smaller, out=np.zeros_like(iou), where=smaller > 0)
+
+
+def match_greedy(truth: Array, answered: Array, scores: Array, threshold: float) -> NDArray[np.intp]:
+    """Which true box each answer hits, best scores first, each true box at most once; -1 is a false alarm.
+
+    >>> match_greedy(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1.9], [0, 0, 2, 2]]), np.array([0.5, 0.9]), 0.5)
+    array([-1,  0])
+    """
+    hits = np.full(len(answered), -1, dtype=np.intp)
+    if len(truth) == 0 or len(answered) == 0:
+        return hits
+    overlaps = iou_matrix(truth, answered)
+    for i in np.argsort(-scores, kind="stable"):
+        best = int(np.argmax(overlaps[:, i]))
+        if overlaps[best, i] >= threshold:
+            hits[i] = best
+            overlaps[best] = -1
+    return hits

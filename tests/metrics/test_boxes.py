@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from pycocotools import mask as coco
+from sklearn.metrics import average_precision_score
+
+from countenance.metrics.boxes import average_recall, best_overlap, iou_matrix, match_greedy, recall_curve, suppress
+from countenance.metrics.ranking import average_precision
+
+corner = st.floats(-100, 100, allow_nan=False, width=32)
+
+
+@st.composite
+def boxes(draw: st.DrawFn, most: int = 6) -> np.ndarray:
+    n = draw(st.integers(0, most))
+    start = draw(arrays(np.float64, (n, 2), elements=corner))
+    side = draw(arrays(np.float64, (n, 2), elements=st.floats(0.5, 50, width=32)))
+    return np.hstack([start, start + side])
+
+
+@given(boxes(), boxes())
+def test_overlap_equals_pycocotools(a: np.ndarray, b: np.ndarray) -> None:
+    def xywh(c: np.ndarray) -> np.ndarray:
+        return np.hstack([c[:, :2], c[:, 2:] - c[:, :2]])
+
+    if len(a) and len(b):
+        expected = coco.iou(xywh(a), xywh(b), [0] * len(b))
+        assert np.allclose(iou_matrix(a, b), expected, atol=1e-9)
+
+
+@given(boxes(), boxes())
+def test_overlap_is_symmetric_and_within_bounds(a: np.ndarray, b: np.ndarray) -> None:
+    overlap = iou_matrix(a, b)
+    assert np.allclose(overlap, iou_matrix(b, a).T)
+    assert ((overlap >= 0) & (overlap <= 1 + 1e-12)).all()
+    assert np.allclose(np.diag(iou_matrix(a, a)), 1)
+
+
+@given(boxes(), boxes())
+def test_a_further_answer_never_lowers_the_best_overlap(truth: np.ndarray, answered: np.ndarray) -> None:
+    more = np.vstack([answered, truth[:1]])
+    assert (best_overlap(truth, more) >= best_overlap(truth, answered) - 1e-12).all()
+
+
+def test_an_overlap_of_exactly_the_threshold_passes() -> None:
+    assert average_recall(np.array([0.5, 0.6, 0.95])).tolist() == [0.1, 0.3, 1.0]
+
+
+def test_no_subjects_is_nan() -> None:
+    assert np.isnan(recall_curve(np.zeros(0), np.array([0.5]))).all()
+
+
+def test_a_duplicate_box_is_a_false_alarm() -> None:
+    truth = np.array([[0, 0, 10, 10.0]])
+    answered = np.array([[0, 0, 10, 10.0], [0, 0, 10, 9.0]])
+    assert match_greedy(truth, answered, np.array([0.5, 0.9]), 0.5).tolist() == [-1, 0]
+
+
+@given(boxes(12), st.floats(0.1, 0.9))
+def test_what_suppression_keeps_overlaps_no_more_than_the_limit(found: np.ndarray, limit: float) -> None:
+    scores = np.linspace(0, 1, len(found))
+    kept = suppress(found, scores, limit)
+    overlap = iou_matrix(found[kept], found[kept]) - np.eye(len(kept))
+    assert (overlap <= limit + 1e-12).all()
+    assert (np.diff(scores[kept]) <= 0).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=40))
+def test_average_precision_is_at_least_the_step_form_of_scikit_learn(rows: list[tuple[int, bool]]) -> None:
+    scores = np.array([score for score, _ in rows], dtype=np.float64)
+    hits = np.array([hit for _, hit in rows])
+    if not hits.any():
+        assert average_precision(scores, hits, 1) == 0
+        return
+    ours = average_precision(scores, hits, float(hits.sum()))
+    assert ours >= average_precision_score(hits, scores) - 1e-9
+    assert 0 <= ours <= 1 + 1e-12
+
+
+def test_average_precision_of_a_known_list() -> None:
+    hits = np.array([True, False, True, False])
+    assert average_precision(np.array([0.9, 0.8, 0.7, 0.6]), hits, 3) == pytest.approx((1 + 2 / 3) / 3)
