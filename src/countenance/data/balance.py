@@ -1,0 +1,64 @@
+"""What a dataset holds, counted: its card as lines, and how often each attribute takes each value."""
+
+from collections import Counter
+
+from countenance.data.sample import Dataset
+from countenance.data.vocabulary import NUMERIC, UNKNOWN, VOCABULARIES, in_order
+
+MOST_VALUES = 24
+"""An attribute with more values than this is a name or a number, not a group; its balance says nothing."""
+
+
+def card_lines(dataset: Dataset) -> list[str]:
+    """The card as lines of text.
+
+    >>> from countenance.data.card import DatasetCard
+    >>> card_lines(Dataset(DatasetCard(name="mine", licence="CC0"), []))[0]
+    'mine, version 1'
+    """
+    card = dataset.card
+    subjects = [subject for sample in dataset for subject in sample.subjects]
+    identities = {subject.identity for subject in subjects if subject.identity is not None}
+    lines = [f"{card.name}, version {card.version}"]
+    lines += [card.description] if card.description else []
+    lines += [
+        f"images      {len(dataset)}",
+        f"people      {len(subjects)} shown, {len(identities)} identities",
+        f"licence     {card.licence}",
+        f"consent     {card.consent}",
+    ]
+    lines += [f"citation    {card.citation}"] if card.citation else []
+    lines += [f"note        {card.warning}"] if card.warning else []
+    for name, attribute in card.attributes.items():
+        lines.append(f"  {name:12} {attribute.assigned_by:14} {attribute.meaning}")
+    return lines
+
+
+def balance(dataset: Dataset) -> dict[str, list[tuple[str, int]]]:
+    """For each attribute with a manageable number of values: the values in their order, with their counts.
+
+    An attribute of people is counted over people, one of images over images. A value that the vocabulary
+    has and nobody carries is listed with 0, so that who is missing can be seen.
+    """
+    people: dict[str, Counter[str]] = {}
+    images: dict[str, Counter[str]] = {}
+    for sample in dataset:
+        _count(images, sample.attributes)
+        for subject in sample.subjects:
+            _count(people, subject.attributes)
+    result: dict[str, list[tuple[str, int]]] = {}
+    for name, counts in {**images, **people}.items():
+        if name in NUMERIC or len(counts) > MOST_VALUES:
+            continue
+        declared = dataset.card.attributes.get(name)
+        expected = (declared.values if declared else None) or VOCABULARIES.get(name, ())
+        values = in_order(name, [*counts, *expected])
+        result[name] = [(value, counts[value]) for value in values if value != UNKNOWN or counts[value]]
+    return result
+
+
+def _count(into: dict[str, Counter[str]], attributes: object) -> None:
+    assert hasattr(attributes, "items")
+    for name, value in attributes.items():
+        words = value if isinstance(value, tuple) else (UNKNOWN if value is None else str(value),)
+        into.setdefault(name, Counter()).update(words)

@@ -1,0 +1,125 @@
+"""A subject as plain values and back: the one form that the COCO and folder adapters store what COCO lacks in."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from countenance.data.sample import Floats, Rle, Subject, Value
+from countenance.data.vocabulary import NUMERIC
+from countenance.errors import InputError
+
+
+def numbers(value: Any, shape: tuple[int, ...], place: str) -> Floats | None:
+    """A list of finite numbers as an array of that shape; None stays None.
+
+    >>> numbers([1, 2, 3, 4], (4,), "row 2: face_box")
+    array([1., 2., 3., 4.])
+    >>> numbers([1, 2], (4,), "row 2: face_box")
+    Traceback (most recent call last):
+    countenance.errors.InputError: row 2: face_box: 2 numbers, expected 4
+    """
+    if value is None:
+        return None
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{place}: {value!r} is not a list of numbers") from None
+    if array.size != math.prod(shape):
+        raise InputError(f"{place}: {array.size} numbers, expected {math.prod(shape)}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{place}: {value!r} holds a number that is not finite")
+    return array.reshape(shape)
+
+
+def rle(counts: Any, width: int, height: int, place: str) -> Rle:
+    """Run lengths checked against the picture's size (a wrong size would read past the picture).
+
+    >>> rle("04", 2, 2, "row 2: mask").decode().sum()
+    np.int64(4)
+    """
+    if not isinstance(counts, str) or not counts.isascii():
+        raise InputError(f"{place}: expected COCO run lengths as text, found {counts!r:.60}")
+    total = sum(_run_lengths(counts, place))
+    if total != width * height:
+        raise InputError(f"{place}: run lengths cover {total} pixels, the picture has {width}×{height}")
+    return Rle(height, width, counts)
+
+
+def _run_lengths(counts: str, place: str) -> list[int]:
+    """The run lengths in COCO's compressed text (pycocotools reads past the end of a malformed one)."""
+    runs: list[int] = []
+    i = 0
+    while i < len(counts):
+        value, shift, more = 0, 0, True
+        while more:
+            if i >= len(counts):
+                raise InputError(f"{place}: run lengths end in the middle of a number")
+            c = ord(counts[i]) - 48
+            if not 0 <= c < 64:
+                raise InputError(f"{place}: {counts[i]!r} is no character of COCO run lengths")
+            value |= (c & 0x1F) << (5 * shift)
+            more = bool(c & 0x20)
+            i += 1
+            shift += 1
+            if not more and (c & 0x10):
+                value |= -1 << (5 * shift)
+        if len(runs) > 2:
+            value += runs[-2]
+        if value < 0:
+            raise InputError(f"{place}: a negative run length")
+        runs.append(value)
+    return runs
+
+
+def attribute(name: str, value: Any, place: str) -> Value:
+    """An attribute's value: numbers for the numeric attributes, words and lists of words for the rest.
+
+    >>> attribute("age", "31.5", "row 2"), attribute("hair", "", "row 2"), attribute("ancestry", ["a", "b"], "row 2")
+    (31.5, None, ('a', 'b'))
+    """
+    if value is None or value == "":
+        return None
+    if name in NUMERIC:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise InputError(f"{place}: {name} is {value!r}, expected a number") from None
+        if not math.isfinite(number):
+            raise InputError(f"{place}: {name} is {value!r}, expected a finite number")
+        return number
+    if isinstance(value, (list, tuple)):
+        return tuple(str(item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        return float(value)
+    return str(value)
+
+
+def attributes(values: Mapping[str, Any], place: str) -> dict[str, Value]:
+    """Every attribute of a mapping, read by `attribute`."""
+    return {str(name): attribute(str(name), value, place) for name, value in values.items()}
+
+
+def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> Subject:
+    """A subject from the plain values that `sample.truth` writes."""
+    mask, parts = values.get("mask"), values.get("face_parts") or {}
+    if not isinstance(parts, Mapping):
+        raise InputError(f"{place}: face_parts: expected names with run lengths, found {parts!r:.60}")
+    identity = values.get("identity")
+    return Subject(
+        id=str(values.get("id", "0")),
+        identity=None if identity is None or identity == "" else str(identity),
+        person_box=numbers(values.get("person_box"), (4,), f"{place}: person_box"),
+        face_box=numbers(values.get("face_box"), (4,), f"{place}: face_box"),
+        keypoints=numbers(values.get("keypoints"), (17, 3), f"{place}: keypoints"),
+        landmarks=numbers(values.get("landmarks"), (5, 2), f"{place}: landmarks"),
+        mask=None if mask is None else rle(mask, width, height, f"{place}: mask"),
+        face_parts={
+            str(name): rle(counts, width, height, f"{place}: face_parts {name}") for name, counts in parts.items()
+        },
+        body_parts=tuple(str(part) for part in values.get("body_parts") or ()),
+        attributes=attributes(values.get("attributes") or {}, place),
+    )

@@ -1,0 +1,200 @@
+"""COCO JSON (boxes, keypoints, run-length or polygon masks) with attributes in a CSV beside it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from countenance.data import cells
+from countenance.data.card import DatasetCard
+from countenance.data.folder import copy_image
+from countenance.data.image import LazyImage
+from countenance.data.paths import inside
+from countenance.data.sample import Dataset, Rle, Sample, truth
+from countenance.data.tables import near, read_csv, read_text
+from countenance.errors import InputError
+
+EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
+"""What COCO has no field for; written beside its own fields and read back when present."""
+
+
+def read_coco(annotations: Path, *, images: Path | None = None, attributes: Path | None = None) -> Dataset:
+    """Read a COCO file; `images` is the folder its file names are in (default: beside the file).
+
+    `attributes` is a CSV keyed by `annotation_id` (else by `file_name`, for all people of an image) whose other
+    columns are attributes; `attributes.csv` beside the file is taken when it is there.
+    """
+    root = images or annotations.parent
+    content = _read_json(annotations)
+    card_file = annotations.parent / "card.json"
+    card = DatasetCard.read(card_file) if card_file.exists() else DatasetCard(name=annotations.parent.name)
+    categories = {c.get("id"): c.get("name") for c in _rows(content, "categories", annotations)}
+    beside = annotations.parent / "attributes.csv"
+    by_key = _attribute_rows(attributes or (beside if beside.exists() else None))
+    people: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
+    for i, annotation in enumerate(_rows(content, "annotations", annotations)):
+        people.setdefault(annotation.get("image_id"), []).append((i, annotation))
+    samples = []
+    known = set()
+    for i, image in enumerate(_rows(content, "images", annotations)):
+        place = f"{annotations} images[{i}]"
+        known.add(image.get("id"))
+        samples.append(_sample(image, people.get(image.get("id"), []), root, categories, by_key, place, annotations))
+    stray = set(people) - known
+    if stray:
+        index = people[next(iter(stray))][0][0]
+        raise InputError(f"{annotations} annotations[{index}]: image_id {next(iter(stray))!r} is not among the images")
+    return Dataset(card, samples)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: expected an object with images and annotations")
+    return content
+
+
+def _rows(content: dict[str, Any], key: str, path: Path) -> list[dict[str, Any]]:
+    rows = content.get(key, [] if key == "categories" else None)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{path}: no list {key!r} of objects{near(key, list(content))}")
+    return rows
+
+
+def _attribute_rows(path: Path | None) -> dict[str, dict[str, str]]:
+    if path is None:
+        return {}
+    header, rows = read_csv(path)
+    key = next((name for name in ("annotation_id", "file_name") if name in header), None)
+    if key is None:
+        raise InputError(f"{path} line 1: needs a column annotation_id or file_name, found {', '.join(header)}")
+    return {row.pop(key): row for _, row in rows}
+
+
+def _sample(
+    image: dict[str, Any],
+    people: list[tuple[int, dict[str, Any]]],
+    root: Path,
+    categories: dict[Any, Any],
+    by_key: dict[str, dict[str, str]],
+    place: str,
+    annotations: Path,
+) -> Sample:
+    file = image.get("file_name")
+    if not isinstance(file, str):
+        raise InputError(f"{place}: file_name is {file!r}, expected text")
+    picture = LazyImage(inside(root, file, place))
+    try:
+        width, height = int(image["width"]), int(image["height"])
+    except (KeyError, TypeError, ValueError):
+        width, height = picture.size()
+    subjects = []
+    for index, (i, annotation) in enumerate(people):
+        where = f"{annotations} annotations[{i}]"
+        values = _subject_values(annotation, categories, width, height, index, where)
+        extra = by_key.get(str(annotation.get("id"))) or by_key.get(file) or {}
+        values["attributes"] = {**extra, **(values.get("attributes") or {})}
+        subjects.append(cells.subject(values, width, height, where))
+    about = cells.attributes(image.get("attributes") or {}, place)
+    return Sample(str(image.get("sample") or file), picture, width, height, tuple(subjects), about)
+
+
+def _subject_values(
+    annotation: dict[str, Any], categories: dict[Any, Any], width: int, height: int, index: int, place: str
+) -> dict[str, Any]:
+    values: dict[str, Any] = {name: annotation[name] for name in EXTRA if name in annotation}
+    values["id"] = annotation.get("subject", annotation.get("id", index))
+    box = cells.numbers(annotation.get("bbox"), (4,), f"{place}: bbox")
+    if box is not None:
+        corners = [box[0], box[1], box[0] + box[2], box[1] + box[3]]
+        is_face = str(categories.get(annotation.get("category_id"))).lower() == "face"
+        values.setdefault("face_box" if is_face else "person_box", corners)
+    if annotation.get("keypoints"):
+        values["keypoints"] = annotation["keypoints"]
+    if annotation.get("segmentation"):
+        values["mask"] = _mask_counts(annotation["segmentation"], width, height, place)
+    return values
+
+
+def _mask_counts(segmentation: Any, width: int, height: int, place: str) -> str:
+    from pycocotools import mask as coco
+
+    if isinstance(segmentation, dict):
+        size, counts = segmentation.get("size"), segmentation.get("counts")
+        if size != [height, width]:
+            raise InputError(f"{place}: segmentation of size {size}, the picture is {height}×{width} (height, width)")
+        if isinstance(counts, str):
+            return counts
+        if isinstance(counts, list) and all(isinstance(c, int) and c >= 0 for c in counts):
+            if sum(counts) != width * height:
+                raise InputError(f"{place}: run lengths cover {sum(counts)} pixels, the picture has {width * height}")
+            return str(coco.frPyObjects(segmentation, height, width)["counts"].decode())
+        raise InputError(f"{place}: segmentation counts are neither text nor a list of numbers")
+    try:
+        polygons = [[float(v) for v in polygon] for polygon in segmentation]
+        if any(len(polygon) < 6 or len(polygon) % 2 for polygon in polygons):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InputError(f"{place}: segmentation is no list of polygons [x, y, x, y, x, y, …]") from None
+    return str(coco.merge(coco.frPyObjects(polygons, height, width))["counts"].decode())
+
+
+def write_coco(dataset: Dataset, out: Path) -> None:
+    """Write `out/annotations.json`, `out/attributes.csv`, `out/images/…` and `out/card.json`."""
+    import csv
+
+    out.mkdir(parents=True)
+    (out / "card.json").write_text(dataset.card.model_dump_json(indent=2) + "\n")
+    names = [
+        name for name in dataset.attribute_names() if any(name in s.attributes for x in dataset for s in x.subjects)
+    ]
+    images: list[dict[str, Any]] = []
+    annotations: list[dict[str, Any]] = []
+    with (out / "attributes.csv").open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["annotation_id", *names])
+        for sample in dataset:
+            plain = truth(sample)
+            images.append(
+                {
+                    "id": len(images) + 1,
+                    "file_name": copy_image(sample, out),
+                    "width": sample.width,
+                    "height": sample.height,
+                    "sample": sample.id,
+                    "attributes": plain["attributes"],
+                }
+            )
+            for subject, values in zip(sample.subjects, plain["subjects"], strict=True):
+                annotations.append(_annotation(values, subject.mask, len(annotations) + 1, len(images)))
+                writer.writerow([len(annotations), *(_cell(values["attributes"].get(name)) for name in names)])
+    content = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "person"}]}
+    (out / "annotations.json").write_text(json.dumps(content) + "\n")
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else json.dumps(value) if isinstance(value, list) else value
+
+
+def _annotation(values: dict[str, Any], mask: Rle | None, number: int, image: int) -> dict[str, Any]:
+    box = values["person_box"] or values["face_box"]
+    row: dict[str, Any] = {
+        "id": number,
+        "image_id": image,
+        "category_id": 1,
+        "iscrowd": 0,
+        "subject": values["id"],
+    }
+    row |= {name: values[name] for name in EXTRA}
+    if box:
+        row["bbox"] = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
+        row["area"] = row["bbox"][2] * row["bbox"][3]
+    if values["keypoints"]:
+        row["keypoints"] = [number for point in values["keypoints"] for number in point]
+        row["num_keypoints"] = sum(point[2] > 0 for point in values["keypoints"])
+    if mask is not None:
+        row["segmentation"] = {"size": [mask.height, mask.width], "counts": mask.counts}
+        row["area"] = int(mask.decode().sum())
+    return row

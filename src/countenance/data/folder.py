@@ -1,0 +1,167 @@
+"""A folder of images with `labels.csv`: one row per subject (or per image), and `card.json` where there is one."""
+
+import csv
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from countenance.data import cells
+from countenance.data.card import DatasetCard
+from countenance.data.image import LazyImage
+from countenance.data.paths import inside
+from countenance.data.sample import Dataset, Sample, Subject, truth
+from countenance.data.tables import near, read_csv
+from countenance.data.vocabulary import NUMERIC, VOCABULARIES
+from countenance.errors import InputError
+
+FILE_COLUMNS = ("file", "sample", "width", "height", "image_attributes")
+SUBJECT_COLUMNS = (
+    "subject", "identity", "person_box", "face_box", "keypoints", "landmarks", "mask", "face_parts", "body_parts",
+)  # fmt: skip
+JSON_COLUMNS = (
+    "person_box",
+    "face_box",
+    "keypoints",
+    "landmarks",
+    "face_parts",
+    "body_parts",
+    "image_attributes",
+)
+PREFIX = "attr."
+
+
+def read_folder(root: Path, *, attributes: Sequence[str] = ()) -> Dataset:
+    """Read `root/labels.csv` (column `file`, then truth and attributes) and the pictures it names.
+
+    A column is the truth it is named after, an attribute this package knows, one declared in `card.json` or
+    in `attributes`, or one written `attr.NAME`; any other is refused, so that a typo is never an attribute.
+    """
+    table = root / "labels.csv"
+    card = DatasetCard.read(root / "card.json") if (root / "card.json").exists() else DatasetCard(name=root.name)
+    header, rows = read_csv(table)
+    if "file" not in header:
+        raise InputError(f"{table} line 1: no column 'file'{near('file', header)}; it names each row's image")
+    columns = _attribute_columns(header, card, attributes, table)
+    pictures: dict[str, Sample] = {}
+    subjects: dict[str, list[Subject]] = {}
+    for line, row in rows:
+        place = f"{table} line {line}"
+        file = row["file"]
+        if file not in pictures:
+            pictures[file] = _picture(root, file, row, place)
+            subjects[file] = []
+        if row.get("subject") != "":  # an image without people has one row with an empty subject
+            subjects[file].append(_subject(row, columns, pictures[file], len(subjects[file]), place))
+    samples = [
+        Sample(p.id, p.image, p.width, p.height, tuple(subjects[file]), p.attributes) for file, p in pictures.items()
+    ]
+    return Dataset(card, samples)
+
+
+def _attribute_columns(header: list[str], card: DatasetCard, declared: Sequence[str], table: Path) -> dict[str, str]:
+    known = [*VOCABULARIES, *NUMERIC, *card.attributes, *declared]
+    columns: dict[str, str] = {}
+    for name in header:
+        if name in FILE_COLUMNS or name in SUBJECT_COLUMNS:
+            continue
+        if name.startswith(PREFIX):
+            columns[name] = name.removeprefix(PREFIX)
+        elif name in known:
+            columns[name] = name
+        else:
+            hint = near(name, [*known, *FILE_COLUMNS, *SUBJECT_COLUMNS])
+            raise InputError(
+                f"{table} line 1: unknown column {name!r}{hint}; write {PREFIX + name} to read it as an attribute"
+            )
+    return columns
+
+
+def _json_cell(row: dict[str, str], name: str, place: str) -> Any:
+    text = row.get(name) or ""
+    if not text:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{place}: {name} is {text!r:.60}, expected JSON such as [10, 20, 30, 40]") from None
+
+
+def _picture(root: Path, file: str, row: dict[str, str], place: str) -> Sample:
+    image = LazyImage(inside(root, file, place))
+    if row.get("width") and row.get("height"):
+        if not (row["width"].isdigit() and row["height"].isdigit()):
+            raise InputError(f"{place}: width and height are {row['width']!r}, {row['height']!r}, expected numbers")
+        width, height = int(row["width"]), int(row["height"])
+    else:
+        width, height = image.size()
+    about = _json_cell(row, "image_attributes", place) or {}
+    if not isinstance(about, dict):
+        raise InputError(f"{place}: image_attributes: expected names with values, found {about!r:.60}")
+    return Sample(row.get("sample") or file, image, width, height, (), cells.attributes(about, place))
+
+
+def _subject(row: dict[str, str], columns: dict[str, str], picture: Sample, index: int, place: str) -> Subject:
+    values: dict[str, Any] = {name: _json_cell(row, name, place) for name in JSON_COLUMNS}
+    values |= {
+        "id": row.get("subject") or str(index),
+        "identity": row.get("identity"),
+        "mask": row.get("mask") or None,
+    }
+    values["attributes"] = {
+        name: _json_cell(row, column, place) if row[column].startswith("[") else row[column]
+        for column, name in columns.items()
+    }
+    return cells.subject(values, picture.width, picture.height, place)
+
+
+def write_folder(dataset: Dataset, out: Path) -> None:
+    """Write `out/images/…`, `out/labels.csv` and `out/card.json`; reading them back gives the same truth."""
+    names = sorted({name for sample in dataset for subject in sample.subjects for name in subject.attributes})
+    out.mkdir(parents=True)
+    (out / "card.json").write_text(dataset.card.model_dump_json(indent=2) + "\n")
+    with (out / "labels.csv").open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow([*FILE_COLUMNS, *SUBJECT_COLUMNS, *(PREFIX + name for name in names)])
+        for sample in dataset:
+            file = copy_image(sample, out)
+            plain = truth(sample)
+            about = json.dumps(plain["attributes"]) if plain["attributes"] else ""
+            head = [file, sample.id, sample.width, sample.height, about]
+            for values in plain["subjects"] or [None]:
+                writer.writerow([*head, *_subject_cells(values, names)])
+
+
+def _subject_cells(values: dict[str, Any] | None, names: list[str]) -> list[Any]:
+    if values is None:
+        return [""] * (len(SUBJECT_COLUMNS) + len(names))
+
+    def cell(value: Any) -> Any:
+        if value is None or value == {} or value == []:
+            return ""
+        return json.dumps(value) if isinstance(value, (list, dict)) else value
+
+    row = [cell(values["id"] if name == "subject" else values[name]) for name in SUBJECT_COLUMNS]
+    return [*row, *(cell(values["attributes"].get(name)) for name in names)]
+
+
+def copy_image(sample: Sample, out: Path) -> str:
+    """Copy a sample's picture under `out/images/`, byte for byte, and return its name relative to `out`."""
+    if isinstance(sample.image, LazyImage):
+        suffix = sample.image.path.suffix
+        stem = sample.id.removesuffix(suffix)
+        file = f"images/{stem}{suffix}"
+        target = inside(out, file, f"sample {sample.id}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not sample.image.path.exists():
+            raise InputError(f"{sample.image.path}: no such image")
+        shutil.copyfile(sample.image.path, target)
+        return file
+    from countenance.data.image import encode_png
+
+    file = f"images/{sample.id.removesuffix('.png')}.png"
+    target = inside(out, file, f"sample {sample.id}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(encode_png(sample.image.pixels))
+    return file

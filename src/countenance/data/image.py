@@ -1,0 +1,158 @@
+"""Images, decoded when asked for, the same way everywhere: RGB, 8 bits, upright."""
+
+import io
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.errors import InputError
+
+DEFAULT_MAX_PIXELS = 100_000_000
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
+EXTENSIONS = {
+    "JPEG": (".jpg", ".jpeg", ".jpe", ".jfif"),
+    "PNG": (".png",),
+    "WEBP": (".webp",),
+    "BMP": (".bmp",),
+    "TIFF": (".tif", ".tiff"),
+    "GIF": (".gif",),
+    "PPM": (".ppm", ".pgm", ".pnm"),
+}
+IMAGE_SUFFIXES = tuple(suffix for suffixes in EXTENSIONS.values() for suffix in suffixes)
+MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr", "I;16", "I;16B", "I;16L", "I")
+
+
+def max_pixels() -> int:
+    """The largest picture that is decoded; set COUNTENANCE_MAX_PIXELS to change it."""
+    value = os.environ.get("COUNTENANCE_MAX_PIXELS")
+    if value is None:
+        return DEFAULT_MAX_PIXELS
+    if not value.isdigit():
+        raise InputError(f"COUNTENANCE_MAX_PIXELS is {value!r}, expected a number of pixels such as 100000000")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class LazyImage:
+    """A picture on disk, decoded by `load()`; nothing is read before that."""
+
+    path: Path
+
+    def load(self) -> NDArray[np.uint8]:
+        """The pixels as height × width × 3 RGB, turned upright by EXIF."""
+        return decode(self.read_bytes(), str(self.path))
+
+    def read_bytes(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            raise InputError(f"{self.path}: no such image") from None
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error.strerror})") from error
+
+    def size(self) -> tuple[int, int]:
+        """Width and height as `load()` will give them, from the header alone."""
+        with _open(self.read_bytes(), str(self.path)) as picture:
+            width, height = picture.size
+            turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        return (height, width) if turned else (width, height)
+
+    def format_problem(self) -> str | None:
+        """A sentence when the content is not what the file's ending says, else None."""
+        with _open(self.read_bytes(), str(self.path)) as picture:
+            found = str(picture.format)
+        if self.path.suffix.lower() in EXTENSIONS.get(found, ()):
+            return None
+        return f"{self.path}: is a {found} picture, the name says {self.path.suffix or 'nothing'}; rename it"
+
+
+@dataclass(frozen=True)
+class ArrayImage:
+    """A picture already in memory, for datasets made in a program."""
+
+    pixels: NDArray[np.uint8]
+
+    def load(self) -> NDArray[np.uint8]:
+        return self.pixels
+
+    def read_bytes(self) -> bytes:
+        return self.pixels.tobytes()
+
+    def size(self) -> tuple[int, int]:
+        return int(self.pixels.shape[1]), int(self.pixels.shape[0])
+
+    def format_problem(self) -> str | None:
+        return None
+
+
+def _open(content: bytes, name: str) -> Any:
+    from PIL import Image, UnidentifiedImageError
+
+    if not content:
+        raise InputError(f"{name}: the file is empty")
+    limit = max_pixels()
+    Image.MAX_IMAGE_PIXELS = None  # the limit below is ours, applied before any pixel is decoded
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            picture = Image.open(io.BytesIO(content), formats=FORMATS)
+    except UnidentifiedImageError:
+        raise InputError(f"{name}: not a picture in a known format ({', '.join(FORMATS)})") from None
+    except Exception as error:
+        raise InputError(f"{name}: cannot be decoded ({error})") from error
+    width, height = picture.size
+    if width * height > limit:
+        raise InputError(
+            f"{name}: {width}×{height} is more than {limit:,} pixels; set COUNTENANCE_MAX_PIXELS if you trust it"
+        )
+    if picture.mode not in MODES:
+        raise InputError(f"{name}: pixel format {picture.mode} is not supported; convert it to 8-bit RGB")
+    return picture
+
+
+def decode(content: bytes, name: str = "image") -> NDArray[np.uint8]:
+    """Decode a picture's bytes to upright 8-bit RGB; refuse, by name, what cannot be decoded whole.
+
+    >>> decode(b"", "a.png")
+    Traceback (most recent call last):
+    countenance.errors.InputError: a.png: the file is empty
+    """
+    from PIL import Image, ImageOps
+
+    with _open(content, name) as picture:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                picture.load()
+                upright: Image.Image = ImageOps.exif_transpose(picture)
+                return _to_rgb(upright)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"{name}: damaged or truncated ({error})") from error
+
+
+def _to_rgb(picture: Any) -> NDArray[np.uint8]:
+    if picture.mode.startswith("I"):  # 16 bits a pixel: keep the high byte's scale, so white stays white
+        deep = np.asarray(picture).astype(np.int64)
+        grey = np.clip((deep + 128) // 257, 0, 255).astype(np.uint8)
+        return np.repeat(grey[:, :, None], 3, axis=2)
+    return np.ascontiguousarray(np.asarray(picture.convert("RGB"), dtype=np.uint8))
+
+
+def encode_png(pixels: NDArray[np.uint8]) -> bytes:
+    """The pixels as a PNG file.
+
+    >>> decode(encode_png(np.zeros((2, 3, 3), np.uint8))).shape
+    (2, 3, 3)
+    """
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    return buffer.getvalue()

@@ -1,0 +1,72 @@
+"""Names in files are hostile input: none may lead out of its folder."""
+
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path, PurePosixPath
+
+from countenance.errors import InputError
+
+MAX_UNPACKED = 64 * 2**30
+
+
+def inside(root: Path, name: str, place: str) -> Path:
+    """The path of `name` in `root`; refused when it would leave `root` (`place` is where the name stood).
+
+    >>> inside(Path("set"), "a/b.png", "labels.csv row 2").as_posix()
+    'set/a/b.png'
+    >>> inside(Path("set"), "../../etc/passwd", "labels.csv row 2")
+    Traceback (most recent call last):
+    countenance.errors.InputError: labels.csv row 2: '../../etc/passwd' leads out of the dataset folder; ...
+    """
+    pure = PurePosixPath(name.replace("\\", "/"))
+    escapes = pure.is_absolute() or ".." in pure.parts or "\x00" in name or (name[1:2] == ":" and name[0].isalpha())
+    if not name or escapes:
+        raise InputError(f"{place}: {name!r} leads out of the dataset folder; use a name inside it")
+    path = root / pure
+    if path.is_symlink() or any(parent.is_symlink() for parent in path.parents if root in parent.parents):
+        resolved = path.resolve()
+        if not resolved.is_relative_to(root.resolve()):
+            raise InputError(f"{place}: {name!r} is a link that leads out of the dataset folder")
+    return path
+
+
+def unpack(archive: Path, into: Path, *, limit: int = MAX_UNPACKED) -> None:
+    """Unpack a tar (plain, gz, bz2, xz) into an empty folder; all of it or nothing.
+
+    A member that would leave the folder, a link, a device, or more than `limit` bytes is refused.
+    """
+    into.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(dir=into.parent, prefix=f".{into.name}-"))
+    try:
+        try:
+            with tarfile.open(archive) as tar:
+                total = 0
+                for member in tar:
+                    _unpack_member(tar, member, staging, archive)
+                    total += member.size
+                    if total > limit:
+                        raise InputError(
+                            f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if you trust it"
+                        )
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise InputError(f"{archive}: not a readable tar archive ({error})") from error
+        staging.rename(into)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+
+
+def _unpack_member(tar: tarfile.TarFile, member: tarfile.TarInfo, into: Path, archive: Path) -> None:
+    path = inside(into, member.name.removeprefix("./") or ".", f"{archive}: member")
+    if member.isdir():
+        path.mkdir(parents=True, exist_ok=True)
+    elif member.isfile():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        source = tar.extractfile(member)
+        if source is None:
+            raise InputError(f"{archive}: member {member.name!r} cannot be read")
+        with source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+    else:
+        raise InputError(f"{archive}: member {member.name!r} is neither a file nor a folder; links are not unpacked")

@@ -1,0 +1,145 @@
+"""Reading the people: the shipped set, or any folder that `countenance people render` wrote."""
+
+from pathlib import Path
+from typing import Any
+
+from countenance.data import cells
+from countenance.data.card import AttributeCard, DatasetCard
+from countenance.data.image import LazyImage
+from countenance.data.paths import inside
+from countenance.data.sample import Dataset, Sample, Value
+from countenance.data.tables import near
+from countenance.data.vocabulary import VOCABULARIES
+from countenance.errors import InputError
+
+SHIPPED = Path(__file__).parent / "shipped"
+SUBJECT_ATTRIBUTES = (
+    "skin_tone", "age", "age_group", "gender", "smile", "glasses", "hair", "hair_colour", "beard",
+    "yaw", "pitch", "roll", "pose", "face_size", "visible", "role",
+)  # fmt: skip
+SAMPLE_ATTRIBUTES = ("part", "split", "base", "change", "background", "light")
+
+
+def _rendered(meaning: str, name: str) -> AttributeCard:
+    return AttributeCard(assigned_by="rendered", meaning=meaning, values=VOCABULARIES.get(name))
+
+
+CARD = DatasetCard(
+    name="people",
+    version="1",
+    description="Rendered portraits, twins, full bodies, group scenes and pictures of no people, with exact truth.",
+    licence="Apache-2.0; geometry derived from MakeHuman (CC0)",
+    consent="not needed: nobody in these pictures exists",
+    citation="Countenance, the embedded population of rendered people",
+    warning=(
+        "Rendered people are no stand-in for real people: they validate a pipeline and measure sensitivity; "
+        "fairness in the world is measured on consented photographs."
+    ),
+    real_people=False,
+    attributes={
+        name: _rendered(meaning, name)
+        for name, meaning in {
+            "skin_tone": "Monk Skin Tone whose colour is the target of the skin's albedo",
+            "age": "age in years that the body model was asked for",
+            "age_group": "age in four groups",
+            "gender": "gender presentation that the body model was asked for",
+            "smile": "whether the facial action of a smile is on",
+            "mask": "colour of the surgical mask, or none",
+            "masked": "whether a surgical mask is worn",
+            "glasses": "shape of the glasses, or none",
+            "hair": "hair style",
+            "hair_colour": "hair colour",
+            "beard": "beard",
+            "yaw": "head turned to the side, degrees",
+            "pitch": "head raised or lowered, degrees",
+            "roll": "head tilted, degrees",
+            "pose": "frontal when the head is turned by at most 15 degrees",
+            "light": "lighting set-up",
+            "background": "kind of background",
+            "face_size": "height of the face box, pixels",
+            "visible": "share of the face that nobody else and no frame hides",
+            "role": "in group scenes: on the watch list, a known stranger, or a stranger",
+            "split": "train, validation or test; no identity is in two of them",
+            "part": "which part of the set",
+            "base": "twins: the picture this one differs from in one thing",
+            "change": "twins: the one thing",
+        }.items()
+    },
+)
+
+
+def load(part: str | None = None) -> Dataset:
+    """The shipped people, whole or one part of them.
+
+    >>> load("portrait")
+    Traceback (most recent call last):
+    countenance.errors.InputError: people has no part 'portrait' (did you mean portraits?); it has portraits, twins, ...
+    """
+    parts = VOCABULARIES["part"]
+    if part is not None and part not in parts:
+        raise InputError(f"people has no part {part!r}{near(part, parts)}; it has {', '.join(parts)}")
+    return read_people(SHIPPED, part)
+
+
+def read_people(root: Path, part: str | None = None) -> Dataset:
+    """Rendered people from a folder with `samples.parquet` and `subjects.parquet`."""
+    samples, subjects = _table(root / "samples.parquet"), _table(root / "subjects.parquet")
+    people: dict[str, list[dict[str, Any]]] = {}
+    for row in subjects:
+        people.setdefault(row["sample"], []).append(row)
+    return Dataset(
+        CARD,
+        [
+            _sample(root, row, people.get(row["sample"], []), f"{root / 'samples.parquet'} row {i}")
+            for i, row in enumerate(samples)
+            if part is None or row["part"] == part
+        ],
+    )
+
+
+def _table(path: Path) -> list[dict[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; a folder of rendered people has it") from None
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({error})") from error
+    return rows
+
+
+def _sample(root: Path, row: dict[str, Any], people: list[dict[str, Any]], place: str) -> Sample:
+    width, height = int(row["width"]), int(row["height"])
+    about: dict[str, Value] = {name: row[name] for name in SAMPLE_ATTRIBUTES if row.get(name) is not None}
+    about["person"] = "yes" if people else "no"
+    if row["part"] == "twins" and row.get("base") is None:  # a base is its own base, so that pairs share one value
+        about |= {"base": row["sample"], "change": "none"}
+    return Sample(
+        id=row["sample"],
+        image=LazyImage(inside(root, row["file"], place)),
+        width=width,
+        height=height,
+        subjects=tuple(cells.subject(_subject(person), width, height, place) for person in people),
+        attributes=about,
+        sha256=row["sha256"],
+    )
+
+
+def _subject(row: dict[str, Any]) -> dict[str, Any]:
+    attributes = {name: row[name] for name in SUBJECT_ATTRIBUTES if row.get(name) is not None}
+    attributes["mask"] = row["mask_colour"]
+    attributes["masked"] = "no" if row["mask_colour"] == "none" else "yes"
+    return {
+        "id": row["subject"],
+        "identity": row["identity"],
+        "person_box": row["person_box"],
+        "face_box": row["face_box"],
+        "keypoints": row["keypoints"],
+        "landmarks": row["landmarks"],
+        "mask": row["mask"],
+        "face_parts": {part["label"]: part["counts"] for part in row["face_parts"] or ()},
+        "body_parts": row["body_parts"],
+        "attributes": attributes,
+    }

@@ -1,0 +1,177 @@
+"""The first two nouns: a Sample is one image and all that is known of it, a Subject one person in it."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data.card import DatasetCard
+from countenance.data.image import ArrayImage, LazyImage
+
+Value = str | float | tuple[str, ...] | None
+"""An attribute's value: a word, a number, several words, or not known."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rle:
+    """A binary mask as COCO run lengths (column by column), decoded when asked for."""
+
+    height: int
+    width: int
+    counts: str
+
+    def decode(self) -> NDArray[np.bool_]:
+        """The mask as a height × width boolean array."""
+        from pycocotools import mask as coco
+
+        return np.asarray(coco.decode({"size": [self.height, self.width], "counts": self.counts.encode()}), dtype=bool)
+
+    @classmethod
+    def encode(cls, mask: NDArray[np.bool_]) -> "Rle":
+        """Run lengths of a boolean array.
+
+        >>> Rle.encode(np.eye(3, dtype=bool)).decode().sum()
+        np.int64(3)
+        """
+        from pycocotools import mask as coco
+
+        rle = coco.encode(np.asfortranarray(mask.astype(np.uint8)))
+        return cls(mask.shape[0], mask.shape[1], rle["counts"].decode())
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One person in an image. Boxes are x0, y0, x1, y1 in pixels from the top-left corner."""
+
+    id: str
+    identity: str | None = None
+    person_box: Floats | None = None
+    face_box: Floats | None = None
+    keypoints: Floats | None = None
+    """17 COCO keypoints as rows of x, y, visibility (0 outside, 1 hidden, 2 visible)."""
+    landmarks: Floats | None = None
+    """Right eye, left eye, nose, right and left mouth corner (the person's own right and left)."""
+    mask: Rle | None = None
+    face_parts: Mapping[str, Rle] = field(default_factory=dict)
+    body_parts: tuple[str, ...] = ()
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One image and everything known about it."""
+
+    id: str
+    image: LazyImage | ArrayImage
+    width: int
+    height: int
+    subjects: tuple[Subject, ...] = ()
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+    sha256: str | None = None
+    """The file's hash where the dataset stores one; otherwise computed when needed."""
+
+    def load(self) -> NDArray[np.uint8]:
+        """The pixels, height × width × 3, RGB."""
+        return self.image.load()
+
+    def content_hash(self) -> str:
+        return self.sha256 or hashlib.sha256(self.image.read_bytes()).hexdigest()
+
+
+class Dataset(Sequence[Sample]):
+    """A sequence of samples with a card.
+
+    >>> data = Dataset(DatasetCard(name="empty"), [])
+    >>> len(data), data.card.name
+    (0, 'empty')
+    """
+
+    def __init__(self, card: DatasetCard, samples: Sequence[Sample]) -> None:
+        self.card = card
+        self.samples = tuple(samples)
+
+    @property
+    def name(self) -> str:
+        return self.card.name
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Dataset": ...
+    def __getitem__(self, index: int | slice) -> "Sample | Dataset":
+        if isinstance(index, slice):
+            return Dataset(self.card, self.samples[index])
+        return self.samples[index]
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.samples)
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {len(self)} samples)"
+
+    def filter(self, keep: Callable[[Sample], bool]) -> "Dataset":
+        """The samples for which `keep` is true, under the same card."""
+        return Dataset(self.card, [sample for sample in self.samples if keep(sample)])
+
+    def attribute_names(self) -> list[str]:
+        """Every attribute that some sample or subject carries, in order of first appearance."""
+        names: dict[str, None] = {}
+        for sample in self.samples:
+            names.update(dict.fromkeys(sample.attributes))
+            for subject in sample.subjects:
+                names.update(dict.fromkeys(subject.attributes))
+        return list(names)
+
+    def fingerprint(self) -> str:
+        """A hash of every picture and every truth: two datasets with the same one are the same."""
+        digest = hashlib.sha256(self.card.model_dump_json().encode())
+        for sample in self.samples:
+            digest.update(sample.content_hash().encode())
+            digest.update(json.dumps(truth(sample), sort_keys=True).encode())
+        return digest.hexdigest()
+
+
+def truth(sample: Sample) -> dict[str, Any]:
+    """Everything known about a sample but its pixels, as plain JSON values.
+
+    >>> truth(Sample("a", ArrayImage(np.zeros((2, 2, 3), np.uint8)), 2, 2))["id"]
+    'a'
+    """
+    return {
+        "id": sample.id,
+        "width": sample.width,
+        "height": sample.height,
+        "attributes": _plain(sample.attributes),
+        "subjects": [_subject_truth(subject) for subject in sample.subjects],
+    }
+
+
+def _subject_truth(subject: Subject) -> dict[str, Any]:
+    def numbers(array: Floats | None) -> Any:
+        return None if array is None else array.tolist()
+
+    return {
+        "id": subject.id,
+        "identity": subject.identity,
+        "person_box": numbers(subject.person_box),
+        "face_box": numbers(subject.face_box),
+        "keypoints": numbers(subject.keypoints),
+        "landmarks": numbers(subject.landmarks),
+        "mask": None if subject.mask is None else subject.mask.counts,
+        "face_parts": {name: rle.counts for name, rle in subject.face_parts.items()},
+        "body_parts": list(subject.body_parts),
+        "attributes": _plain(subject.attributes),
+    }
+
+
+def _plain(attributes: Mapping[str, Value]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in attributes.items()}

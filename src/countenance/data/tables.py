@@ -1,0 +1,64 @@
+"""Reading CSV files that people made: UTF-8 or refused by name, every problem with its row."""
+
+import csv
+import difflib
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from countenance.errors import InputError
+
+
+def read_text(path: Path) -> str:
+    """A text file's content; a byte-order mark is dropped, anything but UTF-8 is refused with its place."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{path} line {line}: not UTF-8 text; save it as UTF-8") from None
+
+
+def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+    """The header, and each row with its line number; a row of another length than the header is refused."""
+    reader = csv.reader(io.StringIO(read_text(path)), strict=True)
+    try:
+        header = [name.strip() for name in next(reader)]
+    except StopIteration:
+        raise InputError(f"{path}: the file is empty, expected a header line") from None
+    except csv.Error as error:
+        raise InputError(f"{path} line 1: {error}") from error
+    twice = {name for name in header if header.count(name) > 1}
+    if twice:
+        raise InputError(f"{path} line 1: column {sorted(twice)[0]!r} stands twice")
+
+    def rows() -> Iterator[tuple[int, dict[str, str]]]:
+        while True:
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise InputError(f"{path} line {reader.line_num}: {error}") from error
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise InputError(f"{path} line {reader.line_num}: {len(row)} fields, expected {len(header)}")
+            yield reader.line_num, dict(zip(header, row, strict=True))
+
+    return header, rows()
+
+
+def near(name: str, known: Sequence[str]) -> str:
+    """A hint such as " (did you mean skin_tone?)", or nothing.
+
+    >>> near("skin_tne", ["skin_tone", "age"])
+    ' (did you mean skin_tone?)'
+    """
+    found = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    return f" (did you mean {' or '.join(found)}?)" if found else ""

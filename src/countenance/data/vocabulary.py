@@ -1,0 +1,66 @@
+"""Attribute vocabularies: which values an attribute may take, in their natural order.
+
+A string sort puts monk_10 after monk_1; every table and plot takes its order from here instead.
+"""
+
+from collections.abc import Iterable
+
+MONK_TONES = tuple(f"monk_{i}" for i in range(1, 11))
+AGE_GROUPS = ("0_17", "18_30", "31_60", "61_100")
+
+VOCABULARIES: dict[str, tuple[str, ...]] = {
+    "skin_tone": MONK_TONES,
+    "age_group": AGE_GROUPS,
+    "gender": ("female", "male"),
+    "smile": ("no", "yes"),
+    "mask": ("none", "blue", "white", "black", "pink"),
+    "masked": ("no", "yes"),
+    "glasses": ("none", "round", "square"),
+    "beard": ("none", "stubble", "beard"),
+    "pose": ("frontal", "turned"),
+    "light": ("bright", "dim", "side", "back"),
+    "role": ("known", "known_unknown", "unknown"),
+    "split": ("train", "validation", "test"),
+    "part": ("portraits", "twins", "bodies", "groups", "objects"),
+    "person": ("no", "yes"),
+}
+"""The attributes this package knows by name. A dataset's card may declare further ones."""
+
+NUMERIC = ("age", "yaw", "pitch", "roll", "face_size", "visible")
+"""Attributes that are numbers."""
+
+UNKNOWN = "(unknown)"
+"""The group of rows whose value is not known: shown, never tested."""
+
+
+def in_order(name: str, values: Iterable[str]) -> list[str]:
+    """The distinct values, in the vocabulary's order, others after them, `(unknown)` last.
+
+    >>> in_order("skin_tone", ["monk_10", "monk_2", "(unknown)", "monk_2"])
+    ['monk_2', 'monk_10', '(unknown)']
+    """
+    known = {value: i for i, value in enumerate(VOCABULARIES.get(name, ()))}
+
+    def place(value: str) -> tuple[int, int, list[tuple[int, int, str]]]:
+        return (value == UNKNOWN, known.get(value, len(known)), _natural(value))
+
+    return sorted(set(values), key=place)
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """A key under which "9" comes before "10"."""
+    import re
+
+    return [(0, int(run), "") if run.isdigit() else (1, 0, run) for run in re.findall(r"\d+|\D+", text)]
+
+
+def age_group(years: float) -> str:
+    """The age group of an age in years.
+
+    >>> age_group(17.9), age_group(18), age_group(60.5), age_group(61)
+    ('0_17', '18_30', '31_60', '61_100')
+    """
+    for limit, group in zip((18, 31, 61), AGE_GROUPS[:3], strict=True):
+        if years < limit:
+            return group
+    return AGE_GROUPS[3]

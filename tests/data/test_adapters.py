@@ -1,0 +1,189 @@
+import csv
+import json
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from countenance.data import Dataset, DatasetCard, Rle, Sample, Subject, load_dataset
+from countenance.data.cells import rle
+from countenance.data.check import check
+from countenance.data.coco import read_coco, write_coco
+from countenance.data.folder import read_folder, write_folder
+from countenance.data.image import ArrayImage
+from countenance.data.sample import truth
+from countenance.errors import InputError
+from countenance.testing import small_dataset, write_small_dataset
+
+
+def rich_dataset() -> Dataset:
+    random = np.random.default_rng(0)
+    pixels = random.integers(0, 255, (12, 10, 3)).astype(np.uint8)
+    mask = Rle.encode(random.random((12, 10)) > 0.5)
+    subject = Subject(
+        "s1",
+        identity="id, with comma",
+        person_box=np.array([0.1, 0.2, 9.3, 11.7]),
+        face_box=np.array([1 / 3, 2 / 3, 5.1, 6.2]),
+        keypoints=random.random((17, 3)),
+        landmarks=random.random((5, 2)),
+        mask=mask,
+        face_parts={"nose": mask},
+        body_parts=("Face", "Torso"),
+        attributes={"age": 31.25, "skin_tone": "monk_3", "ancestry": ("Asia", "Africa"), "hair": None},
+    )
+    empty = Sample("b", ArrayImage(pixels), 10, 12, (), {"background": "plain"})
+    return Dataset(DatasetCard(name="rich"), [Sample("a", ArrayImage(pixels), 10, 12, (subject,)), empty])
+
+
+@pytest.mark.parametrize("form", ["coco", "folder"])
+def test_an_export_read_back_has_the_same_truth(tmp_path, form: str) -> None:
+    dataset = rich_dataset()
+    (write_coco if form == "coco" else write_folder)(dataset, tmp_path / "set")
+    again = load_dataset(tmp_path / "set")
+    for before, after in zip(dataset, again, strict=True):
+        expected, found = truth(before), truth(after)
+        for person in expected["subjects"]:
+            person["attributes"] = {k: v for k, v in person["attributes"].items() if v is not None}
+        for person in found["subjects"]:
+            person["attributes"] = {k: v for k, v in person["attributes"].items() if v is not None}
+        assert found == expected
+        assert np.array_equal(before.load(), after.load())
+
+
+def test_a_tar_of_a_dataset_is_a_dataset(tmp_path) -> None:
+    write_small_dataset(tmp_path / "set", n=4)
+    with tarfile.open(tmp_path / "set.tar.gz", "w:gz") as tar:
+        tar.add(tmp_path / "set", "set")
+    assert len(load_dataset(tmp_path / "set.tar.gz")) == 4
+
+
+def plain_coco(tmp_path: Path, **changes: object) -> Path:
+    (tmp_path / "a.png").write_bytes(b"never opened: its size is given")
+    content = {
+        "images": [{"id": 1, "file_name": "a.png", "width": 20, "height": 10}],
+        "annotations": [{"id": 7, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], **changes}],
+        "categories": [{"id": 1, "name": "person"}],
+    }
+    (tmp_path / "annotations.json").write_text(json.dumps(content))
+    return tmp_path / "annotations.json"
+
+
+def test_plain_coco_with_polygons_and_an_attributes_csv(tmp_path) -> None:
+    path = plain_coco(tmp_path, segmentation=[[0, 0, 4, 0, 4, 4, 0, 4]], keypoints=[1, 2, 2] * 17)
+    (tmp_path / "attributes.csv").write_text("annotation_id,skin_tone,age\n7,monk_4,40\n")
+    (subject,) = read_coco(path)[0].subjects
+    assert subject.person_box is not None and subject.person_box.tolist() == [1, 2, 4, 6]
+    assert subject.mask is not None and subject.mask.decode().sum() == 16
+    assert subject.attributes == {"skin_tone": "monk_4", "age": 40.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bbox": [1, 2, 3]}, r"annotations\[0\]: bbox: 3 numbers, expected 4"),
+        ({"bbox": [1, 2, 3, "x"]}, r"bbox: .* is not a list of numbers"),
+        ({"keypoints": [1, 2]}, r"keypoints: 2 numbers, expected 51"),
+        ({"segmentation": {"size": [9, 9], "counts": "04"}}, r"segmentation of size \[9, 9\]"),
+        ({"segmentation": {"size": [10, 20], "counts": "04"}}, r"run lengths cover 4 pixels"),
+        ({"segmentation": {"size": [10, 20], "counts": [1, 2]}}, r"run lengths cover 3 pixels"),
+        ({"segmentation": [[1, 2, 3]]}, r"no list of polygons"),
+        ({"image_id": 9}, r"image_id 9 is not among the images"),
+    ],
+)
+def test_malformed_coco_names_the_place(tmp_path, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_coco(plain_coco(tmp_path, **changes))
+
+
+def test_coco_that_is_no_coco(tmp_path) -> None:
+    path = tmp_path / "annotations.json"
+    path.write_text("{")
+    with pytest.raises(InputError, match="not JSON"):
+        read_coco(path)
+    path.write_text('{"imges": []}')
+    with pytest.raises(InputError, match=r"no list '.*' of objects"):
+        read_coco(path)
+
+
+def folder_with(tmp_path: Path, text: str | bytes) -> Path:
+    content = text.encode() if isinstance(text, str) else text
+    (tmp_path / "labels.csv").write_bytes(content)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("file,skin_tne\na.png,x\n", r"line 1: unknown column 'skin_tne' \(did you mean skin_tone"),
+        ("name,skin_tone\n", r"line 1: no column 'file'"),
+        ("file,width,height\n../../etc/passwd,1,1\n", r"line 2: '\.\./\.\./etc/passwd' leads out"),
+        ('file,width,height,face_box\na.png,9,9,"[1,2]"\n', r"line 2: face_box: 2 numbers"),
+        ("file,width,height,face_box\na.png,9,9,oops\n", r"line 2: face_box is 'oops', expected JSON"),
+        ("file,width,height,age\na.png,9,9,old\n", r"line 2: age is 'old', expected a number"),
+        ("file,width,height\na.png,9\n", r"line 2: 2 fields, expected 3"),
+        ("file,file\n", r"column 'file' stands twice"),
+        ("", r"the file is empty"),
+        (b"file,width,height\n\xff\xfe.png,9,9\n", r"line 2: not UTF-8"),
+    ],
+)
+def test_a_malformed_table_names_the_line(tmp_path, text: str | bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_folder(folder_with(tmp_path, text))
+
+
+def test_own_attributes_are_written_with_a_prefix_or_declared(tmp_path) -> None:
+    folder_with(tmp_path, "file,width,height,attr.ward,shoe\na.png,9,9,north,42\n")
+    (sample,) = read_folder(tmp_path, attributes=["shoe"])
+    assert sample.subjects[0].attributes == {"ward": "north", "shoe": "42"}
+
+
+@settings(max_examples=200)
+@given(st.text(max_size=200))
+def test_any_text_is_a_table_or_is_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    folder = tmp_path_factory.mktemp("csv")
+    try:
+        read_folder(folder_with(folder, ("file,width,height\n" + text).encode("utf-8", "replace")))
+    except InputError as error:
+        assert "labels.csv" in str(error)
+
+
+@given(st.text(max_size=40), st.integers(1, 20), st.integers(1, 20))
+def test_any_run_lengths_fit_the_picture_or_are_refused(counts: str, width: int, height: int) -> None:
+    try:
+        found = rle(counts, width, height, "x")
+    except InputError:
+        return
+    assert found.decode().shape == (height, width)
+
+
+def test_check_finds_every_kind_of_problem(tmp_path) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=8)
+    with (folder / "labels.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    rows[0]["face_box"] = "[-9, 0, 5, 5]"
+    rows[1]["face_box"] = "[9, 9, 5, 5]"
+    rows[2]["attr.skin_tone"] = "monk_11"
+    rows[3]["sample"] = rows[4]["sample"]
+    rows[5]["width"] = "65"
+    (folder / rows[6]["file"]).unlink()
+    (folder / rows[7]["file"]).write_bytes(b"")
+    with (folder / "labels.csv").open("w") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    kinds = {problem.kind for problem in check(load_dataset(folder))}
+    assert kinds == {
+        "box outside the image", "empty box", "unknown attribute value", "duplicate id", "wrong size",
+        "missing image", "unreadable image",
+    }  # fmt: skip
+
+
+def test_a_clean_dataset_has_no_problem_and_a_stable_fingerprint() -> None:
+    dataset = small_dataset(6)
+    assert check(dataset) == []
+    assert dataset.fingerprint() == small_dataset(6).fingerprint()
+    assert dataset.fingerprint() != small_dataset(6, seed=1).fingerprint()
