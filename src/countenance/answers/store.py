@@ -1,0 +1,65 @@
+"""The one stored form of answers: a Parquet file per shard, a row per image."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from countenance.answers import types
+from countenance.answers.types import Answer
+from countenance.errors import InputError
+
+KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        types.Boxes, types.Labels, types.Masks, types.Keypoints,
+        types.Parts, types.LabelMap, types.Embedding, types.Picture,
+    )
+}  # fmt: skip
+
+
+def _schema(kind: str) -> Any:
+    import pyarrow as pa
+
+    numbers = pa.list_(pa.float64())
+    fields = {
+        "Boxes": [("boxes", pa.list_(numbers)), ("scores", numbers), ("labels", pa.list_(pa.string()))],
+        "Labels": [("values", pa.string()), ("probabilities", pa.string())],
+        "Masks": [("size", pa.list_(pa.int64())), ("counts", pa.list_(pa.string())), ("scores", numbers)],
+        "Keypoints": [("points", pa.list_(numbers)), ("scores", numbers)],
+        "Parts": [("parts", pa.list_(pa.string()))],
+        "LabelMap": [("png", pa.binary())],
+        "Embedding": [("vector", numbers)],
+        "Picture": [("png", pa.binary())],
+    }[kind]
+    return pa.schema([("sample", pa.string()), *fields], metadata={"answer": kind})
+
+
+def write_answers(path: Path, kind: type[Any], answers: Iterable[tuple[str, Answer]]) -> None:
+    """Write one shard's answers, each with the id of its sample."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [{"sample": sample, **answer.to_row()} for sample, answer in answers]
+    pq.write_table(pa.Table.from_pylist(rows, schema=_schema(kind.__name__)), path, compression="zstd")
+
+
+def read_answers(folder: Path) -> dict[str, Answer]:
+    """Every answer in a folder of shards, by sample id; also a single file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    files = sorted(folder.glob("*.parquet")) if folder.is_dir() else [folder]
+    if not files or not files[0].exists():
+        raise InputError(f"{folder}: holds no saved answers (*.parquet); run a model first")
+    answers: dict[str, Answer] = {}
+    for file in files:
+        try:
+            table = pq.read_table(file)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{file}: not a readable Parquet file ({error})") from error
+        kind = KINDS.get((table.schema.metadata or {}).get(b"answer", b"").decode())
+        if kind is None:
+            raise InputError(f"{file}: does not say what kind of answers it holds; saved answers come from a run")
+        for row in table.to_pylist():
+            answers[row.pop("sample")] = kind.from_row(row)
+    return answers

@@ -1,0 +1,307 @@
+"""The answers: one type per kind, each with its stored form. Shapes are checked here, meaning by the task.
+
+Every type has `to_row()` (plain values for a table), `from_row()` and `problem(width, height)`, which says what
+is wrong with an answer in one phrase, or None.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+class Answer(Protocol):
+    """What every answer type can do."""
+
+    def to_row(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self: ...
+    def problem(self, width: int, height: int) -> str | None: ...
+
+
+def _rows(values: ArrayLike, columns: int, what: str) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.size == 0:
+        return np.zeros((0, columns))
+    if array.ndim == 1 and array.size == columns:
+        array = array[None]
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise ValueError(f"{what} of shape {array.shape}, expected N × {columns}")
+    return array
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes x0, y0, x1, y1 in pixels, best first or not, with scores and optional class labels.
+
+    >>> Boxes([[0, 0, 4, 4]], [0.9]).to_row()
+    {'boxes': [[0.0, 0.0, 4.0, 4.0]], 'scores': [0.9], 'labels': None}
+    """
+
+    xyxy: Array
+    scores: Array
+    labels: tuple[str, ...] | None = None
+    landmarks: Array | None = field(default=None, compare=False)
+    """N × 5 × 2, where the model gives them; used by face alignment, not stored."""
+
+    def __init__(
+        self,
+        xyxy: ArrayLike,
+        scores: ArrayLike | None = None,
+        labels: Sequence[str] | None = None,
+        landmarks: ArrayLike | None = None,
+    ) -> None:
+        boxes = _rows(xyxy, 4, "boxes")
+        values = np.ones(len(boxes)) if scores is None else np.asarray(scores, dtype=np.float64).reshape(-1)
+        if len(values) != len(boxes):
+            raise ValueError(f"{len(values)} scores for {len(boxes)} boxes")
+        if labels is not None and len(labels) != len(boxes):
+            raise ValueError(f"{len(labels)} labels for {len(boxes)} boxes")
+        object.__setattr__(self, "xyxy", boxes)
+        object.__setattr__(self, "scores", values)
+        object.__setattr__(self, "labels", None if labels is None else tuple(str(label) for label in labels))
+        points = None if landmarks is None else np.asarray(landmarks, dtype=np.float64).reshape(len(boxes), 5, 2)
+        object.__setattr__(self, "landmarks", points)
+
+    def __len__(self) -> int:
+        return len(self.xyxy)
+
+    @classmethod
+    def from_xywh(
+        cls, xywh: ArrayLike, scores: ArrayLike | None = None, labels: Sequence[str] | None = None
+    ) -> "Boxes":
+        """Boxes from x, y, width, height (COCO).
+
+        >>> Boxes.from_xywh([[1, 2, 3, 4]]).xyxy
+        array([[1., 2., 4., 6.]])
+        """
+        boxes = _rows(xywh, 4, "boxes")
+        return cls(np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]]), scores, labels)
+
+    @classmethod
+    def from_coco(cls, rows: Sequence[Mapping[str, Any]], categories: Mapping[int, str] | None = None) -> "Boxes":
+        """Boxes of one image from COCO result rows (`bbox`, `score`, `category_id`)."""
+        labels = None if categories is None else [categories[row["category_id"]] for row in rows]
+        return cls.from_xywh([row["bbox"] for row in rows], [row.get("score", 1.0) for row in rows], labels)
+
+    def to_row(self) -> dict[str, Any]:
+        return {
+            "boxes": self.xyxy.tolist(),
+            "scores": self.scores.tolist(),
+            "labels": None if self.labels is None else list(self.labels),
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Boxes":
+        return cls(row["boxes"] or np.zeros((0, 4)), row["scores"], row["labels"])
+
+    def problem(self, width: int, height: int) -> str | None:
+        if not np.isfinite(self.xyxy).all():
+            return "a box with a number that is not finite"
+        if not np.isfinite(self.scores).all():
+            return "a score that is not finite"
+        if ((self.scores < 0) | (self.scores > 1)).any():
+            bad = self.scores[(self.scores < 0) | (self.scores > 1)][0]
+            return f"a score of {bad:g}, expected 0 to 1"
+        turned = (self.xyxy[:, 2] < self.xyxy[:, 0]) | (self.xyxy[:, 3] < self.xyxy[:, 1])
+        if turned.any():
+            shown = ", ".join(f"{v:g}" for v in self.xyxy[turned][0])
+            return f"box [{shown}] has x1 < x0 or y1 < y0; boxes are x0, y0, x1, y1"
+        return None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Attributes that a model reads off an image, each with one word, optionally with a probability per word."""
+
+    values: Mapping[str, str]
+    probabilities: Mapping[str, Mapping[str, float]] | None = None
+
+    def to_row(self) -> dict[str, Any]:
+        import json
+
+        return {
+            "values": json.dumps(dict(self.values), sort_keys=True),
+            "probabilities": None if self.probabilities is None else json.dumps(self.probabilities, sort_keys=True),
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Labels":
+        import json
+
+        text = row["probabilities"]
+        return cls(json.loads(row["values"]), None if text is None else json.loads(text))
+
+    def problem(self, width: int, height: int) -> str | None:
+        for name, shares in (self.probabilities or {}).items():
+            if any(not np.isfinite(share) or not 0 <= share <= 1 for share in shares.values()):
+                return f"a probability of {name} outside 0 to 1"
+        return None
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Boolean masks of the image's size, one for each person found, with scores."""
+
+    masks: NDArray[np.bool_]
+    scores: Array
+
+    def __init__(self, masks: ArrayLike, scores: ArrayLike | None = None) -> None:
+        stack = np.asarray(masks, dtype=bool)
+        if stack.ndim == 2:
+            stack = stack[None]
+        if stack.size and stack.ndim != 3:
+            raise ValueError(f"masks of shape {stack.shape}, expected N × height × width")
+        object.__setattr__(self, "masks", stack if stack.size else np.zeros((0, 0, 0), dtype=bool))
+        values = np.ones(len(self.masks)) if scores is None else np.asarray(scores, dtype=np.float64).reshape(-1)
+        object.__setattr__(self, "scores", values)
+
+    def to_row(self) -> dict[str, Any]:
+        from countenance.data.sample import Rle
+
+        return {
+            "size": list(self.masks.shape[1:]),
+            "counts": [Rle.encode(mask).counts for mask in self.masks],
+            "scores": self.scores.tolist(),
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Masks":
+        from countenance.data.sample import Rle
+
+        height, width = row["size"]
+        masks = [Rle(height, width, counts).decode() for counts in row["counts"]]
+        return cls(np.array(masks, dtype=bool).reshape(len(masks), height, width), row["scores"])
+
+    def problem(self, width: int, height: int) -> str | None:
+        if len(self.masks) and self.masks.shape[1:] != (height, width):
+            return f"masks of {self.masks.shape[2]}×{self.masks.shape[1]}, the image is {width}×{height}"
+        if len(self.scores) != len(self.masks):
+            return f"{len(self.scores)} scores for {len(self.masks)} masks"
+        return None
+
+
+@dataclass(frozen=True)
+class Keypoints:
+    """17 COCO keypoints for each person found: N × 17 × 3 (x, y, confidence)."""
+
+    points: Array
+    scores: Array
+
+    def __init__(self, points: ArrayLike, scores: ArrayLike | None = None) -> None:
+        array = np.asarray(points, dtype=np.float64)
+        if array.size == 0:
+            array = np.zeros((0, 17, 3))
+        if array.ndim == 3 and array.shape[2] == 2:
+            array = np.concatenate([array, np.ones((*array.shape[:2], 1))], axis=2)
+        if array.ndim != 3 or array.shape[2] != 3:
+            raise ValueError(f"keypoints of shape {array.shape}, expected N × 17 × 2 or 3")
+        object.__setattr__(self, "points", array)
+        values = np.ones(len(array)) if scores is None else np.asarray(scores, dtype=np.float64).reshape(-1)
+        object.__setattr__(self, "scores", values)
+
+    def to_row(self) -> dict[str, Any]:
+        return {"points": self.points.reshape(len(self.points), -1).tolist(), "scores": self.scores.tolist()}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Keypoints":
+        return cls(np.asarray(row["points"], dtype=np.float64).reshape(len(row["points"]), -1, 3), row["scores"])
+
+    def problem(self, width: int, height: int) -> str | None:
+        if not np.isfinite(self.points).all():
+            return "a keypoint that is not finite"
+        return None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """For each person found, the probability that each named body part is in the picture."""
+
+    probabilities: tuple[Mapping[str, float], ...]
+
+    def to_row(self) -> dict[str, Any]:
+        import json
+
+        return {"parts": [json.dumps(dict(person), sort_keys=True) for person in self.probabilities]}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Parts":
+        import json
+
+        return cls(tuple(json.loads(person) for person in row["parts"]))
+
+    def problem(self, width: int, height: int) -> str | None:
+        for person in self.probabilities:
+            for name, share in person.items():
+                if not np.isfinite(share) or not 0 <= share <= 1:
+                    return f"part {name!r} has probability {share!r}, expected 0 to 1"
+        return None
+
+
+@dataclass(frozen=True)
+class LabelMap:
+    """A class for every pixel, as a height × width array of small integers."""
+
+    classes: NDArray[np.uint8]
+
+    def to_row(self) -> dict[str, Any]:
+        from countenance.data.image import encode_png
+
+        return {"png": encode_png(self.classes)}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "LabelMap":
+        from countenance.data.image import decode
+
+        return cls(np.ascontiguousarray(decode(row["png"])[:, :, 0]))
+
+    def problem(self, width: int, height: int) -> str | None:
+        if self.classes.shape != (height, width):
+            return f"a label map of {self.classes.shape[::-1]}, the image is {width}×{height}"
+        return None
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """A vector that stands for a face; None when the model found none to embed."""
+
+    vector: Array | None
+
+    def to_row(self) -> dict[str, Any]:
+        return {"vector": None if self.vector is None else self.vector.tolist()}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Embedding":
+        return cls(None if row["vector"] is None else np.asarray(row["vector"], dtype=np.float64))
+
+    def problem(self, width: int, height: int) -> str | None:
+        if self.vector is not None and (self.vector.ndim != 1 or not np.isfinite(self.vector).all()):
+            return "an embedding that is no vector of finite numbers"
+        return None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a model made: height × width × 3, 8 bits."""
+
+    pixels: NDArray[np.uint8]
+
+    def to_row(self) -> dict[str, Any]:
+        from countenance.data.image import encode_png
+
+        return {"png": encode_png(self.pixels)}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Picture":
+        from countenance.data.image import decode
+
+        return cls(decode(row["png"]))
+
+    def problem(self, width: int, height: int) -> str | None:
+        if self.pixels.ndim != 3 or self.pixels.shape[2] != 3 or self.pixels.dtype != np.uint8:
+            return f"a picture of shape {self.pixels.shape} and type {self.pixels.dtype}, expected 8-bit RGB"
+        return None
