@@ -1,0 +1,46 @@
+"""The model protocol: anything callable on a list of images. A name and a card make it a citizen."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+Images = Sequence[NDArray[np.uint8]]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Takes a list of RGB images (height × width × 3, 8 bits), returns one answer for each, in order."""
+
+    def __call__(self, images: Images) -> Sequence[Any]: ...
+
+
+class ModelCard(BaseModel):
+    """What a model is, by what right it is used, and which bytes it is made of.
+
+    >>> ModelCard(name="mine").licence
+    'not stated'
+    """
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    version: str = "1"
+    description: str = ""
+    licence: str = "not stated"
+    source: str = ""
+    content: str = ""
+    """A hash of weights and code: a changed model has another one, and its run never mixes with an old one."""
+    settings: dict[str, Any] = {}
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

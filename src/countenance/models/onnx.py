@@ -1,0 +1,192 @@
+"""Networks in ONNX files: one way to open them, and an adapter for those whose pre- and post-processing is declared.
+
+Beside `NET.onnx` lies `NET.onnx.json`, for example
+
+    {"input": {"size": [320, 240], "scale": 0.0078125, "mean": [127, 127, 127], "colour": "RGB"},
+     "output": {"kind": "boxes", "boxes": "boxes", "scores": "scores", "score_column": 1,
+                "normalised": true, "min_score": 0.7, "nms": 0.3}}
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from countenance.answers import Boxes, Embedding, Labels
+from countenance.errors import InputError
+from countenance.metrics.boxes import suppress
+from countenance.models.model import Images
+
+PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+
+
+def open_session(path: Path, device: str = "cpu", threads: int | None = None) -> Any:
+    """An onnxruntime session on the wanted device; `threads` defaults to COUNTENANCE_THREADS or all cores."""
+    import onnxruntime as ort
+
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; give the path of the ONNX weights with --weights")
+    if device not in PROVIDERS:
+        raise InputError(f"device {device!r} is not known; there are {', '.join(PROVIDERS)}")
+    if PROVIDERS[device] not in ort.get_available_providers():
+        raise InputError(f"device {device!r} is not available here; install onnxruntime-gpu or take --device cpu")
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads or int(os.environ.get("COUNTENANCE_THREADS", "0"))
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return ort.InferenceSession(str(path), options, providers=[PROVIDERS[device]])
+    except Exception as error:
+        raise InputError(f"{path}: onnxruntime cannot open it ({str(error).splitlines()[0]})") from error
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class InputSpec(_Strict):
+    """How an image becomes the network's input."""
+
+    size: tuple[int, int]
+    """Width and height that the network takes."""
+    resize: Literal["stretch", "letterbox"] = "stretch"
+    pad: float = 114.0
+    colour: Literal["RGB", "BGR"] = "RGB"
+    layout: Literal["NCHW", "NHWC"] = "NCHW"
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    scale: float = 1.0
+    """input = (pixel − mean) × scale / std"""
+    std: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+
+class OutputSpec(_Strict):
+    """How the network's outputs become an answer."""
+
+    kind: Literal["boxes", "labels", "embedding"]
+    boxes: str | None = None
+    scores: str | None = None
+    score_column: int | None = None
+    corners: Literal["xyxy", "xywh", "cxcywh"] = "xyxy"
+    normalised: bool = False
+    min_score: float = 0.5
+    nms: float = 0.5
+    heads: dict[str, tuple[str, ...]] = {}
+    """kind labels: output name → the classes in order; the attribute is the part of the name before ':'."""
+    attributes: dict[str, str] = {}
+    """kind labels: output name → attribute name (default: the output's own name)."""
+    vector: str | None = None
+
+
+class OnnxSpec(_Strict):
+    """The declaration beside an ONNX file."""
+
+    name: str | None = None
+    licence: str = "not stated"
+    input: InputSpec
+    output: OutputSpec
+
+    @classmethod
+    def read(cls, path: Path) -> "OnnxSpec":
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; it declares the network's input and output (docs/extend/model.md)")
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InputError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+class OnnxModel:
+    """An ONNX network with declared pre- and post-processing."""
+
+    def __init__(self, weights: Path, spec: OnnxSpec, device: str = "cpu") -> None:
+        self.spec = spec
+        self.session = open_session(weights, device)
+        self.input_name = self.session.get_inputs()[0].name
+        names = [output.name for output in self.session.get_outputs()]
+        out = spec.output
+        for wanted in (out.boxes, out.scores, out.vector, *out.heads):
+            if wanted is not None and wanted not in names:
+                raise InputError(f"{weights}: has no output {wanted!r}; it has {', '.join(names)}")
+
+    def __call__(self, images: Images) -> list[Any]:
+        return [self._one(image) for image in images]
+
+    def _one(self, image: NDArray[np.uint8]) -> Any:
+        pixels, scale, offset = prepare(image, self.spec.input)
+        names = [output.name for output in self.session.get_outputs()]
+        found = dict(zip(names, self.session.run(None, {self.input_name: pixels}), strict=True))
+        out = self.spec.output
+        if out.kind == "embedding":
+            return Embedding(np.asarray(found[out.vector or names[0]], dtype=np.float64).reshape(-1))
+        if out.kind == "labels":
+            return _labels(found, out)
+        return self._boxes(found, scale, offset, image.shape)
+
+    def _boxes(
+        self,
+        found: dict[str, Any],
+        scale: NDArray[np.float64],
+        offset: NDArray[np.float64],
+        shape: Sequence[int],
+    ) -> Boxes:
+        out = self.spec.output
+        boxes = np.asarray(found[out.boxes or "boxes"], dtype=np.float64).reshape(-1, 4)
+        scores = np.asarray(found[out.scores or "scores"], dtype=np.float64).reshape(len(boxes), -1)
+        score = scores[:, out.score_column or 0]
+        if out.corners == "xywh":
+            boxes = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
+        elif out.corners == "cxcywh":
+            boxes = np.hstack([boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2])
+        if out.normalised:
+            boxes = boxes * np.tile(np.asarray(self.spec.input.size, dtype=np.float64), 2)
+        keep = score >= out.min_score
+        boxes, score = (boxes[keep] - np.tile(offset, 2)) / np.tile(scale, 2), score[keep]
+        kept = suppress(boxes, score, out.nms)
+        limits = np.array([shape[1], shape[0], shape[1], shape[0]], dtype=np.float64)
+        return Boxes(np.clip(boxes[kept], 0, limits), np.clip(score[kept], 0, 1))
+
+
+def _labels(found: dict[str, Any], out: OutputSpec) -> Labels:
+    values, shares = {}, {}
+    for name, classes in out.heads.items():
+        logits = np.asarray(found[name], dtype=np.float64).reshape(-1)
+        if len(logits) != len(classes):
+            raise ValueError(f"output {name!r} has {len(logits)} numbers for {len(classes)} classes")
+        attribute = out.attributes.get(name, name)
+        share = np.exp(logits - logits.max())
+        share /= share.sum()
+        values[attribute] = classes[int(np.argmax(logits))]
+        shares[attribute] = dict(zip(classes, share.tolist(), strict=True))
+    return Labels(values, shares)
+
+
+def prepare(
+    image: NDArray[np.uint8], spec: InputSpec
+) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
+    """The network's input, and scale and offset such that input = pixel position × scale + offset."""
+    import cv2
+
+    height, width = image.shape[:2]
+    target_w, target_h = spec.size
+    if spec.resize == "stretch":
+        resized = cv2.resize(image, (target_w, target_h), interpolation=cv2.INTER_LINEAR)
+        scale, offset = np.array([target_w / width, target_h / height]), np.zeros(2)
+    else:
+        ratio = min(target_w / width, target_h / height)
+        new_w, new_h = round(width * ratio), round(height * ratio)
+        inner = cv2.resize(image, (new_w, new_h), interpolation=cv2.INTER_LINEAR)
+        left, top = (target_w - new_w) // 2, (target_h - new_h) // 2
+        resized = np.full((target_h, target_w, 3), spec.pad, dtype=np.uint8)
+        resized[top : top + new_h, left : left + new_w] = inner
+        scale, offset = np.array([ratio, ratio]), np.array([left, top], dtype=np.float64)
+    pixels = resized[:, :, ::-1] if spec.colour == "BGR" else resized
+    values = (pixels.astype(np.float32) - np.array(spec.mean, np.float32)) * np.float32(spec.scale)
+    values = values / np.array(spec.std, np.float32)
+    if spec.layout == "NCHW":
+        values = values.transpose(2, 0, 1)
+    return np.ascontiguousarray(values[None]), scale, offset

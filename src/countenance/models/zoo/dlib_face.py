@@ -1,0 +1,56 @@
+"""A 128-dimensional face embedding: dlib's ResNet, with weights inside `face-recognition-models` (extra `dlib`)."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.answers import Embedding
+from countenance.errors import MissingExtra
+from countenance.models.model import Images
+
+
+def weights_folder() -> Path:
+    """Where the installed package keeps its files; the package itself is never imported."""
+    spec = find_spec("face_recognition_models")
+    if spec is None or spec.origin is None:
+        raise MissingExtra("the dlib face embedding", "dlib")
+    return Path(spec.origin).parent / "models"
+
+
+class DlibFace:
+    """Embeds the largest face of each image; images without a face found are embedded whole.
+
+    `embed(image, box)` embeds the face in a known box, which is what recognition needs.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import dlib
+        except ImportError:
+            raise MissingExtra("the dlib face embedding", "dlib") from None
+        folder = weights_folder()
+        self.dlib: Any = dlib
+        self.detect = dlib.get_frontal_face_detector()
+        self.landmarks = dlib.shape_predictor(str(folder / "shape_predictor_5_face_landmarks.dat"))
+        self.network = dlib.face_recognition_model_v1(str(folder / "dlib_face_recognition_resnet_model_v1.dat"))
+
+    def __call__(self, images: Images) -> list[Embedding]:
+        return [Embedding(self._largest_face(np.ascontiguousarray(image))) for image in images]
+
+    def _largest_face(self, image: NDArray[np.uint8]) -> NDArray[np.float64]:
+        found = list(self.detect(image, 1))
+        height, width = image.shape[:2]
+        whole = self.dlib.rectangle(0, 0, width, height)
+        return self._embed(image, max(found, key=lambda r: r.area(), default=whole))
+
+    def embed(self, image: NDArray[np.uint8], box: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The embedding of the face in a box x0, y0, x1, y1."""
+        x0, y0, x1, y1 = (round(float(v)) for v in box)
+        return self._embed(np.ascontiguousarray(image), self.dlib.rectangle(x0, y0, x1, y1))
+
+    def _embed(self, image: NDArray[np.uint8], rectangle: Any) -> NDArray[np.float64]:
+        shape = self.landmarks(image, rectangle)
+        return np.asarray(self.network.compute_face_descriptor(image, shape), dtype=np.float64)
