@@ -1,0 +1,46 @@
+"""One file per question that can be asked: its answer, its scoring into rows."""
+
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from countenance.data.tables import near
+from countenance.errors import InputError
+from countenance.tasks.task import Metric, Row, Summary, Task
+
+GROUP = "countenance.tasks"
+_HOME = {
+    "mask_detection": "countenance.tasks.mask_detection:MASK_DETECTION",
+    "mask_detection_one_face": "countenance.tasks.mask_detection:MASK_DETECTION_ONE_FACE",
+    "face_localization": "countenance.tasks.face_localization:FACE_LOCALIZATION",
+    "attributes": "countenance.tasks.attributes:ATTRIBUTES",
+}
+
+__all__ = ["Metric", "Row", "Summary", "Task", "load_task", "task_names"]
+
+
+def task_names() -> list[str]:
+    """The names that `load_task` knows."""
+    return sorted({*_HOME, *(point.name for point in entry_points(group=GROUP))})
+
+
+def load_task(name: str | Task) -> Task:
+    """A task by its name.
+
+    >>> load_task("face_localisation")
+    Traceback (most recent call last):
+    countenance.errors.InputError: no task 'face_localisation' (did you mean face_localization?); there are ...
+    """
+    if isinstance(name, Task):
+        return name
+    if name in _HOME:
+        module, _, attribute = _HOME[name].partition(":")
+        found = getattr(import_module(module), attribute)
+    else:
+        points = list(entry_points(group=GROUP, name=name))
+        if not points:
+            known = task_names()
+            raise InputError(f"no task {name!r}{near(name, known)}; there are {', '.join(known)}")
+        found = points[0].load()
+    if not isinstance(found, Task):
+        raise InputError(f"task {name!r}: its plugin is a {type(found).__name__}, expected a Task")
+    return found

@@ -1,0 +1,110 @@
+"""Where are the faces? Boxes against the true face boxes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from countenance.answers import Boxes
+from countenance.data import Sample
+from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy, recall_curve
+from countenance.metrics.ranking import average_precision, bootstrap_interval
+from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
+
+FALSE_POSITIVE_OVERLAP = 0.5
+
+
+def to_boxes(raw: Any) -> Boxes:
+    """Boxes from what detectors return: `Boxes`, {"boxes", "scores"}, or an array N × 4 or N × 5.
+
+    >>> len(to_boxes(np.zeros((0, 4))))
+    0
+    """
+    if isinstance(raw, Boxes):
+        return raw
+    if raw is None:
+        raise ValueError("None, expected boxes; an image without faces has an empty array")
+    if isinstance(raw, Mapping):
+        if "boxes" not in raw:
+            raise ValueError(f"a dict without 'boxes' (it has {', '.join(map(str, raw))})")
+        return Boxes(raw["boxes"], raw.get("scores"), raw.get("labels"))
+    array = np.asarray(raw, dtype=np.float64)
+    if array.ndim == 2 and array.shape[1] == 5:
+        return Boxes(array[:, :4], array[:, 4])
+    return Boxes(array)
+
+
+def score(sample: Sample, answer: Boxes) -> list[Row]:
+    """A row for each person with a face box, and one for the image with its false positives."""
+    people = [subject for subject in sample.subjects if subject.face_box is not None]
+    truth = np.array([subject.face_box for subject in people], dtype=np.float64).reshape(-1, 4)
+    overlaps = best_overlap(truth, answer.xyxy)
+    recalls = average_recall(overlaps)
+    rows = []
+    for subject, overlap, recall in zip(people, overlaps, recalls, strict=True):
+        row = subject_row(sample, subject)
+        row["m.best_iou"] = float(overlap)
+        row["m.recall@0.5"] = float(overlap >= 0.5)
+        row["m.recall@0.75"] = float(overlap >= 0.75)
+        row["m.average_recall"] = float(recall)
+        rows.append(row)
+    hits = match_greedy(truth, answer.xyxy, answer.scores, FALSE_POSITIVE_OVERLAP)
+    image = subject_row(sample, people[0] if len(people) == 1 else None)  # whose portrait draws false alarms?
+    image["subject"] = None
+    image["m.false_positives"] = float((hits < 0).sum())
+    return [*rows, image]
+
+
+def summarise(samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int) -> list[Summary]:
+    """Average precision at overlap .5, with an interval by resampling images."""
+    scores, hits, images, faces = [], [], [], []
+    for i, sample in enumerate(samples):
+        truth = np.array([s.face_box for s in sample.subjects if s.face_box is not None]).reshape(-1, 4)
+        answer = answers[sample.id]
+        matched = match_greedy(truth, answer.xyxy, answer.scores, 0.5) >= 0
+        scores.append(answer.scores)
+        hits.append(matched)
+        images.append(np.full(len(answer), i))
+        faces.append(len(truth))
+    if not sum(faces):
+        return []
+    all_scores, all_hits, image = np.concatenate(scores), np.concatenate(hits), np.concatenate(images)
+    per_image = np.array(faces, dtype=np.float64)
+
+    def resampled(weights: Any) -> float:
+        return average_precision(all_scores, all_hits, float((weights * per_image).sum()), weights[image])
+
+    estimate = resampled(np.ones(len(samples)))
+    low, high = bootstrap_interval(resampled, len(samples), seed=seed)
+    meaning = "area under precision against recall at overlap 0.5, all images together"
+    return [Summary("average_precision@0.5", meaning, estimate, low, high, len(samples))]
+
+
+def curve(overlaps: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
+    thresholds = np.arange(0, 101) / 100
+    return thresholds.tolist(), recall_curve(np.asarray(overlaps, dtype=np.float64), thresholds).tolist()
+
+
+FACE_LOCALIZATION = Task(
+    name="face_localization",
+    question="Where are the faces?",
+    answer=Boxes,
+    metrics=(
+        Metric("recall@0.5", "share of faces that some box overlaps by at least 0.5", headline=True),
+        Metric(
+            "average_recall",
+            f"share of the overlap thresholds {AR_THRESHOLDS[0]:g} to {AR_THRESHOLDS[-1]:g} that the best box passes",
+            headline=True,
+        ),
+        Metric("recall@0.75", "share of faces that some box overlaps by at least 0.75"),
+        Metric("best_iou", "overlap of the face with its best box"),
+        Metric("false_positives", "boxes of an image that hit no face or one already hit", better="lower"),
+    ),
+    coerce=to_boxes,
+    score=score,
+    asks=lambda sample: not sample.subjects or any(subject.face_box is not None for subject in sample.subjects),
+    summarise=summarise,
+    curve=curve,
+    curve_of="best_iou",
+    curve_axes=("overlap threshold", "share of faces found"),
+)

@@ -1,0 +1,88 @@
+"""What a task is: the question, the type of its answer, and how an answer becomes score rows.
+
+A new task is one file that makes a `Task` and one line in `tasks/__init__.py` (or an entry point
+`countenance.tasks` in your own package); see docs/extend/task.md.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from countenance.answers import Answer
+from countenance.data import Sample, Subject
+
+Row = dict[str, Any]
+"""One unit that can fail: sample, subject, identity, attributes as `attr.*`, metrics as `m.*`."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of the score table: what it means and which way is better."""
+
+    name: str
+    meaning: str
+    better: Literal["higher", "lower"] = "higher"
+    headline: bool = False
+    """Audited and shown first when the user names no metric."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A number of the whole run that is no mean of rows (average precision, say), with its interval."""
+
+    name: str
+    meaning: str
+    estimate: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question that can be asked about an image."""
+
+    name: str
+    question: str
+    answer: type[Any]
+    metrics: tuple[Metric, ...]
+    coerce: Callable[[Any], Answer]
+    """From what a model returned to this task's answer; raises ValueError with a phrase when it cannot."""
+    score: Callable[[Sample, Any], list[Row]]
+    """The score rows of one image."""
+    asks: Callable[[Sample], bool] = lambda sample: True
+    """Whether the question makes sense for an image (its truth is there)."""
+    summarise: Callable[[Sequence[Sample], Mapping[str, Any], int], list[Summary]] = lambda samples, answers, seed: []
+    """Numbers of the whole run that are no means of rows."""
+    curve: Callable[[Sequence[float]], tuple[Sequence[float], Sequence[float]]] | None = None
+    """A curve over the rows of a group (thresholds and values), from the column `curve_of`."""
+    curve_of: str | None = None
+    curve_axes: tuple[str, str] = ("threshold", "value")
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self, raw: Any, sample: Sample) -> Answer:
+        """The validated answer for a sample; ValueError with the reason when it is none."""
+        answer = self.coerce(raw)
+        problem = answer.problem(sample.width, sample.height)
+        if problem:
+            raise ValueError(problem)
+        return answer
+
+    def metric(self, name: str) -> Metric | None:
+        return next((metric for metric in self.metrics if metric.name == name), None)
+
+
+def subject_row(sample: Sample, subject: Subject | None) -> Row:
+    """The first columns of a row: who it is about, and every attribute of the person and the image.
+
+    An image row (no subject) carries the image's attributes alone.
+    """
+    row: Row = {
+        "sample": sample.id,
+        "subject": None if subject is None else subject.id,
+        "identity": None if subject is None else subject.identity,
+    }
+    row |= {f"attr.{name}": value for name, value in sample.attributes.items()}
+    if subject is not None:
+        row |= {f"attr.{name}": value for name, value in subject.attributes.items()}
+    return row
