@@ -205,11 +205,13 @@ class Keypoints:
         object.__setattr__(self, "scores", values)
 
     def to_row(self) -> dict[str, Any]:
-        return {"points": self.points.reshape(len(self.points), -1).tolist(), "scores": self.scores.tolist()}
+        flat = [person.ravel().tolist() for person in self.points]
+        return {"points": flat, "scores": self.scores.tolist()}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Keypoints":
-        return cls(np.asarray(row["points"], dtype=np.float64).reshape(len(row["points"]), -1, 3), row["scores"])
+        people = [np.asarray(person, dtype=np.float64).reshape(-1, 3) for person in row["points"]]
+        return cls(np.array(people), row["scores"])
 
     def problem(self, width: int, height: int) -> str | None:
         if not np.isfinite(self.points).all():

@@ -1,0 +1,75 @@
+"""Auditing a run: the statistics of `countenance.audit` on its score table, with what the run itself must say."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from countenance.audit import Audit, Finding, audit
+from countenance.data.tables import near
+from countenance.errors import InputError
+from countenance.run.directory import Run, write_atomically, write_json
+from countenance.tasks import load_task
+
+DEFAULT_ATTRIBUTES = ("skin_tone", "age_group", "gender")
+TOO_MANY_FAILED = "insufficient evidence"
+
+
+def default_metrics(run: Run) -> list[str]:
+    """The task's headline metrics."""
+    return [metric.name for metric in load_task(run.manifest["task"]).metrics if metric.headline]
+
+
+def audit_run(run: Run, by: list[str] | None = None, metrics: list[str] | None = None, **settings: Any) -> Audit:
+    """Audit a run's scores by the attributes given (default: skin tone, age group and gender where present)."""
+    scores = run.scores()
+    attributes = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
+    chosen = by if by is not None else [name for name in DEFAULT_ATTRIBUTES if name in attributes]
+    if not chosen:
+        raise InputError(f"{run.path}: nothing to compare by; name attributes with --by ({', '.join(attributes)})")
+    for name in chosen:
+        if name not in attributes:
+            raise InputError(
+                f"{run.path}: no attribute {name!r}{near(name, attributes)}; there are {', '.join(attributes)}"
+            )
+    found = audit(scores, by=chosen, metrics=metrics or default_metrics(run), **settings)
+    return _with_failures(found, run)
+
+
+def _with_failures(found: Audit, run: Run) -> Audit:
+    """A run with too many failures cannot say that nothing is wrong."""
+    failed, asked = int(run.manifest["failed"]), int(run.manifest["dataset"]["images"])
+    share = failed / asked
+    if share <= float(run.manifest["max_failures"]):
+        return found
+    text = f"{failed} of {asked} images ({share:.1%}) have no answer, more than the limit of "
+    text += f"{run.manifest['max_failures']:.1%}: see failures.parquet"
+    verdict = found.verdict if found.verdict == "disparity" else TOO_MANY_FAILED
+    return found.model_copy(update={"verdict": verdict, "reason": f"{text}. {found.reason}"})
+
+
+def store_audit(run: Run, found: Audit) -> Path:
+    """Write `findings.parquet` and `audit.json` into the run directory."""
+    import pyarrow.parquet as pq
+
+    table = found.to_arrow()
+    write_atomically(run.path / "findings.parquet", lambda part: pq.write_table(table, part))
+    write_json(run.path / "audit.json", found.model_dump(mode="json"))
+    return run.path / "findings.parquet"
+
+
+def read_audit(run: Run) -> Audit:
+    """The stored audit of a run."""
+    path = run.path / "audit.json"
+    if not path.exists():
+        raise InputError(f"{run.path}: has not been audited; `countenance audit {run.path}` does it")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for row in content["findings"]:
+        row |= {name: math.nan for name in _NUMBERS if row.get(name) is None}
+    for row in content.get("groups", []):
+        row |= {name: math.nan for name, value in row.items() if value is None}
+    return Audit.model_validate(content)
+
+
+_NUMBERS = [name for name, field in Finding.model_fields.items() if field.annotation is float]
+"""JSON has no NaN: these fields of a finding are stored as null where there is no number."""

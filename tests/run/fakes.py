@@ -1,0 +1,61 @@
+"""Models that misbehave in one way each; workers import them as `fakes:NAME`."""
+
+import os
+import time
+
+import numpy as np
+
+from countenance.testing import DiscDetector
+
+
+class Slow(DiscDetector):
+    def __init__(self) -> None:
+        super().__init__(seconds=0.004)
+
+
+def _trouble(image: np.ndarray) -> bool:
+    """About one picture in ten: those whose first pixel says so."""
+    return int(image[0, 0].sum()) % 10 == 0
+
+
+def wrong_number(images):
+    return DiscDetector()(images)[:-1]
+
+
+def nan_boxes(images):
+    return [[[float("nan"), 0, 1, 1]] if _trouble(image) else DiscDetector()([image])[0] for image in images]
+
+
+def turned_boxes(images):
+    return [np.array([[9, 9, 1, 1]]) for _ in images]
+
+
+def large_scores(images):
+    return [{"boxes": [[0, 0, 1, 1]], "scores": [1.5]} for _ in images]
+
+
+def raises(images):
+    if any(_trouble(image) for image in images):
+        raise RuntimeError("out of luck")
+    return DiscDetector()(images)
+
+
+def hangs(images):
+    if any(_trouble(image) for image in images):
+        time.sleep(60)
+    return DiscDetector()(images)
+
+
+def dies(images):
+    if any(_trouble(image) for image in images):
+        os._exit(9)
+    return DiscDetector()(images)
+
+
+def prints(images):
+    print("a model that talks")
+    return DiscDetector()(images)
+
+
+def batched(images):
+    return iter(DiscDetector()(images))

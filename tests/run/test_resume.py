@@ -1,0 +1,38 @@
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from countenance.run import Run, evaluate
+from countenance.testing import write_small_dataset
+
+SCRIPT = """
+import sys
+from countenance.run import evaluate
+evaluate("fakes:Slow", "face_localization", sys.argv[1], out=sys.argv[2], workers=2, threads=1, batch=4)
+"""
+
+
+def test_killed_at_random_moments_and_resumed_the_scores_are_byte_identical(tmp_path) -> None:
+    data = write_small_dataset(tmp_path / "set", n=1500, size=16)
+    whole = evaluate("fakes:Slow", "face_localization", data, out=tmp_path / "whole", batch=4)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    command = [sys.executable, "-c", SCRIPT, str(data), str(tmp_path / "killed")]
+    moments = random.Random(0)
+    kills = 0
+    while kills < 20:
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+        time.sleep(moments.uniform(0.2, 2.5))
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    subprocess.run(command, env=environment, check=True)
+    resumed = Run(tmp_path / "killed")
+    assert kills >= 3 and resumed.complete
+    assert (whole.path / "scores.parquet").read_bytes() == (resumed.path / "scores.parquet").read_bytes()
+    assert not (resumed.path / "work").exists()
