@@ -1,0 +1,71 @@
+"""Do real networks see the rendered people as people? Detection of frontal portraits, separation of identities.
+
+    python benchmarks/people.py --yunet PATH [--no-embedding]
+
+Prints JSON. Needs YuNet's weights by path and, for the embedding, the extra `dlib`.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import platform
+from pathlib import Path
+
+import numpy as np
+
+from countenance.data import Dataset, load_dataset
+from countenance.metrics.boxes import iou_matrix
+from countenance.models import ModelSpec
+
+
+def detection(portraits: Dataset, name: str, weights: str | None) -> dict[str, object]:
+    """Share of portraits in which the face is found (overlap ≥ .5), unmasked frontal ones and masked ones."""
+    model = ModelSpec(name, weights).load()
+    found: dict[str, list[bool]] = {"unmasked frontal": [], "unmasked turned": [], "masked": []}
+    overlaps = []
+    for sample in portraits:
+        (person,) = sample.subjects
+        (answer,) = model([sample.load()])
+        best = iou_matrix(person.face_box[None], answer.xyxy).max(initial=0.0)
+        kind = "masked" if person.attributes["masked"] == "yes" else f"unmasked {person.attributes['pose']}"
+        found[kind].append(best >= 0.5)
+        overlaps.append(best)
+    shares = {kind: {"found": round(float(np.mean(hits)), 4), "n": len(hits)} for kind, hits in found.items()}
+    return {"detector": name, **shares, "median_overlap": round(float(np.median(overlaps)), 3)}
+
+
+def separation(portraits: Dataset) -> dict[str, object]:
+    """Area under the ROC curve of same against different identity, by distance of dlib embeddings."""
+    from sklearn.metrics import roc_auc_score
+
+    model = ModelSpec("dlib").load()
+    rows = [(p.identity, model.embed(s.load(), p.face_box)) for s in portraits for p in s.subjects]
+    same, distance = [], []
+    for (a, x), (b, y) in itertools.combinations(rows, 2):
+        same.append(a == b)
+        distance.append(float(np.linalg.norm(x - y)))
+    auc = roc_auc_score(same, -np.array(distance))
+    return {"embedding": "dlib", "auc": round(float(auc), 4), "portraits": len(rows), "same_pairs": int(np.sum(same))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--yunet", type=Path, default=Path("../shared/weights/yunet.onnx"))
+    parser.add_argument("--no-embedding", action="store_true")
+    arguments = parser.parse_args()
+    portraits = load_dataset("people:portraits")
+    unmasked = portraits.filter(lambda s: s.subjects[0].attributes["masked"] == "no")
+    result: dict[str, object] = {"benchmark": "people", "machine": f"{os.cpu_count()} cores, {platform.machine()}"}
+    if arguments.yunet.exists():
+        result["yunet"] = detection(portraits, "yunet", str(arguments.yunet))
+    else:
+        result["yunet"] = f"skipped: {arguments.yunet} is not here"
+    result["mtcnn"] = detection(portraits, "mtcnn", None)
+    if not arguments.no_embedding:
+        result["identity"] = separation(unmasked)
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()
