@@ -121,6 +121,12 @@ class Audit(BaseModel):
     settings: dict[str, Any]
     groups: list[Estimate] = []
 
+    def plot(self, metric: str | None = None, depth: int = 1) -> Any:
+        """A forest plot of one metric (default: the first) as a plotly figure."""
+        from countenance.audit.plot import forest
+
+        return forest(self, metric, depth)
+
     def to_dict(self, *, groups: bool = False) -> dict[str, Any]:
         """The audit as plain values (NaN and infinities as None)."""
         content: dict[str, Any] = {

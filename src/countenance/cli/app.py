@@ -1,0 +1,91 @@
+"""The command `countenance`: groups of commands, and the one place that turns an error into an exit code.
+
+0 fine, 1 a gate failed, 2 the user's input is wrong (one line), 3 our bug (traceback and what to send us).
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+import countenance
+from countenance.cli import bias_bounty, data, fhibe, happyfaces, mask_fairness, people, spine, uccs
+from countenance.errors import GateFailed, InputError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Ask a vision model about images of people, score every answer, and say whom it fails.",
+)
+
+spine.register(app)
+app.add_typer(data.app, name="data")
+app.add_typer(people.app, name="people")
+app.add_typer(fhibe.app, name="fhibe")
+app.add_typer(uccs.app, name="uccs")
+app.add_typer(mask_fairness.app, name="mask-fairness")
+app.add_typer(bias_bounty.app, name="bias-bounty")
+app.add_typer(happyfaces.app, name="happyfaces")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"countenance {countenance.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line and turn what went wrong into an exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        result = typer.main.get_command(app).main(arguments, prog_name="countenance", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort:
+        typer.echo("stopped", err=True)
+        return 2
+    except GateFailed as error:
+        typer.echo(f"gate failed: {error}", err=True)
+        return 1
+    except InputError as error:
+        typer.echo(f"error: {error}", err=True)
+        return 2
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        return 130
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        typer.echo(f"error: {place}{error.strerror or error}", err=True)
+        return 2
+    except Exception as error:
+        if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of typer's, which prints itself
+            error.show()
+            return 2
+        import platform
+        import traceback
+
+        traceback.print_exc()
+        typer.echo(
+            f"\nThis is a bug in countenance {countenance.__version__} (Python {platform.python_version()}, "
+            f"{platform.system()}).\nPlease send us the lines above and the command that you typed.",
+            err=True,
+        )
+        return 3

@@ -1,0 +1,119 @@
+"""`countenance data`: list, show, export, check."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from countenance.errors import InputError
+
+if TYPE_CHECKING:
+    from countenance.data import Dataset
+
+app = typer.Typer(no_args_is_help=True, help="Look at datasets: list, show, export, check.", rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+class Format(StrEnum):
+    """The formats that a dataset can be written in."""
+
+    coco = "coco"
+    folder = "folder"
+
+
+@app.command("list")
+def list_() -> None:
+    """List the datasets that are known by name."""
+    from countenance.data import dataset_names, load_dataset
+
+    for name in dataset_names():
+        dataset = load_dataset(name)
+        typer.echo(f"{name:16} {len(dataset):6} images   {dataset.card.licence}")
+        for part, n in _part_sizes(dataset).items():
+            typer.echo(f"  {name}:{part:14} {n:6} images")
+
+
+def _part_sizes(dataset: "Dataset") -> dict[str, int]:
+    from collections import Counter
+
+    return dict(Counter(str(sample.attributes["part"]) for sample in dataset if "part" in sample.attributes))
+
+
+@app.command()
+def show(
+    name: Name,
+    out: Annotated[Path | None, typer.Option(help="Also write an HTML page with thumbnails here.")] = None,
+    thumbnails: Annotated[int, typer.Option(help="How many pictures the page shows.", min=0)] = 96,
+    faces: Annotated[bool, typer.Option(help="Show pictures of real people on the page.")] = False,
+) -> None:
+    """Print a dataset's card, counts and attribute balance; with --out, write a page of its pictures."""
+    from countenance.data import load_dataset
+    from countenance.data.balance import balance, card_lines
+
+    dataset = load_dataset(name)
+    for line in card_lines(dataset):
+        typer.echo(line)
+    for attribute, counts in balance(dataset).items():
+        typer.echo(f"\n{attribute}")
+        most = max(n for _, n in counts)
+        for value, n in counts:
+            typer.echo(f"  {value:16.16} {n:6}  {'█' * max(1, round(32 * n / most)) if n else ''}")
+    if out is not None:
+        from countenance.report.sheet import write_sheet
+
+        write_sheet(dataset, out, thumbnails=thumbnails, faces=faces)
+        typer.echo(f"\nPage: {out.resolve()}")
+
+
+@app.command()
+def export(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
+    format: Annotated[
+        Format, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
+    ] = Format.coco,
+) -> None:
+    """Write a dataset in another format; reading it back gives the same truth."""
+    import shutil
+    import tempfile
+
+    from countenance.data import load_dataset
+    from countenance.data.coco import write_coco
+    from countenance.data.folder import write_folder
+
+    if out.exists():
+        raise InputError(f"{out}: exists already; name a folder that does not")
+    dataset = load_dataset(name)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
+    try:
+        (write_coco if format is Format.coco else write_folder)(dataset, staging / "export")
+        (staging / "export").rename(out)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    typer.echo(f"{len(dataset)} images in {out}")
+
+
+@app.command()
+def check(name: Name, quiet: Quiet = False) -> None:
+    """Validate every truth of a dataset: one line for each problem, a summary, exit 2 when there are any."""
+    from collections import Counter
+
+    from countenance.cli.progress import progress
+    from countenance.data import load_dataset
+    from countenance.data.check import check as check_dataset
+
+    dataset = load_dataset(name)
+    with progress("checking", len(dataset), quiet=quiet) as step:
+        problems = check_dataset(dataset, step)
+    for problem in problems:
+        typer.echo(problem.message)
+    if problems:
+        kinds = Counter(problem.kind for problem in problems)
+        typer.echo(f"{len(problems)} problems: " + ", ".join(f"{n} × {kind}" for kind, n in kinds.most_common()))
+        raise typer.Exit(2)
+    subjects = sum(len(sample.subjects) for sample in dataset)
+    typer.echo(f"{dataset.name}: {len(dataset)} images, {subjects} people, no problem found")

@@ -1,0 +1,52 @@
+"""Progress for long work: a bar with rate and time left in a terminal, plain lines elsewhere, nothing when quiet."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
+    """Yields a function to call after each step: `step()` or `step(n)`."""
+    if quiet or not total:
+        yield lambda n=1: None
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            ProgressColumn,
+            Task,
+            TimeRemainingColumn,
+        )
+        from rich.text import Text
+
+        class Rate(ProgressColumn):
+            def render(self, task: Task) -> Text:
+                return Text(f"{task.speed or 0:.1f}/s")
+
+        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda n=1: bar.update(task, advance=n)
+    else:
+        yield _plain_lines(what, total)
+
+
+def _plain_lines(what: str, total: int) -> Callable[..., None]:
+    start = last = time.monotonic()
+    done = 0
+
+    def step(n: int = 1) -> None:
+        nonlocal done, last
+        done += n
+        now = time.monotonic()
+        if done == total or now - last >= 10:
+            last = now
+            rate = done / max(now - start, 1e-9)
+            left = (total - done) / rate if rate else 0
+            print(f"{what}: {done}/{total}, {rate:.1f}/s, {left:.0f} s left", file=sys.stderr, flush=True)
+
+    return step

@@ -1,0 +1,5 @@
+"""Room: report. A run, or a dataset, as one page that opens from disk and needs nothing else."""
+
+from countenance.report.page import write_report
+
+__all__ = ["write_report"]

@@ -1,0 +1,95 @@
+"""What the data cannot tell: every group without an answer, with the n there is and the n it would take."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from countenance.audit import Finding
+from countenance.report import numbers, words
+from countenance.report.names import Names, attribute_label
+from countenance.report.source import Source
+
+
+@dataclass(frozen=True)
+class Open:
+    """A comparison that has no answer yet."""
+
+    mark: str
+    metric: str
+    attribute: str
+    group: str
+    n: int
+    clusters: int
+    estimate: str
+    seen: str
+    needed: str
+    why: str
+
+
+@dataclass(frozen=True)
+class CannotTell:
+    """The open questions: single attributes first, intersections apart, then who was not compared at all."""
+
+    unsure: list[Open]
+    unsure_crossed: list[Open]
+    untested: list[Open]
+    untested_crossed: list[Open]
+    excluded: list[Open]
+
+    @property
+    def nothing(self) -> bool:
+        """Whether every comparison has an answer."""
+        return not (self.unsure or self.unsure_crossed or self.untested or self.untested_crossed or self.excluded)
+
+
+def cannot_tell(source: Source) -> CannotTell:
+    """Sort the comparisons without an answer; nobody is left out silently."""
+    settings, names = source.audit.settings, source.names
+    unsure = [f for f in source.audit.findings if words.mark(f.verdict) == words.UNSURE]
+    untested = [f for f in source.audit.findings if f.verdict == words.UNTESTABLE]
+    listed = {(f.metric, f.attribute, f.group) for f in untested}
+    others = [e for e in source.audit.excluded if (e["metric"], e["attribute"], e["group"]) not in listed]
+    return CannotTell(
+        _open([f for f in unsure if f.depth == 1], names, settings),
+        _open([f for f in unsure if f.depth > 1], names, settings),
+        _open([f for f in untested if f.depth == 1], names, settings),
+        _open([f for f in untested if f.depth > 1], names, settings),
+        [_excluded(entry, names) for entry in others if entry["n"] or entry["group"] != "(unknown)"],
+    )
+
+
+def _open(findings: Sequence[Finding], names: Names, settings: dict[str, Any]) -> list[Open]:
+    made = []
+    for f in findings:
+        versus = "" if f.versus == "rest" else f" against {names.group(f.attribute, f.versus)}"
+        gap = f.mde_difference
+        made.append(
+            Open(
+                words.mark(f.verdict, f.severity),
+                f.metric,
+                attribute_label(f.attribute),
+                names.group(f.attribute, f.group) + versus,
+                f.n,
+                f.clusters,
+                f"{numbers.value(f.estimate, f.kind)} ({numbers.span(f.low, f.high, f.kind)})",
+                numbers.change(gap, f.kind, sign=False) if numbers.is_number(gap) else "none",
+                words.rows_needed(f) if f.verdict != words.UNTESTABLE else words.what_is_missing(f, settings),
+                f.reason,
+            )
+        )
+    return made
+
+
+def _excluded(entry: dict[str, Any], names: Names) -> Open:
+    return Open(
+        words.UNTESTED,
+        str(entry["metric"]),
+        attribute_label(str(entry["attribute"])),
+        names.group(str(entry["attribute"]), str(entry["group"])),
+        int(entry["n"]),
+        int(entry["clusters"]),
+        "",
+        "",
+        "the value of the attribute" if entry["group"] == "(unknown)" else "",
+        str(entry["why"]),
+    )

@@ -1,0 +1,91 @@
+"""Curves by group, for tasks that have one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from countenance.audit.table import Source as Columns
+from countenance.audit.table import attribute as coded
+from countenance.report import numbers, words
+from countenance.report.figures import curves as drawing
+from countenance.report.names import attribute_label, value_label
+from countenance.report.source import Source
+
+ORDERED = ("skin_tone", "age_group")
+READ_AT = (0.5, 0.6, 0.7, 0.8, 0.9)
+"""Where the table reads the curves, as shares of the axis."""
+
+
+@dataclass(frozen=True)
+class CurvePanel:
+    """The curves of one attribute, with the legend and the table that go with them."""
+
+    attribute: str
+    axes: tuple[str, str]
+    figure: Markup
+    legend: list[tuple[Markup, str, int]]
+    read_at: list[str]
+    table: list[tuple[str, int, list[str]]]
+
+
+def curves(source: Source) -> list[CurvePanel]:
+    """Curves by group for tasks that have one."""
+    task = source.task
+    if task is None or task.curve is None or task.curve_of is None:
+        return []
+    column = f"m.{task.curve_of}"
+    if column not in source.scores.column_names:
+        return []
+    columns = Columns(source.scores)
+    values = np.asarray(source.scores.column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
+    made = []
+    for index, name in enumerate(source.names.by):
+        known = columns.resolve(name, "attr.", "attribute")
+        groups = coded(name, columns.read([known], [])[known], 10_000)
+        lines = []
+        levels = [level for level in source.names.levels.get(name, []) if level in groups.levels]
+        looks = drawing.colours(len(levels), name in ORDERED)
+        failed = _failed(source, name)
+        for level, (colour, dash) in zip(levels, looks, strict=True):
+            member = groups.codes == groups.levels.index(level)
+            rows = values[member] if groups.rows is None else values[groups.rows[member]]
+            rows = rows[np.isfinite(rows)]
+            if not len(rows):
+                continue
+            x, y = task.curve(rows.tolist())
+            label = value_label(name, level)
+            lines.append(drawing.Line(label, len(rows), x, y, colour, dash, level in failed))
+        if len(lines) > 1:
+            made.append(_panel(index, name, lines, task.curve_axes))
+    return made
+
+
+def _failed(source: Source, attribute: str) -> set[str]:
+    """The groups for which a disparity was found, and not in their favour."""
+    found = [f for f in source.audit.findings if f.attribute == attribute and f.verdict == words.DISPARITY]
+    worse = [f for f in found if f.versus != "rest" or words.group_is_worse(f, source.better)]
+    return {words.failed_side(f, source.better) for f in worse}
+
+
+def _panel(index: int, name: str, lines: Sequence[drawing.Line], axes: tuple[str, str]) -> CurvePanel:
+    label = attribute_label(name)
+    low, high = min(lines[0].x), max(lines[0].x)
+    places = [low + share * (high - low) for share in READ_AT]
+    ends = ", ".join(f"{line.label} {_at(line, places[2])}" for line in lines)
+    figure = drawing.panel(
+        lines,
+        axes,
+        f"{axes[1]} by {axes[0]}, a line for each group of {label}",
+        f"At {axes[0]} {places[2]:g}: {ends}. More values are in the table below.",
+        f"curve-{index}",
+    )
+    table = [(line.label, line.n, [_at(line, x) for x in places]) for line in lines]
+    legend = [(drawing.swatch(line), line.label, line.n) for line in lines]
+    return CurvePanel(label, axes, figure, legend, [f"{x:g}" for x in places], table)
+
+
+def _at(line: drawing.Line, x: float) -> str:
+    place = int(np.argmin(np.abs(np.asarray(line.x, dtype=np.float64) - x)))
+    return numbers.value(float(line.y[place]))

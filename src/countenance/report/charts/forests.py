@@ -1,0 +1,136 @@
+"""Forest plots: every group of every attribute, and the intersections that stand out."""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from countenance.audit import Estimate, Finding
+from countenance.report import numbers, words
+from countenance.report.figures import forest
+from countenance.report.figures.scale import Scale
+from countenance.report.names import attribute_label, value_label
+from countenance.report.source import Source
+from countenance.tasks import Metric
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """A group in a forest plot."""
+
+    label: str
+    n: int
+    clusters: int
+    plot: Markup
+    estimate: str
+    interval: str
+    difference: str
+    against: str
+    mark: str
+    verdict: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The forest plot of one metric."""
+
+    metric: Metric
+    key: str
+    axis: Markup
+    empty: Markup
+    overall: str
+    blocks: list[tuple[str, list[ForestRow]]]
+
+
+def forests(source: Source) -> list[Forest]:
+    """A forest plot per metric: the groups of each attribute, then the intersections that stand out most."""
+    made = []
+    for index, metric in enumerate(source.metrics):
+        groups = {name: source.estimates(metric.name, name) for name in source.names.by}
+        crossed = _standing_out(source, metric.name)
+        shown = [*itertools.chain(*groups.values()), *(estimate for estimate, _ in crossed)]
+        overall = source.overall.get(metric.name)
+        if not shown:
+            continue
+        kind = shown[0].kind
+        bounds = [bound for e in shown for bound in (e.estimate, e.low, e.high)]
+        scale = Scale.around(bounds, kind)
+        reference = overall.estimate if overall else None
+        found = _by_group(source, metric.name)
+        blocks = []
+        for name, estimates in groups.items():
+            rows = [
+                _forest_row(e, value_label(name, e.group), found.get((name, e.group)), scale, reference, source)
+                for e in estimates
+            ]
+            if rows:
+                blocks.append((attribute_label(name), rows))
+        if crossed:
+            blocks.append(
+                (
+                    "intersections that differ most",
+                    [
+                        _forest_row(e, source.names.group(e.attribute, e.group), f, scale, reference, source)
+                        for e, f in crossed
+                    ],
+                )
+            )
+        text = numbers.value(reference, kind)
+        empty = forest.row(scale, math.nan, math.nan, math.nan, words.UNTESTED, reference)
+        made.append(Forest(metric, f"forest-{index}", forest.axis(scale), empty, text, blocks))
+    return made
+
+
+def _by_group(source: Source, metric: str) -> dict[tuple[str, str], Finding]:
+    """For each group the finding that says most about it: the worst it takes part in."""
+    best: dict[tuple[str, str], Finding] = {}
+    for finding in source.audit.findings:
+        if finding.metric != metric:
+            continue
+        for group in (finding.group, finding.versus):
+            key = (finding.attribute, group)
+            if key not in best or _rank(finding) < _rank(best[key]):
+                best[key] = finding
+    return best
+
+
+def _rank(finding: Finding) -> tuple[int, float]:
+    p = finding.p_adjusted if math.isfinite(finding.p_adjusted) else 2.0
+    return words.RANK[words.mark(finding.verdict, finding.severity)], p
+
+
+def _standing_out(source: Source, metric: str, most: int = 8) -> list[tuple[Estimate, Finding]]:
+    found = [f for f in source.audit.findings if f.metric == metric and f.depth > 1 and f.verdict == words.DISPARITY]
+    chosen = words.by_weight(found, source.better)[:most]
+    estimates = {(e.attribute, e.group): e for e in source.audit.groups if e.metric == metric}
+    return [(estimates[f.attribute, f.group], f) for f in chosen if (f.attribute, f.group) in estimates]
+
+
+def _forest_row(
+    estimate: Estimate, label: str, finding: Finding | None, scale: Scale, reference: float | None, source: Source
+) -> ForestRow:
+    kind = words.UNTESTED if finding is None else words.mark(finding.verdict, finding.severity)
+    verdict = "not compared" if finding is None else words.verdict_label(finding.verdict, finding.severity)
+    difference, against, note = math.nan, "", ""
+    if finding is not None:
+        here = finding.group == estimate.group
+        difference = finding.difference if here else -finding.difference
+        other = finding.versus if here else finding.group
+        against = "" if other == "rest" else source.names.group(finding.attribute, other)
+        if finding.verdict == words.DISPARITY and here != words.group_is_worse(finding, source.better):
+            note = "favoured"
+    return ForestRow(
+        label,
+        estimate.n,
+        estimate.clusters,
+        forest.row(scale, estimate.estimate, estimate.low, estimate.high, kind, reference),
+        numbers.value(estimate.estimate, estimate.kind) if estimate.n else "no units",
+        numbers.span(estimate.low, estimate.high, estimate.kind) if estimate.n else "",
+        numbers.change(difference, estimate.kind),
+        against,
+        kind,
+        verdict,
+        note,
+    )

@@ -1,0 +1,47 @@
+"""The numbers of the whole run, with their intervals."""
+
+from dataclasses import dataclass
+
+from countenance.audit import Estimate
+from countenance.report import numbers, words
+from countenance.report.source import Source
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A number of the whole run."""
+
+    name: str
+    meaning: str
+    value: str
+    interval: str
+    n: str
+
+
+def _size(estimate: Estimate, source: Source) -> str:
+    """How many rows, and how many people or images they are of where that differs."""
+    rows = numbers.plural(estimate.n, "row")
+    one, many = words.cluster_noun(source.audit.settings)
+    return rows if estimate.clusters == estimate.n else f"{rows} of {numbers.plural(estimate.clusters, one, many)}"
+
+
+def headline_numbers(source: Source) -> list[Headline]:
+    """The audited metrics over everybody, then the task's own numbers of the whole run."""
+    made = []
+    for metric in source.metrics:
+        if estimate := source.overall.get(metric.name):
+            kind = estimate.kind
+            made.append(
+                Headline(
+                    metric.name,
+                    metric.meaning + (" (lower is better)" if metric.better == "lower" else ""),
+                    numbers.value(estimate.estimate, kind),
+                    numbers.span(estimate.low, estimate.high, kind),
+                    _size(estimate, source),
+                )
+            )
+    for row in source.run.manifest.get("summaries", []):
+        interval = numbers.span(row["low"], row["high"])
+        n = numbers.plural(int(row["n"]), "image")
+        made.append(Headline(row["name"], row["meaning"], numbers.value(row["estimate"]), interval, n))
+    return made

@@ -1,0 +1,30 @@
+"""The five marks of a verdict, as shapes: told apart without their colour."""
+
+from markupsafe import Markup
+
+from countenance.report.words import MINOR, NONE, SEVERE, UNSURE, UNTESTED
+
+SHAPES = {
+    SEVERE: '<path d="M0-6.5 6.5 0 0 6.5-6.5 0z"/>',
+    MINOR: '<path class="open" d="M0-5.8 5.8 0 0 5.8-5.8 0z"/>',
+    NONE: '<circle r="4.6"/>',
+    UNSURE: '<circle class="open" r="4.4"/>',
+    UNTESTED: '<path class="open" d="M-4-4 4 4M4-4-4 4"/>',
+}
+
+
+def shape(kind: str) -> Markup:
+    """A mark around the origin."""
+    return Markup(SHAPES[kind])  # noqa: S704 - our own constant
+
+
+def icon(kind: str) -> Markup:
+    """A mark as a small picture of its own, to stand before its word.
+
+    >>> "aria-hidden" in icon("severe")
+    True
+    """
+    return Markup(  # noqa: S704 - only constants
+        f'<svg class="icon mark {kind}" viewBox="-8 -8 16 16" width="16" height="16" aria-hidden="true" '
+        f'focusable="false">{SHAPES[kind]}</svg>'
+    )

@@ -1,0 +1,120 @@
+"""The table of findings: rows for the page, and the same rows as CSV."""
+
+import base64
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from countenance.audit import Finding
+from countenance.report import numbers, words
+from countenance.report.names import Names, attribute_label, clean
+
+MOST = 5000
+"""More findings than this are in `findings.parquet` alone; the page says so."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: what is read, and what it is sorted by."""
+
+    text: str
+    sort: str
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class FindingRow:
+    """A row of the table, with what the filters need."""
+
+    metric: str
+    attribute: str
+    mark: str
+    verdict: str
+    reason: str
+    cells: list[Cell]
+
+
+COLUMNS = (
+    ("metric", False), ("attribute", False), ("group", False), ("compared with", False), ("n", True),
+    ("estimate", True), ("interval", True), ("other side", True), ("difference", True), ("its interval", True),
+    ("adjusted p", True), ("effect", True),
+)  # fmt: skip
+
+
+def in_order(findings: Sequence[Finding]) -> list[Finding]:
+    """Worst first; among equals groups before intersections, then the smaller p."""
+
+    def key(finding: Finding) -> tuple[int, int, float]:
+        p = finding.p_adjusted if math.isfinite(finding.p_adjusted) else 2.0
+        return (words.RANK[words.mark(finding.verdict, finding.severity)], finding.depth, p)
+
+    return sorted(findings, key=key)
+
+
+def table_rows(findings: Sequence[Finding], names: Names) -> list[FindingRow]:
+    """The rows of the page's table."""
+    return [_row(finding, names) for finding in findings]
+
+
+def _row(f: Finding, names: Names) -> FindingRow:
+    versus = "everyone else" if f.versus == "rest" else names.group(f.attribute, f.versus)
+    cells = [
+        _text(f.metric),
+        _text(attribute_label(f.attribute)),
+        _text(names.group(f.attribute, f.group)),
+        _text(versus),
+        _number(numbers.count(f.n), f.n),
+        _number(numbers.value(f.estimate, f.kind), f.estimate),
+        _number(numbers.span(f.low, f.high, f.kind), f.low),
+        _number(numbers.value(f.estimate_versus, f.kind), f.estimate_versus),
+        _number(numbers.change(f.difference, f.kind), f.difference),
+        _number(numbers.change_span(f.diff_low, f.diff_high, f.kind), f.diff_low),
+        _number(numbers.probability(f.p_adjusted), f.p_adjusted),
+        _number(numbers.effect(f.effect), f.effect),
+    ]
+    verdict = words.verdict_label(f.verdict, f.severity)
+    return FindingRow(f.metric, f.attribute, words.mark(f.verdict, f.severity), verdict, f.reason, cells)
+
+
+def _text(text: str) -> Cell:
+    return Cell(text, clean(text).casefold())
+
+
+def _number(text: str, sort: float | None) -> Cell:
+    return Cell(text, repr(float(sort)) if sort is not None and math.isfinite(sort) else "", True)
+
+
+def safe_cell(value: Any) -> str:
+    """A CSV cell that no spreadsheet takes for a formula; numbers stay numbers.
+
+    >>> safe_cell("=1+1"), safe_cell(-0.5), safe_cell(None), safe_cell("a\\nb")
+    ("'=1+1", '-0.5', '', 'a b')
+    """
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if isinstance(value, int | float):
+        return repr(value)
+    text = clean(str(value))
+    return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") else text
+
+
+def to_csv(findings: Sequence[Finding]) -> str:
+    """All the columns of the findings as CSV; a line per finding, whatever the names hold."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    columns = list(Finding.model_fields)
+    writer.writerow(columns)
+    for finding in findings:
+        writer.writerow([safe_cell(getattr(finding, name)) for name in columns])
+    return buffer.getvalue()
+
+
+def csv_uri(findings: Sequence[Finding]) -> Markup:
+    """The CSV as a link that works without JavaScript."""
+    content = base64.b64encode(("\ufeff" + to_csv(findings)).encode("utf-8")).decode("ascii")
+    return Markup(f"data:text/csv;charset=utf-8;base64,{content}")  # noqa: S704 - base64 alone

@@ -1,0 +1,224 @@
+"""The worst failures, with truth and answer drawn; rendered people are shown, real people only when asked for."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from countenance.answers import Answer, Picture
+from countenance.answers.store import read_answers
+from countenance.data import Dataset, Sample
+from countenance.errors import InputError
+from countenance.report import drawing, numbers, pictures
+from countenance.report.names import attribute_label, phrase, value_label
+from countenance.report.source import Source
+from countenance.report.words import DISPARITY
+
+CHOICES = ("auto", "off", "blurred", "full")
+SHOWN = 24
+PER_IDENTITY = 2
+MOST_ROWS = 5000
+"""The worst rows among which the gallery is chosen."""
+PLAIN = ("skin_tone", "age_group", "gender")
+"""Attributes whose values speak for themselves in a caption."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One picture of the gallery."""
+
+    sample: str
+    picture: Markup
+    overlay: Markup
+    about: list[tuple[str, str]]
+    scores: list[tuple[str, str]]
+    said: str
+    alt: str
+    answered: Markup | None = None
+    """The picture that the model made, where that is its answer."""
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """The pictures, or the sentence that says why there are none."""
+
+    mode: str
+    sentence: str
+    failures: list[Failure] = field(default_factory=list)
+    metric: str = ""
+    total: int = 0
+
+
+def mode_for(asked: str, real_people: bool) -> str:
+    """What is shown: `auto` shows rendered people and nobody real.
+
+    >>> mode_for("auto", real_people=True), mode_for("auto", real_people=False), mode_for("blurred", True)
+    ('off', 'full', 'blurred')
+    """
+    if asked not in CHOICES:
+        raise InputError(f"gallery {asked!r}, expected one of {', '.join(CHOICES)}")
+    if asked == "auto":
+        return "off" if real_people else "full"
+    return asked
+
+
+def gallery(source: Source, asked: str) -> Gallery:
+    """The gallery of a run. A dataset that is gone or has changed costs the pictures, not the report."""
+    card = source.run.manifest["dataset"]["card"]
+    real = bool(card.get("real_people", True))
+    mode = mode_for(asked, real)
+    if mode == "off":
+        if asked == "auto":
+            return Gallery(mode, "The pictures show real people, so none is shown here. --gallery blurred or "
+                                 "--gallery full shows them, and the page then says so.")  # fmt: skip
+        return Gallery(mode, "Left out because --gallery off was asked for.")
+    rows, metric, total = worst_rows(source)
+    if not rows:
+        return Gallery(mode, "No failure to show.", metric=metric)
+    try:
+        dataset = source.run.dataset()
+        problem = _changed(source, dataset)
+    except InputError as error:
+        problem = f"the dataset cannot be loaded again ({error})"
+    except OSError as error:
+        problem = f"the dataset cannot be read again ({error.strerror or error})"
+    if problem:
+        return Gallery(mode, f"No pictures: {problem}. Every number on this page is unaffected.", metric=metric)
+    chosen = choose(rows, source)
+    samples = {row["sample"] for row in chosen}
+    by_id = {sample.id: sample for sample in dataset if sample.id in samples}
+    answers = _answers(source, samples)
+    made = []
+    for row in chosen:
+        sample = by_id.get(row["sample"])
+        if sample is None:
+            continue
+        try:
+            made.append(_failure(row, sample, answers.get(sample.id), source, blurred=mode == "blurred"))
+        except InputError:
+            continue  # an unreadable picture is in the list of failures of the run already
+    if not made:
+        return Gallery(mode, "The pictures of the failures cannot be read again.", metric=metric, total=total)
+    return Gallery(mode, "", made, metric, total)
+
+
+def _changed(source: Source, dataset: Dataset) -> str:
+    if dataset.fingerprint() != source.run.manifest["dataset"]["fingerprint"]:
+        return "the dataset has changed since this run"
+    return ""
+
+
+def worst_rows(source: Source) -> tuple[list[dict[str, Any]], str, int]:
+    """The rows that failed by the first audited metric, worst first, the metric's name and how many failed.
+
+    Of a rate: every row that missed. Of any other metric: the worst tenth of the rows.
+    """
+    if not source.metrics:
+        return [], "", 0
+    metric, table = source.metrics[0], source.scores
+    column = f"m.{metric.name}" if f"m.{metric.name}" in table.column_names else metric.name
+    if column not in table.column_names:
+        return [], metric.name, 0
+    sign = 1.0 if metric.better == "lower" else -1.0
+    badness = sign * _numbers(table, column)
+    known = np.isfinite(badness)
+    if not known.any():
+        return [], metric.name, 0
+    values = badness[known]
+    rate = metric.better == "higher" and bool(np.isin(values, (0.0, -1.0)).all())
+    cut = 0.0 if rate else max(float(np.quantile(values, 0.9)), float(np.nextafter(values.min(), np.inf)))
+    failed = np.flatnonzero(known & (badness >= cut))
+    ties = [f"m.{other.name}" for other in source.metrics[1:] if other.better == metric.better]
+    if source.task and source.task.curve_of:
+        ties.append(f"m.{source.task.curve_of}")
+    keys = [np.nan_to_num(_numbers(table, name)[failed] * sign) for name in ties if name in table.column_names]
+    order = np.lexsort([*(-key for key in reversed(keys)), -badness[failed]])
+    rows: list[dict[str, Any]] = table.take(failed[order][:MOST_ROWS]).to_pylist()
+    return [row for row in rows if row.get("sample") is not None], metric.name, len(failed)
+
+
+def _numbers(table: Any, column: str) -> NDArray[np.float64]:
+    return np.asarray(table.column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def choose(rows: Sequence[dict[str, Any]], source: Source, most: int = SHOWN) -> list[dict[str, Any]]:
+    """At most `most` rows, worst first, in turn from the groups of the attribute with the largest disparity.
+
+    No identity is shown more than twice while others wait.
+    """
+    attribute = _telling_attribute(source)
+    queues: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    seen: dict[str, int] = defaultdict(int)
+    later = []
+    for row in rows:
+        identity = row.get("identity") or row["sample"]
+        seen[identity] += 1
+        if seen[identity] > PER_IDENTITY:
+            later.append(row)
+        else:
+            queues[str(row.get(f"attr.{attribute}"))].append(row)
+    chosen: list[dict[str, Any]] = []
+    while len(chosen) < most and any(queues.values()):
+        for queue in queues.values():
+            if queue and len(chosen) < most:
+                chosen.append(queue.pop(0))
+    chosen += later[: most - len(chosen)]
+    place = {id(row): i for i, row in enumerate(rows)}
+    return sorted(chosen, key=lambda row: place[id(row)])
+
+
+def _telling_attribute(source: Source) -> str:
+    found = [f for f in source.audit.findings if f.verdict == DISPARITY and f.depth == 1 and math.isfinite(f.effect)]
+    if found:
+        return max(found, key=lambda f: abs(f.effect)).attribute
+    return source.names.by[0] if source.names.by else ""
+
+
+def _answers(source: Source, samples: set[str]) -> dict[str, Answer]:
+    found: dict[str, Answer] = {}
+    for file in sorted((source.run.path / "answers").glob("*.parquet")):
+        found.update({key: answer for key, answer in read_answers(file).items() if key in samples})
+    return found
+
+
+def _failure(row: dict[str, Any], sample: Sample, answer: Answer | None, source: Source, *, blurred: bool) -> Failure:
+    subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
+    matters = None if subject is None else subject.face_box if subject.face_box is not None else subject.person_box
+    shown = pictures.window(sample.width, sample.height, None if matters is None else matters.tolist())
+    size = max(shown.width, shown.height)
+    drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size) + drawing.answer_of(answer, size)
+    by = source.names.by
+    about = [
+        ("" if name in PLAIN or phrase(name, value) else attribute_label(name), value_label(name, value))
+        for name, value in ((name, _text(row[f"attr.{name}"])) for name in by if f"attr.{name}" in row)
+    ]
+    telling = [source.task.curve_of] if source.task and source.task.curve_of else [m.name for m in source.metrics]
+    scores = [(name, _number(row.get(f"m.{name}"))) for name in telling]
+    said = drawing.said(answer)
+    person = ", ".join(f"{name} {value}".strip() for name, value in about)
+    alt = "; ".join(part for part in (sample.id, person, f"answered {said}" if said else "") if part)
+    return Failure(
+        sample.id,
+        pictures.embedded(sample.load(), shown, blurred=blurred),
+        drawing.overlay(drawn, shown.view_box, alt),
+        about,
+        scores,
+        said,
+        alt,
+        pictures.made(answer.pixels, blurred=blurred) if isinstance(answer, Picture) else None,
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return "(unknown)" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _number(value: float | None) -> str:
+    return numbers.NOTHING if value is None else f"{value:.3g}"

@@ -1,0 +1,150 @@
+"""Names of groups as people say them. The exact values stay in the CSV and in `findings.parquet`."""
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup, escape
+
+from countenance.audit import Audit
+from countenance.data.vocabulary import UNKNOWN, in_order
+
+CROSS = " × "
+REST = "rest"
+LONGEST = 2000
+PHRASES = {
+    ("masked", "yes"): "masked",
+    ("masked", "no"): "unmasked",
+    ("smile", "yes"): "smiling",
+    ("smile", "no"): "not smiling",
+}
+_BREAKS = re.compile(r"[\t\r\n\u2028\u2029]+")
+_ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Text from data without the characters that act instead of showing: controls, bidi overrides, surrogates.
+
+    >>> clean("a\\x00b\\u202ec\\nd")
+    'a�b�c d'
+    """
+    shown = _ACTING.sub("�", _BREAKS.sub(" ", text))
+    return shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
+
+
+def shown(text: str) -> Markup:
+    """Text from data as markup that is only text.
+
+    >>> shown("<b>\u202e")
+    Markup('&lt;b&gt;�')
+    """
+    return escape(clean(text))
+
+
+def attribute_label(name: str) -> str:
+    """An attribute, or an intersection, in words.
+
+    >>> attribute_label("skin_tone × age_group")
+    'skin tone × age group'
+    """
+    return name.replace("_", " ")
+
+
+def phrase(attribute: str, value: str) -> str | None:
+    """Words for a value that says nothing without its attribute; None where the value speaks for itself.
+
+    >>> phrase("masked", "no"), phrase("hat", "yes"), phrase("glasses", "none"), phrase("hair", "long")
+    ('unmasked', 'hat: yes', 'no glasses', None)
+    """
+    if value == "none":
+        return f"no {attribute_label(attribute)}"
+    if value in ("yes", "no"):
+        return PHRASES.get((attribute, value), f"{attribute_label(attribute)}: {value}")
+    return None
+
+
+def value_label(attribute: str, value: str) -> str:
+    """One value in words.
+
+    >>> value_label("skin_tone", "monk_10"), value_label("age_group", "0_17"), value_label("hair", "pony_tail")
+    ('Monk 10', '0–17', 'pony tail')
+    """
+    if said := phrase(attribute, value):
+        return said
+    if tone := re.fullmatch(r"monk_(\d+)", value):
+        return f"Monk {tone[1]}"
+    if attribute.startswith("age") and (years := re.fullmatch(r"(\d+)_(\d+)", value)):
+        return f"{years[1]}–{years[2]}"
+    if re.fullmatch(r"[a-z]+(_[a-z]+)+", value):
+        return value.replace("_", " ")
+    return "unknown" if value == UNKNOWN else value
+
+
+class Names:
+    """The groups of an audit: their values, in order, and what each is called."""
+
+    def __init__(self, by: Sequence[str], levels: Mapping[str, Sequence[str]], depth: int) -> None:
+        self.by = list(by)
+        self.levels = {name: list(levels.get(name, ())) for name in by}
+        self._attributes: dict[str, tuple[str, ...]] = {}
+        for size in range(1, max(1, min(depth, len(by))) + 1):
+            for chosen in itertools.combinations(by, size):
+                self._attributes[CROSS.join(chosen)] = chosen
+
+    @classmethod
+    def of(cls, audit: Audit) -> "Names":
+        """The names of an audit's groups."""
+        by = [str(name) for name in audit.settings.get("by", [])]
+        seen: dict[str, list[str]] = {}
+        for estimate in audit.groups:
+            if estimate.depth == 1:
+                seen.setdefault(estimate.attribute, []).append(estimate.group)
+        depth = max([1, *(estimate.depth for estimate in audit.groups)])
+        return cls(by, {name: in_order(name, values) for name, values in seen.items()}, depth)
+
+    def parts(self, attribute: str, group: str) -> list[tuple[str, str]]:
+        """A group as pairs of attribute and value, whatever characters the values hold.
+
+        >>> Names(["a", "b"], {"a": ["x", "x × y"], "b": ["z"]}, 2).parts("a × b", "x × y × z")
+        [('a', 'x × y'), ('b', 'z')]
+        """
+        chosen = self._attributes.get(attribute, (attribute,))
+        values = self._split(group, chosen)
+        return list(zip(chosen, values, strict=True)) if values else [(attribute, group)]
+
+    def _split(self, group: str, chosen: Sequence[str]) -> list[str] | None:
+        if len(chosen) == 1:
+            return [group]
+        for value in self.levels.get(chosen[0], ()):
+            if group.startswith(value + CROSS):
+                rest = self._split(group[len(value) + len(CROSS) :], chosen[1:])
+                if rest is not None and (len(chosen) > 2 or rest[0] in self.levels.get(chosen[1], ())):
+                    return [value, *rest]
+        return None
+
+    def group(self, attribute: str, group: str) -> str:
+        """A group's values alone.
+
+        >>> Names(["skin_tone"], {}, 1).group("skin_tone", "monk_3")
+        'Monk 3'
+        """
+        return CROSS.join(value_label(name, value) for name, value in self.parts(attribute, group))
+
+    def who(self, attribute: str, group: str) -> str:
+        """A group with its attribute, for a sentence.
+
+        >>> Names(["skin_tone"], {}, 1).who("skin_tone", "monk_3")
+        'skin tone Monk 3'
+        """
+        parts = self.parts(attribute, group)
+        return " and ".join(
+            phrase(name, value) or f"{attribute_label(name)} {value_label(name, value)}" for name, value in parts
+        )
+
+    def versus(self, attribute: str, versus: str) -> str:
+        """The other side of a comparison.
+
+        >>> Names([], {}, 1).versus("skin_tone", "rest")
+        'everyone else'
+        """
+        return "everyone else" if versus == REST else self.who(attribute, versus)

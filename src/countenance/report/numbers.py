@@ -1,0 +1,109 @@
+"""Numbers as a reader sees them: shares as percent, the rest with three decimals, nothing that is not there."""
+
+import math
+
+THIN = "\u202f"
+MINUS = "\u2212"
+NOTHING = "–"
+
+
+def is_number(value: float | None) -> bool:
+    """Whether there is a finite number to show."""
+    return value is not None and math.isfinite(value)
+
+
+def value(number: float | None, kind: str = "mean") -> str:
+    """An estimate.
+
+    >>> value(0.9312, "rate"), value(0.5126, "mean"), value(float("nan"), "rate")
+    ('93.1\u202f%', '0.513', '–')
+    """
+    if number is None or not math.isfinite(number):
+        return NOTHING
+    return f"{_signed(100 * number, 1)}{THIN}%" if kind == "rate" else _signed(number, 3)
+
+
+def span(low: float | None, high: float | None, kind: str = "mean") -> str:
+    """An interval.
+
+    >>> span(0.621, 0.786, "rate"), span(0.5, 0.61), span(None, None)
+    ('62.1–78.6\u202f%', '0.500–0.610', 'no interval')
+    """
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return "no interval"
+    joint = " to " if low < 0 else "–"
+    if kind == "rate":
+        return f"{_signed(100 * low, 1)}{joint}{_signed(100 * high, 1)}{THIN}%"
+    return f"{_signed(low, 3)}{joint}{_signed(high, 3)}"
+
+
+def change(number: float | None, kind: str = "mean", *, sign: bool = True) -> str:
+    """A difference: percentage points for rates.
+
+    >>> change(-0.2219, "rate"), change(0.031), change(-0.2219, "rate", sign=False)
+    ('−22.2 points', '+0.031', '22.2 points')
+    """
+    if number is None or not math.isfinite(number):
+        return NOTHING
+    shown = number if sign else abs(number)
+    text = _signed(100 * shown, 1, plus=sign) if kind == "rate" else _signed(shown, 3, plus=sign)
+    return f"{text} points" if kind == "rate" else text
+
+
+def change_span(low: float | None, high: float | None, kind: str = "mean") -> str:
+    """An interval of a difference.
+
+    >>> change_span(-0.312, -0.14, "rate")
+    '−31.2 to −14.0'
+    """
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return "no interval"
+    scale, digits = (100, 1) if kind == "rate" else (1, 3)
+    return f"{_signed(scale * low, digits, plus=True)} to {_signed(scale * high, digits, plus=True)}"
+
+
+def probability(p: float | None) -> str:
+    """A p value.
+
+    >>> probability(0.00004), probability(0.0234), probability(1.0)
+    ('< 0.001', '0.023', '1')
+    """
+    if p is None or not math.isfinite(p):
+        return NOTHING
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.3f}" if p < 0.9995 else "1"
+
+
+def effect(number: float | None) -> str:
+    """An effect size.
+
+    >>> effect(-0.4567)
+    '−0.46'
+    """
+    return NOTHING if number is None or not math.isfinite(number) else _signed(number, 2, plus=True)
+
+
+def count(n: int | None) -> str:
+    """A count.
+
+    >>> count(12345)
+    '12,345'
+    """
+    return NOTHING if n is None else f"{n:,}"
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "image"), plural(2400, "image"), plural(2, "identity", "identities")
+    ('1 image', '2,400 images', '2 identities')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def _signed(number: float, digits: int, *, plus: bool = False) -> str:
+    text = f"{abs(number):.{digits}f}"
+    if float(text) == 0:
+        return text
+    return (MINUS if number < 0 else "+" if plus else "") + text

@@ -1,0 +1,122 @@
+"""The report: one page from one run directory."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from countenance.report import cannot_tell, charts, findings, method, render, words
+from countenance.report import gallery as pictures
+from countenance.report.figures import tally
+from countenance.report.source import Source
+from countenance.run import Run
+
+LISTED_FAILURES = 200
+KINDS = {
+    "image": "the picture could not be read",
+    "model": "the model raised an error, hung or crashed",
+    "answer": "the answer was not valid",
+}
+DEFAULTS: dict[str, Any] = {
+    "question": "", "failed": 0, "max_failures": 0.05, "seconds": None, "images_per_second": None, "cores": None,
+    "finished": "not recorded", "command": "not recorded", "key": "", "engine": {}, "versions": {}, "batch": None,
+    "limit": None, "seed": 0, "countenance": "",
+}  # fmt: skip
+AUDITED: dict[str, Any] = {
+    "alpha": 0.05, "delta": 0.05, "h0": 0.2, "power": 0.8, "min_n": 20, "depth": 2, "seed": 0, "replicates": 2000,
+    "by": [],
+}  # fmt: skip
+"""What a page says of a run whose manifest or audit does not record it."""
+
+
+def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "auto") -> Path:
+    """Write the report of an audited run as one self-contained HTML file and return its path.
+
+    Everything comes from the run directory; the dataset is loaded again for the gallery alone. `gallery` is
+    auto (rendered people are shown, real people are not), off, blurred or full. No clock is read: the same run
+    gives the same bytes.
+    """
+    source = Source.of(run)
+    text = render.page("report.html.j2", **context(source, gallery))
+    return render.write(Path(out) if out is not None else run.path / "report.html", text)
+
+
+def context(source: Source, asked: str) -> dict[str, Any]:
+    """Everything the template says. A suite may put its own sections into `extra`: (id, title, markup) each."""
+    manifest, audit, settings = DEFAULTS | source.run.manifest, source.audit, AUDITED | source.audit.settings
+    better, names = source.better, source.names
+    made = pictures.gallery(source, asked)
+    disparities = words.by_weight(audit.findings, better)
+    told = words.strongest(audit.findings, names, better)
+    said = {f.metric for f in told} or {one.metric for one in words.in_short(audit, names, better)}
+    ordered = findings.in_order(audit.findings)
+    kept = ordered[: findings.MOST]
+    return {
+        "manifest": manifest,
+        "card": manifest["dataset"]["card"],
+        "data_name": data_name(manifest),
+        "model": manifest["model"],
+        "audit": audit,
+        "settings": settings,
+        "verdict_mark": overall_mark(source),
+        "headline": words.headline(audit, source.run.model_name, too_many_failed=too_many_failed(manifest)),
+        "strongest": [words.statement(finding, names, better) for finding in told],
+        "summary": words.summary(audit),
+        "in_short": words.in_short(audit, names, better),
+        "more_disparities": len(disparities) - len(told),
+        "how_sure": words.how_sure(told[0], settings) if told else "",
+        "meanings": [(m.name, m.meaning) for m in source.metrics if m.meaning and m.name in said],
+        "tally": words.tally(audit),
+        "tally_bar": tally.bar(words.tally(audit)),
+        "too_many_failed": too_many_failed(manifest),
+        "numbers_on_top": charts.headline_numbers(source),
+        "forests": charts.forests(source),
+        "heat_maps": charts.heat_maps(source),
+        "curves": charts.curves(source),
+        "cannot_tell": cannot_tell.cannot_tell(source),
+        "gallery": made,
+        "gallery_asked": asked,
+        "findings": findings.table_rows(kept, names),
+        "all_findings": len(ordered),
+        "columns": findings.COLUMNS,
+        "csv": findings.csv_uri(kept),
+        "failures": source.failures[:LISTED_FAILURES],
+        "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
+        "kind_words": KINDS,
+        "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
+        "commands": method.commands(manifest, settings, asked),
+        "cluster_noun": words.cluster_noun(settings),
+        "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
+        "recorded": recorded(settings),
+        "extra": [],
+    }
+
+
+def data_name(manifest: dict[str, Any]) -> str:
+    """What the dataset is called: its name, with the part that was asked about where one was named.
+
+    >>> data_name({"dataset": {"card": {"name": "people"}, "source": "people:portraits"}})
+    'people:portraits'
+    """
+    name, source = str(manifest["dataset"]["card"]["name"]), manifest["dataset"].get("source")
+    return str(source) if source is not None and str(source).startswith(f"{name}:") else name
+
+
+def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
+    """The settings of the audit as text, without those that were not set."""
+    made = []
+    for name, value in settings.items():
+        if value not in (None, {}, []):
+            made.append((name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
+    return made
+
+
+def overall_mark(source: Source) -> str:
+    """The mark of the audit's own verdict: severe as soon as one disparity is."""
+    severe = any(finding.severity == "severe" for finding in source.audit.findings)
+    return words.mark(source.audit.verdict, "severe" if severe else "minor")
+
+
+def too_many_failed(manifest: dict[str, Any]) -> bool:
+    """Whether more images failed than a verdict may rest on."""
+    asked = int(manifest["dataset"]["images"]) or 1
+    return int(manifest.get("failed", 0)) / asked > float(manifest.get("max_failures", 0.05))

@@ -1,0 +1,74 @@
+"""Pictures on a page: small, embedded, without anything the file carried besides its pixels."""
+
+import base64
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+Pixels = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of a picture that is shown, in the picture's own pixels."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def view_box(self) -> str:
+        """The same as an SVG viewBox, so that truth and answers are drawn in the picture's pixels."""
+        return f"{self.x:g} {self.y:g} {self.width:g} {self.height:g}"
+
+
+def window(width: int, height: int, box: Any = None, *, least: float = 0.18, margin: float = 5.0) -> Window:
+    """The whole picture, or, when the box that matters is small in it, a square around that box.
+
+    >>> window(640, 480, [0, 0, 200, 200])
+    Window(x=0, y=0, width=640, height=480)
+    >>> window(1000, 1000, [490, 490, 510, 510]).width
+    100.0
+    """
+    if box is None:
+        return Window(0, 0, width, height)
+    side = float(max(box[2] - box[0], box[3] - box[1]))
+    if side >= least * max(width, height) or side <= 0:
+        return Window(0, 0, width, height)
+    size = min(margin * side, float(min(width, height)))
+    x = min(max((box[0] + box[2]) / 2 - size / 2, 0.0), width - size)
+    y = min(max((box[1] + box[3]) / 2 - size / 2, 0.0), height - size)
+    return Window(float(round(x)), float(round(y)), float(round(size)), float(round(size)))
+
+
+def embedded(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool = False, quality: int = 80) -> Markup:
+    """A window of a picture as a data URI (JPEG), at most `longest` pixels long.
+
+    Blurring keeps 16 pixels on the longer side and nothing else: it cannot be undone.
+    """
+    from PIL import Image
+
+    left, top = int(shown.x), int(shown.y)
+    part = Image.fromarray(pixels).crop((left, top, left + int(shown.width), top + int(shown.height)))
+    scale = min(1.0, longest / max(part.size))
+    size = (max(1, round(part.width * scale)), max(1, round(part.height * scale)))
+    if blurred:
+        few = 16 / max(part.size)
+        part = part.resize((max(1, round(part.width * few)), max(1, round(part.height * few))), Image.Resampling.BOX)
+        part = part.resize(size, Image.Resampling.BICUBIC)
+    elif size != part.size:
+        part = part.resize(size, Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    part.save(buffer, "JPEG", quality=quality, optimize=True)
+    content = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return Markup(f"data:image/jpeg;base64,{content}")  # noqa: S704 - base64 alone
+
+
+def made(pixels: Pixels, *, blurred: bool = False) -> Markup:
+    """A picture that a model made, whole."""
+    return embedded(pixels, window(pixels.shape[1], pixels.shape[0]), blurred=blurred)

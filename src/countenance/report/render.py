@@ -1,0 +1,64 @@
+"""Templates to one self-contained file: everything escaped, everything inside, nothing fetched."""
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from countenance.report import numbers
+from countenance.report.figures.marks import icon
+from countenance.report.names import attribute_label, clean, value_label
+from countenance.run.directory import write_atomically
+
+HERE = Path(__file__).parent
+
+
+def _finalize(value: Any) -> Any:
+    """What a template prints: text from data without characters that act; our own markup as it is."""
+    return value if isinstance(value, Markup) or not isinstance(value, str) else clean(value)
+
+
+@cache
+def environment() -> Environment:
+    """The templates: autoescaping always on, a name that is not there is an error."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalize,
+    )
+    made.globals |= {"icon": icon, "numbers": numbers}
+    made.filters |= {"attribute": attribute_label, "value_label": value_label, "count": numbers.count}
+    return made
+
+
+def _asset(name: str) -> str:
+    return (HERE / "static" / name).read_text(encoding="utf-8").strip()
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def page(template: str, **context: Any) -> str:
+    """A whole page. Its policy allows our own style and script, pictures in the file, and no address at all."""
+    style, script = "\n" + _asset("style.css") + "\n", "\n" + _asset("report.js") + "\n"
+    policy = (
+        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    assets = {"style": Markup(style), "script": Markup(script), "policy": policy}  # noqa: S704 - our own files
+    return environment().get_template(template).render(**context, **assets)
+
+
+def write(path: Path, text: str) -> Path:
+    """Put a page in place, all of it or nothing."""
+    content = text.encode("utf-8", errors="replace")
+    write_atomically(path, lambda part: part.write_bytes(content) and None)
+    return path

@@ -1,0 +1,89 @@
+"""What a report is made from: the files of a run directory, read once."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from countenance.audit import Audit, Estimate, audit
+from countenance.errors import InputError
+from countenance.report.names import Names
+from countenance.run import Run, read_audit
+from countenance.tasks import Metric, Task, load_task
+
+EVERYONE = "(everyone)"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A run, its audit, and what its task says about the metrics."""
+
+    run: Run
+    audit: Audit
+    task: Task | None
+
+    @classmethod
+    def of(cls, run: Run) -> "Source":
+        """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
+        if not run.complete:
+            raise InputError(f"{run.path}: the run did not finish; the same `countenance run` command goes on")
+        try:
+            task = load_task(str(run.manifest["task"]))
+        except InputError:
+            task = None
+        return cls(run, read_audit(run), task)
+
+    @cached_property
+    def scores(self) -> Any:
+        """The score table."""
+        return self.run.scores()
+
+    @cached_property
+    def names(self) -> Names:
+        """The names of the groups."""
+        return Names.of(self.audit)
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """The audited metrics, with their meaning where the task gives one."""
+        names = [str(name) for name in self.audit.settings.get("metrics", [])]
+        known = {name: self.task.metric(name) if self.task else None for name in names}
+        return [known[name] or Metric(name, "") for name in names]
+
+    @cached_property
+    def better(self) -> dict[str, str]:
+        """Which way each metric is better."""
+        return {metric.name: metric.better for metric in self.metrics}
+
+    @cached_property
+    def overall(self) -> dict[str, Estimate]:
+        """Each audited metric over everybody, by the audit's own arithmetic."""
+        import pyarrow as pa
+
+        settings = self.audit.settings
+        names = [metric.name for metric in self.metrics]
+        if not names or not self.scores.num_rows:
+            return {}
+        table = self.scores.append_column(f"attr.{EVERYONE}", pa.array([EVERYONE] * self.scores.num_rows))
+        cluster = settings.get("cluster")
+        found = audit(
+            table,
+            by=[EVERYONE],
+            metrics=names,
+            cluster="auto" if cluster and " else " in cluster else cluster,
+            alpha=float(settings.get("alpha", 0.05)),
+            denominators=settings.get("denominators") or None,
+        )
+        return {estimate.metric: estimate for estimate in found.groups if estimate.n}
+
+    @cached_property
+    def failures(self) -> list[dict[str, str]]:
+        """The images without an answer."""
+        rows: list[dict[str, str]] = self.run.failures().to_pylist()
+        return rows
+
+    def estimates(self, metric: str, attribute: str) -> list[Estimate]:
+        """The groups of one attribute, in their natural order; an empty unknown group is nobody and is left out."""
+        here = [e for e in self.audit.groups if e.metric == metric and e.attribute == attribute]
+        order = {value: i for i, value in enumerate(self.names.levels.get(attribute, ()))}
+        here.sort(key=lambda e: order.get(e.group, len(order)))
+        return [e for e in here if e.n or e.group != "(unknown)"]

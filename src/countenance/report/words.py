@@ -1,0 +1,287 @@
+"""Plain sentences: what an audit found, said to somebody who has a minute."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from countenance.audit import Audit, Finding
+from countenance.report import numbers
+from countenance.report.names import Names, attribute_label
+
+DISPARITY, INSUFFICIENT, UNTESTABLE = "disparity", "insufficient evidence", "untestable"
+SEVERE, MINOR, NONE, UNSURE, UNTESTED = "severe", "minor", "none", "unsure", "untested"
+RANK = {SEVERE: 0, MINOR: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
+GLYPHS = {SEVERE: "◆", MINOR: "◇", UNSURE: "○", NONE: "●", UNTESTED: "×"}
+MORE = 1.3
+"""How much larger an intersection's effect must be than its group's to be told beside it."""
+Better = Mapping[str, str]
+"""Metric names with "higher" or "lower"; a metric that is not there is better when higher."""
+
+
+def mark(verdict: str, severity: str | None = None) -> str:
+    """Which of the five marks a verdict has, on every figure and in every table.
+
+    >>> mark("disparity", "severe"), mark("none larger than 0.05"), mark("insufficient evidence")
+    ('severe', 'none', 'unsure')
+    """
+    if verdict == DISPARITY:
+        return SEVERE if severity != "minor" else MINOR
+    if verdict.startswith("none"):
+        return NONE
+    return UNTESTED if verdict == UNTESTABLE else UNSURE
+
+
+def verdict_label(verdict: str, severity: str | None = None) -> str:
+    """A verdict with its severity.
+
+    >>> verdict_label("disparity", "severe")
+    'severe disparity'
+    """
+    return f"{severity} {verdict}" if severity else verdict
+
+
+def group_is_worse(finding: Finding, better: Better) -> bool:
+    """Whether the named group, not the other side, is the one that is served worse."""
+    sign = 1 if better.get(finding.metric) == "lower" else -1
+    return sign * finding.difference > 0
+
+
+def failed_side(finding: Finding, better: Better) -> str:
+    """The group that a comparison says is served worse; the named one when the other side is everyone else."""
+    return finding.versus if _can_turn(finding, better) else finding.group
+
+
+def headline(audit: Audit, model: str, *, too_many_failed: bool = False) -> str:
+    """The verdict as one line of text."""
+    if audit.verdict == DISPARITY:
+        return f"{model} fails some people more than others."
+    if audit.verdict == UNTESTABLE:
+        return "Nothing could be tested."
+    if audit.verdict.startswith("none"):
+        delta = float(audit.settings.get("delta", 0.05))
+        return f"No group is served worse than the others by {delta:g} or more."
+    if too_many_failed:
+        return "Too many images have no answer to rely on this run."
+    return "No disparity shown, and too little evidence to rule one out."
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A comparison in words: who it is about, and what is so."""
+
+    who: str
+    text: str
+    metric: str
+
+
+def statement(finding: Finding, names: Names, better: Better) -> Statement:
+    """One comparison as a sentence: who, how much, against whom, by how much.
+
+    The side that is served worse is named first, whichever the audit put first.
+    """
+    group, versus = names.who(finding.attribute, finding.group), names.versus(finding.attribute, finding.versus)
+    one = (finding.estimate, finding.low, finding.high)
+    two = (finding.estimate_versus, finding.low_versus, finding.high_versus)
+    difference, low, high = finding.difference, finding.diff_low, finding.diff_high
+    if _can_turn(finding, better):
+        group, versus, one, two = versus, group, two, one
+        difference, low, high = -difference, -high, -low
+    kind = finding.kind
+    sides = (
+        f"{finding.metric} is {numbers.value(one[0], kind)} ({numbers.span(one[1], one[2], kind)}), "
+        f"against {numbers.value(two[0], kind)} for {versus}"
+    )
+    who = group[:1].upper() + group[1:]
+    if not math.isfinite(difference) or difference == 0:
+        return Statement(who, f"{sides}.", finding.metric)
+    word = "lower" if difference < 0 else "higher"
+    if finding.versus == "rest" and not group_is_worse(finding, better):
+        word += ", which is better"
+    elif better.get(finding.metric) == "lower":
+        word += ", which is worse"
+    near, far = sorted((abs(low), abs(high)))
+    if low * high > 0:  # all on one side: said without signs, the word before says which
+        bounds = f"{numbers.change(near, kind, sign=False).removesuffix(' points')} to "
+        bounds += numbers.change(far, kind, sign=False).removesuffix(" points")
+    else:
+        bounds = numbers.change_span(low, high, kind)
+    return Statement(
+        who, f"{sides}: {numbers.change(difference, kind, sign=False)} {word} (interval {bounds}).", finding.metric
+    )
+
+
+def _can_turn(finding: Finding, better: Better) -> bool:
+    return finding.versus != "rest" and finding.difference != 0 and not group_is_worse(finding, better)
+
+
+def how_sure(finding: Finding, settings: Mapping[str, Any]) -> str:
+    """How sure a disparity is, in words."""
+    p, size = finding.p_adjusted, max(finding.family_size, 1)
+    if settings.get("adjust") == "bh":
+        return (
+            f"Its p value, adjusted so that few of the reported differences are chance (Benjamini–Hochberg), "
+            f"is {numbers.probability(p)}."
+        )
+    where = f"anywhere among the {numbers.plural(size, 'comparison')}" if size > 1 else "here"
+    return (
+        f"If nobody were served differently, a gap as clear as the first would turn up {where} {odds_words(p)} "
+        f"(adjusted p {_equals(p)})."
+    )
+
+
+def odds_words(p: float) -> str:
+    """A probability as how often.
+
+    >>> odds_words(0.00001), odds_words(0.02), odds_words(0.3)
+    ('less than once in 1,000 audits', 'about once in 50 audits', 'about 3 times in 10 audits')
+    """
+    if p < 0.001:
+        return "less than once in 1,000 audits"
+    if p < 0.15:
+        return f"about once in {_round(1 / p):,} audits"
+    return f"about {round(10 * p)} times in 10 audits"
+
+
+def _round(number: float) -> int:
+    """Two figures at most: 47.3 is about 47, 213 is about 210."""
+    return int(round(number, min(0, 2 - len(str(int(number))))))
+
+
+def _equals(p: float) -> str:
+    text = numbers.probability(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def strongest(findings: Sequence[Finding], names: Names, better: Better, most: int = 4) -> list[Finding]:
+    """The disparities to say first: who is failed, each group once, by the metric that shows it most.
+
+    A group speaks for its intersections, except for those that are failed clearly more than the group itself.
+    Who is favoured against everyone else is said only when there is nothing else to say.
+    """
+    told: dict[tuple[tuple[str, str], ...], Finding] = {}
+    ordered = by_weight(findings, better)
+    failed = [f for f in ordered if f.versus != "rest" or group_is_worse(f, better)]
+    for finding in failed or ordered:
+        parts = tuple(names.parts(finding.attribute, failed_side(finding, better)))
+        wholes = [told[(part,)] for part in parts if len(parts) > 1 and (part,) in told]
+        if all(abs(finding.effect) > MORE * abs(whole.effect) for whole in wholes if whole.metric == finding.metric):
+            told.setdefault(parts, finding)
+    return list(told.values())[:most]
+
+
+def by_weight(findings: Sequence[Finding], better: Better) -> list[Finding]:
+    """Disparities as a reader wants them: groups before intersections, the failed before the favoured, large first."""
+
+    def key(finding: Finding) -> tuple[int, bool, bool, float]:
+        favoured = finding.versus == "rest" and not group_is_worse(finding, better)
+        size = abs(finding.effect) if math.isfinite(finding.effect) else 0.0
+        return (finding.depth, favoured, finding.severity != "severe", -size)
+
+    return sorted((f for f in findings if f.verdict == DISPARITY), key=key)
+
+
+def in_short(audit: Audit, names: Names, better: Better) -> list[Statement]:
+    """For a verdict without a disparity: what was seen, and about whom least is known."""
+    tested = [f for f in audit.findings if f.verdict != UNTESTABLE]
+    if not tested:
+        return []
+    made = []
+    first = min(f.depth for f in tested)
+    seen = [f for f in tested if f.depth == first and math.isfinite(f.effect)]
+    if seen:
+        widest = max(seen, key=lambda f: abs(f.effect))
+        said = statement(widest, names, better)
+        made.append(Statement("Largest gap seen", f"{said.who[:1].lower()}{said.who[1:]}; {said.text}", said.metric))
+    unsure = [f for f in tested if mark(f.verdict) == UNSURE and f.depth == first and math.isfinite(f.mde)]
+    if unsure:
+        least = max(unsure, key=lambda f: f.mde)
+        text = f"{names.who(least.attribute, least.group)} ({least.metric}, n = {numbers.count(least.n)}): "
+        if math.isfinite(least.mde_difference):
+            text += (
+                f"only a gap of about {numbers.change(least.mde_difference, least.kind, sign=False)} would have shown"
+            )
+        else:
+            text += "no gap, however large, would have shown reliably"
+        if least.n_needed and least.n_needed > least.n:
+            text += f"; a small one takes about {numbers.count(least.n_needed)} rows"
+        made.append(Statement("Least is known about", f"{text}.", least.metric))
+    return made
+
+
+def summary(audit: Audit) -> str:
+    """For a verdict without a disparity: one sentence on all the comparisons."""
+    tested = sum(f.verdict != UNTESTABLE for f in audit.findings)
+    unsure = sum(mark(f.verdict) == UNSURE for f in audit.findings)
+    delta = float(audit.settings.get("delta", 0.05))
+    among = f"the {numbers.plural(tested, 'comparison')} that could be tested"
+    if not tested and audit.findings:
+        many = numbers.plural(len(audit.findings), "comparison")
+        return f"None of the {many} could be tested. The first of them: {audit.findings[0].reason}."
+    if not tested:
+        return f"{audit.reason[:1].upper()}{audit.reason[1:]}."
+    if not unsure:
+        return f"Of {among}, each excludes a difference of {delta:g} or more."
+    if unsure == tested:
+        return f"Of {among}, none shows a difference, and none can exclude one of {delta:g} or more."
+    return f"Of {among}, none shows a difference, but {unsure:,} cannot exclude one of {delta:g} or more."
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many comparisons ended how."""
+
+    mark: str
+    label: str
+    n: int
+
+
+def tally(audit: Audit) -> list[Tally]:
+    """The comparisons counted by their end, worst first; kinds that did not occur are left out."""
+    delta = audit.settings.get("delta", 0.05)
+    labels = {
+        SEVERE: "severe disparity",
+        MINOR: "minor disparity",
+        UNSURE: "insufficient evidence",
+        NONE: f"no difference larger than {delta:g}",
+        UNTESTED: "untestable",
+    }
+    counts = dict.fromkeys(labels, 0)
+    for finding in audit.findings:
+        counts[mark(finding.verdict, finding.severity)] += 1
+    return [Tally(kind, labels[kind], n) for kind, n in counts.items() if n]
+
+
+def rows_needed(finding: Finding) -> str:
+    """How many rows of the group would show the effect that is looked for; short, for a table."""
+    if not finding.n_needed:
+        return numbers.NOTHING
+    return "enough" if finding.n_needed <= finding.n else numbers.count(finding.n_needed)
+
+
+def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
+    """For a comparison that could not be tested: what it would take."""
+    need = int(settings.get("min_n", 20))
+    unit = cluster_noun(settings)[1]
+    if finding.clusters < need:
+        return f"at least {need} {unit}"
+    if finding.clusters_versus < need:
+        return f"at least {need} {unit} on the other side, there are {finding.clusters_versus}"
+    return "rows that differ"
+
+
+def cluster_noun(settings: Mapping[str, Any]) -> tuple[str, str]:
+    """What a cluster is called, one and many.
+
+    >>> cluster_noun({"cluster": "identity else sample"}), cluster_noun({"cluster": None})
+    (('person', 'people'), ('row', 'rows'))
+    """
+    cluster = settings.get("cluster")
+    if not cluster:
+        return "row", "rows"
+    if str(cluster).startswith("identity"):
+        return "person", "people"
+    if cluster == "sample":
+        return "image", "images"
+    name = attribute_label(str(cluster).removeprefix("attr."))
+    return f"{name} cluster", f"{name} clusters"

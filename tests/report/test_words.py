@@ -1,0 +1,173 @@
+"""Sentences: who is failed, by how much, how sure."""
+
+import math
+
+import pytest
+
+from countenance.audit import Audit, Finding, audit
+from countenance.report import words
+from countenance.report.names import Names, clean
+
+
+def finding(**changes: object) -> Finding:
+    values: dict[str, object] = {
+        "metric": "recall@0.5", "attribute": "skin_tone", "group": "monk_10", "versus": "rest", "comparison": "rest",
+        "n": 120, "clusters": 40, "n_versus": 1080, "estimate": 0.504, "low": 0.416, "high": 0.592,
+        "estimate_versus": 0.898, "low_versus": 0.87, "high_versus": 0.92, "difference": -0.394, "diff_low": -0.489,
+        "diff_high": -0.298, "p": 1e-13, "p_adjusted": 1e-12, "effect": -0.91, "effect_name": "h",
+        "verdict": "disparity", "severity": "severe", "family_size": 78,
+    }  # fmt: skip
+    return Finding(**(values | changes))  # type: ignore[arg-type]
+
+
+NAMES = Names(["skin_tone", "gender"], {"skin_tone": ["monk_9", "monk_10"], "gender": ["female", "male"]}, 2)
+
+
+def test_a_disparity_names_who_is_failed_and_by_how_much() -> None:
+    said = words.statement(finding(), NAMES, {})
+    assert said.who == "Skin tone Monk 10"
+    assert said.text == (
+        "recall@0.5 is 50.4\u202f% (41.6–59.2\u202f%), against 89.8\u202f% for everyone else: "
+        "39.4 points lower (interval 29.8 to 48.9)."
+    )
+
+
+def test_of_two_values_the_one_served_worse_is_named_first() -> None:
+    one = finding(
+        attribute="gender", group="female", versus="male", estimate=0.9, estimate_versus=0.7, difference=0.2,
+        low_versus=0.6, high_versus=0.8, diff_low=0.1, diff_high=0.3,
+    )  # fmt: skip
+    said = words.statement(one, NAMES, {})
+    assert said.who == "Gender male"
+    assert "against 90.0\u202f% for gender female: 20.0 points lower (interval 10.0 to 30.0)" in said.text
+
+
+def test_a_metric_that_is_better_when_lower_turns_the_sides() -> None:
+    alarms = finding(metric="false_positives", kind="mean", difference=0.4, diff_low=0.3, diff_high=0.5)
+    assert words.group_is_worse(alarms, {"false_positives": "lower"})
+    assert "higher, which is worse" in words.statement(alarms, NAMES, {"false_positives": "lower"}).text
+
+
+def test_a_group_that_is_served_better_than_the_rest_is_said_to_be() -> None:
+    favoured = finding(difference=0.1, diff_low=0.05, diff_high=0.15)
+    assert "higher, which is better" in words.statement(favoured, NAMES, {}).text
+
+
+def test_an_interval_that_crosses_zero_keeps_its_signs() -> None:
+    open_end = finding(difference=-0.01, diff_low=-0.04, diff_high=0.02)
+    assert "(interval −4.0 to +2.0)" in words.statement(open_end, NAMES, {}).text
+
+
+def test_a_whole_group_speaks_for_its_intersections() -> None:
+    crossed = finding(attribute="skin_tone × gender", group="monk_10 × female", depth=2)
+    other = finding(attribute="skin_tone × gender", group="monk_9 × male", depth=2)
+    same = finding(metric="average_recall", effect=-0.3)
+    assert words.strongest([crossed, other, same, finding()], NAMES, {}) == [finding(), other]
+
+
+def test_an_intersection_that_is_failed_far_more_is_told_beside_its_group() -> None:
+    crossed = finding(attribute="skin_tone × gender", group="monk_10 × female", depth=2, effect=-1.9)
+    assert words.strongest([crossed, finding()], NAMES, {}) == [finding(), crossed]
+
+
+def test_the_favoured_are_not_the_news_while_somebody_is_failed() -> None:
+    favoured = finding(group="monk_9", difference=0.3, effect=1.5)
+    assert words.strongest([favoured, finding()], NAMES, {}) == [finding()]
+    assert words.strongest([favoured], NAMES, {}) == [favoured]
+
+
+def test_the_other_side_of_two_values_speaks_for_its_intersections_too() -> None:
+    turned = finding(attribute="gender", group="female", versus="male", difference=0.2, effect=2.0)
+    crossed = finding(attribute="skin_tone × gender", group="monk_9 × male", depth=2)
+    assert words.strongest([crossed, turned], NAMES, {}) == [turned]
+    assert words.failed_side(turned, {}) == "male"
+
+
+def test_a_value_that_says_nothing_alone_is_put_into_words() -> None:
+    assert NAMES.who("masked", "yes") == "masked" and NAMES.who("masked", "no") == "unmasked"
+    crossed = Names(["age_group", "masked"], {"age_group": ["61_100"], "masked": ["no", "yes"]}, 2)
+    assert crossed.group("age_group × masked", "61_100 × yes") == "61–100 × masked"
+
+
+def test_failed_groups_come_before_favoured_ones() -> None:
+    favoured = finding(group="monk_9", difference=0.3, effect=1.5)
+    assert words.by_weight([favoured, finding()], {}) == [finding(), favoured]
+
+
+@pytest.mark.parametrize(
+    ("p", "said"),
+    [(1e-9, "less than once in 1,000 audits"), (0.004, "about once in 250 audits"), (0.05, "about once in 20 audits")],
+)  # fmt: skip
+def test_how_sure_is_said_as_how_often(p: float, said: str) -> None:
+    sentence = words.how_sure(finding(p_adjusted=p), {"adjust": "holm"})
+    assert said in sentence and "among the 78 comparisons" in sentence
+
+
+def test_a_false_discovery_rate_is_not_sold_as_a_false_alarm_rate() -> None:
+    assert "Benjamini–Hochberg" in words.how_sure(finding(), {"adjust": "bh"})
+
+
+def with_verdict(verdict: str, findings: list[Finding]) -> Audit:
+    return Audit(verdict=verdict, reason="", findings=findings, excluded=[], settings={"delta": 0.05})
+
+
+def test_every_verdict_has_its_headline() -> None:
+    assert words.headline(with_verdict("disparity", []), "mtcnn") == "mtcnn fails some people more than others."
+    assert "rule one out" in words.headline(with_verdict("insufficient evidence", []), "mtcnn")
+    assert "0.05 or more" in words.headline(with_verdict("none larger than 0.05", []), "mtcnn")
+    assert words.headline(with_verdict("untestable", []), "mtcnn") == "Nothing could be tested."
+    spoilt = words.headline(with_verdict("insufficient evidence", []), "mtcnn", too_many_failed=True)
+    assert spoilt == "Too many images have no answer to rely on this run."
+
+
+def test_the_tally_counts_every_comparison_once() -> None:
+    rows = {"g": ["a"] * 300 + ["b"] * 300 + ["c"] * 5, "ok": [1, 0] * 150 + [1] * 290 + [0] * 10 + [1] * 5}
+    found = audit(rows, by=["g"], metrics=["ok"])
+    counted = words.tally(found)
+    assert sum(part.n for part in counted) == len(found.findings)
+    assert {part.mark for part in counted} >= {"severe", "untested"}
+
+
+def test_without_a_disparity_the_largest_gap_and_the_least_known_are_told() -> None:
+    rows = {"g": ["a"] * 60 + ["b"] * 600, "ok": [1] * 50 + [0] * 10 + [1] * 540 + [0] * 60}
+    found = audit(rows, by=["g"], metrics=["ok"])
+    assert found.verdict == "insufficient evidence"
+    gap, least = words.in_short(found, Names.of(found), {})
+    assert gap.who == "Largest gap seen" and gap.text.startswith("g a; ok is 83.3\u202f%")
+    assert "n = 60" in least.text and "rows" in least.text
+    assert words.summary(found).endswith("none shows a difference, and none can exclude one of 0.05 or more.")
+
+
+def test_a_fair_model_is_said_to_exclude_a_difference() -> None:
+    rows = {"g": ["a", "b"] * 20_000, "ok": [1, 1, 1, 1, 0, 0] * 6_666 + [1] * 4}
+    found = audit(rows, by=["g"], metrics=["ok"])
+    assert found.verdict == "none larger than 0.05"
+    assert "excludes a difference of 0.05 or more" in words.summary(found)
+
+
+def test_what_a_group_would_need_is_said() -> None:
+    assert words.rows_needed(finding(n=100, n_needed=911)) == "911"
+    assert words.rows_needed(finding(n=1000, n_needed=911)) == "enough"
+    few = finding(verdict="untestable", severity=None, clusters=12, clusters_versus=90)
+    assert words.what_is_missing(few, {"min_n": 20, "cluster": "identity"}) == "at least 20 people"
+    other = finding(verdict="untestable", severity=None, clusters=90, clusters_versus=12)
+    assert "on the other side, there are 12" in words.what_is_missing(other, {"min_n": 20, "cluster": "sample"})
+
+
+def test_a_difference_that_is_not_there_is_not_invented() -> None:
+    said = words.statement(finding(difference=math.nan, verdict="untestable"), NAMES, {})
+    assert "points" not in said.text
+
+
+def test_values_that_hold_the_sign_of_an_intersection_are_told_apart() -> None:
+    names = Names(["a", "b"], {"a": ["x", "x × y"], "b": ["z", "y × z"]}, 2)
+    assert names.parts("a × b", "x × y × z") in ([("a", "x"), ("b", "y × z")], [("a", "x × y"), ("b", "z")])
+    assert names.parts("a × b", "x × z") == [("a", "x"), ("b", "z")]
+    assert names.parts("a × b", "never seen") == [("a × b", "never seen")]
+
+
+def test_characters_that_act_are_shown_as_such() -> None:
+    assert clean("a\u202eb\x00\x1b[31m") == "a�b��[31m"
+    assert clean("\ud800") == "�"
+    assert clean("نام\u200cها") == "نام\u200cها"
+    assert len(clean("x" * 10_000)) < 2100
