@@ -59,6 +59,17 @@ def test_a_truncated_picture_is_refused() -> None:
         decode(content[: len(content) // 2], "x.jpg")
 
 
+def test_the_size_of_a_truncated_picture_is_given_or_refused(tmp_path) -> None:
+    content = saved(gradient(64, 64))
+    for cut in range(1, len(content), 97):
+        path = tmp_path / "x.png"
+        path.write_bytes(content[:cut])
+        try:
+            assert LazyImage(path).size() == (64, 64)
+        except InputError as error:
+            assert "x.png: " in str(error)
+
+
 def test_an_empty_file_and_a_text_file_are_refused() -> None:
     with pytest.raises(InputError, match="the file is empty"):
         decode(b"", "x.png")

@@ -231,3 +231,14 @@ def test_the_manifest_says_what_was_asked(tmp_path, discs) -> None:
 def test_a_model_must_answer_each_image() -> None:
     with pytest.raises(ValueError, match="2 answers for 1 images"):
         _answers(lambda images: [1, 2], [(small_dataset(1)[0], np.zeros((2, 2, 3), np.uint8))])
+
+
+def test_twins_are_compared_with_their_base(tmp_path) -> None:
+    run = evaluate("haar", TASK, "people:twins", out=tmp_path / "run", limit=120)
+    only = {"change": ["none", "mask"]}
+    found = audit_run(run, by=["mask"], metrics=["recall@0.5"], where=only, comparison="paired", pair="base")
+    assert found.findings and all(f.test.startswith("McNemar") or f.verdict == "untestable" for f in found.findings)
+    with pytest.raises(InputError, match=r"where: no attribute 'chnge' \(did you mean change"):
+        audit_run(run, by=["mask"], where={"chnge": ["none"]})
+    with pytest.raises(InputError, match="where: no row has change = hat"):
+        audit_run(run, by=["mask"], where={"change": ["hat"]})

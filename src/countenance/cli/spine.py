@@ -24,6 +24,17 @@ def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
+def _where(conditions: list[str] | None) -> dict[str, list[str]]:
+    """From "change=none,mask" to {"change": ["none", "mask"]}."""
+    chosen: dict[str, list[str]] = {}
+    for condition in conditions or []:
+        name, equals, values = condition.partition("=")
+        if not equals or not _names(values):
+            raise InputError(f"--where {condition!r}: expected ATTRIBUTE=VALUE[,VALUE…], such as change=none,mask")
+        chosen[name.strip()] = _names(values) or []
+    return chosen
+
+
 def run(
     task: Annotated[str, typer.Argument(help="The question, such as face_localization (see `countenance list`).")],
     model: Annotated[str, typer.Option(help="A zoo name, net.onnx, module:attr, or answers:RUN.")],
@@ -111,6 +122,10 @@ def audit(
         str | None, typer.Option(help="The group to compare with: its name, 'best' or 'largest'.")
     ] = None,
     pair: Annotated[str | None, typer.Option(help="Column that matches rows of a paired comparison.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Only rows with these values: change=none,mask (may be repeated; runs only)."),
+    ] = None,
     depth: Annotated[int, typer.Option(min=1, help="Intersections of up to so many attributes.")] = 2,
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     delta: Annotated[float, typer.Option(help="Smallest difference that matters.")] = 0.05,
@@ -131,9 +146,11 @@ def audit(
     }  # fmt: skip
     if table.is_dir():
         finished = Run(table)
-        found = audit_run(finished, _names(by), _names(metric), **settings)
+        found = audit_run(finished, _names(by), _names(metric), _where(where), **settings)
         store_audit(finished, found)
     else:
+        if where:
+            raise InputError("--where is for run directories; filter a table before it is audited")
         attributes, metrics = _names(by), _names(metric)
         if not attributes or not metrics:
             raise InputError(f"{table}: name the attributes with --by and the metrics with --metric")

@@ -59,7 +59,10 @@ class LazyImage:
         """Width and height as `load()` will give them, from the header alone."""
         with _open(self.read_bytes(), str(self.path)) as picture:
             width, height = picture.size
-            turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+            try:
+                turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+            except Exception as error:  # for some formats this decodes the picture
+                raise InputError(f"{self.path}: damaged or truncated ({error})") from error
         return (height, width) if turned else (width, height)
 
     def format_problem(self) -> str | None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,18 @@ def default_metrics(run: Run) -> list[str]:
     return [metric.name for metric in load_task(run.manifest["task"]).metrics if metric.headline]
 
 
-def audit_run(run: Run, by: list[str] | None = None, metrics: list[str] | None = None, **settings: Any) -> Audit:
-    """Audit a run's scores by the attributes given (default: skin tone, age group and gender where present)."""
+def audit_run(
+    run: Run,
+    by: list[str] | None = None,
+    metrics: list[str] | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
+    **settings: Any,
+) -> Audit:
+    """Audit a run's scores by the attributes given (default: skin tone, age group and gender where present).
+
+    `where` keeps the rows whose attributes take one of the values named: twins that differ in their mask, paired
+    with their base, are `where={"change": ["none", "mask"]}, comparison="paired", pair="base"`.
+    """
     scores = run.scores()
     attributes = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
     chosen = by if by is not None else [name for name in DEFAULT_ATTRIBUTES if name in attributes]
@@ -32,8 +43,32 @@ def audit_run(run: Run, by: list[str] | None = None, metrics: list[str] | None =
             raise InputError(
                 f"{run.path}: no attribute {name!r}{near(name, attributes)}; there are {', '.join(attributes)}"
             )
-    found = audit(scores, by=chosen, metrics=metrics or default_metrics(run), **settings)
+    measured = metrics or default_metrics(run)
+    found = audit(_rows(scores, measured, where or {}, run), by=chosen, metrics=measured, **settings)
     return _with_failures(found, run)
+
+
+def _rows(scores: Any, metrics: list[str], where: Mapping[str, Sequence[str]], run: Run) -> Any:
+    """The rows that are about some of the metrics and that `where` keeps."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = [f"m.{name}" for name in metrics if f"m.{name}" in scores.column_names]
+    if columns:
+        keep = pc.is_valid(scores[columns[0]])
+        for column in columns[1:]:
+            keep = pc.or_(keep, pc.is_valid(scores[column]))
+        scores = scores.filter(keep)
+    for name, values in where.items():
+        known = [column.removeprefix("attr.") for column in scores.column_names if column.startswith("attr.")]
+        if name not in known:
+            raise InputError(
+                f"{run.path}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}"
+            )
+        scores = scores.filter(pc.is_in(scores[f"attr.{name}"], pa.array(list(values))))
+        if not scores.num_rows:
+            raise InputError(f"{run.path}: where: no row has {name} = {' or '.join(values)}")
+    return scores
 
 
 def _with_failures(found: Audit, run: Run) -> Audit:
