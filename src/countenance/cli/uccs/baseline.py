@@ -1,0 +1,171 @@
+"""Running the baselines, and making data to run them on."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from countenance.cli.uccs.options import (
+    Data,
+    Debug,
+    Display,
+    Force,
+    Gpus,
+    Parallel,
+    Quiet,
+    Result,
+    Set,
+    SeveralValues,
+    Temp,
+    Verbose,
+    Version,
+    WhichSet,
+)
+
+if TYPE_CHECKING:
+    from countenance.suites.uccs.baseline.work import How
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+def _how(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, quiet: bool) -> "How":
+    from countenance.cli.progress import progress
+    from countenance.suites.uccs.baseline.cache import Cache
+    from countenance.suites.uccs.baseline.work import How
+
+    return How(
+        Cache(temp_dir, force=force),
+        parallel,
+        tuple(gpus or ()),
+        lambda what, total: progress(what, total, quiet=quiet),
+    )
+
+
+def _shown(folder: Path | None) -> None:
+    if folder is not None:
+        from countenance.suites.uccs.baseline.display import show_if_possible
+
+        typer.echo(f"Pictures: {folder}" + ("" if show_if_possible(folder) else " (no screen to open them on)"))
+
+
+@app.command(cls=SeveralValues)
+def detect(
+    data_directory: Data,
+    result_file: Result = None,
+    which_set: WhichSet = Set.validation,
+    protocol_version: Version = None,
+    model: Annotated[str, typer.Option(help="A face detector by name, path or module:attr.")] = "mtcnn",
+    weights: Annotated[Path | None, typer.Option(help="Its weights, for models that need a path.")] = None,
+    debug: Debug = None,
+    display: Display = False,
+    parallel: Parallel = 1,
+    gpus: Gpus = None,
+    temp_dir: Temp = Path("temp"),
+    force: Force = False,
+    quiet: Quiet = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Run the detection baseline: MTCNN with lowered thresholds."""
+    from countenance.suites.uccs.baseline.detect import detect as run
+
+    pictures = Path("display") / which_set.value if display else None
+    out, found = run(
+        data_directory,
+        how=_how(temp_dir, force, parallel, gpus, quiet),
+        which=which_set.value,
+        version=protocol_version,
+        model=model,
+        weights=weights,
+        result_file=result_file,
+        debug=debug,
+        display=pictures,
+    )
+    if verbose:
+        for name, one in zip(found.images, found.found, strict=True):
+            typer.echo(f"  {name}: {len(one['score'])} detections")
+    typer.echo(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
+    _shown(pictures)
+
+
+@app.command(cls=SeveralValues)
+def recognize(
+    data_directory: Data,
+    result_file: Result = None,
+    which_set: WhichSet = Set.validation,
+    protocol_version: Version = None,
+    model: Annotated[str, typer.Option(help="A face embedding by name, path or module:attr.")] = "dlib",
+    weights: Annotated[Path | None, typer.Option(help="Its weights, for models that need a path.")] = None,
+    detector: Annotated[str, typer.Option(help="The face detector.")] = "mtcnn",
+    debug: Debug = None,
+    display: Display = False,
+    parallel: Parallel = 1,
+    gpus: Gpus = None,
+    temp_dir: Temp = Path("temp"),
+    force: Force = False,
+    quiet: Quiet = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Run the recognition baseline: templates of the known subjects, cosines to every detected face."""
+    from countenance.suites.uccs.baseline.recognize import recognize as run
+
+    pictures = Path("display") / which_set.value if display else None
+    out = run(
+        data_directory,
+        how=_how(temp_dir, force, parallel, gpus, quiet),
+        which=which_set.value,
+        version=protocol_version,
+        model=model,
+        weights=weights,
+        detector_model=detector,
+        result_file=result_file,
+        debug=debug,
+        display=pictures,
+    )
+    typer.echo(f"Recognition scores: {out}")
+    if verbose:
+        typer.echo(f"Kept for the next time: {temp_dir}")
+    _shown(pictures)
+
+
+@app.command()
+def score(
+    result_file: Result = None,
+    which_set: WhichSet = Set.validation,
+    temp_dir: Temp = Path("temp"),
+    gallery: Annotated[
+        Path | None, typer.Option(help="Gallery embeddings (.npz: subject, embedding).  [default: in --temp-dir]")
+    ] = None,
+    probes: Annotated[
+        Path | None, typer.Option(help="Probe embeddings (.npz: image, box, score, embedding).  [default: likewise]")
+    ] = None,
+) -> None:
+    """Write a version 3 scoring file from embeddings: those of `recognize`, or your own."""
+    from countenance.suites.uccs.baseline.score import gallery_file, probe_file
+    from countenance.suites.uccs.baseline.score import score as run
+
+    out = run(
+        gallery or gallery_file(temp_dir),
+        probes or probe_file(temp_dir, which_set.value),
+        which=which_set.value,
+        result_file=result_file,
+    )
+    typer.echo(f"Scoring file: {out}")
+
+
+@app.command("make-data")
+def make_data(
+    out: Annotated[Path, typer.Argument(help="A folder that does not exist yet.", metavar="OUT")],
+    protocol_version: Annotated[int, typer.Option("--protocol-version", min=2, max=3, help="2 or 3.")] = 2,
+    dataset: Annotated[str, typer.Option(help="Where the scenes come from.")] = "people:groups",
+    portraits: Annotated[
+        str, typer.Option(help="Further pictures of the known subjects; '' for none.")
+    ] = "people:portraits",
+) -> None:
+    """Write the embedded group scenes in the challenge's layout."""
+    from countenance.data import load_dataset
+    from countenance.suites.uccs.make_data import make_data as make
+    from countenance.suites.uccs.make_data import summary_lines
+
+    further = list(load_dataset(portraits)) if portraits else []
+    for line in summary_lines(make(load_dataset(dataset), out, protocol_version, portraits=further)):
+        typer.echo(line)

@@ -1,0 +1,176 @@
+"""Evaluating, calibrating, checking."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from countenance.cli.uccs.options import (
+    Bootstrap,
+    By,
+    Data,
+    Gallery,
+    Json,
+    LabelList,
+    LogX,
+    OnlyPresent,
+    Overlap,
+    Report,
+    ResultFiles,
+    Set,
+    SeveralValues,
+    Verbose,
+    Version,
+    WhichSet,
+)
+from countenance.cli.uccs.output import Output, baseline_file, columns, plain, ready_to_plot, written
+from countenance.errors import InputError
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command("evaluate-detector", cls=SeveralValues)
+def evaluate_detector(
+    data_directory: Data,
+    result_files: ResultFiles = None,
+    labels: LabelList = None,
+    which_set: WhichSet = Set.validation,
+    protocol_version: Version = None,
+    overlap_threshold: Overlap = 0.5,
+    froc_file: Annotated[
+        Path | None,
+        typer.Option("--froc-file", "-w", help="The plot: .pdf, .png, .svg or .html.  [default: UCCS-v2-FROC.pdf]"),
+    ] = None,
+    log_x: LogX = False,
+    only_present: OnlyPresent = False,
+    plot_detection_numbers: Annotated[
+        bool, typer.Option("--plot-detection-numbers", "-p", help="Numbers of faces instead of rates.")
+    ] = False,
+    bootstrap: Bootstrap = 0,
+    by: By = None,
+    report: Report = None,
+    gallery: Gallery = "auto",
+    json: Json = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Plot FROC curves: found faces over false alarms."""
+    from countenance.suites.uccs import Settings
+    from countenance.suites.uccs import evaluate_detector as evaluate
+
+    settings = Settings(log_x, only_present, overlap_threshold, 1, plot_detection_numbers, bootstrap)
+    ready_to_plot(froc_file)
+    found = evaluate(
+        data_directory,
+        result_files or baseline_file(data_directory, which_set.value, protocol_version, ("detection", "detection")),
+        labels=labels,
+        which=which_set.value,
+        version=protocol_version,
+        settings=settings,
+        attributes=by is not None,
+    )
+    out = Output(froc_file or Path(f"UCCS-v{found[0].version}-FROC.pdf"), json, report, gallery, columns(by), verbose)
+    written(found, settings, data_directory, out)
+
+
+@app.command("evaluate-recognizer", cls=SeveralValues)
+def evaluate_recognizer(
+    data_directory: Data,
+    result_files: ResultFiles = None,
+    labels: LabelList = None,
+    which_set: WhichSet = Set.validation,
+    protocol_version: Version = None,
+    overlap_threshold: Overlap = 0.5,
+    rank: Annotated[int, typer.Option("--rank", "-R", help="A face counts when its identity is among so many.")] = 1,
+    dir_file: Annotated[
+        Path | None,
+        typer.Option("--dir-file", "-w", help="The plot: .pdf, .png, .svg or .html.  [default: UCCS-v2-DIR.pdf]"),
+    ] = None,
+    log_x: LogX = False,
+    only_present: OnlyPresent = False,
+    plot_recognition_numbers: Annotated[
+        bool, typer.Option("--plot-recognition-numbers", "-p", help="Numbers of faces instead of rates.")
+    ] = False,
+    bootstrap: Bootstrap = 0,
+    by: By = None,
+    report: Report = None,
+    gallery: Gallery = "auto",
+    json: Json = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Plot DIR (version 2) or O-ROC (version 3) curves: recognised faces over false identifications."""
+    from countenance.suites.uccs import Settings
+    from countenance.suites.uccs import evaluate_recognizer as evaluate
+
+    settings = Settings(log_x, only_present, overlap_threshold, rank, plot_recognition_numbers, bootstrap)
+    ready_to_plot(dir_file)
+    found = evaluate(
+        data_directory,
+        result_files or baseline_file(data_directory, which_set.value, protocol_version, ("recognition", "scoring")),
+        labels=labels,
+        which=which_set.value,
+        version=protocol_version,
+        settings=settings,
+        attributes=by is not None,
+    )
+    name = "UCCS-v2-DIR.pdf" if found[0].version == 2 else "UCCS-v3-OROC.pdf"
+    written(
+        found, settings, data_directory, Output(dir_file or Path(name), json, report, gallery, columns(by), verbose)
+    )
+
+
+@app.command()
+def calibrate(
+    data_directory: Data,
+    result_file: Annotated[Path, typer.Option("--result-file", "-r", help="A recognition or scoring file.")],
+    false_identifications: Annotated[
+        float, typer.Option("--false-identifications", "-n", help="How many are allowed over all images.")
+    ],
+    which_set: WhichSet = Set.validation,
+    protocol_version: Version = None,
+    rank: Annotated[int, typer.Option("--rank", "-R", help="A face counts when its identity is among so many.")] = 1,
+    json: Json = None,
+) -> None:
+    """Choose the threshold for a wanted number of false identifications, and say how stable it is."""
+    from countenance.suites.uccs import Settings
+    from countenance.suites.uccs import evaluate_recognizer as evaluate
+    from countenance.suites.uccs.calibration import calibrate as calibrate_
+
+    found = evaluate(
+        data_directory, [result_file], which=which_set.value, version=protocol_version, settings=Settings(rank=rank)
+    )[0]
+    result = calibrate_(found, false_identifications)
+    for sentence in result.sentences():
+        typer.echo(sentence)
+    if json is not None:
+        import json as json_format
+
+        from countenance.suites.uccs.files import write_text
+
+        write_text(json, json_format.dumps(plain(result.to_dict())) + "\n")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="The submission: a score file of version 2 or 3.", metavar="FILE")],
+    data_directory: Annotated[
+        Path | None, typer.Option("--data-directory", "-d", help="Also compare with the protocol found here.")
+    ] = None,
+    which_set: WhichSet = Set.validation,
+    protocol_version: Version = None,
+) -> None:
+    """Validate a submission: every wrong line with its number, and a summary of what is in the file."""
+    from countenance.suites.uccs import check_file
+
+    found = check_file(file, data=data_directory, which=which_set.value, version=protocol_version)
+    for name, text in found.summary.items():
+        typer.echo(f"{name:20} {text}")
+    for notice in found.notices:
+        typer.echo(f"notice: {notice}", err=True)
+    for problem in found.problems:
+        typer.echo(f"problem: {problem}", err=True)
+    if found.more_problems:
+        typer.echo(f"problem: there are more; mend these {len(found.problems)} and check again", err=True)
+    if not found.good:
+        more = " or more" if found.more_problems else ""
+        raise InputError(f"{file}: {len(found.problems)}{more} problems; not ready to submit")
+    typer.echo(f"{file}: ready to submit" + (" (see the notices)" if found.notices else ""))

@@ -1,0 +1,97 @@
+"""What the commands have in common: their options, named as the original named them."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+SEVERAL = {"--result-files", "-r", "--labels", "-l", "--gpus"}
+
+
+class SeveralValues(TyperCommand):
+    """Takes `--result-files a b c` as the original did, not only `--result-files a --result-files b`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        option, fresh = None, False
+        for arg in args:
+            if arg.startswith("-") and not arg[1:].isdigit() and arg != "-":
+                name, equals, _ = arg.partition("=")
+                option, fresh = (name, not equals) if name in SEVERAL else (None, False)
+                spread.append(arg)
+            else:
+                if option and not fresh:
+                    spread.append(option)
+                spread.append(arg)
+                fresh = False
+        return super().parse_args(ctx, spread)
+
+
+class Set(StrEnum):
+    """The sets of the challenge."""
+
+    training = "training"
+    validation = "validation"
+    test = "test"
+    sample = "sample"
+
+
+Data = Annotated[
+    Path, typer.Option("--data-directory", "-d", help="The folder that the challenge's files were extracted into.")
+]
+ResultFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--result-files", "-r", help="Score files; several may follow.  [default: the baseline's]", metavar="FILE..."
+    ),
+]
+LabelList = Annotated[
+    list[str] | None,
+    typer.Option("--labels", "-l", help="One label for each file; default: the file names.", metavar="LABEL..."),
+]
+WhichSet = Annotated[Set, typer.Option("--which-set", help="The set to work on.")]
+Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more (-vv is recommended).")]
+Version = Annotated[
+    int | None,
+    typer.Option("--protocol-version", min=2, max=3, help="2 or 3; default: what the files themselves show."),
+]
+Overlap = Annotated[float, typer.Option("--overlap-threshold", "-t", help="From this overlap on a face is found.")]
+LogX = Annotated[bool, typer.Option("--log-x", "-s", help="Horizontal axis in logarithmic scale.")]
+OnlyPresent = Annotated[
+    bool, typer.Option("--only-present", "-x", help="Leave out images without any detection (for debugging).")
+]
+Json = Annotated[Path | None, typer.Option("--json", help="Also write the curves here, as JSON.")]
+Bootstrap = Annotated[
+    int,
+    typer.Option("--bootstrap", min=0, help="Shade a 95 % band from so many resamplings of the images (500 is good)."),
+]
+By = Annotated[
+    str | None,
+    typer.Option("--by", help="Also by group: further columns of the protocol, with commas.", metavar="COLUMNS"),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", help="Also write an HTML page: groups, operating points, errors and what they cost."),
+]
+Gallery = Annotated[
+    str, typer.Option("--gallery", help="Pictures on the page: auto (made people only), off, full.", metavar="MODE")
+]
+Result = Annotated[
+    Path | None,
+    typer.Option("--result-file", "-w", help="Where the scores go.  [default: results/UCCS-v2-...-baseline-<set>.txt]"),
+]
+Debug = Annotated[
+    int | None, typer.Option("--debug", "-q", min=1, help="A small part only: so many images (detect) or identities.")
+]
+Display = Annotated[
+    bool, typer.Option("--display", "-x", help="Write pictures: detections green, truth red; open them on a screen.")
+]
+Parallel = Annotated[int, typer.Option("--parallel", "-P", min=1, help="So many processes.")]
+Gpus = Annotated[list[int] | None, typer.Option("--gpus", help="Graphics cards to use.", metavar="N...")]
+Temp = Annotated[
+    Path, typer.Option("--temp-dir", "-t", help="Results are kept here and reused while inputs are the same.")
+]
+Force = Annotated[bool, typer.Option("--force", "-F", help="Make everything again.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]

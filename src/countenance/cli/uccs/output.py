@@ -1,0 +1,143 @@
+"""What an evaluation leaves behind: plots, curves, tables and pages."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from countenance.suites.uccs import Evaluation, Settings
+
+
+def ready_to_plot(path: Path | None) -> None:
+    """Refuse a plot's name before any work is done."""
+    if path is not None:
+        from countenance.suites.uccs.plot.save import check_format
+
+        check_format(path)
+
+
+def baseline_file(data: Path, which: str, version: int | None, tasks: tuple[str, str]) -> list[Path]:
+    """The file that the baseline writes by default; `tasks` names it in versions 2 and 3."""
+    from countenance.suites.uccs.baseline.detect import default_result_file
+    from countenance.suites.uccs.protocol import detect_version
+
+    version = version or detect_version(data, which)
+    return [default_result_file(which, version, tasks[version - 2])]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What an evaluation is to leave behind."""
+
+    plot: Path
+    json: Path | None
+    report: Path | None
+    gallery: str
+    by: list[str]
+    verbose: int
+
+
+def columns(by: str | None) -> list[str]:
+    """The columns named in --by."""
+    return [name.strip() for name in by.split(",") if name.strip()] if by else []
+
+
+def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out: Output) -> None:
+    """Plots, curves and pages into their files; what was noticed on the way to the terminal."""
+    from countenance.suites.uccs.plot import axes_of, save_plot
+
+    for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
+        typer.echo(f"warning: {warning}", err=True)
+    for one in found:
+        units = "probes" if one.kind == "DIR" else "faces"
+        typer.echo(
+            f"{one.label}: {one.found:,} of {one.total:,} {units} found in {one.images:,} images, "
+            f"{len(one.negatives):,} false alarms"
+        )
+        if out.verbose > 1:
+            for x, y, threshold in zip(one.curve.x, one.curve.y, one.curve.thresholds, strict=True):
+                typer.echo(f"  {x:12.4f} {y:10.6f}   threshold {threshold:.6g}")
+    files = [out.plot]
+    save_plot(axes_of(found, log=settings.log, band=settings.bootstrap > 0), out.plot)
+    if out.by:
+        files += _by_group(found, settings, out)
+    if out.json is not None:
+        _write_json(found, settings, out)
+        files.append(out.json)
+    if out.report is not None:
+        from countenance.suites.uccs.page import write_page
+
+        for k, one in enumerate(found):
+            page = out.report if len(found) == 1 else out.report.with_stem(f"{out.report.stem}-{k + 1}")
+            write_page(one, data, page, by=out.by, gallery=out.gallery)
+            files.append(page)
+    typer.echo(f"{found[0].kind} written: " + ", ".join(map(str, files)))
+
+
+def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) -> list[Path]:
+    from countenance.suites.uccs.operating import operating_points, table_lines
+    from countenance.suites.uccs.page import group_axes
+    from countenance.suites.uccs.plot import save_plot
+
+    written = []
+    for k, one in enumerate(found):
+        typer.echo(f"\n{one.label}")
+        for line in table_lines(operating_points(one, out.by)):
+            typer.echo(line)
+        for attribute, axes in group_axes(one, out.by, log=settings.log).items():
+            number = f"-{k + 1}" if len(found) > 1 else ""
+            path = out.plot.with_stem(f"{out.plot.stem}-by-{attribute}{number}")
+            save_plot(axes, path)
+            written.append(path)
+    return written
+
+
+def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output) -> None:
+    import json
+
+    from countenance.suites.uccs.files import write_text
+
+    assert out.json is not None
+    content: dict[str, Any] = {
+        "curves": [one.to_dict() for one in found],
+        "kind": found[0].kind,
+        "protocol_version": found[0].version,
+        "which_set": found[0].protocol.path.stem,
+        "log_x": settings.log,
+        "only_present": settings.only_present,
+        "overlap_threshold": settings.overlap,
+        "rank": settings.rank,
+        "summaries": [one.summary() for one in found],
+    }
+    if out.by:
+        from countenance.suites.uccs.operating import group_curves, operating_points, point_rows
+
+        content["groups"] = [
+            {
+                "of": one.label,
+                "attribute": g.attribute,
+                "label": g.group,
+                "n": g.n,
+                "x": g.curve.x.tolist(),
+                "y": g.curve.y.tolist(),
+            }
+            for one in found
+            for g in group_curves(one, out.by)
+        ]
+        content["operating_points"] = [
+            {"of": one.label, **row} for one in found for row in point_rows(operating_points(one, out.by))
+        ]
+    write_text(out.json, json.dumps(plain(content), allow_nan=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """JSON has no infinite numbers."""
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list) else value

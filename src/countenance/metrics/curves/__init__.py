@@ -1,0 +1,55 @@
+"""Curves of open-set detection and recognition: FROC, DIR and O-ROC, from boxes and scores to points.
+
+The road is the same for every curve. Boxes become overlapping pairs (`pairs`), pairs become outcomes
+(`outcomes`: a score for each face or probe that was found, and the scores of the false alarms), outcomes
+become points (`rates`), and resampled images give the points a band (`bands`).
+"""
+
+from countenance.metrics.curves.bands import Band, bootstrap_band
+from countenance.metrics.curves.outcomes import (
+    MISSED,
+    Identification,
+    Labels,
+    best_detection,
+    detection_outcomes,
+    identification_outcomes,
+    keep_last_label,
+    match_one_to_one,
+)
+from countenance.metrics.curves.pairs import (
+    challenge_overlap,
+    corners,
+    intersection_over_union,
+    overlapping_pairs,
+)
+from countenance.metrics.curves.rates import (
+    Curve,
+    dir_curve,
+    false_alarm_targets,
+    froc_curve,
+    per_image_curve,
+    thresholds_at,
+)
+
+__all__ = [
+    "MISSED",
+    "Band",
+    "Curve",
+    "Identification",
+    "Labels",
+    "best_detection",
+    "bootstrap_band",
+    "challenge_overlap",
+    "corners",
+    "detection_outcomes",
+    "dir_curve",
+    "false_alarm_targets",
+    "froc_curve",
+    "identification_outcomes",
+    "intersection_over_union",
+    "keep_last_label",
+    "match_one_to_one",
+    "overlapping_pairs",
+    "per_image_curve",
+    "thresholds_at",
+]

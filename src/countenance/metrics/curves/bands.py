@@ -1,0 +1,71 @@
+"""How far a curve moves when other images had been drawn: a bootstrap over images."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from countenance.metrics.curves.pairs import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Band:
+    """Lower and upper limit of y at each x of a curve."""
+
+    x: Floats
+    low: Floats
+    high: Floats
+
+
+def bootstrap_band(
+    units: Floats,
+    unit_image: Ints,
+    negatives: Floats,
+    negative_image: Ints,
+    *,
+    images: int,
+    targets: Floats,
+    level: float = 0.95,
+    rounds: int = 500,
+    seed: int = 0,
+    strict: bool = False,
+) -> Band:
+    """Percentile limits of the rate at each number of false alarms, images drawn with replacement.
+
+    Faces of one image share light, blur and crowd, so the image is what is drawn. `targets` are numbers of
+    false alarms. `strict`: a target that even the highest false alarm exceeds counts as a rate of 0, as in
+    FROC.
+
+    >>> band = bootstrap_band(np.array([0.9, 0.8, 0.1]), np.array([0, 1, 2]), np.array([0.5]), np.array([2]), images=3,
+    ...                       targets=np.array([1.0]), rounds=50)
+    >>> bool(band.low[0] <= 1 <= band.high[0])
+    True
+    """
+    random = np.random.default_rng(seed)
+    order = np.argsort(-negatives, kind="stable")
+    negatives, negative_image = negatives[order], negative_image[order]
+    ends = np.flatnonzero(np.append(negatives[1:] != negatives[:-1], True)) if negatives.size else np.empty(0, np.int64)
+    distinct = negatives[ends]
+    order = np.argsort(-units, kind="stable")
+    units, unit_image = units[order], unit_image[order]
+    # How many units reach each distinct threshold; with nothing to fear, all found ones.
+    reach = np.searchsorted(-units, -distinct, side="right")
+    found = int(np.count_nonzero(units > -np.inf))
+    strictest = 0 if strict else int(np.count_nonzero(units > distinct[0])) if distinct.size else found
+    rates = np.full((rounds, len(targets)), np.nan)
+    for r in range(rounds):
+        weight = np.bincount(random.integers(0, images, images), minlength=images)
+        unit_weight = np.concatenate([[0], np.cumsum(weight[unit_image])])
+        if not unit_weight[-1]:
+            continue
+        passed = np.cumsum(weight[negative_image])[ends] if ends.size else np.empty(0)
+        index = np.searchsorted(passed, targets, side="right") - 1
+        upto = np.where(index >= 0, np.append(reach, 0)[np.maximum(index, 0)], strictest)
+        upto = np.where(targets >= (passed[-1] if passed.size else 0), found, upto)
+        rates[r] = unit_weight[upto] / unit_weight[-1]
+    tail = (1 - level) / 2
+    drawn = rates[~np.isnan(rates).any(axis=1)]
+    if not len(drawn):
+        nothing = np.full(len(targets), np.nan)
+        return Band(targets, nothing, nothing)
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    return Band(targets, low, high)

@@ -1,0 +1,112 @@
+"""Exact nearest neighbours by cosine, in blocks: little more memory than the templates themselves take."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
+
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+PROBES, GALLERY, FIRST = 1024, 8192, 128
+
+
+def unit_rows(templates: NDArray[np.floating]) -> Singles:
+    """Rows of length 1 in single precision; a row of zeros stays zero and resembles nothing.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8], [0. , 0. ]], dtype=float32)
+    """
+    rows = np.ascontiguousarray(templates, dtype=np.float32)
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return np.asarray(rows / np.where(length > 0, length, 1), dtype=np.float32)
+
+
+def cosine_top_k(
+    probes: NDArray[np.floating],
+    gallery: NDArray[np.floating],
+    k: int = 10,
+    *,
+    threads: int | None = None,
+    step: Callable[[int], None] | None = None,
+) -> tuple[Ints, Singles]:
+    """The k gallery rows nearest to each probe and their cosines, best first; of equal ones the earlier row.
+
+    Every probe is compared with every gallery row; only one block of cosines exists at a time in each thread. Once k
+    cosines are known for a probe, a later one matters only if it is larger than the least of them, so most of
+    a block is dismissed by one comparison. `step` is told how many probes were just finished.
+
+    >>> cosine_top_k(np.array([[1.0, 0.1]]), np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), 2)[0]
+    array([[1, 2]])
+    """
+    if probes.ndim != 2 or gallery.ndim != 2 or probes.shape[1] != gallery.shape[1]:
+        raise ValueError(f"templates of shapes {probes.shape} and {gallery.shape} cannot be compared")
+    k = min(k, len(gallery))
+    rows, columns = unit_rows(probes), unit_rows(gallery)
+    index, score = np.empty((len(rows), k), np.int64), np.empty((len(rows), k), np.float32)
+    if k < 1:
+        return index, score
+
+    def work(start: int) -> int:
+        stop = min(start + PROBES, len(rows))
+        index[start:stop], score[start:stop] = _search(rows[start:stop], columns, k)
+        return stop - start
+
+    with _single_threaded_blas(), ThreadPoolExecutor(threads or _cores()) as pool:
+        for done in pool.map(work, range(0, len(rows), PROBES)):
+            if step is not None:
+                step(done)
+    return index, score
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _single_threaded_blas() -> AbstractContextManager[object]:
+    """Each of our threads multiplies alone; threads of BLAS beside them would fight for the same cores."""
+    try:
+        limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(1, user_api="blas")
+    except ImportError:  # slower, not wrong
+        return nullcontext()
+    return limits
+
+
+def _search(probes: Singles, gallery: Singles, k: int) -> tuple[Ints, Singles]:
+    first = min(max(FIRST, k), len(gallery))
+    cosine = probes @ gallery[:first].T
+    index = np.argsort(-cosine, axis=1, kind="stable")[:, :k]
+    score = np.take_along_axis(cosine, index, axis=1)
+    buffer, larger = np.empty(len(probes) * GALLERY, np.float32), np.empty(len(probes) * GALLERY, bool)
+    start = first
+    while start < len(gallery):
+        # Small blocks first: the sooner the k-th best is high, the fewer candidates the large ones let through.
+        width = min(3 * start, GALLERY, len(gallery) - start)
+        cosine, above = (x[: len(probes) * width].reshape(-1, width) for x in (buffer, larger))
+        np.matmul(probes, gallery[start : start + width].T, out=cosine)
+        np.greater(cosine, score[:, -1:], out=above)
+        row, column = np.divmod(np.flatnonzero(above), width)
+        if row.size:
+            _merge(index, score, row, start + column, cosine[row, column], k)
+        start += width
+    return index, score
+
+
+def _merge(index: Ints, score: Singles, row: Ints, column: Ints, cosine: Singles, k: int) -> None:
+    """Let new candidates (in the order of rows, then columns) into the k best of their rows."""
+    begin = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
+    touched, count = row[begin], np.diff(np.append(begin, len(row)))
+    place = np.arange(len(row)) - np.repeat(begin, count)
+    owner = np.repeat(np.arange(len(touched)), count)
+    wide = k + int(count.max())
+    all_score = np.full((len(touched), wide), -np.inf, np.float32)
+    all_index = np.zeros((len(touched), wide), np.int64)
+    all_score[:, :k], all_index[:, :k] = score[touched], index[touched]
+    all_score[owner, k + place], all_index[owner, k + place] = cosine, column
+    best = np.argsort(-all_score, axis=1, kind="stable")[:, :k]
+    score[touched] = np.take_along_axis(all_score, best, axis=1)
+    index[touched] = np.take_along_axis(all_index, best, axis=1)

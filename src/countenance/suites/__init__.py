@@ -1,0 +1,1 @@
+"""The five published protocols, composed of the rooms to their left."""

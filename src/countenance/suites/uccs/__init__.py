@@ -1,0 +1,21 @@
+"""UCCS: open-set face detection and recognition, versions 2 and 3 (the watchlist challenge).
+
+`evaluate_detector` and `evaluate_recognizer` give the challenge's own curves from the challenge's own files;
+`check_file` tells a participant what is wrong with a submission, and where.
+"""
+
+from countenance.suites.uccs.check import Check, check_file
+from countenance.suites.uccs.evaluate import evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs.evaluation import Evaluation, Settings
+from countenance.suites.uccs.protocol import Protocol, read_protocol
+
+__all__ = [
+    "Check",
+    "Evaluation",
+    "Protocol",
+    "Settings",
+    "check_file",
+    "evaluate_detector",
+    "evaluate_recognizer",
+    "read_protocol",
+]

@@ -1,0 +1,96 @@
+"""The detection baseline: MTCNN with its thresholds lowered, so that the faint faces of a crowd are found too."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from countenance.data.paths import inside
+from countenance.errors import InputError
+from countenance.models import ModelSpec
+from countenance.suites.uccs import scores_v2, scores_v3
+from countenance.suites.uccs.baseline.cache import Arrays
+from countenance.suites.uccs.baseline.work import How, Job, detect_step, run_jobs
+from countenance.suites.uccs.protocol import Protocol, detect_version, image_folder, read_protocol
+
+THRESHOLDS = (0.2, 0.2, 0.2)
+MOST = {2: None, 3: 50}
+"""How many detections an image may have; version 3 asks for its 50 best."""
+
+
+@dataclass(frozen=True)
+class Detections:
+    """A protocol's images and what was found in each."""
+
+    protocol: Protocol
+    folder: Path
+    images: tuple[str, ...]
+    found: list[Arrays]
+
+
+def default_result_file(which: str, version: int, task: str) -> Path:
+    """Where the seed writes its results.
+
+    >>> default_result_file("validation", 2, "detection").as_posix()
+    'results/UCCS-v2-detection-baseline-validation.txt'
+    """
+    return Path("results") / f"UCCS-v{version}-{task}-baseline-{which}.txt"
+
+
+def detector(model: str, how: How, weights: Path | None = None) -> ModelSpec:
+    """The detector by name; MTCNN with lowered thresholds."""
+    settings = {"thresholds": THRESHOLDS} if model == "mtcnn" else {}
+    return ModelSpec(model, None if weights is None else str(weights), how.device(), settings)
+
+
+def find_faces(
+    data: Path, which: str, version: int, how: How, *, spec: ModelSpec, debug: int | None = None
+) -> Detections:
+    """Detect the faces of a set's images (the first `debug` of them)."""
+    protocol = read_protocol(data, which, version)
+    folder = image_folder(data, which, version)
+    if debug is not None and debug < 1:
+        raise InputError(f"--debug is {debug}, expected 1 or more")
+    images = protocol.images[:debug]
+    paths = [inside(folder, name, f"{protocol.path}: FILE") for name in images]
+    lost = next((path for path in paths if not path.is_file()), None)
+    if lost is not None:
+        raise InputError(f"{lost}: no such image, but {protocol.path} names it; extract the {which} images there")
+    settings = {} if MOST[version] is None else {"most": MOST[version]}
+    found = run_jobs("detections", detect_step, spec, [Job(path, settings=settings) for path in paths], how)
+    return Detections(protocol, folder, images, found)
+
+
+def detect(
+    data: Path,
+    *,
+    how: How,
+    which: str = "validation",
+    version: int | None = None,
+    model: str = "mtcnn",
+    weights: Path | None = None,
+    result_file: Path | None = None,
+    debug: int | None = None,
+    display: Path | None = None,
+) -> tuple[Path, Detections]:
+    """Detect faces and write them as a score file; `display` is a folder for annotated pictures."""
+    version = version or detect_version(data, which)
+    out = result_file or default_result_file(which, version, "detection")
+    found = find_faces(data, which, version, how, spec=detector(model, how, weights), debug=debug)
+    if version == 2:
+        rows = [
+            (name, [(box.tolist(), float(score), ()) for box, score in zip(one["box"], one["score"], strict=True)])
+            for name, one in zip(found.images, found.found, strict=True)
+        ]
+        scores_v2.write(out, rows, recognition=False)
+    else:
+        table = [
+            (name, np.column_stack([one["score"], one["box"], one["landmarks"]]).tolist())
+            for name, one in zip(found.images, found.found, strict=True)
+        ]
+        scores_v3.write_detections(out, table)
+    if display is not None:
+        from countenance.suites.uccs.baseline.display import write_pictures
+
+        write_pictures(found, display)
+    return out, found

@@ -1,0 +1,119 @@
+"""Choosing a threshold for an open set: the wanted number of false identifications, and how far it can be trusted."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from countenance.errors import InputError
+from countenance.metrics.curves import MISSED, thresholds_at
+from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.tokens import Floats, Ints
+
+ROUNDS = 500
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A threshold with what it does here, and what it does on images that did not choose it."""
+
+    wanted: float
+    """False alarms asked for, over all images."""
+    threshold: float
+    false_alarms: int
+    found: int
+    total: int
+    threshold_low: float
+    threshold_high: float
+    """Where the threshold lies in 95 % of resamplings of the images."""
+    elsewhere_low: float
+    elsewhere_high: float
+    """False alarms for every one wanted, on the half of the images that did not choose the threshold (95 %)."""
+    rate_low: float
+    rate_high: float
+
+    @property
+    def stable(self) -> bool:
+        """On other images the threshold keeps within half and double of what was asked for."""
+        return self.elsewhere_low >= 0.5 and self.elsewhere_high <= 2.0
+
+    def sentences(self, what: str = "false identifications") -> list[str]:
+        """The calibration in words."""
+        rate = self.found / self.total
+        trust = (
+            "The threshold is stable."
+            if self.stable
+            else "The threshold is not stable: ask for more false alarms, or calibrate on more images."
+        )
+        return [
+            f"Threshold {self.threshold:.6g}: {self.false_alarms} {what} here ({self.wanted:g} were allowed), "
+            f"{self.found} of {self.total} found ({rate:.3f}; "
+            f"95 % interval {self.rate_low:.3f} to {self.rate_high:.3f}).",
+            "Drawing the images again moves the threshold between "
+            f"{self.threshold_low:.6g} and {self.threshold_high:.6g}.",
+            f"On images that did not choose it, a threshold gives {self.elsewhere_low:.2f} to "
+            f"{self.elsewhere_high:.2f} times the {what} that were asked for (95 % of random halves).",
+            trust,
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"stable": self.stable}
+
+
+def calibrate(evaluation: Evaluation, wanted: float, *, rounds: int = ROUNDS, seed: int = 0) -> Calibration:
+    """The threshold for a wanted number of false alarms over all images, with its stability."""
+    n = len(evaluation.negatives)
+    if not 0 < wanted <= max(n, 1):
+        raise InputError(
+            f"{wanted:g} false identifications asked for, expected more than 0 and at most {n} (all there are)"
+        )
+    if n == 0:
+        raise InputError(f"{evaluation.label}: no false alarm at all, so no threshold can be chosen by their number")
+    units, negatives = evaluation.units, evaluation.negatives
+    unit_image = evaluation.protocol.image[evaluation.unit_face]
+    negative_image = evaluation.row_image[evaluation.negative_row]
+    threshold = float(thresholds_at(negatives, np.array([wanted]))[0])
+    random = np.random.default_rng(seed)
+    images = len(evaluation.protocol.images)
+    thresholds, rates, elsewhere = [], [], []
+    for _ in range(rounds):
+        weight = np.bincount(random.integers(0, images, images), minlength=images)
+        one = _threshold(negatives, weight[negative_image], wanted)
+        thresholds.append(one)
+        mine = weight[unit_image]
+        if mine.sum():
+            rates.append(float((mine * ((units >= threshold) & (units > MISSED))).sum() / mine.sum()))
+        half = random.permutation(images) < images // 2
+        inside = half[negative_image]
+        chosen = _threshold(negatives, inside.astype(np.int64), wanted / 2)
+        passed = np.count_nonzero((negatives >= chosen) & ~inside)
+        share = (images - images // 2) / images
+        elsewhere.append(passed / (wanted * share))
+    finite = [t for t in thresholds if np.isfinite(t)] or [threshold]
+    low, high = np.quantile(finite, [0.025, 0.975])
+    rate_low, rate_high = np.quantile(rates, [0.025, 0.975])
+    else_low, else_high = np.quantile(elsewhere, [0.025, 0.975])
+    return Calibration(
+        float(wanted),
+        threshold,
+        int(np.count_nonzero(negatives >= threshold)),
+        int(np.count_nonzero((units >= threshold) & (units > MISSED))),
+        evaluation.total,
+        float(low),
+        float(high),
+        float(else_low),
+        float(else_high),
+        float(rate_low),
+        float(rate_high),
+    )
+
+
+def _threshold(negatives: Floats, weight: Ints, wanted: float) -> float:
+    """The lowest threshold that at most `wanted` of the weighted negatives reach."""
+    order = np.argsort(-negatives, kind="stable")
+    scores, passed = negatives[order], np.cumsum(weight[order])
+    ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
+    index = int(np.searchsorted(passed[ends], wanted, side="right")) - 1
+    if index < 0:
+        return float(np.nextafter(scores[0], np.inf))
+    return float(scores[ends[index]])

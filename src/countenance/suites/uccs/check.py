@@ -1,0 +1,181 @@
+"""What is wrong with a submission, line by line, and what is in it: `countenance uccs check FILE`."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from countenance.errors import InputError
+from countenance.suites.uccs import scores_v2, scores_v3
+from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
+from countenance.suites.uccs.rows import number, rows
+from countenance.suites.uccs.scores import Scores, data_blocks, file_version, on_protocol, read_scores
+
+MOST_PROBLEMS = 20
+
+
+@dataclass
+class Check:
+    """The outcome of a check: problems make the file unusable, notices do not."""
+
+    path: Path
+    version: int
+    problems: list[str] = field(default_factory=list)
+    more_problems: bool = False
+    notices: list[str] = field(default_factory=list)
+    summary: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def good(self) -> bool:
+        return not self.problems
+
+
+def check_file(path: Path, *, data: Path | None = None, which: str = "validation", version: int | None = None) -> Check:
+    """Check a score file; with a data directory also against the protocol's images and gallery."""
+    version = version or file_version(path)
+    found = Check(path, version)
+    try:
+        scores = read_scores(path, version, labels=True, top=1)
+    except InputError as error:
+        found.problems = _problems(path, version) or [str(error)]
+        found.more_problems = len(found.problems) > MOST_PROBLEMS
+        del found.problems[MOST_PROBLEMS:]
+        return found
+    found.notices += scores.warnings
+    found.summary = _summary(scores)
+    _suspicions(scores, found)
+    if data is not None:
+        _against_protocol(scores, data, which, found)
+    return found
+
+
+def _problems(path: Path, version: int) -> list[str]:
+    """Every line that is wrong, one more than are shown at most."""
+    problems: list[str] = []
+    header_line, header, which, similar = 0, [""], [0], [0]
+    if version == 3:
+        try:
+            header_line, header = scores_v3.read_header(path)
+            similar, _ = scores_v3.gallery_columns(header, path, header_line)
+        except InputError as error:
+            return [str(error)]
+        which = [header.index(name) for name in ("FILE", *scores_v3.NUMERIC)]
+    try:
+        for start, block in data_blocks(path, header_line):
+            for line, fields in _rows(block, start, path, problems):
+                place = f"{path} line {line}"
+                try:
+                    if version == 2:
+                        scores_v2.parse(fields, place)
+                    else:
+                        scores_v3.parse(fields, header, which, place)
+                        for k in similar:
+                            number(fields[k], header[k], place)
+                except InputError as error:
+                    problems.append(str(error))
+                if len(problems) > MOST_PROBLEMS:
+                    return problems
+    except InputError as error:  # the file cannot be read on from here
+        problems.append(str(error))
+    return problems
+
+
+def _rows(block: bytes, start: int, path: Path, problems: list[str]) -> list[tuple[int, list[str]]]:
+    found: list[tuple[int, list[str]]] = []
+    for line, text in enumerate(block.split(b"\n")[:-1], start):
+        try:
+            found += rows(text + b"\n", line, path)
+        except InputError as error:
+            problems.append(str(error))
+    return found
+
+
+def _summary(scores: Scores) -> dict[str, str]:
+    per_image = np.bincount(scores.image)
+    summary = {
+        "version": f"{scores.version} ({scores.kind})",
+        "images": f"{len(scores.images):,}",
+        "detections": f"{len(scores):,} ({per_image.mean():.1f} an image, at most {per_image.max()})",
+        "detection scores": f"{scores.score.min():g} to {scores.score.max():g}, "
+        f"{len(np.unique(scores.score)):,} different",
+        "box sides": f"{scores.box[:, 2:].min():g} to {scores.box[:, 2:].max():g} pixels",
+    }
+    if scores.labels is not None and scores.kind == "recognition":
+        labels = scores.labels
+        unknown = np.count_nonzero(labels.identity == -1)
+        summary["labels"] = (
+            f"{labels.identity.size:,} ({labels.count.mean():.1f} a detection, at most {labels.count.max()}), "
+            f"{unknown:,} of them -1, {len(np.unique(labels.identity[labels.identity > 0])):,} subjects"
+        )
+        summary["recognition scores"] = f"{labels.score.min():g} to {labels.score.max():g}"
+    if len(scores.subjects):
+        summary["gallery subjects"] = f"{len(scores.subjects):,}"
+        summary["largest similarities"] = f"{scores.top_score.min():g} to {scores.top_score.max():g}"
+    return summary
+
+
+def _suspicions(scores: Scores, found: Check) -> None:
+    """What is allowed and still looks like a mistake."""
+    path = scores.path
+    if len(scores) > 1 and scores.score.min() == scores.score.max():
+        found.notices.append(f"{path}: every detection score is {scores.score[0]:g}; the curve will be a single step")
+    rows_ = np.column_stack([scores.image, scores.box, scores.score])
+    order = np.lexsort(rows_.T)
+    same = np.flatnonzero((rows_[order[1:]] == rows_[order[:-1]]).all(axis=1))
+    if same.size:
+        line = max(scores.line[order[same[0]]], scores.line[order[same[0] + 1]])
+        found.notices.append(
+            f"{path} line {line}: the same box and score as an earlier line ({same.size} such lines); "
+            "all but one of each are false alarms"
+        )
+    labels = scores.labels
+    if labels is None or not labels.identity.size:
+        return
+    odd = np.flatnonzero((labels.identity < -1) | (labels.identity == 0))
+    if odd.size:
+        row = int(np.searchsorted(labels.start, odd[0], side="right")) - 1
+        found.notices.append(
+            f"{path} line {scores.line[row]}: SUBJECT_ID {labels.identity[odd[0]]} ({odd.size} such labels); "
+            "subjects are numbered from 1, and -1 is the unknown"
+        )
+    several = labels.count > 1
+    if several.any() and not (labels.identity == -1).any():
+        found.notices.append(
+            f"{path}: no label is -1; every label on a background region is a false identification, "
+            "so mark what is nobody's face with -1"
+        )
+
+
+def _against_protocol(scores: Scores, data: Path, which: str, found: Check) -> None:
+    if not protocol_path(data, which, scores.version).is_file():
+        other = detect_version(data, which)
+        found.problems.append(
+            f"{scores.path} is a version {scores.version} file, but {data} holds a version {other} protocol only"
+        )
+        return
+    protocol = read_protocol(data, which, scores.version)
+    try:
+        image, warnings = on_protocol(scores, protocol.images, protocol.path.name)
+    except InputError as error:
+        found.problems.append(str(error))
+        return
+    found.notices += warnings
+    covered = len(np.unique(image[image >= 0]))
+    found.summary["protocol"] = f"{covered:,} of the {len(protocol.images):,} images of {protocol.path}"
+    if covered < len(protocol.images):
+        seen = set(image.tolist())
+        absent = next(name for k, name in enumerate(protocol.images) if k not in seen)
+        found.notices.append(
+            f"{scores.path}: {len(protocol.images) - covered} images of the protocol have no detection "
+            f"({absent!r} is the first); their faces count as missed"
+        )
+    if len(scores.subjects) and (data / "gallery.csv").is_file():
+        from countenance.suites.uccs.gallery_file import read_gallery
+
+        wanted = {entry.subject for entry in read_gallery(data)}
+        missing = sorted(wanted - set(scores.subjects.tolist()))
+        if missing:
+            found.problems.append(
+                f"{scores.path} line 1: no similarity column for gallery subject {missing[0]} "
+                f"({len(missing)} missing); write one column S_{missing[0]:04d} for each subject of gallery.csv"
+            )

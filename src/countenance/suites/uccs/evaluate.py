@@ -1,0 +1,112 @@
+"""Score files against a protocol: the curves of version 2 (FROC, DIR) and version 3 (FROC, O-ROC)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from countenance.errors import InputError
+from countenance.suites.uccs.evaluation import Evaluation, Settings
+from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
+from countenance.suites.uccs.rules import dir_v2, froc_v2, froc_v3, oroc_v3, with_band
+from countenance.suites.uccs.scores import file_version, on_protocol, read_scores
+
+
+def shown_name(path: Path) -> str:
+    """The label of a file that has none: its name, without .gz.
+
+    >>> shown_name(Path("results/mine.txt.gz"))
+    'mine.txt'
+    """
+    return path.name.removesuffix(".gz")
+
+
+def evaluate_detector(
+    data: Path,
+    result_files: Sequence[Path],
+    *,
+    labels: Sequence[str] | None = None,
+    which: str = "validation",
+    version: int | None = None,
+    settings: Settings | None = None,
+    attributes: bool = False,
+) -> list[Evaluation]:
+    """FROC of every result file, of the version that the files themselves show unless `version` says otherwise."""
+    return _evaluate(data, result_files, labels, which, version, settings or Settings(), attributes, recognition=False)
+
+
+def evaluate_recognizer(
+    data: Path,
+    result_files: Sequence[Path],
+    *,
+    labels: Sequence[str] | None = None,
+    which: str = "validation",
+    version: int | None = None,
+    settings: Settings | None = None,
+    attributes: bool = False,
+) -> list[Evaluation]:
+    """DIR (version 2) or O-ROC (version 3) of every result file."""
+    return _evaluate(data, result_files, labels, which, version, settings or Settings(), attributes, recognition=True)
+
+
+def _evaluate(
+    data: Path,
+    files: Sequence[Path],
+    labels: Sequence[str] | None,
+    which: str,
+    version: int | None,
+    settings: Settings,
+    attributes: bool,
+    *,
+    recognition: bool,
+) -> list[Evaluation]:
+    if not files:
+        raise InputError("no result file given; name at least one after --result-files")
+    labels = list(labels) if labels else [shown_name(path) for path in files]
+    if len(labels) != len(files):
+        raise InputError(
+            f"{len(labels)} labels for {len(files)} result files; give one label for each, in the same order"
+        )
+    if not 0 < settings.overlap <= 1:
+        raise InputError(f"--overlap-threshold is {settings.overlap:g}, expected more than 0 and at most 1")
+    if settings.rank < 1:
+        raise InputError(f"--rank is {settings.rank}, expected 1 or more")
+    version = version or _common_version(files)
+    if not protocol_path(data, which, version).is_file():
+        other = detect_version(data, which)
+        raise InputError(
+            f"{files[0]} is a version {version} file, but {data} holds a version {other} protocol only; "
+            f"{protocol_path(data, which, version)} is missing (or give --protocol-version {other})"
+        )
+    protocol = read_protocol(data, which, version, attributes=attributes)
+    if not protocol.truth:
+        raise InputError(
+            f"{protocol.path}: names images only, so there is no truth to compare with; "
+            "evaluate on --which-set validation (the test set's truth stays with the organisers)"
+        )
+    function = {(2, False): froc_v2, (2, True): dir_v2, (3, False): froc_v3, (3, True): oroc_v3}[version, recognition]
+    found = []
+    for path, label in zip(files, labels, strict=True):
+        scores = read_scores(path, version, labels=recognition, top=settings.rank + 1 if recognition else 0)
+        if recognition and scores.kind == "detection":
+            what = (
+                "SUBJECT_ID,SCORE pairs after the first six fields" if version == 2 else "columns S_0001, S_0002, ..."
+            )
+            raise InputError(
+                f"{path}: detections only; a recognition curve needs {what} (use evaluate-detector for this file)"
+            )
+        image, warnings = on_protocol(scores, protocol.images, protocol.path.name)
+        evaluation = function(label, protocol, scores, image, settings)
+        evaluation = replace(evaluation, warnings=(*protocol.warnings, *scores.warnings, *warnings))
+        found.append(with_band(evaluation) if settings.bootstrap else evaluation)
+    return found
+
+
+def _common_version(files: Sequence[Path]) -> int:
+    versions = [file_version(path) for path in files]
+    if len(set(versions)) > 1:
+        other = next(k for k, version in enumerate(versions) if version != versions[0])
+        raise InputError(
+            f"{files[0]} is a version {versions[0]} file and {files[other]} a version {versions[other]} file; "
+            "their curves have different axes, so evaluate them separately"
+        )
+    return versions[0]

@@ -1,0 +1,78 @@
+"""An evaluation: one score file against the truth, its curve, and the outcome of every face behind it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from countenance.metrics.curves import MISSED, Band, Curve
+from countenance.suites.uccs.protocol import Protocol
+from countenance.suites.uccs.scores import Scores
+from countenance.suites.uccs.tokens import Floats, Ints
+
+Kind = Literal["FROC", "DIR", "O-ROC"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a curve is read at."""
+
+    log: bool = False
+    only_present: bool = False
+    overlap: float = 0.5
+    rank: int = 1
+    numbers: bool = False
+    """Counts instead of rates on the vertical axis."""
+    bootstrap: int = 0
+    """How often images are drawn again for the band; 0: no band."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One score file against the truth: the curve, and the outcome of every unit behind it."""
+
+    kind: Kind
+    label: str
+    version: int
+    settings: Settings
+    protocol: Protocol
+    scores: Scores
+    curve: Curve
+    units: Floats
+    """The score of each face (FROC) or probe (DIR, O-ROC); minus infinity: missed."""
+    unit_face: Ints
+    """The unit's (first) face in the protocol."""
+    negatives: Floats
+    negative_row: Ints
+    """The detection behind each false alarm, a row of the score file."""
+    row_image: Ints
+    """Each detection's image in the protocol, or -1."""
+    total: int
+    """What the rates are shares of."""
+    images: int
+    band: Band | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> int:
+        return int(np.count_nonzero(self.units > MISSED))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The curve as plain numbers: label, x, y, and its band where one was asked for."""
+        curve: dict[str, Any] = {"label": self.label, "x": self.curve.x.tolist(), "y": self.curve.y.tolist()}
+        if self.band is not None:
+            curve["low"], curve["high"] = self.band.low.tolist(), self.band.high.tolist()
+        return curve
+
+    def summary(self) -> dict[str, Any]:
+        """The counts behind the curve."""
+        return {
+            "label": self.label,
+            "images": self.images,
+            "probes" if self.kind == "DIR" else "faces": self.total,
+            "found": self.found,
+            "false_alarms": len(self.negatives),
+            "detections": len(self.scores),
+            "warnings": list(self.warnings),
+        }

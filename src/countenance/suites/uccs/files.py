@@ -1,0 +1,118 @@
+"""Text files of any size, plain or gzipped, as blocks of whole lines; and files written whole or not at all."""
+
+import gzip
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from countenance.errors import InputError
+
+BLOCK = 4 * 2**20
+LONGEST_LINE = 64 * 2**20
+
+
+def blocks(path: Path, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
+    """Blocks of whole lines with the number of their first line; every line ends in a single newline.
+
+    A byte-order mark is dropped, Windows and old Macintosh line ends become newlines, gzip is recognised by
+    its first bytes. Anything but UTF-8 text is refused with its line.
+    """
+    try:
+        with _open(path) as stream:
+            line, rest, first = 1, b"", True
+            while True:
+                read = stream.read(size)
+                if first:
+                    read, first = read.removeprefix(b"\xef\xbb\xbf"), False
+                block = rest + read
+                if not read:
+                    break
+                cut = max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
+                block, rest = block[:cut], block[cut:]
+                if len(rest) > LONGEST_LINE:
+                    number = line + _with_newlines(block).count(b"\n")
+                    raise InputError(f"{path} line {number}: longer than {LONGEST_LINE:,} bytes; not a text table")
+                if block:
+                    yield line, (block := _checked(block, path, line))
+                    line += block.count(b"\n")
+            if block:
+                yield line, _checked(block if block.endswith((b"\n", b"\r")) else block + b"\n", path, line)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: damaged gzip file ({error}); compress it again") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: a folder, expected a file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _open(path: Path) -> BinaryIO:
+    with path.open("rb") as stream:
+        zipped = stream.read(2) == b"\x1f\x8b"
+    return cast(BinaryIO, gzip.open(path, "rb")) if zipped else path.open("rb")
+
+
+def _with_newlines(block: bytes) -> bytes:
+    return block.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in block else block
+
+
+def _checked(block: bytes, path: Path, line: int) -> bytes:
+    block = _with_newlines(block)
+    if not block.isascii():
+        try:
+            block.decode("utf-8")
+        except UnicodeDecodeError as error:
+            number = line + block[: error.start].count(b"\n")
+            raise InputError(f"{path} line {number}: not UTF-8 text; save the file as UTF-8") from None
+    if b"\x00" in block:
+        number = line + block[: block.index(b"\x00")].count(b"\n")
+        raise InputError(f"{path} line {number}: a zero byte; this is not a text file")
+    return block
+
+
+def first_line(path: Path) -> tuple[int, str] | None:
+    """The number and text of the first line that is neither empty nor a comment; None without any."""
+    for start, block in blocks(path, 2**16):
+        for number, line in enumerate(block.split(b"\n"), start):
+            if line.strip() and not line.lstrip().startswith(b"#"):
+                return number, line.decode("utf-8")
+    return None
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A temporary sibling to write into; it takes the place of `path` only when all went well."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=path.suffix)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path, text: str | Callable[[IO[str]], None]) -> None:
+    """Write a text file whole or not at all; `text` is the content, or a function that writes it."""
+    with whole(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
+        if callable(text):
+            text(stream)
+        else:
+            stream.write(text)

@@ -1,0 +1,235 @@
+"""The embedded group scenes in the challenge's own layouts, so that everything runs without the challenge's images.
+
+Identities on the watch list are known; known unknowns are labelled -1 and occur in training, too; everybody else is
+an unknown whom nobody has seen before. No identity's number tells which of the two an unknown is.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data import Dataset, Sample, Subject
+from countenance.errors import InputError
+from countenance.suites.uccs.protocol import CARD, COLUMNS, LANDMARKS
+
+SPLITS = {"train": "training", "validation": "validation", "test": "test"}
+ATTRIBUTES = ("skin_tone", "age_group", "masked", "pose")
+"""Attributes of people that become columns; the size of the face becomes one, too."""
+SIZES = ((32, "small"), (64, "medium"))
+"""Height of a face in pixels below which it is small, medium; large above."""
+GALLERY_SIDE, GALLERY_MOST = 112, 10
+
+
+@dataclass(frozen=True)
+class Face:
+    """A line of a protocol, and the person it is about."""
+
+    face_id: int
+    file: str
+    subject_id: int
+    sample: Sample
+    person: Subject
+
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, width, height."""
+        assert self.person.face_box is not None
+        x0, y0, x1, y1 = (float(v) for v in self.person.face_box)
+        return x0, y0, x1 - x0, y1 - y0
+
+    def cells(self) -> list[str]:
+        """The line's cells, attributes after the challenge's own seven."""
+        about = [str(self.person.attributes.get(name, self.sample.attributes.get(name, ""))) for name in ATTRIBUTES]
+        return [
+            str(self.face_id),
+            self.file,
+            str(self.subject_id),
+            *(f"{value:.2f}" for value in self.box()),
+            *about,
+            face_size(self.box()[3]),
+        ]
+
+
+def face_size(height: float) -> str:
+    """The size of a face in words.
+
+    >>> face_size(20), face_size(200)
+    ('small', 'large')
+    """
+    return next((word for limit, word in SIZES if height < limit), "large")
+
+
+HEADER = (*COLUMNS, *(name.upper() for name in ATTRIBUTES), "FACE_SIZE")
+
+
+@dataclass
+class Made:
+    """What was written, in numbers."""
+
+    folder: Path
+    version: int
+    images: dict[str, int] = field(default_factory=dict)
+    faces: dict[str, int] = field(default_factory=dict)
+    known: int = 0
+    gallery: int = 0
+
+
+def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[Sample] = ()) -> Made:
+    """Write group scenes in the layout of version 2 or 3 into a new folder, all of it or nothing.
+
+    `portraits` are further pictures of the watch list, for the gallery of version 3 and the training of version 2.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out}: exists already; name a new folder")
+    scenes = {
+        which: [s for s in dataset if SPLITS.get(str(s.attributes.get("split"))) == which] for which in SPLITS.values()
+    }
+    empty = [which for which, samples in scenes.items() if not samples]
+    if empty:
+        raise InputError(f"dataset {dataset.name!r} has no scene for the {empty[0]} set (attribute split)")
+    numbers = subject_numbers(dataset)
+    if not numbers:
+        raise InputError(f"dataset {dataset.name!r} has nobody on the watch list (attribute role is 'known')")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
+    made = Made(out, version, known=len(numbers))
+    try:
+        known = [s for s in portraits if s.subjects and s.subjects[0].identity in numbers]
+        (_write_v2 if version == 2 else _write_v3)(staging, scenes, known, numbers, made)
+        (staging / CARD).write_text(
+            json.dumps({"made_from": dataset.name, "real_people": dataset.card.real_people}) + "\n"
+        )
+        if out.exists():
+            out.rmdir()
+        staging.chmod(0o755)
+        staging.rename(out)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    return made
+
+
+def subject_numbers(dataset: Dataset) -> dict[str, int]:
+    """A number from 1 for each identity on the watch list."""
+    people = {
+        person.identity
+        for sample in dataset
+        for person in sample.subjects
+        if person.attributes.get("role") == "known" and person.identity is not None
+    }
+    return {identity: k for k, identity in enumerate(sorted(people), 1)}
+
+
+def _faces(samples: Sequence[Sample], numbers: dict[str, int], first: int) -> list[Face]:
+    found: list[Face] = []
+    for sample in samples:
+        for person in sample.subjects:
+            if person.face_box is not None:
+                subject = numbers.get(person.identity or "", -1)
+                found.append(Face(first + len(found), file_name(sample), subject, sample, person))
+    return found
+
+
+def file_name(sample: Sample) -> str:
+    """The image's name in the protocol; the challenge's images are JPEG files.
+
+    >>> from countenance.data import ArrayImage
+    >>> file_name(Sample("groups/g01", ArrayImage(np.zeros((1, 1, 3), np.uint8)), 1, 1))
+    'groups-g01.jpg'
+    """
+    return sample.id.replace("/", "-") + ".jpg"
+
+
+def _write_v2(
+    root: Path, scenes: dict[str, list[Sample]], portraits: list[Sample], numbers: dict[str, int], made: Made
+) -> None:
+    sets = {**scenes, "training": [*scenes["training"], *portraits]}
+    sets["sample"] = sets["training"][:5]
+    first = 1
+    for which, samples in sets.items():
+        faces = _faces(samples, numbers, first)
+        first += len(faces)
+        _pictures(root / which, samples)
+        made.images[which], made.faces[which] = len(samples), len(faces)
+        _protocols(root / "protocol", which, faces)
+
+
+def _write_v3(
+    root: Path, scenes: dict[str, list[Sample]], portraits: list[Sample], numbers: dict[str, int], made: Made
+) -> None:
+    validation = _faces(scenes["validation"], numbers, 1)
+    test = _faces(scenes["test"], numbers, len(validation) + 1)
+    for which, faces in (("validation", validation), ("test", test)):
+        _pictures(root / f"{which}_images", scenes[which])
+        made.images[which], made.faces[which] = len(scenes[which]), len(faces)
+        _protocols(root, which, faces)
+    sources = [*_faces(portraits, numbers, 0), *_faces(scenes["training"], numbers, 0)]
+    excluded, lines = [], []
+    for subject in sorted(numbers.values()):
+        mine = [face for face in sources if face.subject_id == subject and _clear(face)][:GALLERY_MOST]
+        if not mine:  # as in the challenge, somebody's only picture may be one of the images searched
+            mine = [face for face in validation if face.subject_id == subject and _clear(face)][:1]
+            excluded += [face.face_id for face in mine]
+        for k, face in enumerate(mine):
+            file = f"{subject:04d}_{k}.png"
+            points = _gallery_picture(root / "gallery_images" / f"{subject:04d}" / file, face)
+            lines.append(",".join([file, str(subject), *(f"{value:.1f}" for value in points.ravel())]))
+    made.gallery = len(lines)
+    (root / "gallery.csv").write_text("\n".join([",".join(["FILE", "SUBJECT_ID", *LANDMARKS]), *lines]) + "\n")
+    (root / "exclude_gallery_validation.txt").write_text("".join(f"{face}\n" for face in excluded))
+
+
+def _clear(face: Face) -> bool:
+    """A face that can serve as a gallery picture: landmarks known, nothing worn over it, not hidden."""
+    about = face.person.attributes
+    visible = about.get("visible")
+    seen = not isinstance(visible, float | int) or visible > 0.6
+    return face.person.landmarks is not None and about.get("masked", "no") == "no" and seen
+
+
+def _protocols(folder: Path, which: str, faces: Sequence[Face]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    table = "\n".join([",".join(HEADER), *(",".join(face.cells()) for face in faces)]) + "\n"
+    if which == "test":  # participants get the names alone; the truth lies beside them for the organiser
+        (folder / "test_truth.csv").write_text(table)
+        table = "\n".join(["FILE", *dict.fromkeys(face.file for face in faces)]) + "\n"
+    (folder / f"{which}.csv").write_text(table)
+
+
+def _pictures(folder: Path, samples: Sequence[Sample]) -> None:
+    from PIL import Image
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for sample in samples:
+        Image.fromarray(sample.load()).save(folder / file_name(sample), "JPEG", quality=95, subsampling=0)
+
+
+def _gallery_picture(path: Path, face: Face) -> NDArray[np.float64]:
+    """Cut the face out with room around it, scaled to one size; the landmarks in the cut-out."""
+    from PIL import Image
+
+    assert face.person.landmarks is not None
+    x, y, w, h = face.box()
+    side = 1.5 * max(w, h)
+    left, top = x + w / 2 - side / 2, y + h / 2 - side / 2
+    picture = Image.fromarray(face.sample.load())
+    corners = (round(left), round(top), round(left + side), round(top + side))
+    cut = picture.crop(corners).resize((GALLERY_SIDE, GALLERY_SIDE), Image.Resampling.LANCZOS)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cut.save(path, "PNG")
+    scale = GALLERY_SIDE / np.array([corners[2] - corners[0], corners[3] - corners[1]])
+    return np.asarray((np.asarray(face.person.landmarks)[:, :2] - corners[:2]) * scale, dtype=np.float64)
+
+
+def summary_lines(made: Made) -> Iterator[str]:
+    """What was made, for a terminal."""
+    yield f"{made.folder}: version {made.version}, {made.known} known subjects"
+    for which, images in made.images.items():
+        yield f"  {which:12} {images:5} images {made.faces[which]:6} faces"
+    if made.gallery:
+        yield f"  {'gallery':12} {made.gallery:5} pictures"

@@ -1,0 +1,172 @@
+"""Operating points: at so many false alarms, which threshold, and whom it finds; by group and with intervals."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.audit import Audit, audit
+from countenance.audit.estimates import Side, interval
+from countenance.data.tables import near
+from countenance.errors import InputError
+from countenance.metrics.curves import MISSED, Curve, thresholds_at
+from countenance.suites.uccs.evaluation import Evaluation
+
+EVERYBODY = "all"
+FEW = 5
+"""Groups with fewer faces have no curve: it would be a drawing of chance."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One line of the table: a group at a threshold."""
+
+    attribute: str
+    group: str
+    wanted: float
+    """The number of false alarms asked for (per image in version 3)."""
+    threshold: float
+    false_alarms: float
+    """What the threshold really lets through, in the same unit."""
+    n: int
+    found: int
+    rate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class GroupCurve:
+    """The curve of one group; false alarms are those of all images, so groups share their thresholds."""
+
+    attribute: str
+    group: str
+    n: int
+    curve: Curve
+
+
+def groups_of(evaluation: Evaluation, by: Sequence[str]) -> dict[str, NDArray[np.str_]]:
+    """The group of every unit under each attribute, from the protocol's further columns.
+
+    For a probe that is in an image twice, its first face decides.
+    """
+    known = {name.lower(): values for name, values in evaluation.protocol.attributes.items()}
+    found = {}
+    for name in by:
+        if name.lower() not in known:
+            there = ", ".join(known) or "none"
+            raise InputError(
+                f"{evaluation.protocol.path}: no column {name!r}{near(name.lower(), list(known))} to group by; "
+                f"further columns here: {there}"
+            )
+        found[name.lower()] = np.array(known[name.lower()])[evaluation.unit_face]
+    return found
+
+
+def in_order(values: NDArray[np.str_]) -> list[str]:
+    """The groups, with numbers in their words counted as numbers.
+
+    >>> in_order(np.array(["monk_10", "monk_9", "monk_9"]))
+    ['monk_9', 'monk_10']
+    """
+
+    def key(word: str) -> list[tuple[int, str]]:
+        return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", word)]
+
+    return sorted(set(values.tolist()), key=key)
+
+
+def group_curves(evaluation: Evaluation, by: Sequence[str], *, least: int = FEW) -> list[GroupCurve]:
+    """A curve for every group of at least `least` units, at the thresholds of the whole curve."""
+    curve, found = evaluation.curve, []
+    nothing = curve.y == 0
+    for attribute, values in groups_of(evaluation, by).items():
+        for group in in_order(values):
+            units = np.sort(evaluation.units[values == group])
+            if len(units) < least or not group:
+                continue
+            y = (len(units) - np.searchsorted(units, curve.thresholds)) / len(units)
+            if evaluation.kind == "FROC" and evaluation.version == 2:
+                y = np.where(nothing, 0, y)  # as on the whole curve, where the target cannot be kept
+            y = np.where(np.isneginf(curve.thresholds), (units > MISSED).mean(), y)
+            found.append(GroupCurve(attribute, group, len(units), Curve(curve.x, y, curve.thresholds)))
+    return found
+
+
+def default_targets(evaluation: Evaluation) -> list[float]:
+    """Powers of ten up to all false alarms; in version 3, per image."""
+    n = len(evaluation.negatives)
+    if evaluation.version == 2:
+        return [float(10**k) for k in range(7) if 10**k < n] + [float(n)]
+    per_image = n / evaluation.images
+    return [10.0**k for k in range(-3, 3) if 1 / evaluation.images <= 10.0**k < per_image] + [per_image]
+
+
+def operating_points(
+    evaluation: Evaluation, by: Sequence[str] = (), targets: Sequence[float] | None = None
+) -> list[Point]:
+    """The table: every target for everybody together and for every group.
+
+    Intervals are Wilson's, with faces of the same image not taken as independent.
+    """
+    wanted = list(targets) if targets is not None else default_targets(evaluation)
+    scale = 1 if evaluation.version == 2 else evaluation.images
+    thresholds = thresholds_at(evaluation.negatives, np.array(wanted) * scale)
+    image = evaluation.protocol.image[evaluation.unit_face]
+    groups: dict[str, NDArray[np.str_]] = {EVERYBODY: np.full(len(evaluation.units), EVERYBODY)}
+    groups |= groups_of(evaluation, by)
+    found = []
+    for target, threshold in zip(wanted, thresholds.tolist(), strict=True):
+        hit = (evaluation.units >= threshold) & (evaluation.units > MISSED)
+        passed = float(np.count_nonzero(evaluation.negatives >= threshold)) / scale
+        for attribute, values in groups.items():
+            for group in in_order(values):
+                mine = values == group
+                side = clustered(hit[mine].astype(float), image[mine])
+                low, high, _ = interval(side, "rate")
+                counts = (int(mine.sum()), int(hit[mine].sum()))
+                found.append(Point(attribute, group, target, threshold, passed, *counts, side.mean, low, high))
+    return found
+
+
+def clustered(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> Side:
+    """The sums behind a rate whose rows come in clusters.
+
+    >>> clustered(np.array([1.0, 1.0, 0.0]), np.array([4, 4, 7])).clusters
+    2
+    """
+    _, code = np.unique(cluster, return_inverse=True)
+    n, y = np.bincount(code).astype(float), np.bincount(code, values)
+    squares = float((values**2).sum())
+    return Side(len(values), float(values.sum()), len(n), float(n @ n), float(y @ n), float(y @ y), squares)
+
+
+def compare_groups(evaluation: Evaluation, by: Sequence[str], target: float, **settings: Any) -> Audit:
+    """Whether groups are found unequally at one operating point: the audit of the outcomes of every unit."""
+    point = operating_points(evaluation, (), [target])[0]
+    table: dict[str, Any] = {name: values.tolist() for name, values in groups_of(evaluation, by).items()}
+    table["image"] = evaluation.protocol.image[evaluation.unit_face].tolist()
+    hit = (evaluation.units >= point.threshold) & (evaluation.units > MISSED)
+    table["found"] = hit.astype(float).tolist()
+    return audit(table, by=[name.lower() for name in by], metrics=["found"], cluster="image", depth=1, **settings)
+
+
+def point_rows(points: Sequence[Point]) -> list[Mapping[str, Any]]:
+    """The table as plain values."""
+    return [asdict(point) for point in points]
+
+
+def table_lines(points: Sequence[Point]) -> list[str]:
+    """The table for a terminal."""
+    lines = [f"{'group':28} {'wanted':>9} {'threshold':>10} {'passed':>9} {'found':>12} {'rate':>7}  95 % interval"]
+    for point in points:
+        name = point.group if point.attribute == EVERYBODY else f"{point.attribute} {point.group}"
+        share = f"{point.found}/{point.n}"
+        lines.append(
+            f"{name:28.28} {point.wanted:9.4g} {point.threshold:10.5g} {point.false_alarms:9.4g} {share:>12} "
+            f"{point.rate:7.3f}  {point.low:.3f} to {point.high:.3f}"
+        )
+    return lines

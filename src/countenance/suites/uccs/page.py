@@ -1,0 +1,116 @@
+"""One page about one submission: its curve, its groups, its operating points, its errors and what they cost."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import countenance
+from countenance.suites.uccs.calibration import calibrate
+from countenance.suites.uccs.errors import Mistake, missed_faces, picture, show_pictures, worst_false_alarms
+from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.files import write_text
+from countenance.suites.uccs.operating import (
+    EVERYBODY,
+    FEW,
+    compare_groups,
+    default_targets,
+    group_curves,
+    operating_points,
+)
+from countenance.suites.uccs.plot import Axes, Series, axes_of, split_by
+from countenance.suites.uccs.plot.canvas import laid_out
+from countenance.suites.uccs.plot.save import svg
+
+
+def group_axes(evaluation: Evaluation, by: Sequence[str], *, log: bool) -> dict[str, Axes]:
+    """A plot by group for each attribute that has groups large enough."""
+    found: dict[str, list[tuple[str, Series]]] = {}
+    for one in group_curves(evaluation, by):
+        series = Series(
+            f"{one.attribute} {one.group} ({one.n})", one.curve.x, one.curve.y, thresholds=one.curve.thresholds
+        )
+        found.setdefault(one.attribute, []).append((one.group, series))
+    return {attribute: split_by(evaluation, groups, log=log) for attribute, groups in found.items()}
+
+
+def write_page(
+    evaluation: Evaluation,
+    data: Path,
+    path: Path,
+    *,
+    by: Sequence[str] = (),
+    gallery: str = "auto",
+    wanted: float | None = None,
+) -> None:
+    """Write the page; pictures of real people are shown only when asked for."""
+    from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
+
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+    log = evaluation.settings.log
+    shown = show_pictures(data, gallery)
+    errors = [
+        _part("False alarms with the highest scores", worst_false_alarms(evaluation), data, evaluation, shown),
+        _part("Faces missed, the closest first", missed_faces(evaluation), data, evaluation, shown),
+    ]
+    target = wanted if wanted is not None else _middle(evaluation)
+    calibration = calibrate(evaluation, target).sentences(_what(evaluation)) if len(evaluation.negatives) else []
+    verdict = None
+    if by and len(evaluation.negatives):
+        found = compare_groups(evaluation, by, target if evaluation.version == 2 else target / evaluation.images)
+        verdict = {"name": found.verdict, "reason": found.reason, "target": f"{target:g}"}
+    curve = axes_of([evaluation], log=log, band=evaluation.band is not None)
+    content = environment.get_template("page.html.j2").render(
+        title=f"{evaluation.kind}: {evaluation.label}",
+        lead=_lead(evaluation),
+        warnings=evaluation.warnings,
+        plot=Markup(svg(laid_out(curve)).decode("utf-8")),  # noqa: S704 - drawn by us, words escaped
+        group_plots=[
+            {"name": name, "svg": Markup(svg(laid_out(axes)).decode("utf-8"))}  # noqa: S704 - as above
+            for name, axes in group_axes(evaluation, by, log=log).items()
+        ],
+        least=FEW,
+        per_image=" (per image)" if evaluation.version == 3 else "",
+        points=[
+            {"name": p.group if p.attribute == EVERYBODY else f"{p.attribute}: {p.group}", **vars(p)}
+            for p in operating_points(evaluation, by)
+        ],
+        verdict=verdict,
+        calibration=calibration,
+        note="" if shown else "The pictures show real people, so none is shown; --gallery full shows them.",
+        errors=errors,
+        version=countenance.__version__,
+        source=evaluation.scores.path.name,
+        protocol=evaluation.protocol.path.name,
+    )
+    write_text(path, content)
+
+
+def _what(evaluation: Evaluation) -> str:
+    return "false alarms" if evaluation.kind == "FROC" else "false identifications"
+
+
+def _lead(evaluation: Evaluation) -> str:
+    units = "probes" if evaluation.kind == "DIR" else "faces"
+    return (
+        f"{evaluation.found} of {evaluation.total} {units} in {evaluation.images} images are found at the lowest "
+        f"threshold, with {len(evaluation.negatives)} {_what(evaluation)}."
+    )
+
+
+def _middle(evaluation: Evaluation) -> float:
+    """A target in the middle of the curve: a tenth of all false alarms, at least one."""
+    targets = default_targets(evaluation)
+    scale = 1 if evaluation.version == 2 else evaluation.images
+    return max(1.0, float(round(targets[-1] * scale / 10))) if targets else 1.0
+
+
+def _part(name: str, mistakes: list[Mistake], data: Path, evaluation: Evaluation, shown: bool) -> dict[str, Any]:
+    entries = []
+    for one in mistakes:
+        uri = picture(data, evaluation, one) if shown else None
+        alt = f"{one.kind} in {one.image}: {one.said}"
+        entries.append(
+            {"uri": uri, "said": one.said, "score": one.score, "cost": one.cost, "image": one.image, "alt": alt}
+        )
+    return {"name": name, "list": entries}

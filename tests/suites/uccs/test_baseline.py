@@ -1,0 +1,244 @@
+"""Baselines and made data, end to end with people whose colour is who they are."""
+
+import json
+
+import numpy as np
+import pytest
+from challenge_models import scenes
+from PIL import Image
+
+from countenance.errors import InputError
+from countenance.suites.uccs import Settings, check_file, evaluate_detector, evaluate_recognizer, read_protocol
+from countenance.suites.uccs.baseline import detect, recognize, score
+from countenance.suites.uccs.baseline.cache import Cache, save_arrays
+from countenance.suites.uccs.baseline.work import How, enlarged
+from countenance.suites.uccs.gallery_file import read_gallery
+from countenance.suites.uccs.make_data import make_data
+
+MODELS = {"model": "challenge_models:Colour", "detector_model": "challenge_models:Squares"}
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def made(request, tmp_path_factory):
+    out = tmp_path_factory.mktemp("made") / f"v{request.param}"
+    make_data(scenes(), out, request.param)
+    return out, request.param
+
+
+@pytest.fixture
+def how(tmp_path):
+    return How(Cache(tmp_path / "temp"))
+
+
+def test_made_data_has_the_layout_of_its_version(made):
+    folder, version = made
+    validation = read_protocol(folder, "validation", version, attributes=True)
+    assert len(validation.images) == 2
+    assert sorted(set(validation.subject.tolist())) == [-1, 1, 2, 3]
+    assert validation.attributes["SKIN_TONE"][0] == "monk_2"
+    assert set(validation.attributes["FACE_SIZE"]) == {"small"}
+    test = read_protocol(folder, "test", version)
+    assert (test.truth, len(test.images)) == (False, 1)
+    images = folder / ("validation" if version == 2 else "validation_images")
+    assert sorted(path.name for path in images.iterdir()) == sorted(validation.images)
+    if version == 2:
+        assert {path.name for path in folder.iterdir()} >= {"training", "validation", "test", "sample", "protocol"}
+    else:
+        gallery = read_gallery(folder)
+        assert {entry.subject for entry in gallery} == {1, 2, 3}
+        with Image.open(folder / "gallery_images" / "0001" / gallery[0].file) as picture:
+            assert picture.size == (112, 112)
+
+
+def test_strangers_never_recur_and_known_unknowns_do():
+    people = [(person.identity, person.attributes["role"]) for scene in scenes() for person in scene.subjects]
+    strangers = [identity for identity, role in people if role == "unknown"]
+    assert len(strangers) == len(set(strangers))
+    assert sum(role == "known_unknown" for _, role in people) == 5
+
+
+def test_a_gallery_picture_from_the_searched_images_is_excluded(tmp_path):
+    data = scenes(("train", "validation", "validation", "test", "test"))  # carl is in no training scene
+    made = make_data(data, tmp_path / "v3", 3)
+    protocol = read_protocol(tmp_path / "v3", "validation", 3)
+    assert protocol.subject[protocol.excluded].tolist() == [3]
+    assert made.gallery == 3
+
+
+def test_made_data_is_whole_or_not_there(tmp_path):
+    data = scenes(("train", "train", "validation", "validation", "validation"))
+    with pytest.raises(InputError, match="no scene for the test set"):
+        make_data(data, tmp_path / "out", 2)
+    make_data(scenes(), tmp_path / "out", 2)
+    with pytest.raises(InputError, match="exists already"):
+        make_data(scenes(), tmp_path / "out", 2)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_detection_baseline_finds_every_face_and_its_file_is_good(made, how, tmp_path):
+    folder, version = made
+    out, _ = detect(folder, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+    assert check_file(out, data=folder).good
+    found = evaluate_detector(folder, [out])[0]
+    assert (found.version, found.found, found.total) == (version, found.total, 8)
+    assert len(found.negatives) == 2
+
+
+def test_the_recognition_baseline_knows_everybody(made, how, tmp_path):
+    folder, version = made
+    out = recognize(folder, how=how, result_file=tmp_path / "r.txt", **MODELS)
+    assert check_file(out, data=folder).good
+    found = evaluate_recognizer(folder, [out])[0]
+    assert (found.version, found.found, found.total) == (version, 4, 4)
+    if version == 2:
+        lines = [line.split(",") for line in out.read_text().splitlines() if line[0] != "#"]
+        assert all("-1" not in line[6:-2:2] for line in lines), "nothing is listed after -1"
+
+
+def test_a_second_run_asks_no_model_and_force_asks_again(made, how, tmp_path, monkeypatch):
+    import challenge_models
+
+    folder, _ = made
+    first = recognize(folder, how=how, result_file=tmp_path / "a.txt", **MODELS)
+    monkeypatch.setattr(challenge_models.Squares, "__call__", challenge_models.Broken.__call__)
+    monkeypatch.setattr(challenge_models.Colour, "__call__", challenge_models.Broken.__call__)
+    second = recognize(folder, how=how, result_file=tmp_path / "b.txt", **MODELS)
+    body = [path.read_text().split("\n", 2)[2] for path in (first, second)]
+    assert body[0] == body[1]
+    forced = How(Cache(how.cache.folder, force=True))
+    with pytest.raises(RuntimeError, match="was asked"):
+        recognize(folder, how=forced, result_file=tmp_path / "c.txt", **MODELS)
+    assert not (tmp_path / "c.txt").exists()
+
+
+def test_a_changed_image_is_asked_about_again(made, how, tmp_path):
+    import shutil
+
+    folder, version = made
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    detect(copy, how=how, model="challenge_models:Squares", result_file=tmp_path / "a.txt")
+    images = copy / ("validation" if version == 2 else "validation_images")
+    picture = sorted(images.iterdir())[0]
+    Image.new("RGB", (160, 120)).save(picture, "JPEG")
+    out, found = detect(copy, how=how, model="challenge_models:Squares", result_file=tmp_path / "b.txt")
+    assert [len(one["score"]) for one in found.found] == [1, 5]
+    assert out.read_text() != (tmp_path / "a.txt").read_text()
+
+
+def test_several_processes_give_the_same_file(made, how, tmp_path):
+    folder, _ = made
+    one, _ = detect(folder, how=how, model="challenge_models:Squares", result_file=tmp_path / "a.txt")
+    several = How(Cache(tmp_path / "other"), parallel=2)
+    two, _ = detect(folder, how=several, model="challenge_models:Squares", result_file=tmp_path / "b.txt")
+    assert one.read_text() == two.read_text()
+
+
+def test_debug_takes_a_part_and_says_so(made, how, tmp_path):
+    folder, version = made
+    _, found = detect(folder, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt", debug=1)
+    assert len(found.images) == 1
+    out = recognize(folder, how=how, result_file=tmp_path / "r.txt", debug=1, **MODELS)
+    assert out.name == "r-debug-1.txt"
+    if version == 2:
+        numbers = {int(i) for line in out.read_text().splitlines()[2:] for i in line.split(",")[6::2]}
+        assert numbers <= {1, -1}
+
+
+def test_display_draws_detections_green_and_truth_red(made, how, tmp_path):
+    folder, _ = made
+    detect(
+        folder, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt", display=tmp_path / "shown"
+    )
+    pictures = sorted((tmp_path / "shown").iterdir())
+    assert len(pictures) == 2
+    with Image.open(pictures[0]) as picture:
+        pixels = np.asarray(picture)
+    assert ((pixels == (0, 190, 60)).all(axis=2)).any()
+    assert ((pixels == (230, 30, 30)).all(axis=2)).any()
+
+
+def test_a_missing_image_is_named_before_any_work(made, how, tmp_path):
+    import shutil
+
+    folder, version = made
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    images = copy / ("validation" if version == 2 else "validation_images")
+    sorted(images.iterdir())[0].unlink()
+    with pytest.raises(InputError, match="no such image, but"):
+        detect(copy, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+
+
+def test_scoring_takes_embeddings_of_ones_own(tmp_path):
+    save_arrays(tmp_path / "g.npz", {"subject": np.array([1, 1, 2]), "embedding": np.eye(3)})
+    probes = {"image": np.array(["b.jpg", "a.jpg"]), "box": np.ones((2, 4)), "score": np.array([0.5, 0.6])}
+    save_arrays(tmp_path / "p.npz", probes | {"embedding": np.eye(3)[:2]})
+    out = score(tmp_path / "g.npz", tmp_path / "p.npz", result_file=tmp_path / "s.txt")
+    lines = out.read_text().splitlines()
+    assert lines[0] == "FILE,DETECTION_SCORE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT,S_0001,S_0002"
+    assert lines[1] == "a,0.60,1.00,1.00,1.00,1.00,0.707107,0.000000"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"embedding": np.full((3, 3), np.nan)}, "not finite"),
+        ({"embedding": np.eye(2)}, "arrays of different length"),
+        ({"embedding": np.ones((3, 5))}, "gallery embeddings have 5 numbers, probe embeddings 3"),
+    ],
+)
+def test_wrong_embeddings_are_named(tmp_path, change, expected):
+    save_arrays(tmp_path / "g.npz", {"subject": np.array([1, 1, 2]), "embedding": np.eye(3)} | change)
+    probes = {
+        "image": np.array(["a.jpg"]),
+        "box": np.ones((1, 4)),
+        "score": np.array([0.5]),
+        "embedding": np.eye(3)[:1],
+    }
+    save_arrays(tmp_path / "p.npz", probes)
+    with pytest.raises(InputError, match=expected):
+        score(tmp_path / "g.npz", tmp_path / "p.npz", result_file=tmp_path / "s.txt")
+    assert not (tmp_path / "s.txt").exists()
+
+
+def test_a_pickled_file_is_not_opened(tmp_path):
+    np.savez(tmp_path / "g.npz", subject=np.array([{}], dtype=object), embedding=np.eye(1))
+    with pytest.raises(InputError, match=r"not a readable \.npz file"):
+        score(tmp_path / "g.npz", tmp_path / "g.npz")
+
+
+def test_a_damaged_cache_entry_is_made_again(tmp_path):
+    cache = Cache(tmp_path)
+    cache.put("kind", "key", {"a": np.arange(3)})
+    assert cache.get("kind", "key")["a"].tolist() == [0, 1, 2]
+    cache.path("kind", "key").write_bytes(b"PK\x03\x04 half")
+    assert cache.get("kind", "key") is None
+
+
+def test_an_enlarged_box_stays_in_the_image():
+    assert enlarged(np.array([-50.0, -50.0, 10.0, 10.0]), 20, 20) == (0, 0, 1, 1)
+    assert enlarged(np.array([500.0, 5.0, 10.0, 10.0]), 20, 20) == (19, 3, 20, 17)
+
+
+def test_made_people_may_be_shown_and_real_ones_only_when_asked_for(made, tmp_path):
+    from countenance.suites.uccs.errors import show_pictures
+
+    folder, _ = made
+    assert json.loads((folder / "countenance.json").read_text())["real_people"] is False
+    assert show_pictures(folder, "auto")
+    assert not show_pictures(folder, "off")
+    assert not show_pictures(tmp_path, "auto")
+    assert show_pictures(tmp_path, "full")
+
+
+def test_real_networks_on_the_embedded_people(tmp_path, how):
+    from countenance.data import load_dataset
+    from countenance.data.people.dataset import SHIPPED
+
+    if not (SHIPPED / "samples.parquet").exists():
+        pytest.skip("the embedded people are not rendered in this checkout")
+    make_data(load_dataset("people:groups"), tmp_path / "v2", 2)
+    out, _ = detect(tmp_path / "v2", how=how, result_file=tmp_path / "d.txt", debug=2)
+    found = evaluate_detector(tmp_path / "v2", [out], settings=Settings(only_present=True))[0]
+    assert found.found / found.total > 0.5
