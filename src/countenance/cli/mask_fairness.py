@@ -1,0 +1,277 @@
+"""`countenance mask-fairness`: assess, detectors, make-data, compare, twins, train."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from countenance.errors import InputError
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Do mask detectors find and judge faces of every group alike?"
+)
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+class BoxFormat(StrEnum):
+    """What x and y of a box are."""
+
+    topleft = "topleft"
+    centre = "centre"
+
+
+class Units(StrEnum):
+    """What the numbers of a box are."""
+
+    pixels = "pixels"
+    normalised = "normalised"
+
+
+class DataFormat(StrEnum):
+    """The formats that `make-data` writes."""
+
+    bafmd = "bafmd"
+    yolo = "yolo"
+    voc = "voc"
+    coco = "coco"
+
+
+Dataset = Annotated[str, typer.Option(help="fairface, bafmd, bafmd-yolo, bafmd-voc, folder, or people:portraits.")]
+Directory = Annotated[Path | None, typer.Option("--data-directory", help="The dataset's folder.")]
+BoxFormatOption = Annotated[BoxFormat, typer.Option(help="Annotated BAFMD: what x, y are.")]
+UnitsOption = Annotated[Units, typer.Option(help="Annotated BAFMD: what the numbers are.")]
+Split = Annotated[str | None, typer.Option(help="Only this split (train, validation, test).")]
+Classes = Annotated[
+    str | None,
+    typer.Option(help="Class numbers of YOLO files or predictions: 0=mask,1=no_mask (default: the format's own)."),
+]
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _classes(text: str | None) -> dict[int, str] | None:
+    if text is None:
+        return None
+    found: dict[int, str] = {}
+    for part in _names(text):
+        number, _, label = part.partition("=")
+        if not number.strip().isdigit() or label.strip() not in ("mask", "no_mask"):
+            raise InputError(f"--classes {text!r}: expected numbers with mask or no_mask, such as 0=mask,1=no_mask")
+        found[int(number)] = label.strip()
+    return found
+
+
+def _class_list(classes: dict[int, str] | None) -> list[str]:
+    """YOLO files count classes from 0 without gaps."""
+    if classes is None:
+        return ["mask", "no_mask"]
+    if sorted(classes) != list(range(len(classes))):
+        raise InputError("--classes: YOLO files count classes from 0 without gaps, such as 0=mask,1=no_mask")
+    return [classes[i] for i in sorted(classes)]
+
+
+@app.command()
+def assess(
+    dataset: Dataset,
+    out: Annotated[Path, typer.Option(help="The folder for tables, run and report.")],
+    data_directory: Directory = None,
+    detector: Annotated[
+        str | None, typer.Option(help="A detector (see `detectors`), net.onnx, module:attr or answers:RUN.")
+    ] = None,
+    weights: Annotated[Path | None, typer.Option(help="Weights of a detector that takes them by path.")] = None,
+    predictions: Annotated[Path | None, typer.Option(help="Predictions made elsewhere, instead of a detector.")] = None,
+    by: Annotated[str | None, typer.Option(help="Attributes, with commas (default: the dataset's own).")] = None,
+    box_format: BoxFormatOption = BoxFormat.centre,
+    units: UnitsOption = Units.normalised,
+    prediction_format: Annotated[
+        BoxFormat | None, typer.Option(help="Predictions without confidence: what x, y are (default: recognised).")
+    ] = None,
+    prediction_units: Annotated[
+        Units | None, typer.Option(help="Predictions: what the numbers are (default: recognised).")
+    ] = None,
+    classes: Classes = None,
+    attributes: Annotated[Path | None, typer.Option(help="Any folder: its CSV of attributes.")] = None,
+    split: Split = None,
+    only_present: Annotated[bool, typer.Option(help="FairFace: assess the pictures that are there.")] = False,
+    depth: Annotated[int, typer.Option(min=1, help="Audit intersections of up to so many attributes.")] = 1,
+    min_n: Annotated[int, typer.Option(min=1, help="Fewest independent faces a side must have.")] = 20,
+    adjust: Annotated[str, typer.Option(help="holm or bh.")] = "holm",
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker (default: cores / workers).")] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many pictures, drawn with the seed.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    quiet: Quiet = False,
+) -> None:
+    """Assess a detector: the published rule and ours side by side, as tables, run and report."""
+    from functools import partial
+
+    from countenance.cli.progress import progress
+    from countenance.suites.mask_fairness.assess import assess as run_assessment
+    from countenance.suites.mask_fairness.assess import summary_lines
+    from countenance.suites.mask_fairness.datasets import load_mask_data
+    from countenance.suites.mask_fairness.datasets.truth import of_split
+    from countenance.suites.mask_fairness.predictions import read_predictions
+    from countenance.suites.mask_fairness.report import write_suite_report
+
+    if (detector is None) == (predictions is None):
+        raise InputError("name either --detector or --predictions")
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    numbered = _classes(classes)
+    data = load_mask_data(
+        dataset, data_directory, box_format=box_format.value, units=units.value, say=say, attributes=attributes,
+        classes=_class_list(numbered if predictions is None else None), only_present=only_present,
+    )  # fmt: skip
+    data = of_split(data, split)
+    model = detector or read_predictions(
+        predictions or Path(), data, say=say, classes=numbered,
+        units=prediction_units.value if prediction_units else None,
+        box_format=prediction_format.value if prediction_format else None,
+    )  # fmt: skip
+    finished, assessment = run_assessment(
+        data, model, out, by=_names(by), weights=weights, say=say, workers=workers, threads=threads, device=device,
+        limit=limit, seed=seed, progress=partial(progress, quiet=quiet),
+        audit={"depth": depth, "min_n": min_n, "adjust": adjust},
+    )  # fmt: skip
+    page = write_suite_report(finished, assessment, out / "report.html", gallery=gallery)
+    for line in summary_lines(finished, assessment):
+        typer.echo(line)
+    typer.echo(f"tables   {out.resolve()}/assessment_*.csv")
+    typer.echo(f"report   {page.resolve()}")
+
+
+@app.command()
+def detectors() -> None:
+    """List the assessed algorithms and the detectors here: status, licence, how to obtain weights."""
+    from countenance.suites.mask_fairness.detectors import ALGORITHMS
+
+    for title, assessed in (("assessed in the publication", True), ("further detectors", False)):
+        typer.echo(title)
+        for row in ALGORITHMS:
+            if row.assessed == assessed:
+                named = f" (--detector {row.zoo})" if row.zoo else ""
+                typer.echo(f"  {row.name:24} {row.status}{named}")
+                typer.echo(f"  {'':24} {row.what}")
+                typer.echo(f"  {'':24} licence: {row.licence}")
+                typer.echo(f"  {'':24} weights: {row.weights}")
+                typer.echo(f"  {'':24} predictions: {row.predictions}")
+    typer.echo("any other: --detector net.onnx or module:attr, or its output with --predictions")
+
+
+@app.command("make-data")
+def make_data(
+    out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
+    dataset: Dataset = "people:portraits",
+    data_directory: Directory = None,
+    format: Annotated[DataFormat, typer.Option(help="How boxes are written.")] = DataFormat.bafmd,
+    split: Split = None,
+    box_format: BoxFormatOption = BoxFormat.centre,
+    units: UnitsOption = Units.normalised,
+    classes: Classes = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write pictures, boxes and attributes for a detector that runs elsewhere."""
+    import shutil
+    import tempfile
+
+    from countenance.cli.progress import progress
+    from countenance.suites.mask_fairness.datasets import load_mask_data
+    from countenance.suites.mask_fairness.datasets.truth import of_split
+    from countenance.suites.mask_fairness.make_data import make_data as write
+
+    if out.exists():
+        raise InputError(f"{out}: exists already; name a folder that does not")
+    found = load_mask_data(
+        dataset, data_directory, box_format=box_format.value, units=units.value, classes=_class_list(_classes(classes))
+    )
+    loaded = of_split(found, split).dataset
+    out.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
+    try:
+        with progress("writing", len(loaded), quiet=quiet) as step:
+            faces = write(loaded, staging / "data", format.value, step)
+        (staging / "data").rename(out)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    typer.echo(f"{faces} faces in {out}")
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="An assessment's folder or a run.", metavar="FIRST")],
+    second: Annotated[Path, typer.Argument(help="Another of the same pictures.", metavar="SECOND")],
+    by: Annotated[str | None, typer.Option(help="Also within the groups of these attributes, with commas.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the comparison here as CSV.")] = None,
+) -> None:
+    """Compare two detectors face by face, over all and within groups."""
+    from countenance.suites.mask_fairness.assessment import write_table
+    from countenance.suites.mask_fairness.compare import compare as compare_runs
+    from countenance.suites.mask_fairness.compare import table_rows
+
+    comparison = compare_runs(first, second, _names(by))
+    rows = table_rows(comparison)
+    typer.echo(f"first   {comparison.names[0]}")
+    typer.echo(f"second  {comparison.names[1]}")
+    for row in rows:
+        typer.echo(
+            f"{row['metric']:14} {row['attribute'] + ' = ' + row['group'] if row['attribute'] != 'all' else 'all':32} "
+            f"n {row['n']:6}  {row['first']:.3f}  {row['second']:.3f}  {row['difference']:+.3f}  "
+            f"p adj. {row['p_adjusted']:.2g}  {row['verdict']}"
+        )
+    for metric, reason in comparison.skipped.items():
+        typer.echo(f"{metric:14} left out: {reason}")
+    if out is not None:
+        write_table(out, rows, list(rows[0]) if rows else ["metric"])
+
+
+@app.command()
+def twins(
+    detector: Annotated[str, typer.Option(help="A detector (see `detectors`), net.onnx or module:attr.")],
+    out: Annotated[Path, typer.Option(help="The folder for table and run.")],
+    weights: Annotated[Path | None, typer.Option(help="Weights of a detector that takes them by path.")] = None,
+    dataset: Annotated[
+        str, typer.Option(help="Twins: people:twins, or a folder that `people render` wrote.")
+    ] = "people:twins",
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker.")] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    quiet: Quiet = False,
+) -> None:
+    """Measure what skin tone alone, and a mask's colour alone, do to a detector: the same person, one thing changed."""
+    from functools import partial
+
+    from countenance.cli.progress import progress
+    from countenance.suites.mask_fairness.twins import effect_lines, twins_audit
+
+    effects = twins_audit(
+        detector, out, dataset=dataset, weights=weights, workers=workers, threads=threads, device=device,
+        progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
+    )  # fmt: skip
+    for line in effect_lines(effects):
+        typer.echo(line)
+    typer.echo(f"table    {(out / 'twins.csv').resolve()}")
+
+
+@app.command()
+def train(
+    out: Annotated[Path, typer.Option(help="The ONNX file to write.")],
+    minutes: Annotated[float, typer.Option(min=0.1, help="Stop after so many minutes.")] = 8.0,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of the network (pictures are made beside it).")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+) -> None:
+    """Train our own small mask detector on the embedded people (train split) and export it to ONNX."""
+    from countenance.suites.mask_fairness.train import train_and_export
+
+    train_and_export(
+        out, minutes=minutes, threads=threads, seed=seed, device=device, say=lambda line: typer.echo(line, err=True)
+    )
+    typer.echo(f"{out.resolve()}: {out.stat().st_size / 1e6:.2f} MB")

@@ -1,0 +1,82 @@
+"""AIZOO FaceMaskDetection: an SSD that boxes faces and judges their masks. Weights by path (Caffe)."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.answers import Boxes
+from countenance.errors import InputError
+from countenance.metrics.boxes import suppress
+from countenance.models.model import Images
+
+CLASSES = ("mask", "no_mask")
+SIDE = 260
+MAPS = (33, 17, 9, 5, 3)
+SIZES = ((0.04, 0.056), (0.08, 0.11), (0.16, 0.22), (0.32, 0.45), (0.64, 0.72))
+RATIOS = (1.0, 0.62, 0.42)
+VARIANCES = np.array([0.1, 0.1, 0.2, 0.2])
+
+
+def anchors() -> NDArray[np.float64]:
+    """The SSD's anchors as centre and size, normalised: for each cell both sizes at ratio 1, then the other ratios.
+
+    >>> anchors().shape
+    (5972, 4)
+    """
+    rows = []
+    for side, sizes in zip(MAPS, SIZES, strict=True):
+        centres = (np.arange(side) + 0.5) / side
+        shapes = [(size * np.sqrt(RATIOS[0]), size / np.sqrt(RATIOS[0])) for size in sizes]
+        shapes += [(sizes[0] * np.sqrt(ratio), sizes[0] / np.sqrt(ratio)) for ratio in RATIOS[1:]]
+        y, x = np.meshgrid(centres, centres, indexing="ij")
+        cell = np.stack([x, y], axis=-1)[:, :, None, :].repeat(len(shapes), axis=2)
+        shape = np.broadcast_to(np.array(shapes), cell.shape)
+        rows.append(np.concatenate([cell, shape], axis=-1).reshape(-1, 4))
+    return np.concatenate(rows)
+
+
+class Aizoo:
+    """Boxes labelled mask or no_mask; the picture is stretched to 260×260."""
+
+    def __init__(self, weights: Path, prototxt: str | None = None, min_score: float = 0.5, nms: float = 0.4) -> None:
+        import cv2
+
+        layout = Path(prototxt) if prototxt else weights.with_suffix(".prototxt")
+        if not layout.is_file():
+            raise InputError(f"{layout}: no such file; the .prototxt lies beside the .caffemodel under the same name")
+        if not hasattr(cv2.dnn, "readNetFromCaffe"):
+            raise InputError("this OpenCV has no Caffe importer: pip install 'opencv-python-headless<5'")
+        cv2.setNumThreads(int(os.environ.get("COUNTENANCE_THREADS", "0")) or -1)
+        try:
+            self.net: Any = cv2.dnn.readNetFromCaffe(str(layout), str(weights))
+        except cv2.error as error:
+            raise InputError(f"{weights}: OpenCV cannot open it with {layout.name} ({error.err})") from None
+        self.anchors = anchors()
+        self.min_score, self.nms = min_score, nms
+
+    def __call__(self, images: Images) -> list[Boxes]:
+        return [self._one(image) for image in images]
+
+    def _one(self, image: NDArray[np.uint8]) -> Boxes:
+        import cv2
+
+        # Pictures are RGB already, so channels stay as they are.
+        blob = cv2.dnn.blobFromImage(image, scalefactor=1 / 255, size=(SIDE, SIDE), swapRB=False)
+        self.net.setInput(blob)
+        places, shares = self.net.forward(["loc_branch_concat", "cls_branch_concat"])
+        offsets = np.asarray(places, dtype=np.float64).reshape(-1, 4) * VARIANCES
+        centre = offsets[:, :2] * self.anchors[:, 2:] + self.anchors[:, :2]
+        size = np.exp(offsets[:, 2:]) * self.anchors[:, 2:]
+        rows = np.asarray(shares, dtype=np.float64).reshape(-1, len(CLASSES))
+        classes, scores = rows.argmax(axis=1), rows.max(axis=1)
+        keep = np.flatnonzero(scores >= self.min_score)
+        height, width = image.shape[:2]
+        limits = np.array([width, height, width, height], dtype=np.float64)
+        boxes = np.hstack([centre - size / 2, centre + size / 2])[keep] * limits
+        kept = suppress(boxes, scores[keep], self.nms)
+        chosen = keep[kept]
+        labels = [CLASSES[i] for i in classes[chosen]]
+        return Boxes(np.clip(boxes[kept], 0, limits), np.clip(scores[chosen], 0, 1), labels)

@@ -1,0 +1,116 @@
+"""`assess`: from a detector (or its predictions) and a dataset to tables, run and report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from countenance.errors import InputError
+from countenance.run import Run, evaluate, store_audit
+from countenance.suites.mask_fairness.assessment import (
+    METRICS,
+    TITLES,
+    Assessment,
+    Row,
+    assess_run,
+    write_assessment,
+)
+from countenance.suites.mask_fairness.datasets import MaskData
+from countenance.suites.mask_fairness.datasets.truth import Say
+from countenance.suites.mask_fairness.detectors import weights_and_settings
+
+
+def assess(
+    data: MaskData,
+    model: Any,
+    out: Path,
+    *,
+    by: Sequence[str] = (),
+    weights: Path | None = None,
+    say: Say = lambda line: None,
+    audit: dict[str, Any] | None = None,
+    **engine: Any,
+) -> tuple[Run, Assessment]:
+    """Ask the detector about every picture (or take its predictions), apply both rules, write everything to `out`.
+
+    `out/run` is the run directory, `out/assessment_<attribute>_<metric>.csv` the tables. `engine` goes to
+    `evaluate` (workers, threads, batch, limit, seed, device, progress), `audit` to the audit.
+    """
+    attributes = list(by) or list(data.attributes)
+    if not attributes:
+        raise InputError(
+            f"nothing to compare by; name attributes with --by ({', '.join(data.dataset.attribute_names())})"
+        )
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: is a file; --out names a folder")
+    _check(data, attributes)
+    weights, settings = weights_and_settings(model, weights)
+    run = evaluate(
+        model,
+        data.task,
+        data.source or data.dataset,
+        out=out / "run",
+        weights=weights,
+        settings=settings,
+        say=say,
+        **engine,
+    )
+    assessment = assess_run(run, attributes, **({"seed": int(run.manifest["seed"])} | (audit or {})))
+    store_audit(run, assessment.audit)
+    write_assessment(assessment, out)
+    return run, assessment
+
+
+def _check(data: MaskData, attributes: Sequence[str]) -> None:
+    """A misspelt attribute is told before the detector runs, not after."""
+    from countenance.data.tables import near
+
+    known = data.dataset.attribute_names()
+    for name in attributes:
+        if name not in known:
+            raise InputError(
+                f"{data.dataset.name}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}"
+            )
+
+
+def summary_lines(run: Run, assessment: Assessment) -> list[str]:
+    """What an assessment says, in a few lines."""
+    lines = [f"asked    {run.model_name} about {run.manifest['dataset']['images']} pictures of {run.dataset_name}"]
+    if run.manifest["failed"]:
+        lines[0] += f", {run.manifest['failed']} without an answer"
+    scores = run.scores()
+    for metric, column in METRICS.items():
+        values = [value for value in scores.column(f"m.{column}").to_pylist() if value is not None]
+        if metric in assessment.not_assessable:
+            lines.append(f"{TITLES[metric]:19} {assessment.not_assessable[metric]}")
+        else:
+            k, n = int(sum(values)), len(values)
+            lines.append(f"{TITLES[metric]:19} {k} of {n} ({k / n:.4f})")
+    seed = [row for row in assessment.rows if row.seed.significant]
+    ours = [row for row in assessment.rows if row.ours]
+    severe = sum(row.seed.severe for row in seed)
+    lines.append(
+        f"published rule      {len(seed)} significant, {severe} of them severe, in {_tested(assessment)} tests"
+    )
+    found = f"{len(ours)} significant" + (
+        " (an attribute with two values counts from both sides)" if _two(ours) else ""
+    )
+    lines.append(f"audit               {found}: {assessment.audit.reason}")
+    for row in assessment.significant()[:12]:
+        rules = "both" if row.seed.significant and row.ours else "published" if row.seed.significant else "audit"
+        lines.append(
+            f"  {rules:9} {row.metric} of {row.attribute} = {row.seed.group}: {row.seed.rate:.3f} against "
+            f"{row.seed.rate_other:.3f} (n {row.seed.n}, p {row.seed.p:.2g}, h {row.seed.h:+.3f}); {row.sentence}"
+        )
+    if len(assessment.significant()) > 12:
+        lines.append(f"  and {len(assessment.significant()) - 12} more in assessment_findings.csv")
+    return lines
+
+
+def _two(rows: list[Row]) -> bool:
+    """Whether one comparison is listed twice, once for each of two groups."""
+    pairs = [frozenset((row.finding.group, row.finding.versus)) for row in rows if row.finding is not None]
+    return len(set(zip((row.metric for row in rows), pairs, strict=True))) < len(pairs)
+
+
+def _tested(assessment: Assessment) -> int:
+    return sum(row.seed.tested for row in assessment.rows)

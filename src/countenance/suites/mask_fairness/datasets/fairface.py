@@ -1,0 +1,107 @@
+"""FairFace: one face per picture, no boxes, no masks; copies that a spreadsheet damaged are mended."""
+
+import re
+from pathlib import Path
+
+from countenance.data import AttributeCard, Dataset, DatasetCard, LazyImage, Sample, Subject
+from countenance.data.paths import inside
+from countenance.data.tables import near, read_csv
+from countenance.errors import InputError
+from countenance.suites.mask_fairness.datasets.truth import ONE_FACE, MaskData, Say
+
+AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
+COLUMNS = ("file", "age", "gender", "race")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+CARD = DatasetCard(
+    name="fairface",
+    description="FairFace: photographs of one face each, with age, gender and race as annotators saw them.",
+    licence="CC BY 4.0 (labels); the photographs are from YFCC-100M, each under its own licence",
+    consent="none recorded: photographs from the web",
+    citation="Kärkkäinen and Joo, FairFace, WACV 2021",
+    attributes={
+        "age": AttributeCard(assigned_by="annotated", meaning="age in nine groups", values=AGES),
+        "gender": AttributeCard(assigned_by="annotated", meaning="gender as annotators saw it"),
+        "race": AttributeCard(assigned_by="annotated", meaning="race as annotators saw it, seven groups"),
+        "service_test": AttributeCard(assigned_by="unknown", meaning="subset on which services were tested"),
+        "masked": AttributeCard(assigned_by="annotated", meaning="no face wears a mask", values=("no", "yes")),
+    },
+)
+
+
+def repaired_age(text: str, place: str) -> str:
+    """The age group, also when a spreadsheet took it for a date.
+
+    >>> [repaired_age(text, "row 2") for text in ("03-Sep", "9-Mar", "Oct-19", "19-Oct", "20-29", "more than 70")]
+    ['3-9', '3-9', '10-19', '10-19', '20-29', 'more than 70']
+    """
+    plain = text.strip()
+    if plain in AGES:
+        return plain
+    parts = re.fullmatch(r"(\d{1,2}|[A-Za-z]{3,9})[-/ .](\d{1,2}|[A-Za-z]{3,9})", plain)
+    if parts:
+        numbers = [_number(part) for part in parts.groups()]
+        if None not in numbers:
+            low, high = sorted(number for number in numbers if number is not None)
+            if f"{low}-{high}" in AGES:
+                return f"{low}-{high}"
+    raise InputError(f"{place}: age {text!r} is none of {', '.join(AGES)}{near(plain, AGES)}")
+
+
+def _number(part: str) -> int | None:
+    if part.isdigit():
+        return int(part)
+    month = part[:3].lower()
+    return MONTHS.index(month) + 1 if month in MONTHS else None
+
+
+def _table(source: Path) -> Path:
+    if source.is_file():
+        return source
+    if not source.is_dir():
+        raise InputError(f"{source}: no such folder; --data-directory names the folder with FairFace's label file")
+    named = [source / name for name in ("fairface_label_val.csv", "fairface_label_train.csv")]
+    found = next((path for path in named if path.is_file()), None)
+    if found is None:
+        raise InputError(f"{source}: holds no fairface_label_val.csv; or name the label file itself")
+    return found
+
+
+def read_fairface(source: Path, *, only_present: bool = False, say: Say = lambda line: None) -> MaskData:
+    """Read a FairFace folder (or its label file); rows without their picture are refused, or left out and counted."""
+    table = _table(source)
+    header, rows = read_csv(table)
+    for name in COLUMNS:
+        if name not in header:
+            raise InputError(f"{table} line 1: no column {name!r}{near(name, header)}; expected {', '.join(COLUMNS)}")
+    samples: list[Sample] = []
+    seen: set[str] = set()
+    repaired = 0
+    missing: list[str] = []
+    for line, row in rows:
+        place = f"{table} line {line}"
+        path = inside(table.parent, row["file"], place)
+        if row["file"] in seen:
+            raise InputError(f"{place}: {row['file']} stands twice")
+        seen.add(row["file"])
+        age = repaired_age(row["age"], place)
+        repaired += age != row["age"].strip()
+        if not path.is_file():
+            missing.append(f"{place}: {row['file']}")
+            continue
+        image = LazyImage(path)
+        width, height = image.size()
+        about = {"age": age, "gender": row["gender"] or None, "race": row["race"] or None, "masked": "no"}
+        if row.get("service_test"):
+            about["service_test"] = row["service_test"]
+        samples.append(Sample(row["file"], image, width, height, (Subject("0", attributes=about),)))
+    if missing and not only_present:
+        more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
+        raise InputError(f"{missing[0]}{more} not there; --only-present assesses the {len(samples)} that are")
+    if not samples:
+        raise InputError(f"{table}: no row has its picture in {table.parent}")
+    if repaired:
+        say(f"{table.name}: a spreadsheet had turned {repaired} ages into dates; they were mended (03-Sep is 3-9)")
+    if missing:
+        say(f"{table.name}: {len(missing)} of {len(seen)} pictures are not there and are left out")
+    return MaskData(Dataset(CARD, samples), ONE_FACE, ("age", "gender", "race"))

@@ -1,0 +1,149 @@
+"""The algorithms of the published assessment and the further detectors here: status, licence, where weights are."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Status = Literal["runs here", "runs here with --weights", "predictions only"]
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One row of the table."""
+
+    name: str
+    what: str
+    status: Status
+    licence: str
+    weights: str
+    predictions: str
+    assessed: bool = True
+    """Whether the published assessment has it."""
+    zoo: str | None = None
+    judges: bool = True
+    """Whether it judges masks; a face detector has a localisation rate only."""
+
+
+ALGORITHMS = (
+    Algorithm(
+        name="RHF",
+        what="Faster R-CNN on ResNet50-HDC-FPN, three classes (mask, badly worn, none)",
+        status="predictions only",
+        licence="none stated in its repository: ask the authors",
+        weights="links in the README of shiningxy/RHF (Dropbox, Google Drive); runs with its own code and torchvision",
+        predictions="image_id,class,confidence,x,y,x2,y2 (predict.py)",
+    ),
+    Algorithm(
+        name="Facemask_Detection",
+        what="res10 SSD for the face, then a CNN",
+        status="predictions only",
+        licence="MIT",
+        weights="in the repository techyhoney/Facemask_Detection (Keras .h5, res10 caffemodel)",
+        predictions="image_name,image_path,class,confidence,x,y,w,h (inference.py)",
+    ),
+    Algorithm(
+        name="Face-Mask-Detection",
+        what="res10 SSD for the face, then MobileNetV2",
+        status="predictions only",
+        licence="MIT",
+        weights="in the repository chandrikadeb7/Face-Mask-Detection (Keras .model, res10 caffemodel)",
+        predictions="image_name,image_path,class,confidence,x,y,w,h",
+    ),
+    Algorithm(
+        name="WearMask",
+        what="YOLO-Fastest",
+        status="runs here with --weights",
+        licence="MIT at its root, training code GPL-3.0: measure with it, do not ship it",
+        weights="waittim/mask-detector, modeling/weights; its notebook 20-PyTorch2ONNX writes the ONNX file",
+        predictions="path,class,x,y,w,h",
+        zoo="wearmask",
+    ),
+    Algorithm(
+        name="MOXA YOLOv3",
+        what="darknet YOLOv3",
+        status="predictions only",
+        licence="none stated on its site: ask the authors",
+        weights="shitty-bots-inc.github.io/MOXA (darknet .cfg and .weights), not on GitHub",
+        predictions="path,class,x,y,w,h",
+    ),
+    Algorithm(
+        name="MOXA YOLOv3-tiny",
+        what="darknet YOLOv3-tiny",
+        status="predictions only",
+        licence="none stated on its site: ask the authors",
+        weights="shitty-bots-inc.github.io/MOXA (darknet .cfg and .weights), not on GitHub",
+        predictions="path,class,x,y,w,h",
+    ),
+    Algorithm(
+        name="AIZOO FaceMaskDetection",
+        what="a small SSD, two classes",
+        status="runs here with --weights",
+        licence="MIT",
+        weights="AIZOOTech/FaceMaskDetection, models/face_mask_detection.caffemodel with its .prototxt beside it",
+        predictions="any of the formats",
+        assessed=False,
+        zoo="aizoo",
+    ),
+    Algorithm(
+        name="YuNet",
+        what="face detector, judges no masks: localisation rate only",
+        status="runs here with --weights",
+        licence="BSD-3-Clause",
+        weights="opencv_zoo or libfacedetection.train (ONNX)",
+        predictions="any of the formats",
+        assessed=False,
+        zoo="yunet",
+        judges=False,
+    ),
+    Algorithm(
+        name="RFB-320",
+        what="face detector, judges no masks: localisation rate only",
+        status="runs here with --weights",
+        licence="MIT",
+        weights="Linzaer/Ultra-Light-Fast-Generic-Face-Detector-1MB, models/onnx/version-RFB-320.onnx",
+        predictions="any of the formats",
+        assessed=False,
+        zoo="rfb320",
+        judges=False,
+    ),
+    Algorithm(
+        name="countenance-mask",
+        what="our own small detector, trained on the embedded people",
+        status="runs here",
+        licence="Apache-2.0",
+        weights="inside this package",
+        predictions="any of the formats",
+        assessed=False,
+        zoo="countenance-mask",
+    ),
+)
+
+
+OWN = "countenance-mask"
+
+
+def weights_and_settings(model: Any, weights: Path | None) -> tuple[Path | None, dict[str, Any]]:
+    """Where given weights go: our own detector ships its weights, and others trained like it come as a setting.
+
+    The file's hash is part of the setting, so that a file trained anew starts a new run.
+
+    >>> weights_and_settings("rfb320", Path("rfb320.onnx"))
+    (PosixPath('rfb320.onnx'), {})
+    """
+    if model != OWN or weights is None:
+        return weights, {}
+    from countenance.errors import InputError
+    from countenance.models.model import file_hash
+
+    if not weights.is_file():
+        raise InputError(f"{weights}: no such file; `countenance mask-fairness train` writes one")
+    return None, {"weights": str(weights), "sha256": file_hash(weights)}
+
+
+def detector_names() -> list[str]:
+    """What `--detector` takes by name.
+
+    >>> detector_names()
+    ['wearmask', 'aizoo', 'yunet', 'rfb320', 'countenance-mask']
+    """
+    return [row.zoo for row in ALGORITHMS if row.zoo is not None]

@@ -1,0 +1,248 @@
+"""Predictions made elsewhere, in the formats that the assessed algorithms write, as a model that answers by id.
+
+with a header, image_name,image_path,class,confidence,x,y,w,h   class mask or nomask, x, y the top-left corner
+without, image_id,class,confidence,x,y,x2,y2                    class 1 or 2 (badly worn) is mask, 3 is none
+without, path,class,x,y,w,h                                     class 0 is no mask, 1 is mask; no confidence
+a COCO results file (.json), or the stored answers of a run     bbox x, y, w, h in pixels
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import numpy as np
+
+from countenance.answers import Boxes
+from countenance.data import Sample
+from countenance.data.tables import read_text
+from countenance.errors import InputError
+from countenance.models.model import Images, file_hash
+from countenance.suites.mask_fairness.datasets.truth import BoxFormat, MaskData, Say, Units, corners, masked_word
+
+NAMED = ("image_name", "image_path", "class", "confidence", "x", "y", "w", "h")
+WITH_CORNERS = ("image_id", "class", "confidence", "x", "y", "x2", "y2")
+WITHOUT_CONFIDENCE = ("path", "class", "x", "y", "w", "h")
+HDC_CLASSES = {1: "mask", 2: "mask", 3: "no_mask"}
+DARKNET_CLASSES = {0: "no_mask", 1: "mask"}
+LARGEST_NORMALISED = 1.5
+"""Boxes may leave the picture a little; numbers in pixels are larger than this."""
+
+Form = Literal["topleft", "centre", "corners"]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """One predicted box as its file has it."""
+
+    image: str
+    label: str
+    score: float
+    box: tuple[float, float, float, float]
+    place: str
+
+
+class Predictions:
+    """Answers by sample id; a picture that no row names got no box."""
+
+    takes_ids = True
+
+    def __init__(self, answers: Mapping[str, Boxes], name: str, content: str) -> None:
+        self.answers, self.name, self.content = answers, name, content
+
+    def __call__(self, images: Images) -> list[Any]:
+        raise TypeError("predictions are asked by sample id")
+
+    def by_id(self, sample: str) -> Boxes:
+        """The boxes of a picture."""
+        return self.answers.get(sample, Boxes(np.zeros((0, 4)), labels=()))
+
+
+def read_predictions(
+    path: Path,
+    data: MaskData,
+    *,
+    units: Units | None = None,
+    box_format: BoxFormat | None = None,
+    classes: Mapping[int, str] | None = None,
+    say: Say = lambda line: None,
+) -> Any:
+    """A model that repeats the predictions of a file; the format is recognised, units are unless given.
+
+    `box_format` is for the format without confidence alone, which has been written both ways: normalised numbers
+    are read as centres (as WearMask's script writes them), pixels as top-left corners.
+    """
+    if path.is_dir() or path.suffix == ".parquet":
+        from countenance.models.saved import SavedAnswers
+
+        return SavedAnswers(path)
+    form: Form
+    if path.suffix.lower() == ".json":
+        rows, form, units = _coco_rows(path, classes or data.classes), "topleft", units or "pixels"
+    else:
+        rows, form, told = _csv_rows(path, classes)
+        units = units or _units(rows)
+        if not told:
+            form = box_format or ("centre" if units == "normalised" else "topleft")
+    say(f"{path.name}: {len(rows)} boxes, read as {form}, {units}")
+    answers = _by_sample(rows, form, units, data, path, say)
+    return Predictions(answers, f"predictions of {path.stem}", file_hash(path))
+
+
+def _units(rows: list[Predicted]) -> Units:
+    largest = max((max(abs(value) for value in row.box) for row in rows), default=0.0)
+    return "normalised" if largest <= LARGEST_NORMALISED else "pixels"
+
+
+def _csv_rows(path: Path, classes: Mapping[int, str] | None) -> tuple[list[Predicted], Form, bool]:
+    """The rows, how their boxes are given, and whether the format itself tells so."""
+    try:
+        lines = [row for row in csv.reader(io.StringIO(read_text(path)), strict=True) if row]
+    except csv.Error as error:
+        raise InputError(f"{path}: {error}") from error
+    if not lines:
+        raise InputError(f"{path}: empty; a file without predictions has at least its header")
+    header = [name.strip() for name in lines[0]]
+    first = 2
+    if set(NAMED) <= set(header):
+        columns, form, told = tuple(header), "topleft", True
+        lines = lines[1:]
+    elif set(WITH_CORNERS) <= set(header) or header == ["image_id", "class", "confidence", "x", "y", "w", "h"]:
+        # the second form is what the script that normalises them writes: its w and h are x2 and y2
+        columns, form, told = WITH_CORNERS, "corners", True
+        lines = lines[1:]
+    elif len(header) in (len(WITH_CORNERS), len(WITHOUT_CONFIDENCE)):
+        first = 1
+        told = len(header) == len(WITH_CORNERS)
+        columns, form = (WITH_CORNERS, "corners") if told else (WITHOUT_CONFIDENCE, "topleft")
+    else:
+        raise InputError(
+            f"{path} line 1: {len(header)} fields; expected {','.join(NAMED)} as a header, or 7 fields "
+            f"({','.join(WITH_CORNERS)}) or 6 ({','.join(WITHOUT_CONFIDENCE)}) without one"
+        )
+    rows = []
+    for number, fields in enumerate(lines, first):
+        place = f"{path} line {number}"
+        if len(fields) != len(columns):
+            raise InputError(f"{place}: {len(fields)} fields, expected {len(columns)} ({','.join(columns)})")
+        rows.append(_predicted(dict(zip(columns, fields, strict=True)), classes, place))
+    return rows, form, told  # type: ignore[return-value]
+
+
+def _predicted(row: dict[str, str], classes: Mapping[int, str] | None, place: str) -> Predicted:
+    names = ("x", "y", "x2", "y2") if "x2" in row else ("x", "y", "w", "h")
+    x, y, a, b = (_number(row[name], name, place) for name in names)
+    score = _number(row["confidence"], "confidence", place) if "confidence" in row else 1.0
+    if "image_name" in row:
+        label = "mask" if masked_word(row["class"], place) == "yes" else "no_mask"
+        if not row["class"].strip():
+            raise InputError(f"{place}: no class, expected mask or nomask")
+    else:
+        known = classes or (HDC_CLASSES if "x2" in row else DARKNET_CLASSES)
+        label = _class(row["class"], known, place)
+    image = row.get("image_name") or row.get("image_id") or row.get("path") or ""
+    return Predicted(image.strip(), label, score, (x, y, a, b), place)
+
+
+def _number(text: str, name: str, place: str) -> float:
+    plain = text.strip().removeprefix("tensor(").removesuffix(")")  # as published scripts print them
+    try:
+        value = float(plain)
+    except ValueError:
+        raise InputError(f"{place}: {name} is {text!r}, expected a number") from None
+    if not math.isfinite(value):
+        raise InputError(f"{place}: {name} is {text!r}, expected a finite number")
+    return value
+
+
+def _class(text: str, classes: Mapping[int, str], place: str) -> str:
+    value = _number(text, "class", place)
+    if value not in classes:
+        known = ", ".join(f"{number} = {label}" for number, label in classes.items())
+        raise InputError(f"{place}: class {text.strip()}, expected {known}")
+    return classes[int(value)]
+
+
+def _coco_rows(path: Path, classes: Mapping[int, str]) -> list[Predicted]:
+    try:
+        content: Any = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
+    if not isinstance(content, list):
+        raise InputError(f"{path}: expected a COCO results file, a list of objects with image_id, category_id, bbox")
+    rows = []
+    for i, item in enumerate(content):
+        place = f"{path} [{i}]"
+        box = item.get("bbox") if isinstance(item, dict) else None
+        if not isinstance(box, list) or len(box) != 4:
+            raise InputError(f"{place}: expected an object with bbox [x, y, width, height]")
+        category = item.get("category_id")
+        if isinstance(category, str):
+            label = "mask" if masked_word(category, place) == "yes" else "no_mask"
+        elif category in classes:
+            label = classes[category]
+        else:
+            known = ", ".join(f"{number}={label}" for number, label in classes.items()) or "none are known"
+            raise InputError(f"{place}: category_id {category!r} ({known}); say --classes 1=mask,2=no_mask")
+        x, y, w, h = (_number(str(value), "bbox", place) for value in box)
+        score = _number(str(item.get("score", 1.0)), "score", place)
+        rows.append(Predicted(str(item.get("image_id")), label, score, (x, y, w, h), place))
+    return rows
+
+
+def _lookup(data: MaskData) -> dict[str, Sample]:
+    """Samples by every name a prediction file may use: id, foreign id, file name, file name without its ending."""
+    samples = {sample.id: sample for sample in data.dataset}
+    names: dict[str, Sample | None] = {}
+    for sample in data.dataset:
+        file = PurePosixPath(sample.id)
+        for name in (file.name, file.stem):
+            names[name] = None if names.get(name, sample) is not sample else sample  # of two, neither
+    by_name = {name: sample for name, sample in names.items() if sample is not None}
+    foreign = {number: samples[name] for number, name in data.image_ids.items()}
+    return {**by_name, **foreign, **samples}
+
+
+def _by_sample(
+    rows: list[Predicted], form: Form, units: Units, data: MaskData, path: Path, say: Say
+) -> dict[str, Boxes]:
+    lookup = _lookup(data)
+    found: dict[str, list[Predicted]] = {}
+    strangers = []
+    for row in rows:
+        name = row.image.replace("\\", "/")
+        file = PurePosixPath(name)
+        sample = lookup.get(name) or lookup.get(file.name) or lookup.get(file.stem)
+        if sample is None:
+            strangers.append(row)
+        else:
+            found.setdefault(sample.id, []).append(row)
+    if rows and not found:
+        known = next(iter(data.dataset)).id
+        raise InputError(f"{path}: names no picture of the dataset ({rows[0].image!r}; the dataset has {known!r})")
+    if strangers:
+        say(f"{path.name}: {len(strangers)} boxes are of pictures that the dataset does not have and are left out")
+    answers = {}
+    for sample in data.dataset:
+        own = found.get(sample.id, [])
+        if not own:
+            continue
+        boxes = np.array([row.box for row in own], dtype=np.float64)
+        sizes = np.tile([float(sample.width), float(sample.height)], (len(own), 1))
+        if form == "corners":
+            boxes[:, 2:] -= boxes[:, :2]
+        xyxy = corners(boxes, sizes, "centre" if form == "centre" else "topleft", units)
+        bad = np.flatnonzero((xyxy[:, 2:] < xyxy[:, :2]).any(axis=1))
+        if len(bad):
+            raise InputError(f"{own[bad[0]].place}: box {own[bad[0]].box} has a negative width or height")
+        scores = np.array([row.score for row in own])
+        if scores.max() > 1:
+            scores = scores / 100  # some of the algorithms write percent
+        answers[sample.id] = Boxes(xyxy, scores, [row.label for row in own])
+    empty = len(data.dataset) - len(answers)
+    say(f"{path.name}: {empty} of {len(data.dataset)} pictures have no predicted box")
+    return answers

@@ -1,0 +1,141 @@
+"""Training our own small mask detector on the embedded people: `countenance mask-fairness train`.
+
+Needs the extra `torch` and, for the export, the package `onnx`.
+"""
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countenance.errors import InputError, MissingExtra
+
+BATCH = 24
+STEPS = 1200
+RATE = 3e-3
+WITHOUT_FACES = 0.15
+"""Share of a batch that shows no people."""
+
+
+def train_and_export(
+    out: Path,
+    *,
+    dataset: Any = None,
+    minutes: float = 8.0,
+    steps: int = STEPS,
+    threads: int = 1,
+    seed: int = 0,
+    device: str = "cpu",
+    say: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Train on the train split and write the ONNX file, all of it or nothing."""
+    if find_spec("torch") is None:
+        raise MissingExtra("training a detector", "torch")
+    if find_spec("onnx") is None:
+        raise InputError("exporting a detector needs the package onnx: pip install onnx")
+    from countenance.data import load_dataset
+    from countenance.suites.mask_fairness.train.network import export
+    from countenance.suites.mask_fairness.train.pictures import training_pictures
+
+    data = load_dataset("people") if dataset is None else dataset
+    pictures, scenes = training_pictures(data)
+    if not pictures:
+        raise InputError(f"dataset {data.name!r} has no train split with faces")
+    faces = sum(len(picture.boxes) for picture in pictures)
+    say(f"{len(pictures)} pictures with {faces} faces, {len(scenes)} without people")
+    network = train(pictures, scenes, minutes=minutes, steps=steps, threads=threads, seed=seed, device=device, say=say)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        export(network, part)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def train(
+    pictures: Sequence[Any],
+    scenes: Sequence[Any],
+    *,
+    minutes: float = 8.0,
+    steps: int = STEPS,
+    threads: int = 1,
+    seed: int = 0,
+    device: str = "cpu",
+    batch: int = BATCH,
+    say: Callable[[str], None] = lambda line: None,
+) -> Any:
+    """The trained network (its running average): `steps` steps, fewer when the minutes are over first."""
+    import torch
+
+    from countenance.suites.mask_fairness.train.loss import loss
+    from countenance.suites.mask_fairness.train.network import make_network
+
+    torch.manual_seed(seed)
+    torch.set_num_threads(threads)
+    network = make_network().to(device, memory_format=torch.channels_last).train()
+    average = torch.optim.swa_utils.AveragedModel(
+        network, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.98)
+    )
+    decayed = [p for p in network.parameters() if p.ndim > 1]
+    plain = [p for p in network.parameters() if p.ndim <= 1]
+    optimiser = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}], lr=RATE
+    )
+    say(f"{sum(p.numel() for p in network.parameters()):,} weights")
+    start, told = time.monotonic(), time.monotonic()
+    seeds = np.random.SeedSequence(seed).spawn(steps)
+    with ThreadPoolExecutor(1) as pool:
+        coming = [pool.submit(_batch, pictures, scenes, batch, seeds[i]) for i in range(min(3, steps))]
+        for step in range(steps):
+            pixels, wanted = coming.pop(0).result()
+            if step + 3 < steps:
+                coming.append(pool.submit(_batch, pictures, scenes, batch, seeds[step + 3]))
+            done = max(step / steps, (time.monotonic() - start) / 60 / minutes)
+            if done >= 1:
+                say(f"the {minutes:g} minutes are over after {step} of {steps} steps")
+                break
+            for group in optimiser.param_groups:
+                group["lr"] = RATE * min(1.0, (step + 1) / 40) * (0.01 + 0.99 * (1 + math.cos(math.pi * done)) / 2)
+            output = network(torch.from_numpy(pixels).to(device, memory_format=torch.channels_last))
+            total, parts = loss(output, torch.from_numpy(wanted).to(device))
+            optimiser.zero_grad(set_to_none=True)
+            total.backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
+            optimiser.step()
+            average.update_parameters(network)
+            if time.monotonic() - told > 15 or step == steps - 1:
+                told = time.monotonic()
+                shown = ", ".join(f"{name} {value:.3f}" for name, value in parts.items())
+                say(f"step {step + 1}/{steps}, {told - start:.0f} s: loss {float(total.detach()):.3f} ({shown})")
+        for future in coming:
+            future.cancel()
+    # An average of weights has other activations than the weights it is the average of: measure them anew.
+    fresh = np.random.SeedSequence([seed, 1]).spawn(min(steps, 30))
+    batches = (torch.from_numpy(_batch(pictures, scenes, batch, own)[0]).to(device) for own in fresh)
+    torch.optim.swa_utils.update_bn(batches, average.module, device=device)
+    return average.module.eval()
+
+
+def _batch(pictures: Sequence[Any], scenes: Sequence[Any], size: int, seed: np.random.SeedSequence) -> tuple[Any, Any]:
+    """Pixels N × 3 × 160 × 160 (0 to 1) and targets of a batch, the same for the same seed."""
+    from countenance.suites.mask_fairness.train.augment import augmented, cut, recolour
+    from countenance.suites.mask_fairness.train.loss import targets
+
+    random = np.random.default_rng(seed)
+    pixels, wanted = [], []
+    for _ in range(size):
+        if scenes and random.random() < WITHOUT_FACES:
+            scene, boxes, _ = cut(scenes[int(random.integers(len(scenes)))], np.zeros((0, 4)), random)
+            image, masked = recolour(scene, random), np.zeros(0)
+        else:
+            image, boxes, masked = augmented(pictures[int(random.integers(len(pictures)))], list(scenes), random)
+        pixels.append(image.transpose(2, 0, 1).astype(np.float32) / 255)
+        wanted.append(targets(boxes, masked))
+    return np.stack(pixels), np.stack(wanted)

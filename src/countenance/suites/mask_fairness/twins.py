@@ -1,0 +1,159 @@
+"""The twins audit: the same person in the same light with one thing changed, so that a difference is its effect.
+
+Two questions: what does skin tone alone do to a detector, and what does a mask's colour alone do? Every two
+conditions are compared on the pairs of pictures that have both: McNemar's exact test for rates, a paired bootstrap
+for the confidence, which moves long before a face is lost.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from countenance.answers import Boxes
+from countenance.audit import Finding, audit
+from countenance.data import Dataset, load_dataset
+from countenance.data.vocabulary import in_order
+from countenance.errors import InputError
+from countenance.run import Run, evaluate
+from countenance.suites.mask_fairness.assessment import mirrored, write_table
+from countenance.suites.mask_fairness.detectors import weights_and_settings
+from countenance.tasks.mask_detection import MASK_DETECTION, TRUTH, best_boxes
+
+QUESTIONS = {"skin tone": ("skin_tone", ("none", "skin_tone")), "mask": ("mask", ("none", "mask"))}
+"""The condition that varies, and the changes that belong to the question."""
+
+METRICS = {
+    "localised": "found",
+    "found_and_right": "found and judged right",
+    "confidence": "confidence of its box, 0 when not found",
+}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one change did: a paired finding under a question."""
+
+    question: str
+    finding: Finding
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Every paired comparison, and the metrics that were the same in every picture of a question."""
+
+    compared: list[Effect]
+    constant: dict[tuple[str, str], tuple[float, int]]
+    """By question and metric: the value, and in how many pictures."""
+
+
+def twins_audit(
+    model: Any, out: Path, *, dataset: str | Dataset = "people:twins", weights: Path | None = None, **engine: Any
+) -> Effects:
+    """Ask the detector about every twin, compare pairs, write `out/twins.csv` and the run in `out/run`."""
+    twins = load_dataset(dataset)
+    if not any(sample.attributes.get("base") for sample in twins):
+        raise InputError(f"dataset {twins.name!r} has no twins (samples with the attributes base and change)")
+    weights, settings = weights_and_settings(model, weights)
+    run = evaluate(model, MASK_DETECTION, dataset, out=out / "run", weights=weights, settings=settings, **engine)
+    effects = effects_of(run, twins)
+    write_table(out / "twins.csv", [_columns(effect) for effect in effects.compared], COLUMNS)
+    return effects
+
+
+def effects_of(run: Run, twins: Dataset, **settings: Any) -> Effects:
+    """The paired findings of a run over twins; each question is a family of its own."""
+    rows = _rows(run, twins)
+    judges = any(row["m.found_and_right"] is not None for row in rows)
+    metrics = [name for name in METRICS if judges or name != "found_and_right"]
+    effects: list[Effect] = []
+    constant: dict[tuple[str, str], tuple[float, int]] = {}
+    for question, (condition, changes) in QUESTIONS.items():
+        own = [row for row in rows if row["attr.change"] in changes]
+        table = {name: [row[name] for row in own] for name in (rows[0] if rows else {})}
+        if len({row[f"attr.{condition}"] for row in own}) < 2:
+            continue
+        for name in metrics:
+            if len({row[f"m.{name}"] for row in own}) == 1:
+                constant[question, name] = (own[0][f"m.{name}"], len(own))
+        varied = [name for name in metrics if (question, name) not in constant]
+        if not varied:
+            continue
+        found = audit(table, by=[condition], metrics=varied, comparison="paired", pair="base", **settings)
+        effects += [Effect(question, _in_order(condition, finding)) for finding in found.findings]
+    return Effects(effects, constant)
+
+
+def _in_order(condition: str, finding: Finding) -> Finding:
+    """The finding with its conditions in their natural order: lighter before darker, no mask before a mask."""
+    first = in_order(condition, [finding.group, finding.versus])[0]
+    return finding if finding.group == first else mirrored(finding)
+
+
+def _rows(run: Run, twins: Dataset) -> list[dict[str, Any]]:
+    """The score rows with two further metrics, taken from the stored answers."""
+    answers = run.answers()
+    rows = []
+    for sample in twins:
+        answer = answers.get(sample.id)
+        people = [subject for subject in sample.subjects if subject.face_box is not None]
+        if not isinstance(answer, Boxes) or len(people) != 1:
+            continue
+        (best,) = best_boxes([people[0].face_box], answer)
+        right: float | None = None
+        if answer.labels is not None:
+            wanted = TRUTH.get(people[0].attributes.get("masked"))
+            right = float(best is not None and answer.labels[best] == wanted)
+        rows.append(
+            {
+                "sample": sample.id,
+                "identity": people[0].identity,
+                "attr.base": sample.attributes.get("base"),
+                "attr.change": sample.attributes.get("change"),
+                "attr.skin_tone": people[0].attributes.get("skin_tone"),
+                "attr.mask": people[0].attributes.get("mask"),
+                "m.localised": float(best is not None),
+                "m.found_and_right": right,
+                "m.confidence": 0.0 if best is None else float(answer.scores[best]),
+            }
+        )
+    return rows
+
+
+COLUMNS = (
+    "question", "metric", "first", "second", "pairs", "first_value", "second_value", "difference", "difference_low",
+    "difference_high", "test", "p", "p_adjusted", "verdict", "reason",
+)  # fmt: skip
+
+
+def _columns(effect: Effect) -> dict[str, Any]:
+    f = effect.finding
+    values = (
+        effect.question, f.metric, f.group, f.versus, f.n, f.estimate, f.estimate_versus, f.difference, f.diff_low,
+        f.diff_high, f.test, f.p, f.p_adjusted, f.verdict, f.reason,
+    )  # fmt: skip
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def effect_lines(effects: Effects) -> list[str]:
+    """The effects in words: every one that is shown, and for the rest what the pairs can exclude."""
+    lines = []
+    for question in QUESTIONS:
+        own = [effect.finding for effect in effects.compared if effect.question == question]
+        shown = [f for f in own if f.verdict == "disparity"]
+        lines.append(f"{question}: {len(shown)} of {len(own)} paired comparisons show an effect")
+        lines += [f"  {_sentence(f)}" for f in sorted(shown, key=lambda f: f.p_adjusted)]
+        rest = [f for f in own if f.verdict != "disparity" and f.metric == "localised" and f.diff_low == f.diff_low]
+        if rest:
+            widest = max(max(abs(f.diff_low), abs(f.diff_high)) for f in rest)
+            lines.append(f"  otherwise the share of faces found changes by less than {widest:.3f} (95 % interval)")
+        for (asked, name), (value, count) in effects.constant.items():
+            if asked == question:
+                lines.append(f"  {METRICS[name]}: {value:g} in each of the {count} pictures, whatever was changed")
+    return lines
+
+
+def _sentence(f: Finding) -> str:
+    return (
+        f"{METRICS[f.metric]}: {f.group} {f.estimate:.3f}, {f.versus} {f.estimate_versus:.3f}, difference "
+        f"{f.difference:+.3f} [{f.diff_low:+.3f}, {f.diff_high:+.3f}] on {f.n} pairs (adjusted p {f.p_adjusted:.2g})"
+    )

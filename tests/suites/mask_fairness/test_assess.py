@@ -1,0 +1,205 @@
+"""The whole assessment on small pictures: tables, run, report, comparison, commands."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from countenance.answers import Boxes
+from countenance.cli import mask_fairness
+from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
+from countenance.errors import InputError
+from countenance.suites.mask_fairness.assess import assess, summary_lines
+from countenance.suites.mask_fairness.assessment import METRICS
+from countenance.suites.mask_fairness.compare import compare
+from countenance.suites.mask_fairness.datasets import MaskData
+from countenance.suites.mask_fairness.datasets.truth import ONE_FACE
+from countenance.suites.mask_fairness.make_data import make_data
+from countenance.suites.mask_fairness.report import write_suite_report
+
+COLUMNS = ["group", "n", "rate", "n_other", "rate_other", "pooled", "z", "p", "h", "significant", "severe"]
+
+
+def crowd(n: int = 240) -> Dataset:
+    """One face per picture; the number of the picture is in its first pixel, so that a detector can be told apart."""
+    samples = []
+    for i in range(n):
+        pixels = np.zeros((32, 32, 3), np.uint8)
+        pixels[0, 0] = (i % 256, i // 256, 0)
+        about = {"masked": "yes" if i % 2 else "no", "sex": "female" if i % 3 else "male", "race": f"r{i % 5}"}
+        samples.append(
+            Sample(
+                f"{i}",
+                ArrayImage(pixels),
+                32,
+                32,
+                (Subject("0", face_box=np.array([4.0, 4, 24, 24]), attributes=about),),
+            )
+        )
+    return Dataset(DatasetCard(name="crowd", real_people=False), samples)
+
+
+class Detector:
+    """Misses most men, judges every seventh face wrongly."""
+
+    name = "unfair"
+
+    def __call__(self, images):
+        answers = []
+        for image in images:
+            i = int(image[0, 0, 0]) + 256 * int(image[0, 0, 1])
+            if i % 3 == 0 and (i // 3) % 5:
+                answers.append(Boxes(np.zeros((0, 4)), labels=()))
+                continue
+            right = "mask" if i % 2 else "no_mask"
+            wrong = "no_mask" if i % 2 else "mask"
+            answers.append(Boxes([[4, 4, 24, 24]], [0.9], [wrong if i % 7 == 0 else right]))
+        return answers
+
+
+class Faces:
+    name = "faces"
+
+    def __call__(self, images):
+        return [Boxes([[4, 4, 24, 24]], [0.9]) for _ in images]
+
+
+@pytest.fixture
+def done(tmp_path):
+    return (*assess(MaskData(crowd()), Detector(), tmp_path / "out", by=["sex", "race"]), tmp_path / "out")
+
+
+def read(path):
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_table_for_every_attribute_and_metric(done):
+    _, _, out = done
+    for attribute in ("sex", "race"):
+        for metric in METRICS:
+            rows = read(out / f"assessment_{attribute}_{metric}.csv")
+            assert list(rows[0])[:11] == COLUMNS
+            assert {row["group"] for row in rows} == (
+                {"female", "male"} if attribute == "sex" else {f"r{i}" for i in range(5)}
+            )
+    assert (out / "run" / "scores.parquet").exists() and (out / "run" / "findings.parquet").exists()
+
+
+def test_counts_match_a_plain_loop_over_the_detector(done):
+    _, _, out = done
+    dataset, detector = crowd(), Detector()
+    tally: dict[str, dict[str, list[int]]] = {metric: {} for metric in METRICS}
+    for sample in dataset:
+        (subject,) = sample.subjects
+        (answer,) = detector([sample.load()])
+        sex = subject.attributes["sex"]
+        found = len(answer) > 0
+        tally["localization"].setdefault(sex, []).append(found)
+        if found:
+            worn = subject.attributes["masked"] == "yes"
+            metric = "true_positive" if worn else "true_negative"
+            tally[metric].setdefault(sex, []).append(answer.labels[0] == ("mask" if worn else "no_mask"))
+    for metric, groups in tally.items():
+        for row in read(out / f"assessment_sex_{metric}.csv"):
+            values = groups[row["group"]]
+            assert int(row["n"]) == len(values) and float(row["rate"]) == sum(values) / len(values)
+
+
+def test_two_groups_are_one_comparison_seen_from_both_sides(done):
+    _, assessment, out = done
+    female, male = read(out / "assessment_sex_localization.csv")
+    assert float(female["z"]) == pytest.approx(-float(male["z"])) and female["p_adjusted"] == male["p_adjusted"]
+    assert float(female["difference"]) == pytest.approx(-float(male["difference"]))
+    assert sum(f.attribute == "sex" and f.metric == "localised" for f in assessment.audit.findings) == 1
+    assert float(male["rate"]) == pytest.approx(float(female["rate_other"]))
+
+
+def test_what_cannot_be_assessed_is_said_and_never_zero(tmp_path):
+    run, assessment = assess(MaskData(crowd()), Faces(), tmp_path / "out", by=["sex"])
+    for row in read(tmp_path / "out" / "assessment_sex_true_negative.csv"):
+        assert row["n"] == "0" and row["rate"] == row["p"] == row["significant"] == ""
+        assert row["verdict"] == "not assessable" and "does not judge masks" in row["reason"]
+    assert any("does not judge masks" in line for line in summary_lines(run, assessment))
+
+
+def test_without_masked_faces_there_is_no_true_positive_rate(tmp_path):
+    unmasked = crowd().filter(lambda sample: sample.subjects[0].attributes["masked"] == "no")
+    _, assessment = assess(MaskData(unmasked, ONE_FACE), Detector(), tmp_path / "out", by=["sex"])
+    assert assessment.not_assessable == {"true_positive": "not assessable: crowd has no masked faces"}
+
+
+def test_the_findings_of_either_rule_each_have_a_reason(done):
+    _, assessment, out = done
+    rows = read(out / "assessment_findings.csv")
+    assert len(rows) == len(assessment.significant()) > 0
+    assert all(row["why"] for row in rows)
+
+
+def test_the_report_holds_both_rules_and_a_plot_for_each_metric(done):
+    run, assessment, out = done
+    text = write_suite_report(run, assessment, out / "report.html").read_text()
+    assert "Two rules, side by side" in text and "#two-rules" in text
+    for metric in METRICS.values():
+        assert metric in text
+    assert "<svg" in text and "http://" not in text.replace("http://www.w3.org", "")
+
+
+def test_a_misspelt_attribute_is_told_before_the_detector_runs(tmp_path):
+    with pytest.raises(InputError, match=r"no attribute 'sexx' \(did you mean sex\?\)"):
+        assess(MaskData(crowd()), Detector(), tmp_path / "out", by=["sexx"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_detectors_are_compared_face_by_face(done, tmp_path):
+    _, _, out = done
+    assess(MaskData(crowd()), Faces(), tmp_path / "faces", by=["sex"])
+    comparison = compare(out, tmp_path / "faces", ["sex"])
+    assert comparison.names == ("unfair", "faces") and set(comparison.skipped) == {"true_positive", "true_negative"}
+    by_group = {(d.attribute, d.group): d.finding for d in comparison.differences}
+    assert by_group["all", "all"].verdict == "disparity" and by_group["all", "all"].difference == pytest.approx(
+        -64 / 240
+    )
+    assert by_group["sex", "male"].difference == pytest.approx(-0.8)
+
+
+def test_runs_of_different_pictures_are_not_compared(done, tmp_path):
+    assess(MaskData(crowd(100)), Faces(), tmp_path / "faces", by=["sex"])
+    with pytest.raises(InputError, match="different pictures"):
+        compare(done[2], tmp_path / "faces")
+
+
+def test_the_command_takes_predictions_and_writes_everything(tmp_path):
+    make_data(crowd(60), tmp_path / "data", "bafmd")
+    predictions = tmp_path / "theirs.csv"
+    predictions.write_text("".join(f"{i}.png,{i % 2},4,4,20,20\n" for i in range(60) if i % 9))
+    command = [
+        "assess", "--dataset", "bafmd", "--data-directory", str(tmp_path / "data"), "--predictions", str(predictions),
+        "--by", "sex", "--out", str(tmp_path / "out"), "--quiet",
+    ]  # fmt: skip
+    result = CliRunner().invoke(mask_fairness.app, command)
+    assert result.exit_code == 0, result.output
+    rows = {row["group"]: row for row in read(tmp_path / "out" / "assessment_sex_localization.csv")}
+    assert int(rows["male"]["n"]) == 20 and float(rows["male"]["rate"]) == 13 / 20
+    assert json.loads((tmp_path / "out" / "run" / "run.json").read_text())["task"] == "mask_detection"
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_the_command_wants_a_detector_or_predictions(tmp_path):
+    result = CliRunner().invoke(mask_fairness.app, ["assess", "--dataset", "bafmd", "--out", str(tmp_path / "o")])
+    assert isinstance(result.exception, InputError) and "either --detector or --predictions" in str(result.exception)
+
+
+def test_the_table_of_detectors_names_status_licence_and_weights():
+    text = CliRunner().invoke(mask_fairness.app, ["detectors"]).output
+    for name in ("RHF", "Facemask_Detection", "Face-Mask-Detection", "WearMask", "MOXA YOLOv3", "MOXA YOLOv3-tiny"):
+        assert name in text
+    assert text.count("licence:") == text.count("weights:") == 10
+
+
+def test_make_data_writes_a_new_folder_only(tmp_path, people):
+    (tmp_path / "there").mkdir()
+    result = CliRunner().invoke(mask_fairness.app, ["make-data", "--out", str(tmp_path / "there")])
+    assert isinstance(result.exception, InputError) and "exists already" in str(result.exception)

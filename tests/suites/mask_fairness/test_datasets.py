@@ -1,0 +1,192 @@
+"""The adapters: conventions checked, damage mended, hostile files refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from countenance.errors import InputError
+from countenance.suites.mask_fairness.datasets import load_mask_data
+from countenance.suites.mask_fairness.datasets.fairface import AGES, repaired_age
+from countenance.suites.mask_fairness.datasets.label_files import read_voc, read_yolo
+from countenance.suites.mask_fairness.datasets.truth import READINGS, MaskData, checked_corners, corners, of_split
+from countenance.suites.mask_fairness.make_data import FORMATS, make_data
+
+HEADER = "index,filename,x,y,dx,dy,mask,skincolor,sex\n"
+
+
+def fairface(root: Path, *rows: str) -> Path:
+    (root / "fairface_label_val.csv").write_text("file,age,gender,race,service_test\n" + "\n".join(rows) + "\n")
+    return root
+
+
+def test_fairface_mends_what_a_spreadsheet_broke_and_says_so_once(pictures):
+    root = fairface(
+        pictures([f"val/{i}.jpg" for i in range(1, 6)]),
+        "val/1.jpg,03-Sep,Male,White,TRUE", "val/2.jpg,9-Mar,Female,Black,FALSE", "val/3.jpg,Oct-19,Male,Indian,TRUE",
+        "val/4.jpg,19-Oct,Male,White,TRUE", "val/5.jpg,more than 70,Male,White,TRUE",
+    )  # fmt: skip
+    said = []
+    data = load_mask_data("fairface", root, say=said.append)
+    ages = [sample.subjects[0].attributes["age"] for sample in data.dataset]
+    assert ages == ["3-9", "3-9", "10-19", "10-19", "more than 70"]
+    assert len(said) == 1 and "4 ages" in said[0]
+    assert data.task == "mask_detection_one_face" and data.attributes == ("age", "gender", "race")
+    assert {sample.subjects[0].attributes["masked"] for sample in data.dataset} == {"no"}
+
+
+@given(st.sampled_from(AGES), st.booleans(), st.booleans())
+def test_every_age_group_survives_a_spreadsheet(age, turned, padded):
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    low, _, high = age.partition("-")
+    if high and 1 <= int(low) <= 12:
+        other = high.zfill(2) if padded else high
+        damaged = f"{other}-{months[int(low) - 1]}" if turned else f"{months[int(low) - 1]}-{other}"
+    else:
+        damaged = age
+    assert repaired_age(damaged, "row 2") == age
+
+
+def test_an_age_that_cannot_be_mended_is_refused_with_its_row(pictures):
+    root = fairface(pictures(["val/1.jpg"]), "val/1.jpg,11-Dec,Male,White,TRUE")
+    with pytest.raises(InputError, match=r"line 2: age '11-Dec' is none of 0-2"):
+        load_mask_data("fairface", root)
+
+
+def test_missing_photographs_are_refused_or_counted(pictures):
+    root = fairface(pictures(["val/1.jpg"]), "val/1.jpg,20-29,Male,White,T", "val/2.jpg,20-29,Male,White,T")
+    with pytest.raises(InputError, match=r"line 3: val/2.jpg not there; --only-present assesses the 1 that are"):
+        load_mask_data("fairface", root)
+    said = []
+    assert len(load_mask_data("fairface", root, only_present=True, say=said.append).dataset) == 1
+    assert "1 of 2 pictures are not there" in said[0]
+
+
+def test_a_name_that_leads_out_of_the_folder_is_refused(pictures):
+    root = fairface(pictures(["val/1.jpg"]), "../../etc/passwd,20-29,Male,White,T")
+    with pytest.raises(InputError, match="leads out of the dataset folder"):
+        load_mask_data("fairface", root)
+
+
+def annotated(root: Path, *rows: str) -> Path:
+    (root / "annotations.csv").write_text(HEADER + "\n".join(rows) + "\n")
+    return root
+
+
+def test_annotated_bafmd_reads_centres_by_default(pictures):
+    root = annotated(pictures(["a.jpg"]), "0,a.jpg,0.5,0.5,0.2,0.4,1,dark,female", "1,a.jpg,0.1,0.2,0.2,0.2,0,,male")
+    (sample,) = load_mask_data("bafmd", root).dataset
+    first, second = sample.subjects
+    assert first.face_box.tolist() == [40, 15, 60, 35]
+    assert dict(first.attributes) == {"masked": "yes", "skincolor": "dark", "sex": "female"}
+    assert second.attributes["skincolor"] is None and second.attributes["masked"] == "no"
+
+
+def test_annotated_bafmd_reads_topleft_pixels_when_told(pictures):
+    root = annotated(pictures(["images/a.jpg"]), "0,a.jpg,40,15,20,20,1,dark,female")
+    data = load_mask_data("bafmd", root, box_format="topleft", units="pixels")
+    assert data.dataset[0].subjects[0].face_box.tolist() == [40, 15, 60, 35]
+
+
+def test_a_wrong_reading_is_refused_and_the_right_one_named(pictures):
+    rows = [f"{i},a.jpg,0.{70 + i},0.6,0.2,0.4,1,dark,female" for i in range(10)]  # corners, near the right edge
+    root = annotated(pictures(["a.jpg"]), *[f"{i},a.jpg,0.02,0.1,0.3,0.4,1,dark,female" for i in range(10)], *rows)
+    with pytest.raises(InputError, match="read it as box_format=topleft, units=normalised"):
+        load_mask_data("bafmd", root)
+    with pytest.raises(InputError, match="units=pixels"):
+        load_mask_data("bafmd", annotated(root, "0,a.jpg,50,25,20,20,1,dark,female"))
+    with pytest.raises(InputError, match="no number is above 1; read it as units=normalised"):
+        load_mask_data("bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), units="pixels")
+
+
+@given(st.sampled_from(READINGS), st.integers(0, 2**32 - 1))
+def test_the_true_reading_is_never_refused(reading, seed):
+    random = np.random.default_rng(seed)
+    sizes = random.integers(200, 2000, (50, 2)).astype(float)
+    size = random.uniform(0.05, 0.5, (50, 2))
+    first = random.uniform(0, 1, (50, 2)) * (1 - size)
+    form, units = reading
+    boxes = np.hstack([first + size / 2 if form == "centre" else first, size])
+    boxes = boxes * np.tile(sizes, 2) if units == "pixels" else boxes
+    found = checked_corners(boxes, sizes, form, units, "x.csv")
+    assert np.allclose(found, np.hstack([first, first + size]) * np.tile(sizes, 2))
+
+
+def test_five_percent_outside_is_allowed_and_more_is_not():
+    inside, outside = [0.5, 0.5, 0.2, 0.2], [0.95, 0.5, 0.2, 0.2]
+    sizes = np.full((20, 2), 100.0)
+    checked_corners(np.array([inside] * 19 + [outside]), sizes, "centre", "normalised", "x.csv")
+    with pytest.raises(InputError, match="10 % of 20 boxes"):
+        checked_corners(np.array([inside] * 18 + [outside] * 2), sizes, "centre", "normalised", "x.csv")
+
+
+def test_raw_bafmd_in_yolo_and_voc(pictures):
+    root = pictures(["a.jpg", "b.jpg", "c.jpg"])
+    (root / "a.txt").write_text("0 0.5 0.5 0.2 0.4\n1 0.1 0.2 0.1 0.2\n")
+    (root / "labels").mkdir()
+    (root / "labels" / "b.txt").write_text("")
+    said = []
+    a, b = load_mask_data("bafmd-yolo", root, say=said.append).dataset
+    assert a.subjects[0].face_box.tolist() == [40, 15, 60, 35] and a.subjects[0].attributes["masked"] == "yes"
+    assert a.subjects[1].attributes["masked"] == "no" and b.subjects == ()
+    assert "1 pictures have no .txt" in said[0]
+    box = "<bndbox><xmin>40</xmin><ymin>15</ymin><xmax>60</xmax><ymax>35</ymax></bndbox>"
+    (root / "c.xml").write_text(f"<annotation><object><name>without_mask</name>{box}</object></annotation>")
+    (c,) = load_mask_data("bafmd-voc", root).dataset
+    assert c.subjects[0].face_box.tolist() == [40, 15, 60, 35] and c.subjects[0].attributes["masked"] == "no"
+
+
+@pytest.mark.parametrize("text, message", [
+    ('<!DOCTYPE a [<!ENTITY x "boom">]><annotation/>', "document type or entities"),
+    ("<annotation><object></annotation>", "not XML"),
+    ("<annotation><object><name>mask</name></object></annotation>", "object 1: no bndbox"),
+    ("<annotation><object><name>mask</name><bndbox><xmin>a</xmin></bndbox></object></annotation>", "xmin is 'a'"),
+])  # fmt: skip
+def test_a_hostile_or_broken_voc_file_is_refused(tmp_path, text, message):
+    path = tmp_path / "a.xml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_voc(path, 100, 50)
+
+
+@given(st.text(max_size=80))
+def test_any_text_as_a_yolo_file_is_read_or_refused_in_words(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("yolo") / "a.txt"
+    path.write_bytes(text.encode("utf-8", "replace"))
+    try:
+        assert all(box.shape == (4,) for box, _ in read_yolo(path, 100, 50))
+    except InputError as error:
+        assert str(path) in str(error)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_make_data_writes_is_read_back_the_same(people, tmp_path, form):
+    out = tmp_path / "out"
+    assert make_data(people, out, form) == 20
+    data = load_mask_data("bafmd", out) if form == "bafmd" else load_mask_data("folder", out)
+    assert len(data.dataset) == 10
+    for before, after in zip(people, data.dataset, strict=True):
+        for one, two in zip(before.subjects, after.subjects, strict=True):
+            assert np.allclose(one.face_box, two.face_box)
+            assert dict(one.attributes) == {k: v for k, v in two.attributes.items() if v is not None}
+
+
+def test_an_attribute_row_of_an_unknown_picture_is_refused(people, tmp_path):
+    make_data(people, tmp_path / "out", "voc")
+    with (tmp_path / "out" / "attributes.csv").open("a") as stream:
+        stream.write("images/nobody.png,0,x,y\n")
+    with pytest.raises(InputError, match=r"line 22: 'images/nobody.png' is none of the 10 pictures"):
+        load_mask_data("folder", tmp_path / "out")
+
+
+def test_a_split_that_is_not_there_is_told(people):
+    assert of_split(MaskData(people), None).dataset is people
+    with pytest.raises(InputError, match="has no split 'test'; it has no splits"):
+        of_split(MaskData(people), "test")
+
+
+def test_corners_and_back():
+    boxes, sizes = np.array([[0.2, 0.3, 0.1, 0.2]]), np.array([[100.0, 200.0]])
+    assert corners(boxes, sizes, "topleft", "normalised").tolist() == [[20, 60, 30, 100]]

@@ -1,0 +1,85 @@
+"""Twins: an effect that is there is found and measured, one that is not is not invented."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from countenance.answers import Boxes
+from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
+from countenance.errors import InputError
+from countenance.suites.mask_fairness.twins import effect_lines, twins_audit
+
+TONES = ("monk_1", "monk_5", "monk_10")
+MASKS = ("none", "blue", "black")
+
+
+def twins(bases: int = 30) -> Dataset:
+    samples = []
+    for i in range(bases):
+        changes = [("none", "monk_1", "none")]
+        changes += [("skin_tone", tone, "none") for tone in TONES[1:]]
+        changes += [("mask", "monk_1", mask) for mask in MASKS[1:]]
+        for change, tone, mask in changes:
+            pixels = np.zeros((32, 32, 3), np.uint8)
+            pixels[0, 0] = (i, TONES.index(tone), MASKS.index(mask))
+            about = {"skin_tone": tone, "mask": mask, "masked": "no" if mask == "none" else "yes"}
+            subject = Subject("0", f"twin{i}", face_box=np.array([4.0, 4, 24, 24]), attributes=about)
+            samples.append(
+                Sample(
+                    f"t{i}_{tone}_{mask}", ArrayImage(pixels), 32, 32, (subject,), {"base": f"t{i}", "change": change}
+                )
+            )
+    return Dataset(DatasetCard(name="twins", real_people=False), samples)
+
+
+class Detector:
+    """Loses half of the darkest faces, takes black masks for none, and is a little less sure of every mask."""
+
+    name = "unfair"
+
+    def __call__(self, images):
+        answers = []
+        for image in images:
+            base, tone, mask = (int(value) for value in image[0, 0])
+            if tone == 2 and base % 2:
+                answers.append(Boxes(np.zeros((0, 4)), labels=()))
+                continue
+            label = "mask" if mask == 1 else "no_mask"
+            answers.append(Boxes([[4, 4, 24, 24]], [0.9 - 0.1 * bool(mask) + base / 1000], [label]))
+        return answers
+
+
+def test_effects_are_found_with_their_size(tmp_path):
+    effects = twins_audit(Detector(), tmp_path / "out", dataset=twins())
+    by = {(e.question, e.finding.metric, e.finding.group, e.finding.versus): e.finding for e in effects.compared}
+    tone = by["skin tone", "localised", "monk_1", "monk_10"]
+    assert tone.n == 30 and tone.difference == pytest.approx(0.5) and tone.verdict == "disparity"
+    assert by["skin tone", "localised", "monk_1", "monk_5"].difference == 0
+    colour = by["mask", "found_and_right", "blue", "black"]
+    assert abs(colour.difference) == 1 and colour.verdict == "disparity"
+    sure = by["mask", "confidence", "none", "blue"]
+    assert abs(sure.difference) == pytest.approx(0.1)
+    with (tmp_path / "out" / "twins.csv").open() as stream:
+        assert len(list(csv.DictReader(stream))) == len(effects.compared)
+    text = "\n".join(effect_lines(effects))
+    assert "skin tone:" in text and "mask:" in text and "on 30 pairs" in text
+
+
+def test_a_detector_that_does_not_care_shows_no_effect(tmp_path):
+    class Fair:
+        name = "fair"
+
+        def __call__(self, images):
+            return [Boxes([[4, 4, 24, 24]], [0.5 + int(image[0, 0, 0]) / 1000]) for image in images]
+
+    effects = twins_audit(Fair(), tmp_path / "out", dataset=twins())
+    assert not [e for e in effects.compared if e.finding.verdict == "disparity"]
+    assert not [e for e in effects.compared if e.finding.metric == "found_and_right"]
+    assert effects.constant["skin tone", "localised"] == (1.0, 90)
+    assert "found: 1 in each of the 90 pictures, whatever was changed" in "\n".join(effect_lines(effects))
+
+
+def test_pictures_that_are_no_twins_are_refused(tmp_path, people):
+    with pytest.raises(InputError, match="has no twins"):
+        twins_audit(Detector(), tmp_path / "out", dataset=people)
