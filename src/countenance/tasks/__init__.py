@@ -13,6 +13,14 @@ _HOME = {
     "mask_detection_one_face": "countenance.tasks.mask_detection:MASK_DETECTION_ONE_FACE",
     "face_localization": "countenance.tasks.face_localization:FACE_LOCALIZATION",
     "attributes": "countenance.tasks.attributes:ATTRIBUTES",
+    "body_parts_detection": "countenance.tasks.body_parts_detection:BODY_PARTS_DETECTION",
+    "face_encoding": "countenance.tasks.face_encoding:FACE_ENCODING",
+    "face_parsing": "countenance.tasks.face_parsing:FACE_PARSING",
+    "face_super_resolution": "countenance.tasks.face_super_resolution:FACE_SUPER_RESOLUTION",
+    "face_verification": "countenance.tasks.face_verification:FACE_VERIFICATION",
+    "keypoint_estimation": "countenance.tasks.keypoint_estimation:KEYPOINT_ESTIMATION",
+    "person_localization": "countenance.tasks.person_localization:PERSON_LOCALIZATION",
+    "person_parsing": "countenance.tasks.person_parsing:PERSON_PARSING",
 }
 
 __all__ = ["Metric", "Row", "Summary", "Task", "load_task", "task_names"]

@@ -1,0 +1,288 @@
+"""`countenance fhibe`: evaluate, report, attributes, make-data."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from countenance.errors import InputError
+
+if TYPE_CHECKING:
+    from countenance.suites.fhibe import FhibeRun
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="FHIBE's nine tasks: evaluate a model, write its bias report."
+)
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Attributes = Annotated[
+    str | None, typer.Option("--attributes", help="With commas: pronoun,age (see `countenance fhibe attributes`).")
+]
+
+
+class Compat(StrEnum):
+    """Which numbers."""
+
+    default = "default"
+    strict = "strict"
+
+
+class Gallery(StrEnum):
+    """Whether the report shows faces."""
+
+    off = "off"
+    blurred = "blurred"
+    full = "full"
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+@app.command()
+def evaluate(
+    data: Annotated[Path, typer.Option(help="The data root, which holds data/processed/….")],
+    task: Annotated[str, typer.Option(help="One of the nine tasks, or `all` of made data.")],
+    model_name: Annotated[str | None, typer.Option(help="The model's folder in the results.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="module:attr (FHIBE's wrapper or a callable), or a zoo name; without it outputs are reused."),
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="fhibe, fhibe_face_crop_align or fhibe_face_crop.")] = None,
+    results: Annotated[Path | None, typer.Option(help="The results root (default: DATA/results).")] = None,
+    metrics: Annotated[str | None, typer.Option(help="With commas (default: all of the task).")] = None,
+    attributes: Attributes = None,
+    mini: Annotated[int | None, typer.Option(min=1, help="Only so many rows, drawn as FHIBE does.")] = None,
+    full_size: Annotated[bool, typer.Option(help="FHIBE at full size, not downsampled.")] = False,
+    keypoints: Annotated[str | None, typer.Option(help="A subset of the 17 keypoints, with commas, in order.")] = None,
+    lpips_weights: Annotated[Path | None, typer.Option(help="Weights of LPIPS.")] = None,
+    face_embedding: Annotated[
+        str | None, typer.Option(help="CURRICULAR_FACE: a zoo name (dlib), net.onnx, or IR-101 weights (.pth).")
+    ] = None,
+    compat: Annotated[Compat, typer.Option(help="strict: the original's numbers, quirks included.")] = Compat.default,
+    fhibe_layout: Annotated[bool, typer.Option(help="Also write the original's result files.")] = False,
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, help="Cross up to so many attributes (default: all in the files, 2 in the report)."),
+    ] = None,
+    report: Annotated[bool, typer.Option(help="Also audit and write the bias report.")] = True,
+    gallery: Annotated[Gallery, typer.Option(help="Faces in the report.")] = Gallery.off,
+    pdf: Annotated[bool, typer.Option(help="The report as PDF too.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score a model on one of FHIBE's tasks, from stored outputs or by running it."""
+    from countenance.suites.fhibe.vocabulary import TASKS
+
+    chosen = list(TASKS) if task == "all" else [task]
+    if task == "all" and model is not None:
+        raise InputError("--task all scores stored outputs; name one task to run a model")
+    for one in chosen:
+        finished = _evaluate(
+            data, one, model_name=model_name, model=model, dataset=dataset, results=results, metrics=metrics,
+            attributes=attributes, mini=mini, full_size=full_size, keypoints=keypoints, lpips_weights=lpips_weights,
+            face_embedding=face_embedding, compat=compat, fhibe_layout=fhibe_layout, depth=depth, quiet=quiet,
+        )  # fmt: skip
+        _print_run(finished)
+        if report:
+            page = finished.report(gallery=gallery.value, pdf=pdf, depth=depth or 2)
+            typer.echo(f"report   {page.resolve()}")
+
+
+def _evaluate(
+    data: Path,
+    task: str,
+    *,
+    model_name: str | None = None,
+    model: str | None = None,
+    dataset: str | None = None,
+    results: Path | None = None,
+    metrics: str | None = None,
+    attributes: str | None = None,
+    mini: int | None = None,
+    full_size: bool = False,
+    keypoints: str | None = None,
+    lpips_weights: Path | None = None,
+    face_embedding: str | None = None,
+    compat: Compat = Compat.default,
+    fhibe_layout: bool = False,
+    depth: int | None = None,
+    quiet: bool = True,
+) -> "FhibeRun":
+    import sys
+
+    from countenance.cli.progress import progress
+    from countenance.suites.fhibe import evaluate_task
+    from countenance.suites.fhibe.cards import CARD
+    from countenance.suites.fhibe.demo import baseline
+    from countenance.suites.fhibe.make_data import ATTRIBUTES
+    from countenance.suites.fhibe.table import dataset_folder
+    from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS
+
+    dataset = dataset or ("fhibe_face_crop_align" if task in FACE_TASKS else "fhibe")
+    folder = dataset_folder(dataset, task, not full_size)
+    made = (data / "data" / "processed" / folder / CARD).is_file()
+    if model_name is None:
+        if not made and model is None:
+            raise InputError("name the model whose outputs to score: --model-name NAME")
+        model_name = baseline(task) if model is None else model.replace(":", ".").replace("/", "_")
+    loaded = None if model is None else _load(model)
+    options: dict[str, Any] = {}
+    if keypoints is not None:
+        options["custom_keypoints"] = _names(keypoints)
+    if lpips_weights is not None and task in ("face_encoding", "face_super_resolution"):
+        options["lpips_weights"] = lpips_weights
+    if face_embedding is not None and task == "face_encoding":
+        options["face_embedding"] = face_embedding
+    rows = _row_count(data, folder) if not quiet else 0
+    with progress(task, rows, quiet=quiet) as step:
+        return evaluate_task(
+            data, dataset, loaded, model_name, task,
+            metrics=_names(metrics),
+            attributes=_names(attributes) or (ATTRIBUTES if made else DEFAULT_ATTRIBUTES),
+            use_mini_dataset=mini is not None,
+            mini_dataset_size=mini or 50,
+            downsampled=not full_size,
+            reuse_model_outputs=model is None,
+            results_rootdir=results or data / "results",
+            compat=compat.value,
+            fhibe_layout=fhibe_layout,
+            depth=depth,
+            step=step,
+            command="countenance " + " ".join(sys.argv[1:]),
+            **options,
+        )  # fmt: skip
+
+
+def _row_count(data: Path, folder: str) -> int:
+    for middle in ("data/processed", "processed"):
+        path = data / middle / folder / f"{folder}.csv"
+        if path.is_file():
+            with path.open("rb") as stream:
+                return max(sum(1 for _ in stream) - 1, 0)
+    return 0
+
+
+def _load(model: str) -> object:
+    """A wrapper or a model: an instance as it is, a class made without arguments, a name of the zoo."""
+    from countenance.models import ModelSpec
+
+    return ModelSpec(model).load()
+
+
+def _print_run(finished: "FhibeRun") -> None:
+    about, manifest = finished.fhibe, finished.manifest
+    scores = finished.scores()
+    typer.echo(f"{about['task']}: {manifest['model']['name']} on {manifest['dataset']['card']['name']}")
+    for metric in about["metrics"]:
+        name = f"m.{metric}"
+        if name in scores.column_names:
+            values = [v for v in scores.column(name).to_pylist() if v is not None]
+            mean = sum(values) / len(values) if values else float("nan")
+            typer.echo(f"  {metric:16} {mean:10.4f}   {len(values)} rows")
+    for summary in manifest["summaries"]:
+        low, high = summary["low"], summary["high"]
+        span = f"[{low:.4f}, {high:.4f}]" if low is not None and high is not None else ""
+        typer.echo(f"  {summary['name']:16} {summary['estimate']:10.4f}   {span}")
+    for metric, reason in about["skipped"].items():
+        typer.echo(f"  {metric:16} skipped: {reason}")
+    for line in about["problems"]:
+        typer.echo(f"note: {line}", err=True)
+    typer.echo(f"run      {finished.path.resolve()}")
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="A run directory of `countenance fhibe evaluate`.")],
+    out: Annotated[Path | None, typer.Option(help="Where the page goes (default: report.html in the run).")] = None,
+    attributes: Attributes = None,
+    depth: Annotated[int, typer.Option(min=1, help="Intersections of up to so many attributes.")] = 2,
+    gallery: Annotated[Gallery, typer.Option(help="Faces: off, blurred or full; recorded on the page.")] = Gallery.off,
+    pdf: Annotated[bool, typer.Option(help="A PDF beside the page.")] = False,
+) -> None:
+    """Audit a run and write its bias report; no face is shown unless asked for."""
+    from countenance.suites.fhibe import FhibeRun
+
+    page = FhibeRun(run).report(out, by=_names(attributes), depth=depth, gallery=gallery.value, pdf=pdf)
+    typer.echo(f"report   {page.resolve()}")
+
+
+@app.command()
+def attributes(task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None) -> None:
+    """List the 31 attributes: what they mean, and which may have several values."""
+    from countenance.suites.fhibe.descriptions import ATTRIBUTE_MEANINGS
+    from countenance.suites.fhibe.vocabulary import ATTRIBUTES, FACE_TASKS, MULTIPLE, NOT_ON_FACES, TASKS
+
+    if task is not None and task not in TASKS:
+        raise InputError(f"task {task!r} is none of {', '.join(TASKS)}")
+    for name in ATTRIBUTES:
+        if task in FACE_TASKS and name in NOT_ON_FACES:
+            continue
+        several = "several" if name in MULTIPLE else ""
+        typer.echo(f"{name:36} {several:8} {ATTRIBUTE_MEANINGS[name]}")
+
+
+@app.command("make-data")
+def make_data(
+    out: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
+    bodies: Annotated[str, typer.Option(help="The dataset of full bodies.")] = "people:bodies",
+    portraits: Annotated[str, typer.Option(help="The dataset of portraits.")] = "people:portraits",
+    faces: Annotated[int, typer.Option(min=4, help="About so many portraits, whole people, evenly chosen.")] = 320,
+    side: Annotated[int, typer.Option(min=64, max=1024, help="Side of the face pictures in pixels.")] = 256,
+    seed: Annotated[int, typer.Option(help="Seed of the demo's noise.")] = 0,
+    reports: Annotated[bool, typer.Option(help="Evaluate all nine tasks and write their reports at once.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the embedded people in FHIBE's layout, with a baseline's outputs for each of the nine tasks."""
+    import shutil
+    import tempfile
+
+    from countenance.cli.progress import progress
+    from countenance.data import load_dataset
+    from countenance.suites.fhibe.demo import baseline, write_outputs
+    from countenance.suites.fhibe.make_data import make_data as write
+    from countenance.suites.fhibe.make_data import some_people
+    from countenance.suites.fhibe.vocabulary import TASKS
+
+    if out.exists():
+        raise InputError(f"{out}: exists already; name a folder that does not")
+    body_set, face_set = load_dataset(bodies), load_dataset(portraits)
+    face_set = some_people(face_set, faces)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
+    try:
+        with progress("writing", len(body_set) + len(face_set), quiet=quiet) as step:
+            rows = write(staging / "d", body_set, face_set, side=side, step=step)
+        (staging / "d").rename(out)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    with progress("answering", len(TASKS), quiet=quiet) as step:
+        write_outputs(out, out / "results", seed=seed, step=lambda task: step())
+    for name, count in rows.items():
+        typer.echo(f"{name:24} {count} rows")
+    for task in TASKS:
+        typer.echo(f"{task:24} outputs of {baseline(task)}")
+    if reports:
+        for task in TASKS:
+            finished = _evaluate(out, task)
+            typer.echo(f"report   {finished.report().resolve()}")
+
+
+@app.command()
+def purge(
+    run: Annotated[Path, typer.Argument(help="A run directory, of FHIBE or any other.")],
+    subjects: Annotated[
+        Path, typer.Option(help="A file with one subject id on each line, or with a column subject_id.")
+    ],
+) -> None:
+    """Take people who withdrew out of a run, and make its scores, findings and report again."""
+    from countenance.suites.fhibe.purge import purge as take_out
+    from countenance.suites.fhibe.purge import read_subjects
+
+    done = take_out(run, read_subjects(subjects))
+    typer.echo(f"{done.people} people, {done.images} images and {done.rows} rows were taken out of {run}")
+    if done.unknown:
+        typer.echo(f"{done.unknown} of the ids are in no row of this run")
+    if done.made_again:
+        typer.echo("made again: " + ", ".join(done.made_again))
+    typer.echo("Copies of reports and outputs elsewhere, and the dataset itself, must be cleaned by hand.")

@@ -1,0 +1,67 @@
+"""Boxes of many images at once: overlaps row by row, best overlap per person, hits and false alarms."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def iou_rows(a: Array, b: Array) -> Array:
+    """Intersection over union of the i-th box of `a` with the i-th of `b`; a pair without area has 0.
+
+    >>> iou_rows(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1.0]]))
+    array([0.5])
+    """
+    width = np.minimum(a[:, 2], b[:, 2]) - np.maximum(a[:, 0], b[:, 0])
+    height = np.minimum(a[:, 3], b[:, 3]) - np.maximum(a[:, 1], b[:, 1])
+    both = np.clip(width, 0, None) * np.clip(height, 0, None)
+    union = (a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1]) + (b[:, 2] - b[:, 0]) * (b[:, 3] - b[:, 1]) - both
+    return np.asarray(np.divide(both, union, out=np.zeros_like(both), where=union > 0))
+
+
+def expand(image: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """For people in images and `counts[i]` answers in image i (stored one image after the other): all pairs.
+
+    Returns the person and the answer of each pair, person by person.
+
+    >>> expand(np.array([1, 0]), np.array([2, 1]))
+    (array([0, 1, 1]), array([2, 0, 1]))
+    """
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else np.zeros(0, np.int64)
+    each = counts[image]
+    person = np.repeat(np.arange(len(image)), each)
+    within = np.arange(len(person)) - np.repeat(np.cumsum(each) - each, each)
+    return person, starts[image][person] + within
+
+
+def best_overlaps(truth: Array, image: Ints, answered: Array, counts: Ints) -> Array:
+    """For each person the largest overlap with any answer in the same image, no one-to-one; none answered: 0.
+
+    >>> best_overlaps(np.array([[0, 0, 2, 2.0]]), np.array([0]), np.array([[0, 0, 2, 1.0]]), np.array([1]))
+    array([0.5])
+    """
+    person, answer = expand(image, counts)
+    best = np.zeros(len(truth))
+    np.maximum.at(best, person, iou_rows(answered[answer], truth[person]))
+    return best
+
+
+def hits(truth: Array, image: Ints, answered: Array, scores: Array, counts: Ints, overlap: float = 0.5) -> Bools:
+    """Whether each answer finds somebody whom no better answer of its image has found (others: false alarms).
+
+    >>> boxes = np.array([[0, 0, 2, 2.0], [0, 0, 2, 2]])
+    >>> hits(boxes[:1], np.array([0]), boxes, np.array([0.5, 0.9]), np.array([2]))
+    array([False,  True])
+    """
+    person, answer = expand(image, counts)
+    shared = iou_rows(answered[answer], truth[person])
+    close = np.flatnonzero(shared >= overlap)
+    order = close[np.lexsort((-shared[close], answer[close], -scores[answer[close]]))]
+    taken_person = np.zeros(len(truth), dtype=bool)
+    found = np.zeros(len(answered), dtype=bool)
+    for p, q in zip(person[order].tolist(), answer[order].tolist(), strict=True):
+        if not found[q] and not taken_person[p]:
+            found[q] = taken_person[p] = True
+    return found

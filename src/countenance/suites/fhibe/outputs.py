@@ -1,0 +1,122 @@
+"""model_outputs.json, read and written for every task, each entry checked at the door.
+
+Entries are read one at a time, so that a file of embeddings or masks needs little more memory than its text.
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from countenance.errors import InputError
+
+FILE = "model_outputs.json"
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def read_entries(path: Path) -> Iterator[tuple[str, Any]]:
+    """Each image's name and answer, in the order of the file; anything but one JSON object is refused."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: no such file; run the model first (reuse_model_outputs=False) or put its outputs there"
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    decode = json.JSONDecoder().raw_decode
+
+    def skip(at: int) -> int:
+        match = _SPACE.match(text, at)
+        return match.end() if match else at
+
+    try:
+        at = skip(0)
+        if text[at : at + 1] != "{":
+            raise InputError(f"{path}: expected one JSON object with an entry for each image")
+        at = skip(at + 1)
+        if text[at : at + 1] == "}":
+            return
+        while True:
+            key, at = decode(text, at)
+            at = skip(at)
+            if not isinstance(key, str) or text[at : at + 1] != ":":
+                raise json.JSONDecodeError("expected an image's name and a colon", text, at)
+            value, at = decode(text, skip(at + 1))
+            yield key, value
+            at = skip(at)
+            if text[at : at + 1] == "}":
+                return
+            if text[at : at + 1] != ",":
+                raise json.JSONDecodeError("expected a comma or the end", text, at)
+            at = skip(at + 1)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path} line {error.lineno} column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise InputError(f"{path}: nested too deeply to be model outputs") from None
+
+
+def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
+    """Write model outputs, one image on each line, all of them or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write("{")
+            for i, (key, value) in enumerate(entries):
+                stream.write(",\n" if i else "\n")
+                stream.write(f"{json.dumps(key)}: {json.dumps(value)}")
+            stream.write("\n}\n")
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one JSON file whole or not at all; NaN stays the bare word NaN, as published."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(json.dumps(value))
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+class Matcher:
+    """Finds the row of an image by its name in model_outputs.json, also when the dataset has moved.
+
+    The published names are absolute paths. A name under another root is matched by the path from the root on,
+    and, failing that, by its last two parts where these are unique.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self.names = list(dict.fromkeys(keys))
+        self.index = {name: i for i, name in enumerate(self.names)}
+        tails: dict[str, int | None] = {}
+        for i, name in enumerate(self.names):
+            tail = "/".join(name.split("/")[-2:])
+            tails[tail] = None if tail in tails else i
+        self.tails = tails
+
+    def find(self, name: str) -> int | None:
+        """The image's number, or None for an image that is not in the dataset."""
+        if name in self.index:
+            return self.index[name]
+        return self.tails.get("/".join(name.replace("\\", "/").split("/")[-2:]))
+
+
+def field(entry: Any, name: str, place: str) -> Any:
+    """One field of an entry; an entry that is no object, or lacks it, is refused."""
+    if not isinstance(entry, Mapping) or name not in entry:
+        found = f"fields {', '.join(map(str, entry))}" if isinstance(entry, Mapping) else type(entry).__name__
+        raise InputError(f"{place}: expected an object with {name!r}, found {found}")
+    return entry[name]

@@ -1,0 +1,251 @@
+"""The annotation table of FHIBE and FHIBE-Face: one row per person, read safely, with every problem's place."""
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data.paths import inside
+from countenance.data.tables import near
+from countenance.errors import InputError
+from countenance.suites.fhibe.literals import literal
+from countenance.suites.fhibe.vocabulary import BODY_TASKS, DATASETS, FACE_TASKS, TASKS
+
+Floats = NDArray[np.float64]
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "person_localization": ("person_bbox",),
+    "face_localization": ("face_bbox",),
+    "person_parsing": ("segments", "image_height", "image_width"),
+    "keypoint_estimation": ("keypoints", "face_bbox", "segments", "image_height", "image_width"),
+    "body_parts_detection": ("keypoints", "segments"),
+    "face_parsing": ("CelebA", "image_height", "image_width"),
+    "face_verification": ("multiple_subjects",),
+    "face_encoding": (),
+    "face_super_resolution": (),
+}
+"""The columns that each task reads beside filepath, image_id, subject_id, age and the attributes."""
+
+MINI_SEED = 42
+
+
+def dataset_folder(dataset_name: str, task: str, downsampled: bool = True) -> str:
+    """The folder of a dataset: FHIBE has a downsampled twin, the face datasets have none.
+
+    >>> dataset_folder("fhibe", "person_parsing"), dataset_folder("fhibe_face_crop_align", "face_parsing")
+    ('fhibe_downsampled', 'fhibe_face_crop_align')
+    """
+    if task not in TASKS:
+        raise InputError(f"task {task!r} is none of {', '.join(TASKS)}{near(task, TASKS)}")
+    base = dataset_name.removesuffix("_downsampled")
+    if base not in DATASETS:
+        raise InputError(f"dataset {dataset_name!r} is none of {', '.join(DATASETS)}{near(dataset_name, DATASETS)}")
+    face = base != "fhibe"
+    if task not in (FACE_TASKS if face else BODY_TASKS):
+        wanted = "fhibe" if face else "fhibe_face_crop_align"
+        raise InputError(f"task {task} does not run on dataset {dataset_name}; use {wanted}")
+    return base if face or not (downsampled or base != dataset_name) else f"{base}_downsampled"
+
+
+@dataclass
+class Table:
+    """The rows of one dataset as columns of text; cells are parsed when a task asks for them."""
+
+    path: Path
+    root: Path
+    columns: dict[str, list[str]]
+    line: list[int]
+    """The row number of each row in the file, counted from 1 without the header."""
+    problems: list[str] = field(default_factory=list)
+    standing: list[tuple[int, int]] | None = None
+    """Of each row: the how-manieth person of its image it is, and how many the image has, in the whole table."""
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def place(self, i: int, column: str) -> str:
+        return f"{self.path} row {self.line[i]}: {column}"
+
+    def text(self, column: str) -> list[str]:
+        try:
+            return self.columns[column]
+        except KeyError:
+            raise InputError(
+                f"{self.path}: column {column!r} is missing{near(column, list(self.columns))}; "
+                f"found {', '.join(self.columns)}"
+            ) from None
+
+    def literals(self, column: str) -> list[Any]:
+        """Each cell of a column as the plain value that it writes."""
+        return [literal(text, self.place(i, column)) for i, text in enumerate(self.text(column))]
+
+    def numbers(self, column: str) -> Floats:
+        cells = self.text(column)
+        out = np.empty(len(cells))
+        for i, text in enumerate(cells):
+            try:
+                out[i] = float(text) if text else np.nan
+            except ValueError:
+                raise InputError(f"{self.place(i, column)}: {text!r} is no number") from None
+        return out
+
+    def boxes(self, column: str) -> Floats:
+        """Boxes as x0, y0, x1, y1 (the file has x, y, width, height)."""
+        out = np.empty((len(self), 4))
+        for i, box in enumerate(self.literals(column)):
+            if not (isinstance(box, (list, tuple)) and len(box) == 4 and all(_is_number(v) for v in box)):
+                raise InputError(f"{self.place(i, column)}: {box!r:.60} is no box, expected [x, y, width, height]")
+            x, y, width, height = box
+            if width < 0 or height < 0:
+                raise InputError(f"{self.place(i, column)}: {box!r:.60} has a negative width or height")
+            out[i] = x, y, x + width, y + height
+        if not np.isfinite(out).all():
+            i = int(np.argwhere(~np.isfinite(out))[0, 0])
+            raise InputError(f"{self.place(i, column)}: the box holds a number that is not finite")
+        return out
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """Height and width of each row's picture."""
+        heights, widths = self.numbers("image_height"), self.numbers("image_width")
+        for name, values in (("image_height", heights), ("image_width", widths)):
+            bad = np.flatnonzero(~((values >= 1) & (values <= 1 << 16)))
+            if bad.size:
+                i = int(bad[0])
+                raise InputError(f"{self.place(i, name)}: {self.text(name)[i]!r}, expected 1 to 65536 pixels")
+        return [(int(h), int(w)) for h, w in zip(heights, widths, strict=True)]
+
+    def image_path(self, i: int, column: str = "filepath") -> Path:
+        """Where a row's picture lies; a name that leads out of the root is refused."""
+        return inside(self.root, self.text(column)[i], self.place(i, column))
+
+    def keys(self) -> list[str]:
+        """The name of each row's image in model_outputs.json: its absolute path, as published."""
+        prefix = os.path.join(str(self.root), "")  # noqa: PTH118 - the published keys are plain joins
+        return [prefix + name for name in self.text("filepath")]
+
+    def standings(self) -> list[tuple[int, int]]:
+        """Each row's place among the people of its image, counted in the whole table even when rows were taken out."""
+        if self.standing is None:
+            names = self.text("filepath")
+            crowd = Counter(names)
+            seen: Counter[str] = Counter()
+            self.standing = []
+            for name in names:
+                self.standing.append((seen[name], crowd[name]))
+                seen[name] += 1
+        return self.standing
+
+    def take(self, rows: NDArray[np.intp]) -> "Table":
+        """Some of the rows, in the order given; each remembers where it stood."""
+        standing = self.standings()
+        picked = {name: [cells[i] for i in rows] for name, cells in self.columns.items()}
+        return Table(
+            self.path, self.root, picked, [self.line[i] for i in rows], self.problems, [standing[i] for i in rows]
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def read_table(
+    root: str | Path, dataset: str, task: str, attributes: tuple[str, ...], *, strict: bool = False
+) -> Table:
+    """Read the columns that a task and its attributes need from `{root}/data/processed/{dataset}/{dataset}.csv`.
+
+    A missing column, a name that leads out of the root, and (unless strict) one subject id with ages more
+    than five years apart are refused; smaller differences of age are noted as problems.
+    """
+    base = Path(root)
+    candidates = [base / middle / dataset / f"{dataset}.csv" for middle in ("data/processed", "processed")]
+    path = next((candidate for candidate in candidates if candidate.is_file()), candidates[0])
+    wanted = ("filepath", "image_id", "subject_id", *COLUMNS[task], *attributes)
+    columns = _read_columns(path, tuple(dict.fromkeys(wanted)))
+    rows = len(columns["filepath"])
+    if rows == 0:
+        raise InputError(f"{path}: no rows below the header")
+    table = Table(path, base, columns, list(range(1, rows + 1)))
+    for i, name in enumerate(columns["filepath"]):
+        if not name or name[0] == "/" or ".." in name or "\\" in name or "\x00" in name or name[1:2] == ":":
+            inside(base, name, table.place(i, "filepath"))
+    if "age" in columns:
+        _check_ages(table, strict)
+    return table
+
+
+def _read_columns(path: Path, wanted: tuple[str, ...]) -> dict[str, list[str]]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        with path.open("rb") as stream:
+            head = stream.readline()
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; expected FHIBE's annotation table there") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        header = [name.strip() for name in head.decode("utf-8-sig").rstrip("\r\n").split(",")]
+    except UnicodeDecodeError:
+        raise InputError(f"{path} line 1: not UTF-8 text; save it as UTF-8") from None
+    header = [name.strip('"') for name in header]
+    if header == [""]:
+        raise InputError(f"{path}: the file is empty, expected a header line")
+    for name in wanted:
+        if name not in header:
+            raise InputError(f"{path}: column {name!r} is missing{near(name, header)}; found {', '.join(header)}")
+        if header.count(name) > 1:
+            raise InputError(f"{path} line 1: column {name!r} stands twice")
+    try:
+        table = csv.read_csv(
+            path,
+            # Cells with polygons are long: one block holds the whole file, so that no cell is cut.
+            read_options=csv.ReadOptions(use_threads=False, block_size=min(max(size + 1, 1 << 16), (1 << 31) - 1)),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                include_columns=list(wanted),
+                column_types={name: pa.string() for name in wanted},
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path}: {str(error).splitlines()[0][:160]}") from None
+    return {name: table.column(name).to_pylist() for name in wanted}
+
+
+def _check_ages(table: Table, strict: bool) -> None:
+    ages = table.numbers("age")
+    youngest: dict[str, tuple[float, int]] = {}
+    oldest: dict[str, tuple[float, int]] = {}
+    for i, (subject, age) in enumerate(zip(table.text("subject_id"), ages.tolist(), strict=True)):
+        if age != age:
+            continue
+        if not 0 <= age <= 130:
+            raise InputError(f"{table.place(i, 'age')}: {age:g}, expected 0 to 130 years")
+        if subject not in youngest or age < youngest[subject][0]:
+            youngest[subject] = age, i
+        if subject not in oldest or age > oldest[subject][0]:
+            oldest[subject] = age, i
+    for subject, (low, first) in youngest.items():
+        high, second = oldest[subject]
+        if high > low:
+            line = (
+                f"{table.path}: subject {subject} is {low:g} in row {table.line[first]} "
+                f"and {high:g} in row {table.line[second]}"
+            )
+            if high - low > 5 and not strict:
+                raise InputError(f"{line}; one id must be one person (give each person an id of their own)")
+            table.problems.append(line)
+
+
+def mini(table: Table, size: int) -> Table:
+    """The published mini dataset: `size` rows drawn without replacement, in the order drawn."""
+    if size < 1 or size > len(table):
+        raise InputError(f"mini dataset of {size} rows asked for, {table.path} has {len(table)}")
+    drawn = np.random.RandomState(MINI_SEED).choice(len(table), size=size, replace=False)
+    return table.take(drawn.astype(np.intp))

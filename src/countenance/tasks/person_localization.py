@@ -1,0 +1,93 @@
+"""Where are the people? Boxes against the true person boxes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from countenance.answers import Boxes
+from countenance.data import Sample, Subject
+from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy, recall_curve
+from countenance.metrics.ranking import average_precision, bootstrap_interval
+from countenance.tasks.face_localization import to_boxes
+from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
+
+
+def people(sample: Sample) -> list[Subject]:
+    """The people whose box is known."""
+    return [subject for subject in sample.subjects if subject.person_box is not None]
+
+
+def _truth(sample: Sample) -> Any:
+    return np.array([subject.person_box for subject in people(sample)], dtype=np.float64).reshape(-1, 4)
+
+
+def score(sample: Sample, answer: Boxes) -> list[Row]:
+    """A row for each person, and one for the image with its false positives."""
+    found = people(sample)
+    truth = _truth(sample)
+    overlaps = best_overlap(truth, answer.xyxy)
+    rows = []
+    for subject, overlap, recall in zip(found, overlaps, average_recall(overlaps), strict=True):
+        row = subject_row(sample, subject)
+        row["m.AR_IOU"] = float(recall)
+        row["m.recall@0.5"] = float(overlap >= 0.5)
+        row["m.best_iou"] = float(overlap)
+        rows.append(row)
+    image = subject_row(sample, found[0] if len(found) == 1 else None)
+    image["subject"] = None
+    image["m.false_positives"] = float((match_greedy(truth, answer.xyxy, answer.scores, 0.5) < 0).sum())
+    return [*rows, image]
+
+
+def summarise(samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int) -> list[Summary]:
+    """Average precision at overlap .5, with an interval by resampling images."""
+    hits, scores, image, count = [], [], [], []
+    for i, sample in enumerate(samples):
+        truth, answer = _truth(sample), answers[sample.id]
+        hits.append(match_greedy(truth, answer.xyxy, answer.scores, 0.5) >= 0)
+        scores.append(answer.scores)
+        image.append(np.full(len(answer), i, dtype=np.int64))
+        count.append(len(truth))
+    if not sum(count):
+        return []
+    hit, ranked, owner = np.concatenate(hits), np.concatenate(scores), np.concatenate(image)
+    per_image = np.array(count, dtype=np.float64)
+
+    def resampled(weights: Any) -> float:
+        return average_precision(ranked, hit, float((weights * per_image).sum()), weights[owner])
+
+    value = resampled(np.ones(len(samples)))
+    low, high = bootstrap_interval(resampled, len(samples), seed=seed)
+    meaning = "area under precision against recall at overlap 0.5, all images together"
+    return [Summary("average_precision@0.5", meaning, value, low, high, len(samples))]
+
+
+def curve(overlaps: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
+    """The share found at each overlap threshold."""
+    thresholds = np.arange(0, 101) / 100
+    return thresholds.tolist(), recall_curve(np.asarray(overlaps, dtype=np.float64), thresholds).tolist()
+
+
+PERSON_LOCALIZATION = Task(
+    name="person_localization",
+    question="Where are the people?",
+    answer=Boxes,
+    metrics=(
+        Metric(
+            "AR_IOU",
+            f"share of the overlap thresholds {AR_THRESHOLDS[0]:g} to {AR_THRESHOLDS[-1]:g} that the best box passes",
+            headline=True,
+        ),
+        Metric("recall@0.5", "share of people that some box overlaps by at least 0.5", headline=True),
+        Metric("best_iou", "overlap of the person with the best box"),
+        Metric("false_positives", "boxes of an image that hit nobody or somebody already hit", better="lower"),
+    ),
+    coerce=to_boxes,
+    score=score,
+    asks=lambda sample: not sample.subjects or bool(people(sample)),
+    summarise=summarise,
+    curve=curve,
+    curve_of="best_iou",
+    curve_axes=("overlap threshold", "share of people found"),
+)

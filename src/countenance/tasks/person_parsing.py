@@ -1,0 +1,62 @@
+"""Which pixels belong to each person? Masks against the true masks."""
+
+from typing import Any
+
+from countenance.answers import Masks
+from countenance.data import Sample
+from countenance.metrics.boxes import AR_THRESHOLDS, average_recall
+from countenance.metrics.masks import best_overlap, mask_runs, run_lengths
+from countenance.tasks.person_localization import curve
+from countenance.tasks.task import Metric, Row, Task, subject_row
+
+
+def to_masks(raw: Any) -> Masks:
+    """Masks from `Masks`, {"masks", "scores"} or an array N × height × width.
+
+    >>> to_masks([[[True, False, False], [True, False, False]]]).masks.shape
+    (1, 2, 3)
+    """
+    if isinstance(raw, Masks):
+        return raw
+    if raw is None:
+        raise ValueError("None, expected masks; an image without people has an empty array")
+    if isinstance(raw, dict):
+        if "masks" not in raw:
+            raise ValueError(f"a dict without 'masks' (it has {', '.join(map(str, raw))})")
+        return Masks(raw["masks"], raw.get("scores"))
+    return Masks(raw)
+
+
+def score(sample: Sample, answer: Masks) -> list[Row]:
+    """A row for each person whose mask is known."""
+    people = [subject for subject in sample.subjects if subject.mask is not None]
+    truth = [run_lengths(subject.mask.counts) for subject in people if subject.mask is not None]
+    overlaps = best_overlap(truth, [mask_runs(mask) for mask in answer.masks])
+    rows = []
+    for subject, overlap, recall in zip(people, overlaps, average_recall(overlaps), strict=True):
+        row = subject_row(sample, subject)
+        row["m.AR_MASK"] = float(recall)
+        row["m.best_iou"] = float(overlap)
+        rows.append(row)
+    return rows
+
+
+PERSON_PARSING = Task(
+    name="person_parsing",
+    question="Which pixels belong to each person?",
+    answer=Masks,
+    metrics=(
+        Metric(
+            "AR_MASK",
+            f"share of the overlap thresholds {AR_THRESHOLDS[0]:g} to {AR_THRESHOLDS[-1]:g} that the best mask passes",
+            headline=True,
+        ),
+        Metric("best_iou", "overlap of the person with the best mask"),
+    ),
+    coerce=to_masks,
+    score=score,
+    asks=lambda sample: any(subject.mask is not None for subject in sample.subjects),
+    curve=curve,
+    curve_of="best_iou",
+    curve_axes=("overlap threshold", "share of people found"),
+)

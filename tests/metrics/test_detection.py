@@ -1,0 +1,137 @@
+"""Boxes of many images at once, hits, average precision and body parts."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
+
+from countenance.metrics import boxes
+from countenance.metrics.detection import (
+    average_precision,
+    average_precision_interval,
+    false_positives_per_image,
+    precision_recall,
+)
+from countenance.metrics.localization import best_overlaps, expand, hits, iou_rows
+from countenance.metrics.parts import part_accuracy, part_recall, passed_share
+
+
+def scene(seed: int, images: int = 6):
+    generator = np.random.default_rng(seed)
+    truth, image = [], []
+    for i in range(images):
+        for _ in range(generator.integers(1, 4)):
+            x, y = generator.uniform(0, 80, 2)
+            truth.append([x, y, x + generator.uniform(10, 40), y + generator.uniform(10, 40)])
+            image.append(i)
+    counts = generator.integers(0, 5, images)
+    answered, owners = [], np.repeat(np.arange(images), counts)
+    for i in owners:
+        own = [t for t, k in zip(truth, image, strict=True) if k == i]
+        base = np.array(own[generator.integers(len(own))])
+        answered.append(base + generator.normal(0, 4, 4))
+    answered = np.array(answered).reshape(-1, 4)
+    answered[:, 2:] = np.maximum(answered[:, 2:], answered[:, :2] + 1)
+    scores = generator.permutation(len(answered)) / 100
+    return np.array(truth), np.array(image), answered, scores, counts
+
+
+@given(st.integers(0, 2000))
+def test_many_images_at_once_equal_one_by_one(seed):
+    truth, image, answered, scores, counts = scene(seed)
+    best = best_overlaps(truth, image, answered, counts)
+    found = hits(truth, image, answered, scores, counts)
+    starts = np.cumsum(counts) - counts
+    for i in range(len(counts)):
+        rows, part = image == i, slice(starts[i], starts[i] + counts[i])
+        assert np.array_equal(best[rows], boxes.best_overlap(truth[rows], answered[part]))
+        one = boxes.match_greedy(truth[rows], answered[part], scores[part], 0.5) >= 0
+        assert np.array_equal(found[part], one)
+
+
+def test_a_duplicate_box_is_a_false_alarm():
+    box = np.array([[0, 0, 10, 10.0]])
+    found = hits(box, np.array([0]), np.repeat(box, 3, 0), np.array([0.2, 0.9, 0.5]), np.array([3]))
+    assert found.tolist() == [False, True, False]
+    assert false_positives_per_image(found, 1) == 2
+
+
+@given(st.integers(0, 300))
+def test_average_precision_equals_pycocotools(seed):
+    truth, image, answered, scores, counts = scene(seed)
+    owners = np.repeat(np.arange(len(counts)), counts)
+    if not len(answered):
+        return
+
+    def xywh(b):
+        return [float(b[0]), float(b[1]), float(b[2] - b[0]), float(b[3] - b[1])]
+
+    import contextlib
+    import io
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        data = COCO()
+        data.dataset = {
+            "info": {},
+            "images": [{"id": i} for i in range(len(counts))],
+            "categories": [{"id": 1}],
+            "annotations": [
+                {
+                    "id": n + 1,
+                    "image_id": int(image[n]),
+                    "category_id": 1,
+                    "bbox": xywh(b),
+                    "area": xywh(b)[2] * xywh(b)[3],
+                    "iscrowd": 0,
+                }
+                for n, b in enumerate(truth)
+            ],
+        }
+        data.createIndex()
+        found = data.loadRes(
+            [
+                {"image_id": int(owners[n]), "category_id": 1, "bbox": xywh(b), "score": float(scores[n])}
+                for n, b in enumerate(answered)
+            ]
+        )
+        evaluation = COCOeval(data, found, "bbox")
+        evaluation.params.iouThrs = np.array([0.5])
+        evaluation.evaluate()
+        evaluation.accumulate()
+    expected = float(evaluation.eval["precision"][0, :, 0, 0, -1].mean())
+    hit = hits(truth, image, answered, scores, counts)
+    assert average_precision(scores, hit, len(truth)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_average_precision_has_an_interval_and_no_truth_no_number():
+    truth, image, answered, scores, counts = scene(5, images=40)
+    hit = hits(truth, image, answered, scores, counts)
+    value = average_precision(scores, hit, len(truth))
+    owners = np.repeat(np.arange(len(counts)), counts)
+    low, high = average_precision_interval(scores, hit, owners, np.bincount(image).astype(float), replicates=200)
+    assert low < value < high
+    assert np.isnan(average_precision(scores, hit, 0))
+    assert average_precision(np.zeros(0), np.zeros(0, bool), 3) == 0.0
+    precision, recall = precision_recall(scores, hit, len(truth))
+    assert (np.diff(recall) >= 0).all()
+    assert ((precision >= 0) & (precision <= 1)).all()
+
+
+def test_boxes_without_area_overlap_nothing():
+    point = np.array([[5, 5, 5, 5.0]])
+    assert iou_rows(point, point).tolist() == [0.0]
+    assert expand(np.array([0, 1]), np.array([0, 2]))[1].tolist() == [0, 1]
+
+
+@given(st.floats(0, 1), st.booleans())
+def test_accuracy_and_recall_of_a_part_agree_where_it_is_there(chance, present):
+    levels = np.array([0.3, 0.5, 0.9])
+    p, there = np.array([chance]), np.array([present])
+    recall, accuracy = part_recall(p, there, levels)[0], part_accuracy(p, there, levels)[0]
+    if present:
+        assert recall == accuracy == passed_share(p, levels)[0]
+    else:
+        assert np.isnan(recall)
+        assert accuracy == pytest.approx(1 - passed_share(p, levels)[0])

@@ -1,0 +1,48 @@
+"""Reference vectors as trees that can be evaluated: copied, writable, with their placeholder for the root filled in."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent / "vectors"
+
+
+def materialise(source: Path, target: Path) -> Path:
+    """A writable copy of one vector with {root} replaced."""
+    for path in sorted(source.rglob("*")):
+        place = target / path.relative_to(source)
+        if path.is_dir():
+            place.mkdir(parents=True, exist_ok=True)
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            content = path.read_bytes()
+            if path.suffix == ".json":
+                content = content.replace(b"{root}", str(target).encode())
+            place.write_bytes(content)
+    return target
+
+
+@pytest.fixture
+def vector(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], Path]:
+    """A vector by name: from this folder where it is kept here, else from the shared ones."""
+
+    def make(name: str) -> Path:
+        source = HERE / name
+        if not source.is_dir():
+            source = request.getfixturevalue("shared") / "vectors" / "fhibe" / name
+        target = tmp_path / name
+        shutil.rmtree(target, ignore_errors=True)
+        return materialise(source, target)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def functions() -> list[dict[str, Any]]:
+    """133 single calls of the original's functions."""
+    found: list[dict[str, Any]] = json.loads((HERE / "functions.json").read_text())
+    return found

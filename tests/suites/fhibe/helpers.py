@@ -1,0 +1,51 @@
+"""Comparing trees of numbers, and evaluating a vector as published."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from countenance.suites.fhibe import FhibeRun, evaluate_task
+
+TOLERANCE = 1e-9
+
+
+def assert_same(found: Any, expected: Any, place: str = "") -> None:
+    """Equal structures, in the same order, with numbers within the tolerance; NaN equals NaN."""
+    if isinstance(expected, dict):
+        assert list(found) == list(expected), place
+        for key in expected:
+            assert_same(found[key], expected[key], f"{place}/{key}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), place
+        for i, (a, b) in enumerate(zip(found, expected, strict=True)):
+            assert_same(a, b, f"{place}[{i}]")
+    elif isinstance(expected, float) and math.isnan(expected):
+        assert math.isnan(found), place
+    elif isinstance(expected, (int, float)) and not isinstance(expected, bool):
+        assert abs(found - expected) <= TOLERANCE, (place, found, expected)
+    else:
+        assert found == expected, place
+
+
+def strict(root: Path, **changes: Any) -> FhibeRun:
+    """Evaluate a vector in strict mode, as its README says it was run."""
+    about = json.loads((root / "expected" / "expected.json").read_text())
+    settings: dict[str, Any] = {
+        "metrics": list(about["metrics"]),
+        "attributes": ["pronoun", "age", "apparent_skin_color", "ancestry"],
+        "reuse_model_outputs": True,
+        "results_rootdir": str(root / "results-in"),
+        "compat": "strict",
+        "fhibe_layout": True,
+    }
+    if about.get("custom_keypoints"):
+        settings["custom_keypoints"] = about["custom_keypoints"]
+    return evaluate_task(
+        str(root), about["dataset_name"], None, about["model_name"], about["task"], **(settings | changes)
+    )
+
+
+def read(run: FhibeRun, name: str) -> Any:
+    """One of the files beside the run directory."""
+    return json.loads((run.path.parent / name).read_text())

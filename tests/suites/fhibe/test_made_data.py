@@ -1,0 +1,268 @@
+"""Made data: rendered people in FHIBE's layout, all nine tasks from them, reports, and the command line."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from countenance.cli import fhibe as commands
+from countenance.data import ArrayImage, Dataset, DatasetCard, Rle, Sample, Subject
+from countenance.errors import InputError
+from countenance.suites.fhibe import TASKS, FhibeRun, demo, evaluate_task
+from countenance.suites.fhibe.demo import baseline, write_outputs
+from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, face_crop, make_data
+
+SIZE = 96
+CARD = DatasetCard(name="tiny people", real_people=False)
+
+
+def body(i: int) -> Sample:
+    rng = np.random.default_rng(i)
+    mask = np.zeros((SIZE, SIZE), bool)
+    mask[20:80, 30:60] = True
+    points = np.column_stack([rng.uniform(32, 58, 17), rng.uniform(22, 78, 17), np.full(17, 2.0)])
+    subject = Subject(
+        id=f"p{i}",
+        identity=f"p{i // 2}",
+        person_box=np.array([30.0, 20, 60, 80]),
+        face_box=np.array([35.0, 20, 55, 40]),
+        keypoints=points,
+        mask=Rle.encode(mask),
+        body_parts=("Face", "Head hair", "Torso", "Left hand"),
+        attributes={
+            "gender": ("female", "male")[i % 2],
+            "age": 20.0 + 5 * (i // 2 % 8),
+            "skin_tone": f"monk_{1 + i % 10}",
+        },
+    )
+    image = ArrayImage(rng.integers(0, 256, (SIZE, SIZE, 3), dtype=np.uint8))
+    return Sample(f"b{i}", image, SIZE, SIZE, (subject,), {"light": "bright", "background": "plain"})
+
+
+def portrait(i: int) -> Sample:
+    rng = np.random.default_rng(100 + i // 3)
+    face, nose = np.zeros((SIZE, SIZE), bool), np.zeros((SIZE, SIZE), bool)
+    face[20:70, 25:70] = True
+    nose[40:50, 42:52] = True
+    ear = np.zeros((SIZE, SIZE), bool)
+    ear[35:45, 20:25] = True
+    subject = Subject(
+        id=f"q{i // 3}",
+        identity=f"q{i // 3}",
+        face_box=np.array([25.0, 20, 70, 70]),
+        face_parts={"skin": Rle.encode(face & ~nose), "nose": Rle.encode(nose), "l_ear": Rle.encode(ear)},
+        attributes={"gender": ("female", "male")[i // 3 % 2], "age": 30.0, "skin_tone": f"monk_{1 + i // 3 % 10}"},
+    )
+    picture = np.kron(rng.integers(0, 256, (12, 12, 3), dtype=np.uint8), np.ones((8, 8, 1), np.uint8))
+    return Sample(f"f{i}", ArrayImage(picture), SIZE, SIZE, (subject,), {"light": "side", "background": "room"})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    root = tmp_path_factory.mktemp("made") / "data"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "dlib_installed", lambda: False)
+        rows = make_data(
+            root, Dataset(CARD, [body(i) for i in range(60)]), Dataset(CARD, [portrait(i) for i in range(60)]), side=64
+        )
+        assert rows == {BODY: 60, FACE: 60}
+        write_outputs(root, root / "results")
+        yield root
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_runs_from_made_data_to_its_report(made, task):
+    dataset = "fhibe" if task in TASKS[:5] else "fhibe_face_crop_align"
+    run = evaluate_task(
+        made, dataset, None, baseline(task), task,
+        attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
+    )  # fmt: skip
+    assert run.fhibe["problems"] == []
+    page = run.report(gallery="off").read_text()
+    assert "FHIBE: the task and its metrics" in page
+    assert "Disparities by size" in page
+    assert "tiny people as fhibe" in page
+    assert "<img" not in page  # nobody's face
+    assert FhibeRun(run.path).fhibe["gallery"] == "off"
+    for column in run.scores().column_names:
+        if column.startswith("m."):
+            values = [v for v in run.scores().column(column).to_pylist() if v is not None]
+            assert values or column.startswith("m.AR_DET ")  # a part that nobody shows has no recall
+            assert np.isfinite(values).all()
+
+
+def test_the_demo_is_worse_for_dark_skin_as_its_card_says(made):
+    run = evaluate_task(
+        made, "fhibe", None, "demo", "person_localization",
+        attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
+    )  # fmt: skip
+    rows = run.scores().to_pylist()
+    dark = [r["m.AR_IOU"] for r in rows if r["attr.apparent_skin_color"][:2] in ("0.", "1.")]
+    light = [r["m.AR_IOU"] for r in rows if r["attr.apparent_skin_color"][:2] not in ("0.", "1.")]
+    assert np.mean(dark) < np.mean(light) - 0.1
+
+
+def test_a_picture_is_shown_only_when_asked_for(made):
+    run = evaluate_task(
+        made, "fhibe", None, "demo", "person_localization",
+        attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
+    )  # fmt: skip
+    for gallery in ("blurred", "full"):
+        page = run.report(gallery=gallery).read_text()
+        assert "data:image" in page
+        assert FhibeRun(run.path).fhibe["gallery"] == gallery
+    with pytest.raises(InputError, match="expected off, blurred or full"):
+        run.report(gallery="some")
+
+
+def pdf_text(path) -> str:
+    """What a PDF says, from its own table of places: a damaged file fails here."""
+    import zlib
+
+    content = path.read_bytes()
+    assert content.startswith(b"%PDF-1.4")
+    assert content.rstrip().endswith(b"%%EOF")
+    start = int(content.rsplit(b"startxref", 1)[1].split()[0])
+    table = content[start:].splitlines()
+    count = int(table[1].split()[1])
+    said = []
+    for number in range(1, count):
+        place = int(table[2 + number].split()[0])
+        assert content[place:].startswith(f"{number} 0 obj".encode())
+        body = content[place : content.index(b"endobj", place)]
+        if b"FlateDecode" in body:
+            stream = body.split(b"stream\n", 1)[1].rsplit(b"\nendstream", 1)[0]
+            said += re.findall(r"\((.*)\) Tj", zlib.decompress(stream).decode("cp1252"))
+    return " ".join(said).replace("\\(", "(").replace("\\)", ")")
+
+
+@pytest.mark.parametrize("task", ["keypoint_estimation", "face_verification", "body_parts_detection"])
+def test_the_pdf_says_what_the_page_says(made, tmp_path, task):
+    dataset = "fhibe_face_crop_align" if task == "face_verification" else "fhibe"
+    run = evaluate_task(
+        made, dataset, None, "demo", task,
+        attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
+    )  # fmt: skip
+    page = run.report(tmp_path / "page.html", pdf=True)
+    said = pdf_text(page.with_suffix(".pdf"))
+    for words in ("Bias report", "Consent: ", "Disparities by size", "apparent skin color", "Everyone: ", " n "):
+        assert words in said
+    if task == "face_verification":
+        assert "Validation rate of each group" in said
+        assert "EER" in said
+    if task == "keypoint_estimation":
+        assert "Thresholds: 0.10, 0.20" in said
+
+
+def test_the_crop_stays_inside(made):
+    for box in ([0, 0, 90, 90], [80, 80, 96, 96], [10, 40, 30, 60]):
+        x0, y0, x1, y1 = face_crop(np.array(box, float), SIZE, SIZE)
+        assert 0 <= x0 < x1 <= SIZE
+        assert 0 <= y0 < y1 <= SIZE
+        assert abs((x1 - x0) - (y1 - y0)) <= 1
+
+
+def call(*arguments: object) -> tuple[int, str]:
+    import typer
+    from typer.testing import CliRunner
+
+    result = CliRunner().invoke(commands.app, [str(a) for a in arguments])
+    if result.exception is not None and not isinstance(result.exception, (SystemExit, typer.Exit)):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+def test_evaluate_and_report_on_the_command_line(made, tmp_path):
+    code, said = call("evaluate", "--data", made, "--task", "keypoint_estimation", "--quiet", "--fhibe-layout")
+    assert code == 0
+    assert "PCK" in said
+    run = made / "results" / "keypoint_estimation" / BODY / "demo" / "run"
+    assert (run.parent / "intersectional_results_PCK.json").exists()
+    code, said = call("report", run, "--out", tmp_path / "page.html", "--attributes", "pronoun", "--depth", 1)
+    assert code == 0
+    assert (tmp_path / "page.html").exists()
+    assert json.loads((run / "audit.json").read_text())["settings"]["by"] == ["pronoun"]
+
+
+def test_strict_numbers_and_exit_codes_from_the_command(vector, capsys):
+    from countenance.cli.app import run as command
+
+    root = vector("person_localization")
+    arguments = [
+        "fhibe", "evaluate", "--data", str(root), "--task", "person_localization", "--model-name", "synth_model",
+        "--results", str(root / "results-in"), "--compat", "strict", "--fhibe-layout", "--depth", "1", "--no-report",
+        "--quiet",
+    ]  # fmt: skip
+    assert command(arguments) == 0
+    assert "0.7485   66 rows" in capsys.readouterr().out
+    file = next((root / "results-in").rglob("intersectional_results_AR_IOU.json"))
+    expected = json.loads((root / "expected" / "intersectional_results_AR_IOU.json").read_text())
+    found = json.loads(file.read_text())
+    assert found == {key: expected[key] for key in list(expected)[:4]}
+    arguments[arguments.index("synth_model")] = "absent"
+    assert command(arguments) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_attributes_lists_31_with_their_meaning():
+    _, said = call("attributes")
+    assert len(said.strip().splitlines()) == 31
+    assert re.search(r"ancestry\s+several", said)
+    _, said = call("attributes", "--task", "face_parsing")
+    assert len(said.strip().splitlines()) == 30
+
+
+def test_the_command_line_names_what_is_wrong(made, tmp_path):
+    with pytest.raises(InputError, match="exists already"):
+        call("make-data", made)
+    with pytest.raises(InputError, match="name one task"):
+        call("evaluate", "--data", made, "--task", "all", "--model", "haar")
+    with pytest.raises(InputError, match="no run here"):
+        call("report", tmp_path)
+
+
+def test_make_data_in_one_command(tmp_path, monkeypatch):
+    sets = {
+        "people:bodies": Dataset(CARD, [body(i) for i in range(8)]),
+        "people:portraits": Dataset(CARD, [portrait(i) for i in range(9)]),
+    }
+    monkeypatch.setattr("countenance.data.load_dataset", lambda name: sets[name])
+    monkeypatch.setattr(demo, "dlib_installed", lambda: False)
+    code, said = call("make-data", tmp_path / "out", "--side", 64, "--quiet", "--reports")
+    assert code == 0
+    assert said.count("report.html") == 9
+    assert said.count("outputs of") == 9
+
+
+def test_the_truth_of_the_shipped_people_survives(tmp_path):
+    from countenance.data import load_dataset
+    from countenance.metrics.masks import iou, mask_runs, run_lengths
+    from countenance.suites.fhibe import read_dataset
+    from countenance.suites.fhibe.make_data import some_people
+
+    bodies, portraits = load_dataset("people:bodies")[:6], some_people(load_dataset("people:portraits"), 8)
+    make_data(tmp_path / "d", bodies, portraits)
+    made = read_dataset(tmp_path / "d", BODY, "keypoint_estimation", ("pronoun", "age"))
+    assert len(made) == len(bodies)
+    for before, after in zip(bodies, made, strict=True):
+        assert (after.width, after.height) == (before.width, before.height)
+        assert np.array_equal(after.load(), before.load())
+        for one, other in zip(before.subjects, after.subjects, strict=True):
+            assert one.mask is not None
+            assert other.mask is not None
+            drawn = run_lengths(other.mask.counts)
+            assert iou(mask_runs(one.mask.decode()), drawn) > 0.97  # holes (a crooked arm) are filled by an outline
+            visible = one.keypoints[:, 2] == 2
+            assert np.array_equal(other.keypoints[:, 2] == 2, visible)
+            assert np.allclose(other.keypoints[visible, :2], one.keypoints[visible, :2])
+    faces = read_dataset(tmp_path / "d", FACE, "face_parsing", ("pronoun", "age"))
+    assert {s.subjects[0].identity for s in faces} == {s.subjects[0].identity for s in portraits}
+    assert all({"skin", "hair"} & set(s.subjects[0].face_parts) for s in faces)
+    parts = read_dataset(tmp_path / "d", BODY, "body_parts_detection", ("pronoun", "age"))
+    for before, after in zip(bodies, parts, strict=True):
+        for one, other in zip(before.subjects, after.subjects, strict=True):
+            assert ("Hand" in other.body_parts) == bool({"Left hand", "Right hand"} & set(one.body_parts))
+            assert ("Left shoe" in other.body_parts) == ("Left foot" in one.body_parts)

@@ -1,0 +1,127 @@
+"""Withdrawn people leave no trace in a run, and what rested on them is made again."""
+
+import json
+
+import pytest
+
+from countenance.data.image import encode_png
+from countenance.errors import InputError
+from countenance.suites.fhibe import FhibeRun
+from countenance.suites.fhibe.purge import purge, read_subjects
+
+from . import small
+from .test_bad_input import run
+from .test_default import embeddings
+
+
+def traces(folder, *words):
+    """The files in which any of the words occurs."""
+    return [
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and any(word.encode() in path.read_bytes() or word in path.name for word in words)
+    ]
+
+
+def test_a_withdrawn_person_leaves_a_run(tmp_path):
+    rows = small.body(tmp_path, people=60)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path, fhibe_layout=True)
+    finished.report(pdf=True)
+    folder = finished.path.parent
+    lost = rows[7]["filepath"]
+    assert traces(folder, lost)
+    done = purge(finished.path, {"s7", "nobody"})
+    assert (done.people, done.images, done.rows, done.unknown) == (1, 1, 1, 1)
+    assert traces(folder, lost, '"s7"') == []
+    again = FhibeRun(finished.path)
+    assert len(again.scores()) == 59
+    assert again.manifest["purged"] == 1
+    assert again.fhibe["problems"] == []
+    assert (again.path / "report.html").exists()
+    assert (again.path / "report.pdf").exists()
+    table = json.loads((folder / "intersectional_results_AR_IOU.json").read_text())
+    assert sum(entry["Class_Size"] for entry in table["['pronoun']"].values()) == 59
+
+
+def test_an_image_of_two_goes_whole(tmp_path):
+    rows = small.body(tmp_path, people=8, per_image=2)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path)
+    done = purge(finished.path, {"s0"})
+    assert (done.images, done.rows) == (1, 2)
+    assert len(FhibeRun(finished.path).scores()) == 6
+
+
+def test_pictures_and_embeddings_go_too(tmp_path):
+    rows = small.faces(tmp_path, people=5, each=3)
+    small.outputs(tmp_path, "face_verification", embeddings(rows))
+    finished = run(tmp_path, "face_verification")
+    before = json.loads((finished.path / "verification.json").read_text())
+    purge(finished.path, {"s1"})
+    after = json.loads((finished.path / "verification.json").read_text())
+    assert after["['pronoun']"] != before["['pronoun']"]
+    outputs = json.loads((finished.path.parent / "model_outputs.json").read_text())
+    assert len(outputs) == 12
+
+    folder = tmp_path / "results" / "face_encoding" / "fhibe_face_crop_align" / "m" / "face_encodings"
+    folder.mkdir(parents=True)
+    for row in rows:
+        source = tmp_path / row["filepath"]
+        (folder / source.name).write_bytes(source.read_bytes())
+    finished = run(tmp_path, "face_encoding", metrics=["PSNR"])
+    purge(finished.path, {"s1"})
+    assert len(list(folder.iterdir())) == 12
+    assert encode_png is not None
+
+
+def test_any_other_run_is_purged_as_well(tmp_path):
+    import numpy as np
+
+    import countenance as ct
+
+    people = [
+        ct.Sample(
+            f"i{i}",
+            ct.ArrayImage(np.full((8, 8, 3), i, np.uint8)),
+            8,
+            8,
+            (
+                ct.Subject(
+                    f"p{i}", f"p{i}", face_box=np.array([1.0, 1, 6, 6]), attributes={"gender": "f" if i % 2 else "m"}
+                ),
+            ),
+        )
+        for i in range(50)
+    ]
+    data = ct.Dataset(ct.DatasetCard(name="tiny"), people)
+    finished = ct.evaluate(
+        lambda images: [ct.Boxes([[1, 1, 6, 6]]) for _ in images], "face_localization", data, out=tmp_path / "run"
+    )
+    from countenance.run import audit_run, store_audit
+
+    store_audit(finished, audit_run(finished, ["gender"]))
+    done = purge(tmp_path / "run", {"p3"})
+    assert done.images == 1
+    again = ct.Run(tmp_path / "run")
+    assert "i3" not in again.scores().column("sample").to_pylist()
+    assert "i3" not in again.answers()
+    assert "findings.parquet" in done.made_again
+
+
+def test_nobody_known_changes_nothing(tmp_path):
+    rows = small.body(tmp_path)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path)
+    before = (finished.path / "run.json").read_bytes()
+    assert purge(finished.path, {"x"}).made_again == []
+    assert (finished.path / "run.json").read_bytes() == before
+
+
+def test_the_list_is_plain_lines_or_a_csv(tmp_path):
+    (tmp_path / "a.txt").write_text("s1 # moved\n\ns2\n")
+    (tmp_path / "b.csv").write_text("date,subject_id\n2026,s1\n2026,s2\n")
+    (tmp_path / "c.txt").write_text("# nobody\n")
+    assert read_subjects(tmp_path / "a.txt") == read_subjects(tmp_path / "b.csv") == {"s1", "s2"}
+    with pytest.raises(InputError, match="names nobody"):
+        read_subjects(tmp_path / "c.txt")
