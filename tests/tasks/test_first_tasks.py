@@ -58,7 +58,9 @@ def test_checking_an_answer_names_the_problem() -> None:
 
 
 def test_attributes_are_scored_where_truth_and_answer_both_speak() -> None:
-    person = Subject("0", "a", attributes={"gender": "female", "age_group": "0_17", "hair": None, "ancestry": ("x", "y")})
+    person = Subject(
+        "0", "a", attributes={"gender": "female", "age_group": "0_17", "hair": None, "ancestry": ("x", "y")}
+    )
     sample = Sample("p", BLANK, 100, 100, (person,))
     answer = Labels({"gender": "female", "age_group": "18_30", "hair": "bald", "ancestry": "y"})
     (row,) = load_task("attributes").score(sample, answer)

@@ -24,7 +24,7 @@ def iou_matrix(a: Array, b: Array) -> Array:
     area_a = np.clip(a[:, 2] - a[:, 0], 0, None) * np.clip(a[:, 3] - a[:, 1], 0, None)
     area_b = np.clip(b[:, 2] - b[:, 0], 0, None) * np.clip(b[:, 3] - b[:, 1], 0, None)
     union = area_a[:, None] + area_b[None, :] - intersection
-    return np.divide(intersection, union, out=np.zeros_like(intersection), where=union > 0)
+    return np.asarray(np.divide(intersection, union, out=np.zeros_like(intersection), where=union > 0))
 
 
 def best_overlap(truth: Array, answered: Array) -> Array:
@@ -88,7 +88,7 @@ def _of_smaller(iou: Array, box: Array, others: Array) -> Array:
     areas = (others[:, 2] - others[:, 0]) * (others[:, 3] - others[:, 1])
     intersection = iou * (area + areas) / (1 + iou)
     smaller = np.minimum(area, areas)
-    return np.divide(intersection, smaller, out=np.zeros_like(iou), where=smaller > 0)
+    return np.asarray(np.divide(intersection, smaller, out=np.zeros_like(iou), where=smaller > 0))
 
 
 def match_greedy(truth: Array, answered: Array, scores: Array, threshold: float) -> NDArray[np.intp]:

@@ -266,7 +266,8 @@ def _bootstrap(tail: Tail, sizes: Array, far: float, replicates: int, seed: int)
         scaled = weight * sizes[None, :]
         total = (scaled.sum(axis=1) ** 2 - (scaled * scaled).sum(axis=1)) / 2
         allowed = np.floor(far * total + 1e-9)
-        impostors = np.cumsum(weight.take(tail.first, axis=1) * weight.take(tail.second, axis=1), axis=1, dtype=np.int32)
+        pairs = weight.take(tail.first, axis=1) * weight.take(tail.second, axis=1)
+        impostors = np.cumsum(pairs, axis=1, dtype=np.int32)
         # The replicate's threshold is the first impostor beyond the allowance, or the last one kept.
         at = (impostors <= allowed[:, None]).sum(axis=1)
         threshold = tail.different[np.minimum(at, len(tail.different) - 1)]

@@ -108,7 +108,7 @@ class Run:
         return read_answers(self.path / "answers")
 
     def dataset(self) -> "Dataset":
-        """The dataset that was asked about, loaded again as it is now (`manifest["dataset"]["fingerprint"]` as it was)."""
+        """The dataset that was asked about, loaded again as it is now; the manifest has its fingerprint as it was."""
         from countenance.data import load_dataset
 
         source = self.manifest["dataset"]["source"]

@@ -36,7 +36,7 @@ def load_task(name: str | Task) -> Task:
 
     >>> load_task("face_localisation")
     Traceback (most recent call last):
-    countenance.errors.InputError: no task 'face_localisation' (did you mean face_localization?); there are ...
+    countenance.errors.InputError: no task 'face_localisation' (did you mean face_localization or ...); there are ...
     """
     if isinstance(name, Task):
         return name
