@@ -187,3 +187,48 @@ def test_a_clean_dataset_has_no_problem_and_a_stable_fingerprint() -> None:
     assert check(dataset) == []
     assert dataset.fingerprint() == small_dataset(6).fingerprint()
     assert dataset.fingerprint() != small_dataset(6, seed=1).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"segmentation": [[float("nan"), 1, 2, 3, 4, 5]]}, "no list of polygons"),
+        ({"segmentation": [[1e8, 1, -1e8, 3, 4, 1e8]]}, "numbers near the picture"),
+        ({"bbox": [10**400, 2, 3, 4]}, "is not a list of numbers"),
+        ({"body_parts": 3}, "body_parts: expected a list of names"),
+        ({"attributes": 5}, "attributes: expected names with values"),
+        ({"image_id": {"a": 1}}, "expected a number or text"),
+    ],
+)
+def test_hostile_coco_is_refused_at_once(tmp_path, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_coco(plain_coco(tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("annotation_id,skin_tone\n7,monk_1\n7,monk_2\n", "line 3: annotation_id '7' stands a second time"),
+        ("annotation_id,skin_tone\nabc,monk_1\n", "line 2: annotation_id 'abc' is not in annotations.json"),
+        ("annotation_id,skin_tne\n7,monk_1\n", "unknown column 'skin_tne'"),
+    ],
+)
+def test_an_attributes_table_that_does_not_fit_is_refused(tmp_path, text: str, message: str) -> None:
+    path = plain_coco(tmp_path)
+    (tmp_path / "attributes.csv").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_coco(path)
+
+
+def test_two_samples_with_one_name_are_not_exported_over_each_other(tmp_path) -> None:
+    pixels = np.zeros((4, 4, 3), np.uint8)
+    twice = Dataset(
+        DatasetCard(name="twice"), [Sample("a", ArrayImage(pixels), 4, 4), Sample("a.png", ArrayImage(pixels), 4, 4)]
+    )
+    with pytest.raises(InputError, match="already another sample's picture"):
+        write_folder(twice, tmp_path / "out")
+
+
+def test_every_missing_picture_is_a_problem_of_its_own(tmp_path) -> None:
+    folder_with(tmp_path, "file,subject\nx.png,0\ny.png,0\n")
+    assert [problem.kind for problem in check(load_dataset(tmp_path))] == ["missing image", "missing image"]

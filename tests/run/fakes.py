@@ -59,3 +59,29 @@ def prints(images):
 
 def batched(images):
     return iter(DiscDetector()(images))
+
+
+class NoArguments:
+    def __init__(self, x):
+        pass
+
+
+class Rude:
+    def __array__(self, *_, **__):
+        raise KeyError("rude")
+
+
+def rude(images):
+    return [Rude() for _ in images]
+
+
+def writes_on_images(images):
+    answers = DiscDetector()(images)
+    for image in images:
+        image[:] = 0
+    return answers
+
+
+def endless(images):
+    while True:
+        yield DiscDetector()(images[:1])[0]

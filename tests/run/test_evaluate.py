@@ -78,13 +78,13 @@ def test_a_changed_picture_is_another_dataset(tmp_path) -> None:
         ("fakes:large_scores", "a score of 1.5, expected 0 to 1"),
         ("fakes:raises", "RuntimeError: out of luck"),
         ("fakes:wrong_number", "the model returned 0 answers for 1 images"),
-        ("fakes:hangs", "no answer within 1 s"),
+        ("fakes:hangs", "no answer within 3 s"),
         ("fakes:dies", "the worker process ended with code 9"),
     ],
 )
 def test_what_a_model_does_wrong_is_recorded_and_the_rest_goes_on(tmp_path, model: str, reason: str) -> None:
     folder = write_small_dataset(tmp_path / "set", n=24)
-    run = evaluate(model, TASK, folder, out=tmp_path / "run", time_limit=1, batch=4)
+    run = evaluate(model, TASK, folder, out=tmp_path / "run", time_limit=3, batch=4)
     failures = run.failures().to_pylist()
     assert failures and all(reason in row["reason"] for row in failures)
     answered = len(run.answers()) if len(failures) < 24 else 0
@@ -242,3 +242,31 @@ def test_twins_are_compared_with_their_base(tmp_path) -> None:
         audit_run(run, by=["mask"], where={"chnge": ["none"]})
     with pytest.raises(InputError, match="where: no row has change = hat"):
         audit_run(run, by=["mask"], where={"change": ["hat"]})
+
+
+def test_a_model_that_writes_on_its_images_harms_nobody(tmp_path) -> None:
+    import fakes
+
+    dataset = small_dataset(6)
+    before = dataset.fingerprint()
+    evaluate(fakes.writes_on_images, TASK, dataset, out=tmp_path / "run")
+    assert dataset.fingerprint() == before
+
+
+@pytest.mark.parametrize(("model", "reason"), [("fakes:rude", "rude"), ("fakes:endless", "answers for 1 images")])
+def test_an_answer_that_bites_is_a_failure_of_its_image(tmp_path, discs, model: str, reason: str) -> None:
+    run = evaluate(model, TASK, discs, out=tmp_path / "run", limit=4)
+    assert run.manifest["failed"] == 4 and reason in run.failures()["reason"][0].as_py()
+
+
+def test_a_model_that_cannot_be_made_is_one_line(tmp_path, discs) -> None:
+    with pytest.raises(InputError, match=r"model 'fakes:NoArguments' cannot be made \(TypeError: ") as caught:
+        evaluate("fakes:NoArguments", TASK, discs, out=tmp_path / "run")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", "[" * 100_000, '{"task": "x", "model": 5}'])
+def test_a_damaged_manifest_is_refused(tmp_path, content: str) -> None:
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(InputError, match=r"run\.json: not"):
+        Run(tmp_path)

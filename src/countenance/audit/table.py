@@ -101,6 +101,8 @@ def _names_of_file(path: Path) -> tuple[bool, list[str]]:
 
     if not path.exists():
         raise InputError(f"{path}: no such file; expected a .parquet or .csv table of rows")
+    if not path.is_file():  # a pipe would wait for ever
+        raise InputError(f"{path}: not a regular file; expected a .parquet or .csv table of rows")
     if path.suffix.lower() in {".csv", ".txt"}:
         with path.open(newline="", encoding="utf-8-sig") as lines:
             try:
@@ -113,8 +115,9 @@ def _names_of_file(path: Path) -> tuple[bool, list[str]]:
     if path.suffix.lower() in {".parquet", ".pq"}:
         try:
             return False, list(pq.read_schema(path).names)
-        except pa.ArrowException as error:
-            raise InputError(f"{path}: not a readable Parquet file ({error})") from None
+        except (pa.ArrowException, OSError) as error:
+            first = str(error).splitlines()[0]
+            raise InputError(f"{path}: not a readable Parquet file ({first})") from None
     raise InputError(f"{path}: {path.suffix or 'no extension'}, expected .parquet or .csv")
 
 
@@ -156,7 +159,7 @@ def _to_arrow(name: str, values: Any) -> Any:
         if isinstance(values, np.ndarray) and values.ndim > 1:
             values = list(values)
         return _flat(pa.array(values, from_pandas=True))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError, UnicodeEncodeError) as error:
         raise InputError(f"column {name!r}: mixed kinds of values ({str(error).splitlines()[0]})") from None
 
 
@@ -267,7 +270,7 @@ def metric(name: str, column: Any) -> tuple[Array, str]:
     ):
         if pa.types.is_boolean(kind):
             column = column.cast(pa.int8())
-        floats = np.asarray(column.cast(pa.float64()).fill_null(float("nan")), dtype=float)
+        floats = np.asarray(column.cast(pa.float64(), safe=False).fill_null(float("nan")), dtype=float)
     else:
         raise InputError(f"metric {name!r}: values of type {kind}, expected numbers or booleans")
     known = floats[~np.isnan(floats)]

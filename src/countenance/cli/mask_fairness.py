@@ -104,7 +104,7 @@ def assess(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker (default: cores / workers).")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     limit: Annotated[int | None, typer.Option(min=1, help="Only so many pictures, drawn with the seed.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
     quiet: Quiet = False,
 ) -> None:
@@ -265,7 +265,7 @@ def train(
     out: Annotated[Path, typer.Option(help="The ONNX file to write.")],
     minutes: Annotated[float, typer.Option(min=0.1, help="Stop after so many minutes.")] = 8.0,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the network (pictures are made beside it).")] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Train our own small mask detector on the embedded people (train split) and export it to ONNX."""

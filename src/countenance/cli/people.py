@@ -19,7 +19,7 @@ def _group() -> None:
 def render(
     n: Annotated[int, typer.Option(min=1, help="How many portraits.")],
     out: Annotated[Path, typer.Option(help="A folder; an interrupted rendering goes on in it.")],
-    seed: Annotated[int, typer.Option(help="Same seed, same pictures.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same pictures.")] = 1,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:

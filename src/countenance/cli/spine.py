@@ -48,7 +48,7 @@ def run(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     batch: Annotated[int, typer.Option(min=1, help="Images asked about at once.")] = 8,
     limit: Annotated[int | None, typer.Option(min=1, help="Only so many images, drawn with the seed.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     strict: Annotated[bool, typer.Option(help="Stop at the first failing image.")] = False,
     time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds a batch may take.")] = 120.0,
     max_failures: Annotated[
@@ -63,12 +63,37 @@ def run(
     from countenance.cli.progress import progress
     from countenance.run import evaluate
 
+    _check_before_asking(task, data, _names(by), _names(metric), device, gallery)
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     _audit_and_report(finished, _names(by), _names(metric), gallery)
+
+
+def _check_before_asking(
+    task: str, data: str, by: list[str] | None, metrics: list[str] | None, device: str, gallery: str
+) -> None:
+    """Refuse a typo now, not after every image was asked about."""
+    from countenance.data import load_dataset
+    from countenance.data.tables import near
+    from countenance.tasks import load_task
+
+    known = load_dataset(data).attribute_names()
+    for name in by or []:
+        if name not in known:
+            raise InputError(f"{data}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
+    if not known:
+        raise InputError(f"{data}: the dataset has no attribute to compare by; add a column attr.NAME to its labels")
+    measured = [metric.name for metric in load_task(task).metrics]
+    for name in metrics or []:
+        if name not in measured and not any(name.startswith(f"{metric}.") for metric in measured):
+            raise InputError(f"{task}: no metric {name!r}{near(name, measured)}; there are {', '.join(measured)}")
+    if gallery not in ("auto", "off", "blurred", "full"):
+        raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
+    if device not in ("cpu", "cuda"):
+        raise InputError(f"device {device!r}, expected cpu or cuda")
 
 
 def _audit_and_report(finished: "Run", by: list[str] | None, metrics: list[str] | None, gallery: str) -> None:
@@ -218,8 +243,8 @@ def plan(
     metric: Annotated[str, typer.Option(help="rate, or a metric of the table given with --data.")] = "rate",
     baseline: Annotated[float, typer.Option(help="The rate expected of the others.")] = 0.95,
     effect: Annotated[str, typer.Option(help="What must be seen: h=.2 or diff=.05.")] = "h=.2",
-    groups: Annotated[int, typer.Option(min=2, help="How many groups are compared.")] = 2,
-    cluster_deff: Annotated[float, typer.Option(min=1, help="Design effect of clustered units.")] = 1.0,
+    groups: Annotated[int, typer.Option(min=2, max=1_000_000, help="How many groups are compared.")] = 2,
+    cluster_deff: Annotated[float, typer.Option(min=1, max=1e6, help="Design effect of clustered units.")] = 1.0,
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     power: Annotated[float, typer.Option(help="Wanted power.")] = 0.8,
     data: Annotated[Path | None, typer.Option(help="A run directory or table: which effects can it see?")] = None,
@@ -245,7 +270,10 @@ def plan(
     if not attributes:
         raise InputError("name the attributes with --by")
     table = data / "scores.parquet" if data.is_dir() else data
-    for row in plan_for(table, by=attributes, metric=metric, effect=effect, alpha=alpha, power=power):
+    rows = plan_for(table, by=attributes, metric=metric, effect=effect, alpha=alpha, power=power)
+    if not rows:
+        typer.echo("no group can be tested: the table has no units of this metric")
+    for row in rows:
         can = "can see" if row["sees"] else "cannot see"
         typer.echo(f"{row['attribute']} = {row['group']}: smallest visible effect {row['mde']:.3f}, {can} {effect}")
 

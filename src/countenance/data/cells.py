@@ -24,8 +24,8 @@ def numbers(value: Any, shape: tuple[int, ...], place: str) -> Floats | None:
         return None
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{place}: {value!r} is not a list of numbers") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{place}: {value!r:.60} is not a list of numbers") from None
     if array.size != math.prod(shape):
         raise InputError(f"{place}: {array.size} numbers, expected {math.prod(shape)}")
     if not np.isfinite(array).all():
@@ -84,8 +84,8 @@ def attribute(name: str, value: Any, place: str) -> Value:
     if name in NUMERIC:
         try:
             number = float(value)
-        except (TypeError, ValueError):
-            raise InputError(f"{place}: {name} is {value!r}, expected a number") from None
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{place}: {name} is {value!r:.60}, expected a number") from None
         if not math.isfinite(number):
             raise InputError(f"{place}: {name} is {value!r}, expected a finite number")
         return number
@@ -108,6 +108,9 @@ def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> S
     mask, parts = values.get("mask"), values.get("face_parts") or {}
     if not isinstance(parts, Mapping):
         raise InputError(f"{place}: face_parts: expected names with run lengths, found {parts!r:.60}")
+    shown = values.get("body_parts") or ()
+    if not isinstance(shown, list | tuple):
+        raise InputError(f"{place}: body_parts: expected a list of names, found {shown!r:.60}")
     identity = values.get("identity")
     return Subject(
         id=str(values.get("id", "0")),
@@ -120,6 +123,6 @@ def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> S
         face_parts={
             str(name): rle(counts, width, height, f"{place}: face_parts {name}") for name, counts in parts.items()
         },
-        body_parts=tuple(str(part) for part in values.get("body_parts") or ()),
+        body_parts=tuple(str(part) for part in shown),
         attributes=attributes(values.get("attributes") or {}, place),
     )

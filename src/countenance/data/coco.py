@@ -1,12 +1,13 @@
 """COCO JSON (boxes, keypoints, run-length or polygon masks) with attributes in a CSV beside it."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 from countenance.data import cells
 from countenance.data.card import DatasetCard
-from countenance.data.folder import copy_image
+from countenance.data.folder import PREFIX, attribute_columns, copy_image
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Rle, Sample, truth
@@ -15,6 +16,8 @@ from countenance.errors import InputError
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
 """What COCO has no field for; written beside its own fields and read back when present."""
+FAR = 4
+"""A polygon may leave its picture by so many times the picture's size; one farther out would take for ever to draw."""
 
 
 def read_coco(annotations: Path, *, images: Path | None = None, attributes: Path | None = None) -> Dataset:
@@ -29,16 +32,18 @@ def read_coco(annotations: Path, *, images: Path | None = None, attributes: Path
     card = DatasetCard.read(card_file) if card_file.exists() else DatasetCard(name=annotations.parent.name)
     categories = {c.get("id"): c.get("name") for c in _rows(content, "categories", annotations)}
     beside = annotations.parent / "attributes.csv"
-    by_key = _attribute_rows(attributes or (beside if beside.exists() else None))
+    by_key = _attribute_rows(attributes or (beside if beside.exists() else None), card, content, annotations)
     people: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
     for i, annotation in enumerate(_rows(content, "annotations", annotations)):
-        people.setdefault(annotation.get("image_id"), []).append((i, annotation))
+        image_id = _key(annotation.get("image_id"), f"{annotations} annotations[{i}]: image_id")
+        people.setdefault(image_id, []).append((i, annotation))
     samples = []
     known = set()
     for i, image in enumerate(_rows(content, "images", annotations)):
         place = f"{annotations} images[{i}]"
-        known.add(image.get("id"))
-        samples.append(_sample(image, people.get(image.get("id"), []), root, categories, by_key, place, annotations))
+        image_id = _key(image.get("id"), f"{place}: id")
+        known.add(image_id)
+        samples.append(_sample(image, people.get(image_id, []), root, categories, by_key, place, annotations))
     stray = set(people) - known
     if stray:
         index = people[next(iter(stray))][0][0]
@@ -59,18 +64,39 @@ def _read_json(path: Path) -> dict[str, Any]:
 def _rows(content: dict[str, Any], key: str, path: Path) -> list[dict[str, Any]]:
     rows = content.get(key, [] if key == "categories" else None)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path}: no list {key!r} of objects{near(key, list(content))}")
+        hint = "" if key in content else near(key, list(content))
+        raise InputError(f"{path}: no list {key!r} of objects{hint}")
     return rows
 
 
-def _attribute_rows(path: Path | None) -> dict[str, dict[str, str]]:
+def _key(value: Any, place: str) -> int | str:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise InputError(f"{place} is {value!r:.60}, expected a number or text")
+    return value
+
+
+def _attribute_rows(
+    path: Path | None, card: DatasetCard, content: dict[str, Any], annotations: Path
+) -> dict[str, dict[str, str]]:
+    """The attributes by annotation id or file name; a row twice or for nobody is refused, as is an unknown column."""
     if path is None:
         return {}
     header, rows = read_csv(path)
     key = next((name for name in ("annotation_id", "file_name") if name in header), None)
     if key is None:
         raise InputError(f"{path} line 1: needs a column annotation_id or file_name, found {', '.join(header)}")
-    return {row.pop(key): row for _, row in rows}
+    columns = attribute_columns([name for name in header if name != key], card, (), path)
+    table, field = ("annotations", "id") if key == "annotation_id" else ("images", "file_name")
+    expected = {str(row.get(field)) for row in _rows(content, table, annotations)}
+    found: dict[str, dict[str, str]] = {}
+    for line, row in rows:
+        name = row[key]
+        if name in found:
+            raise InputError(f"{path} line {line}: {key} {name!r} stands a second time")
+        if name not in expected:
+            raise InputError(f"{path} line {line}: {key} {name!r} is not in {annotations.name}")
+        found[name] = {own: row[column] for column, own in columns.items()}
+    return found
 
 
 def _sample(
@@ -88,17 +114,31 @@ def _sample(
     picture = LazyImage(inside(root, file, place))
     try:
         width, height = int(image["width"]), int(image["height"])
-    except (KeyError, TypeError, ValueError):
+    except KeyError:
         width, height = picture.size()
+    except (TypeError, ValueError, OverflowError):
+        width = height = 0
+    if not (0 < width < 2**31 and 0 < height < 2**31):
+        raise InputError(
+            f"{place}: width and height are {image.get('width')!r}, {image.get('height')!r}, expected pixels"
+        )
+    about = image.get("attributes") or {}
+    if not isinstance(about, dict):
+        raise InputError(f"{place}: attributes: expected names with values, found {about!r:.60}")
     subjects = []
     for index, (i, annotation) in enumerate(people):
         where = f"{annotations} annotations[{i}]"
         values = _subject_values(annotation, categories, width, height, index, where)
         extra = by_key.get(str(annotation.get("id"))) or by_key.get(file) or {}
-        values["attributes"] = {**extra, **(values.get("attributes") or {})}
+        own = values.get("attributes") or {}
+        if not isinstance(own, dict):
+            raise InputError(f"{where}: attributes: expected names with values, found {own!r:.60}")
+        values["attributes"] = {**extra, **own}
         subjects.append(cells.subject(values, width, height, where))
-    about = cells.attributes(image.get("attributes") or {}, place)
-    return Sample(str(image.get("sample") or file), picture, width, height, tuple(subjects), about)
+    name = str(image.get("sample") or file)
+    if not name.isprintable():
+        raise InputError(f"{place}: {name!r} is no name that a file can have")
+    return Sample(name, picture, width, height, tuple(subjects), cells.attributes(about, place))
 
 
 def _subject_values(
@@ -134,10 +174,15 @@ def _mask_counts(segmentation: Any, width: int, height: int, place: str) -> str:
         raise InputError(f"{place}: segmentation counts are neither text nor a list of numbers")
     try:
         polygons = [[float(v) for v in polygon] for polygon in segmentation]
+        far = FAR * max(width, height)
         if any(len(polygon) < 6 or len(polygon) % 2 for polygon in polygons):
             raise ValueError
-    except (TypeError, ValueError):
-        raise InputError(f"{place}: segmentation is no list of polygons [x, y, x, y, x, y, …]") from None
+        if not all(math.isfinite(v) and abs(v) <= far for polygon in polygons for v in polygon):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{place}: segmentation is no list of polygons [x, y, x, y, x, y, …] of numbers near the picture"
+        ) from None
     return str(coco.merge(coco.frPyObjects(polygons, height, width))["counts"].decode())
 
 
@@ -154,7 +199,7 @@ def write_coco(dataset: Dataset, out: Path) -> None:
     annotations: list[dict[str, Any]] = []
     with (out / "attributes.csv").open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["annotation_id", *names])
+        writer.writerow(["annotation_id", *(PREFIX + name for name in names)])
         for sample in dataset:
             plain = truth(sample)
             images.append(

@@ -43,7 +43,7 @@ def read_folder(root: Path, *, attributes: Sequence[str] = ()) -> Dataset:
     header, rows = read_csv(table)
     if "file" not in header:
         raise InputError(f"{table} line 1: no column 'file'{near('file', header)}; it names each row's image")
-    columns = _attribute_columns(header, card, attributes, table)
+    columns = attribute_columns(header, card, attributes, table)
     pictures: dict[str, Sample] = {}
     subjects: dict[str, list[Subject]] = {}
     for line, row in rows:
@@ -60,7 +60,8 @@ def read_folder(root: Path, *, attributes: Sequence[str] = ()) -> Dataset:
     return Dataset(card, samples)
 
 
-def _attribute_columns(header: list[str], card: DatasetCard, declared: Sequence[str], table: Path) -> dict[str, str]:
+def attribute_columns(header: list[str], card: DatasetCard, declared: Sequence[str], table: Path) -> dict[str, str]:
+    """The columns that hold attributes, each with the attribute's name."""
     known = [*VOCABULARIES, *NUMERIC, *card.attributes, *declared]
     columns: dict[str, str] = {}
     for name in header:
@@ -91,15 +92,23 @@ def _json_cell(row: dict[str, str], name: str, place: str) -> Any:
 def _picture(root: Path, file: str, row: dict[str, str], place: str) -> Sample:
     image = LazyImage(inside(root, file, place))
     if row.get("width") and row.get("height"):
-        if not (row["width"].isdigit() and row["height"].isdigit()):
-            raise InputError(f"{place}: width and height are {row['width']!r}, {row['height']!r}, expected numbers")
-        width, height = int(row["width"]), int(row["height"])
+        width, height = (int(row[side]) if row[side].isdecimal() else 0 for side in ("width", "height"))
+        if not (0 < width < 2**31 and 0 < height < 2**31):
+            raise InputError(f"{place}: width and height are {row['width']!r}, {row['height']!r}, expected pixels")
     else:
-        width, height = image.size()
+        width, height = _size(image)
     about = _json_cell(row, "image_attributes", place) or {}
     if not isinstance(about, dict):
         raise InputError(f"{place}: image_attributes: expected names with values, found {about!r:.60}")
     return Sample(row.get("sample") or file, image, width, height, (), cells.attributes(about, place))
+
+
+def _size(image: LazyImage) -> tuple[int, int]:
+    """The picture's size; 0 × 0 when it cannot be read, which is for `check` and the run to report, image by image."""
+    try:
+        return image.size()
+    except InputError:
+        return 0, 0
 
 
 def _subject(row: dict[str, str], columns: dict[str, str], picture: Sample, index: int, place: str) -> Subject:
@@ -152,8 +161,7 @@ def copy_image(sample: Sample, out: Path) -> str:
         suffix = sample.image.path.suffix
         stem = sample.id.removesuffix(suffix)
         file = f"images/{stem}{suffix}"
-        target = inside(out, file, f"sample {sample.id}")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target = _new_file(out, file, sample)
         if not sample.image.path.exists():
             raise InputError(f"{sample.image.path}: no such image")
         shutil.copyfile(sample.image.path, target)
@@ -161,7 +169,14 @@ def copy_image(sample: Sample, out: Path) -> str:
     from countenance.data.image import encode_png
 
     file = f"images/{sample.id.removesuffix('.png')}.png"
-    target = inside(out, file, f"sample {sample.id}")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target = _new_file(out, file, sample)
     target.write_bytes(encode_png(sample.image.pixels))
     return file
+
+
+def _new_file(out: Path, file: str, sample: Sample) -> Path:
+    target = inside(out, file, f"sample {sample.id}")
+    if target.exists():
+        raise InputError(f"sample {sample.id}: {file} is already another sample's picture; ids must be unique")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target

@@ -48,6 +48,8 @@ class LazyImage:
         return decode(self.read_bytes(), str(self.path))
 
     def read_bytes(self) -> bytes:
+        if self.path.exists() and not self.path.is_file():  # a pipe would wait for ever
+            raise InputError(f"{self.path}: not a regular file")
         try:
             return self.path.read_bytes()
         except FileNotFoundError:

@@ -25,7 +25,10 @@ def inside(root: Path, name: str, place: str) -> Path:
         raise InputError(f"{place}: {name!r} leads out of the dataset folder; use a name inside it")
     path = root / pure
     if path.is_symlink() or any(parent.is_symlink() for parent in path.parents if root in parent.parents):
-        resolved = path.resolve()
+        try:
+            resolved = path.resolve()
+        except (RuntimeError, OSError):
+            raise InputError(f"{place}: {name!r} is a link that leads nowhere") from None
         if not resolved.is_relative_to(root.resolve()):
             raise InputError(f"{place}: {name!r} is a link that leads out of the dataset folder")
     return path
@@ -50,7 +53,10 @@ def unpack(archive: Path, into: Path, *, limit: int = MAX_UNPACKED) -> None:
                             f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if you trust it"
                         )
         except (tarfile.TarError, EOFError, OSError) as error:
-            raise InputError(f"{archive}: not a readable tar archive ({error})") from error
+            first = (str(error) or type(error).__name__).splitlines()[0]
+            raise InputError(
+                f"{archive}: not a readable tar archive ({first}); expected a folder, COCO JSON or tar"
+            ) from error
         staging.rename(into)
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)

@@ -11,6 +11,8 @@ from countenance.errors import InputError
 
 def read_text(path: Path) -> str:
     """A text file's content; a byte-order mark is dropped, anything but UTF-8 is refused with its place."""
+    if path.exists() and not path.is_file():  # a pipe would wait for ever
+        raise InputError(f"{path}: not a regular file")
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -106,7 +106,7 @@ def _from_code(name: str) -> Any:
         module = import_module(module_name)
     except ModuleNotFoundError as error:
         raise InputError(f"model {name!r}: no module {error.name!r}; run from its folder or install it") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"model {name!r}: importing {module_name} failed ({type(error).__name__}: {error})") from error
     target: Any = module
     for part in attribute.split("."):

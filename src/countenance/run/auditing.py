@@ -36,6 +36,10 @@ def audit_run(
     scores = run.scores()
     attributes = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
     chosen = by if by is not None else [name for name in DEFAULT_ATTRIBUTES if name in attributes]
+    if not attributes:
+        raise InputError(
+            f"{run.path}: the dataset has no attribute to compare by; add a column attr.NAME to its labels"
+        )
     if not chosen:
         raise InputError(f"{run.path}: nothing to compare by; name attributes with --by ({', '.join(attributes)})")
     for name in chosen:
@@ -98,12 +102,15 @@ def read_audit(run: Run) -> Audit:
     path = run.path / "audit.json"
     if not path.exists():
         raise InputError(f"{run.path}: has not been audited; `countenance audit {run.path}` does it")
-    content = json.loads(path.read_text(encoding="utf-8"))
-    for row in content["findings"]:
-        row |= {name: math.nan for name in _NUMBERS if row.get(name) is None}
-    for row in content.get("groups", []):
-        row |= {name: math.nan for name, value in row.items() if value is None}
-    return Audit.model_validate(content)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for row in content["findings"]:
+            row |= {name: math.nan for name in _NUMBERS if row.get(name) is None}
+        for row in content.get("groups", []):
+            row |= {name: math.nan for name, value in row.items() if value is None}
+        return Audit.model_validate(content)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{path}: damaged; `countenance audit {run.path}` writes it again") from None
 
 
 _NUMBERS = [name for name, field in Finding.model_fields.items() if field.annotation is float]

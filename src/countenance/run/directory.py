@@ -24,8 +24,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     try:
         write(temporary)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            error.filename = str(path)  # the user knows the target, not our temporary name
         raise
 
 
@@ -71,8 +73,12 @@ class Run:
             self.manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(f"{self.path}: no run here ({MANIFEST} is missing); `countenance run` makes one") from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{self.path / MANIFEST}: not JSON ({error})") from error
+        try:
+            self.manifest["task"], self.model_name, self.dataset_name
+        except (KeyError, TypeError):
+            raise InputError(f"{self.path / MANIFEST}: not a run's manifest; `countenance run` makes one") from None
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, {self.manifest.get('task')} of {self.model_name} on {self.dataset_name})"
@@ -117,6 +123,7 @@ class Run:
         return load_dataset(source)
 
     def _table(self, name: str) -> Any:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = self.path / name
@@ -127,7 +134,10 @@ class Run:
                 else "the run did not finish; run it again"
             )
             raise InputError(f"{path}: missing; {hint}")
-        return pq.read_table(path)
+        try:
+            return pq.read_table(path)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
 
     def audit(self, by: list[str] | None = None, metrics: list[str] | None = None, **settings: Any) -> "Audit":
         """Audit this run's scores; see `countenance.audit.audit`."""

@@ -26,7 +26,7 @@ from countenance.tasks import load_task
 
 Progress = Callable[[int], None]
 START_LIMIT = 300.0
-"""Seconds that loading a model may take."""
+"""Seconds that loading a model, or reading and writing a shard, may take."""
 
 
 @dataclass
@@ -125,9 +125,9 @@ class _Worker:
             self.process.stdin.write(data)
             self.process.stdin.flush()
 
-    def give(self, order: Order, limit: float) -> None:
+    def give(self, order: Order) -> None:
         self.order, self.asking, self.answered = order, [], 0
-        self.deadline = time.monotonic() + limit
+        self.deadline = time.monotonic() + START_LIMIT
         self._send(order.line())
 
     def messages(self) -> tuple[list[dict[str, Any]], bool]:
@@ -189,7 +189,8 @@ class _Pool:
 
     def _heard(self, worker: _Worker, message: dict[str, Any], orders: deque[Order]) -> int:
         event = message["event"]
-        worker.deadline = time.monotonic() + self.time_limit
+        # The limit is the model's: decoding, writing and importing have their own, generous one.
+        worker.deadline = time.monotonic() + (self.time_limit if event == "asking" else START_LIMIT)
         if event in ("unusable", "stop", "disk"):
             prefix = "stopped at the first failure (strict): " if event == "stop" else ""
             raise InputError(prefix + message["reason"])
@@ -204,7 +205,7 @@ class _Pool:
         if event in ("ready", "done"):
             worker.order = None
             if orders:
-                worker.give(orders.popleft(), self.time_limit)
+                worker.give(orders.popleft())
             else:
                 worker.deadline = float("inf")
         return int(event == "done")

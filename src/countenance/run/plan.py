@@ -82,6 +82,8 @@ def make_plan(
         raise InputError(f"dataset {dataset.name!r} holds no image")
     if batch < 1:
         raise InputError(f"batch size {batch}, expected at least 1")
+    if seed < 0:
+        raise InputError(f"seed {seed}, expected 0 or more")
     if limit is not None and limit < 1:
         raise InputError(f"limit {limit}, expected at least 1")
     asked = [sample for sample in dataset if task.asks(sample)]

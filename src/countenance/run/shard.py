@@ -3,6 +3,7 @@
 The same code runs in a worker process and, for models that live in the user's program, in that program.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -36,7 +37,8 @@ class ShardResult:
     failures: list[dict[str, str]] = field(default_factory=list)
 
     def fail(self, sample: Sample, kind: str, reason: str) -> None:
-        self.failures.append({"sample": sample.id, "kind": kind, "reason": reason[:500]})
+        text = reason.encode("utf-8", "replace").decode()[:500]
+        self.failures.append({"sample": sample.id, "kind": kind, "reason": text})
 
 
 def run_shard(
@@ -111,25 +113,32 @@ def _ask(task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels]], result:
             for one in batch:
                 _ask(task, model, [one], result)
         else:
-            result.fail(batch[0][0], "model", f"{type(error).__name__}: {error}")
+            result.fail(batch[0][0], "model", f"{type(error).__name__}: {_words(error)}")
         return
     for (sample, _), raw in zip(batch, answers, strict=True):
         try:
             answer = task.check(raw, sample)
-            rows = task.score(sample, answer)
-        except (ValueError, TypeError) as error:
-            result.fail(sample, "answer", str(error))
+        except Exception as error:  # an answer is foreign: whatever it does when looked at, it is no answer
+            result.fail(sample, "answer", _words(error))
             continue
+        result.rows += task.score(sample, answer)
         result.answers.append((sample.id, answer))
-        result.rows += rows
+
+
+def _words(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # a model's own exception class may fail even at this
+        return type(error).__name__
 
 
 def _answers(model: Any, batch: Sequence[tuple[Sample, Pixels]]) -> list[Any]:
     if getattr(model, "takes_ids", False):
         return [model.by_id(sample.id) for sample, _ in batch]
-    answers = model([pixels for _, pixels in batch])
-    if not hasattr(answers, "__len__"):
-        answers = list(answers)
+    answers = model([pixels.copy() for _, pixels in batch])  # a model may write on what it is given
+    if not hasattr(answers, "__iter__"):
+        raise ValueError(f"the model returned {type(answers).__name__}, expected one answer for each image")
+    answers = list(itertools.islice(answers, len(batch) + 1))
     if len(answers) != len(batch):
         raise ValueError(f"the model returned {len(answers)} answers for {len(batch)} images")
     return list(answers)

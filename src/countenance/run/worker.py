@@ -49,8 +49,10 @@ def _serve(job: dict[str, Any], commands: IO[bytes], replies: IO[str]) -> None:
 
     try:
         task, model = job["task"](), job["spec"].load()
-    except Exception as error:
-        text = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=3)
+    except (Exception, SystemExit) as error:
+        first = f"{type(error).__name__}: {error}".splitlines()[0]
+        source = job["spec"].source
+        text = str(error) if isinstance(error, InputError) else f"model {source!r} cannot be made ({first})"
         reply(event="unusable", reason=text)
         return
     reply(event="ready")

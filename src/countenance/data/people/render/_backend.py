@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from countenance.errors import InputError
+
 MISSING = "rendering needs mitsuba and anny: pip install 'countenance[render]'"
 DEFAULT_VARIANT = "llvm_ad_rgb"
 
 
-class RenderExtraMissing(ImportError):
+class RenderExtraMissing(InputError, ImportError):
     """The extra `countenance[render]` is not installed."""
 
 
