@@ -1,0 +1,188 @@
+"""`countenance happyfaces`: build, run, sweep, report, ask."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from countenance.errors import InputError
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="HappyFaces: find both features that explain one label."
+)
+
+Data = Annotated[Path, typer.Option("--data-directory", "-d", help="A folder (or archive) with the three sets.")]
+MethodName = Annotated[
+    str, typer.Option(help="erm, divdis, dbat, topk, topk-exp, spatial, spatial-deep or spatial-topk.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+@app.command()
+def build(
+    out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
+    official: Annotated[Path | None, typer.Option(help="The benchmark's folder: its list, its sets.")] = None,
+    lfw: Annotated[Path | None, typer.Option(help="Folder of LFW originals.")] = None,
+    people: Annotated[bool, typer.Option("--people", help="Use the embedded rendered people, no photos.")] = False,
+    pair: Annotated[str, typer.Option(help="With --people: the two features, such as smile+text.")] = "smile+text",
+    seed: Annotated[int, typer.Option(min=0, help="With --people: which people go into which set.")] = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Make the three sets: complete an official folder from LFW originals, or print words on rendered people."""
+    from countenance.cli.progress import progress
+
+    if people:
+        from countenance.suites.happyfaces.people import build_people
+
+        made = build_people(out, pair=pair, seed=seed)
+        typer.echo(f"{made} pictures of rendered people ({pair}) in {out}")
+        return
+    if official is None or lfw is None:
+        raise InputError("build: give --official DIR and --lfw DIR, or --people")
+    from countenance.suites.happyfaces.build import build_official, to_make
+
+    with progress("printing words", to_make(official), quiet=quiet) as step:
+        made = build_official(official, lfw, out, step)
+    typer.echo(f"{made} photos made; the three sets are in {out}")
+
+
+@app.command()
+def run(
+    data_directory: Data,
+    method: MethodName = "spatial",
+    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw and of the method.")] = 0,
+    json_: Annotated[Path | None, typer.Option("--json", help="Write the run's record here.")] = None,
+) -> None:
+    """Run a method once and print both heads' accuracies."""
+    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.suites.happyfaces.protocol import Task, write_json
+    from countenance.suites.happyfaces.protocol import run as run_once
+
+    record, _ = run_once(read_happyfaces(data_directory), Task(method, mix_rate, seed))
+    if json_ is not None:
+        write_json(record, json_)
+    if not record["answered"]:
+        typer.echo(f"no answer: {record['reason']}")
+        return
+    for part in ("validation", "not_drawn"):
+        found = record[part]
+        if found:
+            heads = ", ".join(f"{name} {head['accuracy']:.3f}" for name, head in found["heads"].items())
+            typer.echo(f"{part.replace('_', ' '):10}  worst head {found['worst_head']:.3f}   ({heads})")
+    estimate = record["notes"].get("estimated_mix_rate")
+    if estimate is not None:
+        typer.echo(f"mix rate    {estimate:.3f} estimated, {mix_rate:.3f} true")
+
+
+@app.command()
+def sweep(
+    data_directory: Data,
+    method: MethodName = "spatial",
+    mix_rates: Annotated[str, typer.Option(help="Mix rates, separated by commas.")] = "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1",
+    seeds: Annotated[int, typer.Option(help="How many seeds.", min=1)] = 8,
+    first_seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
+    json_: Annotated[Path, typer.Option("--json", help="Write the table here.")] = Path("happyfaces.json"),
+    runs: Annotated[Path | None, typer.Option(help="Folder of the single runs; default: beside the table.")] = None,
+    jobs: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
+    quiet: Quiet = False,
+) -> None:
+    """Run a method at many mix rates and seeds; what was run before is not run again."""
+    from countenance.cli.progress import progress
+    from countenance.suites.happyfaces.protocol import Task, summary, write_json
+    from countenance.suites.happyfaces.protocol import sweep as run_all
+
+    rates = _rates(mix_rates)
+    tasks = [Task(method, rate, seed) for rate in rates for seed in range(first_seed, first_seed + seeds)]
+    kept = runs or json_.with_suffix(".runs")
+    with progress(method, len(tasks), quiet=quiet) as step:
+        table = summary(run_all(data_directory, tasks, kept, jobs=jobs, step=step))
+    write_json(table, json_)
+    for row in table["mix_rates"]:
+        if row["answered"]:
+            beside = "" if row["not_drawn_mean"] is None else f"   not drawn {row['not_drawn_mean']:.3f}"
+            typer.echo(
+                f"mix rate {row['mix_rate']:.2f}   worst head {row['worst_head_mean']:.3f}"
+                f" ± {row['worst_head_std']:.3f}{beside}"
+            )
+        else:
+            typer.echo(f"mix rate {row['mix_rate']:.2f}   no answer")
+    for reason in table["not_answered"]:
+        typer.echo(f"no answer: {reason}")
+    if table["auc_0_30"] is not None:
+        typer.echo(f"AUC 0–30 %  {table['auc_0_30']:.3f}")
+    if table["lowest_mix_rate_above_90"] is not None:
+        typer.echo(f"lowest mix rate above 90 %  {table['lowest_mix_rate_above_90']:g}")
+
+
+def _rates(text: str) -> list[float]:
+    try:
+        rates = sorted({float(part) for part in text.split(",") if part.strip()})
+    except ValueError:
+        raise InputError(f"--mix-rates: {text!r}, expected numbers from 0 to 1 separated by commas") from None
+    if not rates or any(not 0 <= rate <= 1 for rate in rates):
+        raise InputError(f"--mix-rates: {text!r}, expected numbers from 0 to 1 separated by commas")
+    return rates
+
+
+@app.command()
+def report(
+    sweeps: Annotated[list[Path], typer.Argument(help="Tables that `sweep --json` wrote.", metavar="SWEEP.json…")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("happyfaces.html"),
+    data_directory: Annotated[
+        Path | None, typer.Option("--data-directory", "-d", help="Lay the heat maps over the mean labelled photo.")
+    ] = None,
+    asked: Annotated[Path | None, typer.Option(help="What `ask --json` wrote.")] = None,
+    faces: Annotated[bool, typer.Option("--faces", help="Also over some validation photos of real people.")] = False,
+) -> None:
+    """Write one page: curves beside the published ones, heads by type, where heads look, estimated mix rates."""
+    from countenance.suites.happyfaces.report import write_report
+
+    if faces and data_directory is None:
+        raise InputError("--faces: give --data-directory DIR as well, the photos are there")
+    typer.echo(f"Page: {write_report(sweeps, out, data=data_directory, asked=asked, faces=faces).resolve()}")
+
+
+@app.command()
+def ask(
+    data_directory: Data,
+    method: MethodName = "spatial",
+    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos.")] = 0.1,
+    questions: Annotated[int, typer.Option(help="How many questions at most.", min=1)] = 40,
+    batch: Annotated[int, typer.Option(help="Questions between two fits.", min=1)] = 5,
+    seeds: Annotated[int, typer.Option(help="Simulated: how many seeds.", min=1)] = 3,
+    seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
+    interactive: Annotated[bool, typer.Option("--interactive", help="Ask you instead of the truth.")] = False,
+    json_: Annotated[Path, typer.Option("--json", help="Write the learning curves here.")] = Path("asked.json"),
+    out: Annotated[Path | None, typer.Option(help="Interactive: folder for the photos asked about.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Ask about the photos on which the heads disagree most, learn from the answers, and draw the curve."""
+    from countenance.cli.progress import progress
+    from countenance.suites.happyfaces.ask import ask as ask_about
+    from countenance.suites.happyfaces.ask import simulated
+    from countenance.suites.happyfaces.asking import at_the_terminal, means
+    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.suites.happyfaces.protocol import write_json
+
+    data = read_happyfaces(data_directory)
+    common: dict[str, Any] = {"method": method, "mix_rate": mix_rate, "questions": questions, "batch": batch}
+    if interactive:
+        oracle = at_the_terminal(data, out or json_.with_suffix(".photos"))
+        runs = [[ask_about(data, oracle, seed=seed, **common)]]
+    else:
+        with progress("asking", 2 * seeds * questions, quiet=quiet) as step:
+            runs = [
+                [
+                    ask_about(data, simulated(data), seed=s, by_disagreement=order, step=step, **common)
+                    for s in range(seed, seed + seeds)
+                ]
+                for order in (True, False)
+            ]
+    tables = [means(group) for group in runs]
+    write_json(tables, json_)
+    for table in tables:
+        typer.echo(f"asked by {table['order']}")
+        for point in table["mean"]:
+            beside = "" if point["not_drawn"] is None else f"   not drawn {point['not_drawn']:.3f}"
+            typer.echo(f"  {point['questions']:4d} questions   worst head {point['worst_head']:.3f}{beside}")

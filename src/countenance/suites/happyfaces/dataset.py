@@ -1,0 +1,196 @@
+"""The official layout: three sets of photos in folders named by tag, as files or as archives.
+
+    labeled_sets/{FHWH,FSWS}     unlabeled_set/{FHWH,FHWS,FSWH,FSWS}     validation_sets/{FHWH,FHWS,FSWH,FSWS}
+
+Tags say what a photo shows: F(ace) H(appy) or S(ad), W(riting) H(APPY) or S(AD). Photos are kept in the order of their
+pixels' hashes: a file's name and place in the folder have no influence on anything that follows.
+"""
+
+import gzip
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data.image import decode
+from countenance.data.paths import unpack
+from countenance.errors import InputError
+from countenance.suites.happyfaces.tags import MATCHED, TAGS
+
+SETS = {
+    "labelled": (("labeled_sets", "labeled_set"), MATCHED),
+    "unlabelled": (("unlabeled_set", "unlabeled_sets"), TAGS),
+    "validation": (("validation_sets", "validation_set"), TAGS),
+}
+LIST = "HappyFaces_images_list.txt"
+CARD = "happyfaces.json"
+SUFFIXES = (".jpg", ".jpeg", ".png", ".jpg.gz", ".jpeg.gz", ".png.gz")
+ARCHIVES = (".tar.gz", ".tgz", ".tar")
+LARGEST_FILE = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Photos:
+    """One set: pixels, and for the protocol's eyes only the tags and names."""
+
+    pixels: NDArray[np.uint8]
+    tags: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+    def truth(self) -> NDArray[np.bool_]:
+        """Photos × 2: does the face smile, does the writing say HAPPY."""
+        return np.array([[tag[1] == "H", tag[3] == "H"] for tag in self.tags], bool).reshape(-1, 2)
+
+    def take(self, indices: Sequence[int] | NDArray[np.int64]) -> "Photos":
+        """Some of the photos, in the order asked for."""
+        return Photos(
+            self.pixels[np.asarray(indices, np.int64)],
+            tuple(self.tags[i] for i in indices),
+            tuple(self.names[i] for i in indices),
+        )
+
+
+@dataclass(frozen=True)
+class HappyFaces:
+    """The three sets, and what the two features are called."""
+
+    labelled: Photos
+    unlabelled: Photos
+    validation: Photos
+    features: tuple[str, str] = ("face", "writing")
+
+    def fingerprint(self) -> str:
+        """A hash of all pixels and tags; names have no part in it."""
+        digest = hashlib.sha256()
+        for photos in (self.labelled, self.unlabelled, self.validation):
+            digest.update(photos.pixels.tobytes())
+            digest.update(" ".join(photos.tags).encode())
+        return digest.hexdigest()
+
+
+def make_photos(pixels: Sequence[NDArray[np.uint8]], tags: Sequence[str], names: Sequence[str], place: str) -> Photos:
+    """A set, ordered by tag and pixels; all photos must have one size."""
+    sizes = {picture.shape for picture in pixels}
+    if len(sizes) > 1:
+        some = ", ".join(f"{s[1]}×{s[0]}" for s in sorted(sizes)[:3])
+        raise InputError(f"{place}: photos of different sizes ({some}); make them all one size")
+    order = sorted(range(len(tags)), key=lambda i: (tags[i], hashlib.sha256(pixels[i].tobytes()).digest()))
+    stacked = np.stack([pixels[i] for i in order]) if order else np.zeros((0, 1, 1, 3), np.uint8)
+    return Photos(stacked, tuple(tags[i] for i in order), tuple(names[i] for i in order))
+
+
+def read_happyfaces(source: Path) -> HappyFaces:
+    """Read the three sets from a folder, or from one archive that holds such a folder."""
+    if not source.exists():
+        raise InputError(f"{source}: no such folder; give the folder that holds {_wanted()}")
+    with tempfile.TemporaryDirectory(prefix="countenance-happyfaces-") as scratch:
+        root = _opened(source, Path(scratch) / "all") if source.is_file() else source
+        sets = {}
+        for name, (folders, tags) in SETS.items():
+            sets[name] = _read_set(_find(root, folders, Path(scratch) / name), tags, Path(scratch) / f"{name}-tags")
+        shapes = {photos.pixels.shape[1:] for photos in sets.values()}
+        if len(shapes) > 1:
+            raise InputError(f"{source}: its three sets hold photos of different sizes; make them all one size")
+        return HappyFaces(**sets, features=_features(root / CARD))
+
+
+def _wanted() -> str:
+    return ", ".join(folders[0] for folders, _ in SETS.values())
+
+
+def _features(card: Path) -> tuple[str, str]:
+    if not card.exists():
+        return "face", "writing"
+    try:
+        first, second = json.loads(card.read_text("utf-8"))["features"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f'{card}: expected {{"features": [FIRST, SECOND], …}} ({error})') from None
+    return str(first), str(second)
+
+
+def _find(root: Path, names: tuple[str, ...], scratch: Path) -> Path:
+    for name in names:
+        if (root / name).is_dir():
+            return root / name
+        for suffix in ARCHIVES:
+            if (root / f"{name}{suffix}").is_file():
+                return _opened(root / f"{name}{suffix}", scratch)
+    remedy = "; make it with `countenance happyfaces build`" if names[0].startswith("unl") else ""
+    raise InputError(f"{root}: holds no {names[0]} (a folder or {names[0]}.tar.gz){remedy}")
+
+
+def _opened(archive: Path, into: Path) -> Path:
+    """The folder in an archive; a single folder around everything is stepped into."""
+    unpack(archive, into)
+    inner = list(into.iterdir())
+    while len(inner) == 1 and inner[0].is_dir() and inner[0].name not in TAGS:
+        into = inner[0]
+        inner = list(into.iterdir())
+    known = {name for folders, _ in SETS.values() for name in folders}
+    return into.parent if into.name in known and archive.name.split(".")[0] not in known else into
+
+
+def _read_set(folder: Path, tags: tuple[str, ...], scratch: Path) -> Photos:
+    pixels, kinds, names = [], [], []
+    for tag in tags:
+        for path in photo_files(_find_tag(folder, tag, scratch / tag)):
+            pixels.append(read_photo(path))
+            kinds.append(tag)
+            names.append(path.name)
+    return make_photos(pixels, kinds, names, str(folder))
+
+
+def _find_tag(folder: Path, tag: str, scratch: Path) -> Path:
+    if (folder / tag).is_dir():
+        return folder / tag
+    for suffix in ARCHIVES:
+        if (folder / f"{tag}{suffix}").is_file():
+            return _opened(folder / f"{tag}{suffix}", scratch)
+    raise InputError(f"{folder}: holds no {tag} (a folder or {tag}.tar.gz)")
+
+
+def photo_files(folder: Path) -> list[Path]:
+    """The photos of a folder, in the order of their names; anything else in it is refused by name."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if not path.name.lower().endswith(SUFFIXES):
+            raise InputError(f"{path}: not a photo; expected a name ending in {', '.join(SUFFIXES)}")
+        found.append(path)
+    if not found:
+        raise InputError(f"{folder}: holds no photo")
+    return found
+
+
+def read_photo(path: Path) -> NDArray[np.uint8]:
+    """The pixels of a .jpg, .png, .jpg.gz or .png.gz file."""
+    return decode(photo_bytes(path), str(path))
+
+
+def photo_bytes(path: Path) -> bytes:
+    """A photo file's content, without its gzip wrapping if it has one."""
+    if path.suffix.lower() != ".gz":
+        return path.read_bytes()
+    try:
+        with gzip.open(path) as file:
+            content = file.read(LARGEST_FILE + 1)
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: not a readable gzip file ({error})") from error
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{path}: unpacks to more than {LARGEST_FILE:,} bytes")
+    return content
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy a folder or archive of the official download as it is."""
+    (shutil.copytree if source.is_dir() else shutil.copy2)(source, target)

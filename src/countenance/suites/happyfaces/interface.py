@@ -1,0 +1,40 @@
+"""What a method is: pixels and the labelled labels in, two heads out. Nothing else ever reaches it.
+
+heads = method.fit(labelled, labels, unlabelled)
+heads.predict(photos)        # photos × 2: each head's probability of "happy"
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pictures = NDArray[np.uint8]
+Labels = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class CannotAnswer(Exception):
+    """The method's own assumption fails on this data, and it says so instead of answering."""
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Two heads, in no particular order, and what the method wants remembered about them."""
+
+    predict: Callable[[Pictures], Floats]
+    """Photos × 2 probabilities."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """Plain JSON values: settings chosen, estimated mix rate, where the heads look."""
+
+
+class Method(Protocol):
+    """Anything with a name that fits two heads."""
+
+    name: str
+
+    def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:
+        """Labelled photos (photos × height × width × 3), their labels (1 happy, 0 sad), unlabelled photos."""
+        ...

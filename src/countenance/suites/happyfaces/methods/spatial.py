@@ -1,0 +1,126 @@
+"""Spatial discovery: two features that explain the label at two places in the photo, found without being told where.
+
+Its assumption is that the two features live in different places. Where they share one, it says so.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures
+from countenance.suites.happyfaces.spatial import em, hog
+from countenance.suites.happyfaces.spatial.assumption import Separation, separation
+from countenance.suites.happyfaces.spatial.heads import GAMMAS, DeepFeatures, Head, choose_head
+from countenance.suites.happyfaces.spatial.regions import Groups, regions, two_groups
+from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
+
+
+@dataclass
+class Discovery:
+    """What the labelled photos alone tell: regions and heads' settings. Features are kept by the photo's hash."""
+
+    groups: Groups
+    heads: tuple[Head, Head]
+    separation: Separation
+    _known: dict[bytes, tuple[hog.Floats, hog.Floats]] = field(default_factory=dict)
+
+    def features(self, pictures: Pictures) -> list[hog.Floats]:
+        """Both heads' features of photos; a photo seen before is not computed again."""
+        keys = [hashlib.blake2b(picture.tobytes(), digest_size=16).digest() for picture in pictures]
+        new = [i for i, key in enumerate(keys) if key not in self._known]
+        for start in range(0, len(new), 100):
+            some = new[start : start + 100]
+            fine = hog.fine_votes(pictures[some])
+            seen = [head.features(pictures[some], fine) for head in self.heads]
+            for row, i in enumerate(some):
+                self._known[keys[i]] = (seen[0][row], seen[1][row])
+        return [np.stack([self._known[key][k] for key in keys]) for k in (0, 1)]
+
+
+def discover(labelled: Pictures, labels: Labels, deep: DeepFeatures | None = None) -> Discovery:
+    """Steps a to d on the labelled photos. The same photos give the same object, so that seeds share the work."""
+    # Photos are sorted by their pixels: the discovery does not depend on the order in which they came.
+    order = sorted(range(len(labels)), key=lambda i: hashlib.blake2b(labelled[i].tobytes()).digest())
+    return _discover(labelled[order].tobytes(), labelled.shape, labels[order].tobytes(), deep)
+
+
+@lru_cache(maxsize=2)
+def _discover(pixels: bytes, shape: tuple[int, ...], label_bytes: bytes, deep: DeepFeatures | None) -> Discovery:
+    pictures = np.frombuffer(pixels, np.uint8).reshape(shape)
+    labels = np.frombuffer(label_bytes, np.int64)
+    target = np.where(labels == 1, 1.0, -1.0)
+    fine = hog.fine_votes(pictures)
+    try:
+        groups = two_groups(score_windows(fine, target), target)
+    except ValueError as error:
+        raise CannotAnswer(f"no two features found: {error}") from None
+    shapes = tuple(hog.grid(fine, cell) for cell, _ in SCALES)
+    by_gamma = {gamma: regions(groups, shapes, gamma) for gamma in GAMMAS}
+    first, second = (
+        choose_head(pictures, fine, labels, {gamma: both[k] for gamma, both in by_gamma.items()}, deep) for k in (0, 1)
+    )
+    accuracies = (first.design.accuracy, second.design.accuracy)
+    return Discovery(groups, (first, second), separation(groups, target, by_gamma[1.0], accuracies))
+
+
+class SpatialDiscovery:
+    """HOG windows, two groups, two heads, EM."""
+
+    name = "spatial"
+    deep: DeepFeatures | None = None
+
+    def __init__(self, seed: int = 0, insist: bool = False) -> None:
+        self.seed = seed
+        """Not used: nothing here is random."""
+        self.insist = insist
+        """Answer even where the assumption fails (to show what happens)."""
+
+    def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:
+        """Two heads, the one with the more accurate windows first."""
+        return self.fit_with_answers(labelled, labels, unlabelled, unlabelled[:0], np.zeros((0, 2), np.int64))
+
+    def fit_with_answers(
+        self, labelled: Pictures, labels: Labels, unlabelled: Pictures, asked: Pictures, answers: Labels
+    ) -> Heads:
+        """The same, with photos about which somebody was asked; `answers` is photos × 2, one column for each head.
+
+        Where the heads look and how they are set stays what the labelled photos said.
+        """
+        found = discover(labelled, labels, self.deep)
+        if found.separation.problem and not self.insist:
+            raise CannotAnswer(found.separation.problem)
+        parts = [found.features(some) for some in (labelled, asked, unlabelled) if len(some)]
+        both = [np.concatenate([part[k] for part in parts]) for k in (0, 1)]
+        kernels = [head.kernel(features, features) for head, features in zip(found.heads, both, strict=True)]
+        ridges = (found.heads[0].design.ridge, found.heads[1].design.ridge)
+        told = [np.concatenate([labels, answers[:, k]]) for k in (0, 1)]
+        outcome = em.learn((kernels[0], kernels[1]), (told[0], told[1]), ridges)
+
+        def predict(pictures: Pictures) -> Floats:
+            seen = found.features(pictures)
+            columns = []
+            for k, (head, learnt) in enumerate(zip(found.heads, outcome.heads, strict=True)):
+                columns.append(learnt.platt(learnt.ridge.score(head.kernel(seen[k], both[k]))))
+            return np.stack(columns, 1)
+
+        notes = {
+            "estimated_mix_rate": outcome.mix_rate,
+            "designs": [head.design.as_dict() for head in found.heads],
+            "separation": found.separation.as_dict(),
+            "regions": [[weights.round(6).tolist() for weights in head.region.weights] for head in found.heads],
+        }
+        return Heads(predict, notes)
+
+
+class SpatialDiscoveryDeep(SpatialDiscovery):
+    """The same with pretrained features of the discovered regions beside HOG, where labelled photos favour them."""
+
+    name = "spatial-deep"
+
+    def __init__(self, seed: int = 0, insist: bool = False) -> None:
+        super().__init__(seed, insist)
+        from countenance.suites.happyfaces.spatial.deep import pretrained_features
+
+        self.deep = pretrained_features()

@@ -1,0 +1,159 @@
+"""Step d: one head for each region, a kernel ridge whose settings are chosen by labelled leave-one-out log-loss."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.suites.happyfaces.spatial import align, hog
+from countenance.suites.happyfaces.spatial.regions import Region, weigh_again
+from countenance.suites.happyfaces.spatial.ridge import fit_platt, fit_ridge, soft_targets
+from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
+
+Floats = NDArray[np.float64]
+DeepFeatures = Callable[[hog.Pictures, Region, NDArray[np.int64]], hog.Floats]
+"""Optional further features of a region: photos, region and each photo's move in, unit vectors out."""
+
+GAMMAS = (1.0, 2.0, 3.0, 4.0)
+TEMPLATE_GAMMA = 2.0
+"""The region whose template is followed; how a region is followed need not be chosen again for each γ."""
+MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
+WIDTHS = (0.5, 1.0, 2.0)
+RIDGES = (0.01, 0.03, 0.1, 0.3)
+DEEP_SHARES = (0.0, 0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is chosen for a head, on labelled photos alone."""
+
+    gamma: float
+    """Exponent of the block weights."""
+    mix: float
+    """Share of the 8 px scale in the distance; the rest is the 12 px scale's."""
+    width: float
+    """Kernel exp(−width · distance / median distance)."""
+    ridge: float
+    follow: bool
+    """Whether the region is moved to where each photo looks most usual."""
+    deep: float
+    """Share of the pretrained features in the distance."""
+    log_loss: float
+    accuracy: float
+
+    def as_dict(self) -> dict[str, float]:
+        """The settings and how they did, for records."""
+        return asdict(self)
+
+
+@dataclass
+class Head:
+    """A head's eyes: photos to features, features to kernel. What it has learnt is a `Ridge` over that kernel."""
+
+    design: Design
+    region: Region
+    template: align.Template
+    median: float
+    """Median distance of the labelled photos, the kernel's unit."""
+    scales: tuple[float, float]
+    """Median distances in HOG and in pretrained features, which make their shares comparable."""
+    deep: DeepFeatures | None = None
+
+    def features(self, pictures: hog.Pictures, fine: hog.Floats) -> hog.Floats:
+        """Features whose squared distances are the distances of the kernel."""
+        moves = self.template.shifts(fine) if self.design.follow else align.still(fine)
+        share = self.design.deep
+        parts = [
+            look(fine, self.region, scale, moves) * np.float32(np.sqrt(part * (1 - share) / self.scales[0]))
+            for scale, part in enumerate((self.design.mix, 1 - self.design.mix))
+            if part
+        ]
+        if share and self.deep is not None:
+            parts.append(self.deep(pictures, self.region, moves) * np.float32(np.sqrt(share / self.scales[1])))
+        return np.concatenate(parts, 1)
+
+    def kernel(self, a: hog.Floats, b: hog.Floats) -> Floats:
+        """Kernel between two sets of features."""
+        return np.asarray(np.exp(-self.design.width / self.median * distances(a, b)))
+
+
+def look(fine: hog.Floats, region: Region, scale: int, moves: NDArray[np.int64]) -> hog.Floats:
+    """Weighted blocks of a region, averaged over photo and mirror image; one row for each photo.
+
+    Averaging features is what training on photos and their mirror images amounts to for a symmetric region.
+    """
+    top, bottom, left, right = box = region.box(scale)
+    weight = np.sqrt(region.weights[scale][top:bottom, left:right]).astype(np.float32)[None, :, :, None]
+    out = np.empty((len(fine), weight.size * 36), np.float32)
+    for move in np.unique(moves, axis=0):
+        here = (moves == move).all(1)
+        seen = hog.blocks(fine[here], SCALES[scale][0], box, (int(move[0]), int(move[1])))
+        out[here] = ((seen + hog.mirror(seen)) / 2 * weight).reshape(len(seen), -1)
+    return out
+
+
+def distances(a: hog.Floats, b: hog.Floats) -> Floats:
+    """Squared Euclidean distances.
+
+    >>> distances(np.array([[0, 0], [3, 4]], np.float32), np.array([[0, 0]], np.float32))
+    array([[ 0.], [25.]])
+    """
+    centre = b.mean(0)  # near the data's middle, where single precision loses least
+    a, b = a - centre, b - centre
+    square = np.square(a).sum(1)[:, None] + np.square(b).sum(1)[None] - 2 * (a @ b.T)
+    return np.asarray(np.maximum(square, 0), np.float64)
+
+
+def _unit_of(apart: Floats | None) -> float:
+    return 1.0 if apart is None else float(np.median(apart)) or 1.0
+
+
+def choose_head(
+    pictures: hog.Pictures,
+    fine: hog.Floats,
+    labels: NDArray[np.int64],
+    candidates: dict[float, Region],
+    deep: DeepFeatures | None = None,
+) -> Head:
+    """The head with the lowest leave-one-out log-loss on the labelled photos; `candidates` maps γ to its region.
+
+    Two kinds of regions compete: the same box in every photo, with the weights of the discovery; and regions moved
+    to where each photo looks most usual, with these weights or with those of windows scored again after the move.
+    """
+    target, soft = np.where(labels == 1, 1.0, -1.0), soft_targets(labels)
+    best: Head | None = None
+    template = align.make_template(fine, candidates[TEMPLATE_GAMMA])
+    there, here = align.still(fine), template.shifts(fine)
+    again = score_windows(align.moved(fine, here), target)
+    tries = [(gamma, region, False, there) for gamma, region in candidates.items()]
+    tries += [(gamma, region, True, here) for gamma, region in candidates.items()]
+    tries += [(gamma, weigh_again(region, again, gamma), True, here) for gamma, region in candidates.items()]
+    for gamma, region, follow, moves in tries:
+        by_scale = [look(fine, region, scale, moves) for scale in range(len(SCALES))]
+        apart = [distances(part, part) for part in by_scale]
+        deep_apart = None
+        if deep is not None:
+            extra = deep(pictures, region, moves)
+            deep_apart = distances(extra, extra)
+        for mix, share in itertools.product(MIXES, DEEP_SHARES if deep_apart is not None else (0.0,)):
+            seen = mix * apart[0] + (1 - mix) * apart[1]
+            scales = (_unit_of(seen), _unit_of(deep_apart))
+            between = (1 - share) * seen / scales[0]
+            if deep_apart is not None:
+                between = between + share * deep_apart / scales[1]
+            median = _unit_of(between)
+            for width, ridge in itertools.product(WIDTHS, RIDGES):
+                left_out = fit_ridge(np.exp(-width / median * between), target, ridge).left_out
+                platt = fit_platt(left_out, soft)
+                # Left-out scores of a kernel that sees nothing are the mean of the others: wrong every time, and
+                # perfectly calibrated by a falling line. Such a line is no evidence.
+                loss = platt.loss if platt.slope > 0 else float(np.log(2))
+                if best is None or loss < best.design.log_loss:
+                    accuracy = float(((left_out > 0) == (target > 0)).mean())
+                    design = Design(gamma, mix, width, ridge, follow, share, loss, accuracy)
+                    best = Head(design, region, template, median, scales, deep)
+    if best is None:
+        raise ValueError("no candidate region")
+    return best

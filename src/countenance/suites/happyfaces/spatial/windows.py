@@ -1,0 +1,97 @@
+"""Step b: how well each small window of the photo explains the label, by closed-form leave-one-out ridge."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.suites.happyfaces.spatial import hog
+
+Floats = NDArray[np.float64]
+
+SCALES = ((8, 4), (12, 3))
+"""Cell size in px and the window's side in blocks."""
+RIDGE = 1.0
+"""The ridge of a window, as a multiple of its kernel's mean eigenvalue."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of all scales, one row each."""
+
+    scale: NDArray[np.int64]
+    """Index into `SCALES`."""
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    scores: Floats
+    """Windows × labelled photos: leave-one-out score, label as −1 and +1."""
+    accuracy: Floats
+    photos: int
+
+    def telling(self) -> NDArray[np.bool_]:
+        """Which windows do better than chance by three standard errors."""
+        return np.asarray(self.accuracy > 0.5 + 3 * np.sqrt(0.25 / self.photos))
+
+    def only(self, keep: NDArray[np.bool_]) -> "Windows":
+        """Some of the windows."""
+        return Windows(
+            self.scale[keep], self.row[keep], self.column[keep], self.scores[keep], self.accuracy[keep], self.photos
+        )
+
+
+def score_windows(fine: hog.Floats, target: Floats) -> Windows:
+    """Score every window of every scale on the labelled photos (`target` is −1 or +1).
+
+    >>> rng = np.random.default_rng(0)
+    >>> photos = rng.integers(0, 40, (40, 64, 64, 3), dtype=np.uint8)
+    >>> photos[::2, 40:60:4, 8:28] += 150  # stripes in the lower left corner of every second photo
+    >>> windows = score_windows(hog.fine_votes(photos), np.where(np.arange(40) % 2, -1.0, 1.0))
+    >>> best = windows.accuracy.argmax()
+    >>> float(windows.accuracy[best]), bool(windows.accuracy[(windows.row == 0) & (windows.column > 2)].max() < 0.9)
+    (1.0, True)
+    """
+    found: list[tuple[int, int, int, Floats]] = []
+    for scale, (cell, side) in enumerate(SCALES):
+        maps = hog.blocks(fine, cell)
+        for row, column, kernel in _window_kernels(maps, side):
+            found.append((scale, row, column, _leave_one_out(kernel, target)))
+    scores = np.stack([f[3] for f in found])
+    return Windows(
+        np.array([f[0] for f in found]),
+        np.array([f[1] for f in found]),
+        np.array([f[2] for f in found]),
+        scores,
+        ((scores > 0) == (target > 0)).mean(1),
+        len(target),
+    )
+
+
+def _window_kernels(maps: hog.Floats, side: int) -> Iterator[tuple[int, int, Floats]]:
+    """Row, column and linear kernel of every window; a window's kernel is the sum of its blocks' kernels."""
+    _, rows, columns, _ = maps.shape
+    strips: list[Floats] = []  # for each row of blocks, columns × n × n: kernels of `side` blocks side by side
+    for row in range(rows):
+        line = maps[:, row].transpose(1, 0, 2)
+        kernels = (line @ line.transpose(0, 2, 1)).astype(np.float64)
+        strips.append(_sliding_sum(kernels, side))
+        if row >= side - 1:
+            window = sum(strips[1:], strips[0])
+            for column in range(columns - side + 1):
+                yield row - side + 1, column, window[column]
+            strips.pop(0)
+
+
+def _sliding_sum(stack: Floats, side: int) -> Floats:
+    return np.asarray(sum(stack[i : len(stack) - side + 1 + i] for i in range(side)))
+
+
+def _leave_one_out(kernel: Floats, target: Floats) -> Floats:
+    n = len(target)
+    centred = kernel - kernel.mean(0) - kernel.mean(1, keepdims=True) + kernel.mean()
+    ridge = RIDGE * np.trace(centred) / n + 1e-12
+    # The hat matrix of ridge with an intercept is K(K + λ)⁻¹ + 1/n = 1 − λ(K + λ)⁻¹ + 1/n on the centred kernel.
+    inverse = np.linalg.inv(centred + ridge * np.eye(n))
+    hat = np.eye(n) - ridge * inverse + 1 / n
+    own = np.diag(hat)
+    return np.asarray((hat @ target - own * target) / np.maximum(1 - own, 1e-9))

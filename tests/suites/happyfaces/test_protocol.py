@@ -1,0 +1,176 @@
+"""Scores, sweeps, asking, the page and the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from countenance.errors import InputError
+from countenance.suites.happyfaces import protocol
+from countenance.suites.happyfaces.ask import ask, simulated
+from countenance.suites.happyfaces.asking import at_the_terminal
+from countenance.suites.happyfaces.published import PUBLISHED, configurations
+from countenance.suites.happyfaces.report import heat_map, write_report
+from countenance.suites.happyfaces.scores import assign_heads, auc, lowest_mix_rate_above, worst_head
+
+answers = arrays(bool, st.tuples(st.integers(1, 30), st.just(2)))
+
+
+@given(answers, st.randoms())
+def test_the_order_of_heads_does_not_matter(predicted, random):
+    truth = np.array([[random.random() < 0.5 for _ in range(2)] for _ in predicted])
+    assert worst_head(predicted, truth) == worst_head(predicted[:, ::-1], truth)
+    assert 0 <= worst_head(predicted, truth) <= 1
+
+
+@given(answers)
+def test_perfect_heads_score_one_and_are_named_rightly(truth):
+    assert worst_head(truth, truth) == 1
+    ways = assign_heads(truth[:, ::-1], truth)
+    assert (truth[:, ::-1][:, ways] == truth).all()
+
+
+def test_guessing_cross_types_gives_three_quarters():
+    truth = np.array([[1, 1], [1, 0], [0, 1], [0, 0]] * 50, bool)
+    predicted = truth.copy()
+    predicted[1::4] = predicted[2::4] = [[True, True]] * 25 + [[False, False]] * 25
+    assert worst_head(predicted, truth) == 0.75
+
+
+def test_the_published_auc_comes_out_of_the_published_curve():
+    assert abs(auc(PUBLISHED["Extrapolate low data (published)"]) - 0.903) < 0.001
+    assert auc({0.1: 0.9, 0.3: 0.9}) is None
+    assert lowest_mix_rate_above({0.0: 0.9, 0.5: 0.91}) == 0.5
+    assert lowest_mix_rate_above({0.0: 0.2}) is None
+
+
+@pytest.fixture(scope="module")
+def folder(world, write_world, tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("happyfaces") / "data"
+    write_world(world, made, str)
+    return made
+
+
+def cli(*arguments: str) -> int:
+    import typer
+
+    from countenance.cli import happyfaces
+
+    try:
+        typer.main.get_command(happyfaces.app).main(list(arguments), prog_name="happyfaces", standalone_mode=False)
+    except typer.Exit as stop:
+        return stop.exit_code
+    return 0
+
+
+def test_a_sweep_writes_the_contracts_table_and_goes_on_where_it_stopped(folder: Path, tmp_path: Path, monkeypatch):
+    out = tmp_path / "sweep.json"
+    command = ("sweep", "-d", str(folder), "--mix-rates", "0,.3", "--seeds", "2", "--json", str(out), "--quiet")
+    assert cli(*command) == 0
+    table = json.loads(out.read_text())
+    assert [row["mix_rate"] for row in table["mix_rates"]] == [0.0, 0.3]
+    for row in table["mix_rates"]:
+        assert row["worst_head_mean"] > 0.85 and row["worst_head_std"] >= 0 and row["not_drawn_mean"] > 0.8
+    assert table["auc_0_30"] > 0.85 and table["lowest_mix_rate_above_90"] in (0.0, 0.3, None)
+    runs = sorted((tmp_path / "sweep.runs").iterdir())
+    assert len(runs) == 4
+
+    runs[0].unlink()
+    made = []
+    real = protocol.run
+    monkeypatch.setattr(protocol, "run", lambda data, task: made.append(task) or real(data, task))
+    assert cli(*command) == 0
+    assert len(made) == 1
+    assert json.loads(out.read_text())["mix_rates"] == table["mix_rates"]
+
+    stale = json.loads(runs[1].read_text()) | {"data": "other photos"}
+    runs[1].write_text(json.dumps(stale))
+    made.clear()
+    assert cli(*command) == 0
+    assert len(made) == 1  # a record of other data is not used
+
+    page = write_report([out], tmp_path / "page.html", data=folder).read_text()
+    assert "Extrapolate low data (published)" in page and "data:image/jpeg" in page
+    assert page.count("<tr>") > len(configurations())
+    assert "Photos of real people are not shown" in page
+
+
+def test_one_run_prints_both_heads(folder: Path, capsys):
+    assert cli("run", "-d", str(folder), "--mix-rate", "0.3") == 0
+    printed = capsys.readouterr().out
+    assert "worst head" in printed and "face" in printed and "estimated" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("sweep", "-d", "nowhere", "--quiet"), "no such folder"),
+        (("sweep", "-d", "nowhere", "--mix-rates", "a"), "expected numbers"),
+        (("sweep", "-d", "nowhere", "--mix-rates", "0,1.5"), "expected numbers"),
+        (("build", "--out", "x"), "--official DIR"),
+        (("report", "nothing.json"), "no such file"),
+    ],
+)
+def test_wrong_input_is_one_sentence(arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=said):
+        cli(*arguments)
+
+
+def test_an_unknown_method_is_refused(world):
+    with pytest.raises(InputError, match=r"did you mean spatial"):
+        protocol.run(world, protocol.Task("spatil", 0.1, 0))
+
+
+def test_a_method_that_declines_leaves_a_record(world, monkeypatch):
+    class Declines:
+        def fit(self, *given):
+            raise protocol.CannotAnswer("one place")
+
+    monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Declines())
+    record, heads = protocol.run(world, protocol.Task("spatial", 0.1, 0))
+    assert heads is None and record["answered"] is False and record["reason"] == "one place"
+    row = protocol.summary([record])["mix_rates"][0]
+    assert row["answered"] == 0 and row["worst_head_mean"] is None
+
+
+def test_asking_where_heads_disagree_finds_cross_types(world):
+    asked = ask(world, simulated(world), mix_rate=0.2, questions=10, batch=5)
+    assert [point["questions"] for point in asked["curve"]] == [0, 5, 10]
+    assert asked["disagreeing_answers"] >= 8  # 20 % by chance
+    assert len({row[0] for row in asked["answers"]}) == 10
+    assert asked["curve"][-1]["validation"]["worst_head"] > 0.85
+
+
+def test_asking_a_person_takes_yes_no_and_stop(world, tmp_path, monkeypatch):
+    said = iter(["maybe", "y", "n", "no", "YES", "q"])
+    monkeypatch.setattr("builtins.input", lambda question: next(said))
+    oracle = at_the_terminal(world, tmp_path / "photos")
+    assert oracle(0) == (True, False)
+    assert oracle(1) == (False, True)
+    assert oracle(2) is None
+    assert len(list((tmp_path / "photos").iterdir())) == 3
+
+
+def test_asking_a_method_that_cannot_learn_from_answers_is_refused(world):
+    with pytest.raises(InputError, match="cannot learn from answers"):
+        ask(world, simulated(world), method="erm")
+
+
+def test_heat_maps_lie_where_the_blocks_are():
+    fine = np.zeros((30, 30))
+    fine[24, 10] = 1
+    heat = heat_map([fine.tolist(), np.zeros((19, 19)).tolist()], (250, 250))
+    rows, columns = np.nonzero(heat)
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (193, 208, 81, 96)
+
+
+def test_runs_in_parallel_are_the_same_runs(folder: Path, tmp_path: Path):
+    tasks = [protocol.Task("spatial", 0.3, seed) for seed in (0, 1)]
+    alone, together = (protocol.sweep(folder, tasks, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
+    for one, other in zip(alone, together, strict=True):
+        assert one["validation"] == other["validation"] and one["seed"] == other["seed"]

@@ -1,0 +1,73 @@
+"""The wall: names, paths, tags and order have no influence on a method."""
+
+import inspect
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from countenance.suites.happyfaces import protocol
+from countenance.suites.happyfaces.dataset import read_happyfaces
+from countenance.suites.happyfaces.interface import Heads
+from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
+from countenance.suites.happyfaces.protocol import Task, run
+from countenance.suites.happyfaces.sampler import draw, through_the_wall
+
+
+def test_a_method_is_given_three_plain_arrays_and_nothing_else(world, monkeypatch):
+    seen = {}
+
+    class Spy:
+        name = "spy"
+
+        def fit(self, *given):
+            seen["given"] = given
+            seen["caller"] = [frame.function for frame in inspect.stack()[1:2]]
+            return Heads(lambda pictures: np.zeros((len(pictures), 2)))
+
+    monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Spy())
+    run(world, Task("spy", 0.3, 5))
+    labelled, labels, unlabelled = seen["given"]
+    assert [type(value) for value in seen["given"]] == [np.ndarray] * 3
+    assert (labelled.dtype, labels.dtype, unlabelled.dtype) == (np.uint8, np.int64, np.uint8)
+    assert all(value.base is None for value in seen["given"])  # copies: no way back to the dataset's own arrays
+
+
+def test_labels_of_unlabelled_photos_cannot_be_read_from_their_order(world):
+    chosen = draw(world.unlabelled.tags, 0.5, 0)
+    kinds = [world.unlabelled.tags[i] for i in chosen.drawn]
+    changes = sum(a != b for a, b in pairwise(kinds))
+    assert changes > 0.5 * len(kinds)  # sorted by type there would be 3 changes
+    _, labels, _ = through_the_wall(world, chosen.drawn, 0)
+    assert sum(a != b for a, b in pairwise(labels)) > 5
+
+
+def test_renaming_and_moving_files_changes_nothing_at_all(world, write_world, tmp_path: Path):
+    records = []
+    for folder, name in (("one", lambda i: f"a{i:04d}"), ("two", lambda i: f"{(i * 7919) % 10007:05d}_FHWS_secret")):
+        write_world(world, tmp_path / folder, name)
+        record, _ = run(read_happyfaces(tmp_path / folder), Task("spatial", 0.3, 1))
+        records.append({key: record[key] for key in ("validation", "not_drawn", "notes")})
+    assert records[0] == records[1]
+
+
+def test_permuting_the_unlabelled_photos_changes_nothing_but_rounding(world):
+    labelled, labels, unlabelled = through_the_wall(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)
+    turned = np.random.default_rng(9).permutation(len(unlabelled))
+    mixed = np.random.default_rng(8).permutation(len(labels))
+    here = SpatialDiscovery().fit(labelled, labels, unlabelled)
+    there = SpatialDiscovery().fit(labelled[mixed], labels[mixed], unlabelled[turned])
+    np.testing.assert_allclose(here.predict(world.validation.pixels), there.predict(world.validation.pixels), atol=1e-4)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 1.0])
+def test_a_draw_depends_on_the_seed_alone(rate):
+    tags = tuple(tag for tag in ("FHWH", "FHWS", "FSWH", "FSWS") for _ in range(150))
+    first, again, other = draw(tags, rate, 4), draw(tags, rate, 4), draw(tags, rate, 5)
+    assert np.array_equal(first.drawn, again.drawn)
+    assert not np.array_equal(first.drawn, other.drawn)
+    assert len(first.drawn) == 300
+    assert set(first.drawn) | set(first.not_drawn) == set(range(600))
+    crossed = sum(tags[i] in ("FHWS", "FSWH") for i in first.drawn)
+    assert crossed == 2 * round(150 * rate)
