@@ -1,0 +1,202 @@
+"""`countenance bias-bounty`: make data, train, predict, score, submit, rank, time."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from countenance.errors import InputError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Hold a bias bounty: label skin tone, age and gender; accuracy, disparity, randomness and speed count.",
+)
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+EntryFolder = Annotated[Path, typer.Option("--entry", help="A trained entry: a folder with entry.json.")]
+Replicates = Annotated[int, typer.Option(min=100, help="Bootstrap replicates.")]
+
+
+class EntryName(StrEnum):
+    """The entries that can be trained here."""
+
+    baseline = "baseline"
+    better = "better"
+    unsupervised = "unsupervised"
+
+
+class Kind(StrEnum):
+    """How an entry was trained."""
+
+    supervised = "supervised"
+    semi_supervised = "semi-supervised"
+    unsupervised = "unsupervised"
+
+
+@app.command("make-data")
+def make_data(
+    out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
+    people: Annotated[str, typer.Option(help="Rendered people: the embedded ones, or a folder.")] = "people",
+    unlabelled: Annotated[float, typer.Option(min=0, max=0.9, help="Share of faces in train without labels.")] = 0.1,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Write rendered people and non-people in the challenge's layout: train, public test, private holdout."""
+    from functools import partial
+
+    from countenance.cli.progress import progress
+    from countenance.suites.bias_bounty.make_data import write_challenge
+
+    counts = write_challenge(out, people, unlabelled=unlabelled, seed=seed, progress=partial(progress, quiet=quiet))
+    for split, row in counts.items():
+        share = row["nonfaces"] / max(row["images"], 1)
+        typer.echo(
+            f"{split:8} {row['images']:5} images, {row['nonfaces']} not faces ({share:.0%}), "
+            f"{row['unlabelled_faces']} faces with a label missing"
+        )
+    typer.echo(f"{out.resolve()}")
+
+
+@app.command()
+def train(
+    entry: Annotated[EntryName, typer.Option(help="Which entry to train.")],
+    data: Annotated[Path, typer.Option(help="A folder in the challenge's layout; only its train part is read.")],
+    out: Annotated[Path, typer.Option(help="Where the entry goes: entry.json and ONNX files.")],
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data (default: the entry's own).")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Train an entry on the train part and export it to ONNX (needs the extra `torch`)."""
+    from functools import partial
+
+    from countenance.cli.progress import progress
+    from countenance.suites.bias_bounty.training import train_entry
+
+    made = train_entry(
+        entry.value, data, out, device=device, epochs=epochs, threads=threads, seed=seed,
+        progress=partial(progress, quiet=quiet),
+    )  # fmt: skip
+    typer.echo(f"{made['name']}: trained in {made['training']['seconds']:.1f} s on {made['training']['device']}")
+    typer.echo(f"{out.resolve()}")
+
+
+@app.command()
+def predict(
+    entry: EntryFolder,
+    images: Annotated[Path, typer.Option(help="A folder with labels.csv (its names are used), or of images alone.")],
+    out: Annotated[Path, typer.Option(help="The predictions, with the columns of labels.csv.")],
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Label every image of a folder with an entry (no torch needed)."""
+    from countenance.cli.progress import progress
+    from countenance.suites.bias_bounty.entry import Entry, image_files, predict_files
+    from countenance.suites.bias_bounty.files import predictions_text
+    from countenance.suites.bias_bounty.writing import write_text
+
+    model = Entry(entry, threads=threads)
+    files = image_files(images)
+    with progress("predicting", len(files), quiet=quiet) as step:
+        words = predict_files(model, files, step)
+    write_text(out, predictions_text(list(files), words))
+    typer.echo(f"{len(files)} images in {out}")
+
+
+@app.command()
+def score(
+    labels: Annotated[Path, typer.Option(help="The truth: name,skin_tone,gender,age; empty is unlabelled.")],
+    predictions: Annotated[Path, typer.Option(help="The answers, with the same columns.")],
+    nonfaces: Annotated[Path | None, typer.Option(help="Names of known non-faces, one on each line.")] = None,
+    identities: Annotated[
+        Path | None, typer.Option(help="name,identity: whose picture it is (default: identities.csv beside labels).")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(help="Write every number here.")] = None,
+    submission: Annotated[Path | None, typer.Option(help="Write submission.json here.")] = None,
+    name: Annotated[str, typer.Option(help="The submission's name.")] = "unnamed",
+    replicates: Replicates = 2000,
+    seed: Seed = 0,
+) -> None:
+    """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
+    from countenance.run.directory import write_json
+    from countenance.suites.bias_bounty.printing import score_lines
+    from countenance.suites.bias_bounty.scoring import score_files
+
+    found = score_files(labels, predictions, nonfaces, identities=identities, replicates=replicates, seed=seed)
+    if json is not None:
+        write_json(json, found.to_json())
+    if submission is not None:
+        write_json(submission, found.submission(name))
+    for line in score_lines(found):
+        typer.echo(line)
+
+
+@app.command()
+def submit(
+    name: Annotated[str, typer.Option(help="The entry's name on the leaderboard.")],
+    kind: Annotated[Kind, typer.Option(help="How it was trained.")],
+    data: Annotated[Path, typer.Option(help="The challenge's data: test and holdout with their labels.")],
+    board: Annotated[Path, typer.Option(help="The folder of submissions.")],
+    test: Annotated[Path, typer.Option(help="Predictions of the public test.")],
+    holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
+    timing: Annotated[Path | None, typer.Option(help="What `time --json` wrote.")] = None,
+    replace: Annotated[bool, typer.Option(help="Replace an entry of the same name.")] = False,
+) -> None:
+    """Check predictions whole and hand them in: one folder with submission.json on the board."""
+    from countenance.suites.bias_bounty.board import hand_in
+
+    score_ = hand_in(board, name, kind.value, data, test=test, holdout=holdout, timing=timing, replace=replace)
+    low, high = score_.score1_interval
+    typer.echo(f"{name}: Score₁ {score_.score1:.4f} [{low:.3f}, {high:.3f}] on the public test, handed in to {board}")
+
+
+@app.command()
+def leaderboard(
+    board: Annotated[Path, typer.Argument(help="The folder of submissions.", metavar="BOARD")],
+    data: Annotated[Path, typer.Option(help="The challenge's data: test and holdout with their labels.")],
+    out: Annotated[Path | None, typer.Option(help="Write the HTML page here, with a page for each entry.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the tables here.")] = None,
+    strict_rubric: Annotated[bool, typer.Option(help="Leave the rubric's hole between 10 and 15 %.")] = False,
+    pictures: Annotated[
+        bool | None, typer.Option(help="Show failures as pictures (default: when nobody in them is real).")
+    ] = None,
+    replicates: Replicates = 2000,
+    seed: Seed = 0,
+) -> None:
+    """Rank the submissions, public and private, supervised and unsupervised, with intervals and ties."""
+    from countenance.run.directory import write_json
+    from countenance.suites.bias_bounty.board import rank, table_lines
+    from countenance.suites.bias_bounty.page import write_pages
+
+    found = rank(board, data, strict_rubric=strict_rubric, replicates=replicates, seed=seed)
+    for line in table_lines(found):
+        typer.echo(line)
+    if json is not None:
+        write_json(json, found.to_json())
+    if out is not None:
+        typer.echo(f"page     {write_pages(found, data, out, pictures=pictures).resolve()}")
+    if not found.standings and found.rejected:
+        raise InputError(f"{board}: every submission was rejected; the reasons stand above")
+
+
+@app.command("time")
+def time_(
+    entry: EntryFolder,
+    images: Annotated[Path, typer.Option(help="A folder of images (the holdout).")],
+    json: Annotated[Path | None, typer.Option(help="Write the timing here.")] = None,
+    passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of the network.")] = 1,
+) -> None:
+    """Time an entry in a process of its own: warm-up, the median of 5 passes, loading apart from inference."""
+    from countenance.run.directory import write_json
+    from countenance.suites.bias_bounty.timing import measure, timing_lines
+
+    found = measure(entry, images, passes=passes, threads=threads)
+    if json is not None:
+        write_json(json, found)
+    for line in timing_lines(found):
+        typer.echo(line)

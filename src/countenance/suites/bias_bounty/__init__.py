@@ -1,0 +1,12 @@
+"""Suite: bias bounty. Label skin tone, age and gender; scored on accuracy, disparity, randomness on non-faces, speed.
+
+>>> from countenance.suites.bias_bounty import CLASSES
+>>> CLASSES["skin_tone"][-1]
+'monk_10'
+"""
+
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS
+from countenance.suites.bias_bounty.layout import read_challenge
+from countenance.suites.bias_bounty.scoring import Score, score_files
+
+__all__ = ["ATTRIBUTES", "CLASSES", "COLUMNS", "Score", "read_challenge", "score_files"]

@@ -1,0 +1,170 @@
+"""An entry on disk: `entry.json` and ONNX networks. Answers with classes; needs no torch.
+
+A picture that the entry takes for no face gets uniform random classes, drawn from its own pixels: the same picture
+always gets the same classes, another picture others, and there is no seed that anybody could tune.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from countenance.answers import Labels
+from countenance.data.image import IMAGE_SUFFIXES, LazyImage
+from countenance.data.paths import inside
+from countenance.errors import InputError
+from countenance.models.onnx import open_session
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels
+
+FILE = "entry.json"
+BATCH = 16
+
+Images = Sequence[NDArray[np.uint8]]
+
+
+class Network(BaseModel):
+    """One ONNX file: input `images` (N × 3 × size × size, RGB, 0 to 255), outputs named after attributes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    file: str
+    size: int
+    outputs: tuple[str, ...]
+
+
+class EntryCard(BaseModel):
+    """What `entry.json` says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: str
+    kind: Literal["supervised", "semi-supervised", "unsupervised"]
+    description: str = ""
+    networks: tuple[Network, ...]
+    face_output: str | None = None
+    """The output whose first number rises with being a face; below `face_threshold` the classes are random."""
+    face_threshold: float = 0.0
+    training: dict[str, Any] = {}
+
+    @classmethod
+    def read(cls, folder: Path) -> "EntryCard":
+        path = folder / FILE
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; `countenance bias-bounty train` makes an entry")
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InputError(f"{path}: {'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from error
+
+
+def random_classes(pixels: NDArray[np.uint8]) -> dict[str, int]:
+    """Uniform random classes drawn from the picture's content.
+
+    >>> random_classes(np.zeros((4, 4, 3), np.uint8)) == random_classes(np.zeros((4, 4, 3), np.uint8))
+    True
+    """
+    shape = "×".join(map(str, pixels.shape))
+    digest = hashlib.sha256(shape.encode() + b":" + np.ascontiguousarray(pixels).tobytes()).digest()
+    # 64 bits an attribute: the remainder's bias is below 10⁻¹⁸.
+    return {
+        name: int.from_bytes(digest[8 * i : 8 * i + 8], "big") % len(CLASSES[name]) for i, name in enumerate(ATTRIBUTES)
+    }
+
+
+class Entry:
+    """A trained entry: a model in the sense of the package, callable on a list of images."""
+
+    def __init__(self, folder: Path, *, threads: int | None = None, device: str = "cpu") -> None:
+        self.card = EntryCard.read(folder)
+        self.name = self.card.name
+        given = [name for network in self.card.networks for name in network.outputs]
+        for wanted in (*ATTRIBUTES, *([self.card.face_output] if self.card.face_output else [])):
+            if given.count(wanted) != 1:
+                raise InputError(f"{folder / FILE}: output {wanted!r} comes {given.count(wanted)} times, expected once")
+        self.sessions = []
+        for network in self.card.networks:
+            path = inside(folder, network.file, f"{folder / FILE}: networks")
+            session = open_session(path, device, threads)
+            names = [output.name for output in session.get_outputs()]
+            missing = [name for name in network.outputs if name not in names]
+            if missing:
+                raise InputError(f"{path}: has no output {missing[0]!r}; it has {', '.join(names)}")
+            self.sessions.append((network, session))
+
+    def outputs(self, images: Images) -> dict[str, NDArray[np.float32]]:
+        """The networks' raw outputs: a row for each image."""
+        found: dict[str, NDArray[np.float32]] = {}
+        for network, session in self.sessions:
+            parts = [
+                session.run(
+                    list(network.outputs),
+                    {"images": network_input(images[i : i + BATCH], network.size).astype(np.float32)},
+                )
+                for i in range(0, len(images), BATCH)
+            ]
+            for j, name in enumerate(network.outputs):
+                found[name] = np.concatenate([part[j] for part in parts]) if parts else np.zeros((0, 1), np.float32)
+        return found
+
+    def classes(self, images: Images) -> list[dict[str, int]]:
+        """A class for each attribute of each image."""
+        found = self.outputs(images)
+        best = {name: found[name].argmax(axis=1) for name in ATTRIBUTES}
+        answers = []
+        for i, image in enumerate(images):
+            face = self.card.face_output
+            if face is not None and float(found[face][i].reshape(-1)[0]) < self.card.face_threshold:
+                answers.append(random_classes(image))
+            else:
+                answers.append({name: int(best[name][i]) for name in ATTRIBUTES})
+        return answers
+
+    def words(self, images: Images) -> list[dict[str, str]]:
+        """A word for each attribute of each image."""
+        return [{name: CLASSES[name][code] for name, code in row.items()} for row in self.classes(images)]
+
+    def __call__(self, images: Images) -> list[Labels]:
+        return [Labels(words) for words in self.words(images)]
+
+
+def network_input(images: Images, size: int) -> NDArray[np.uint8]:
+    """The images at size × size, N × 3 × H × W: the same pixels in training and in prediction."""
+    from PIL import Image
+
+    out = np.empty((len(images), size, size, 3), dtype=np.uint8)
+    for i, image in enumerate(images):
+        if image.shape[:2] == (size, size):
+            out[i] = image
+        else:  # averaging over areas when shrinking: no aliasing
+            how = Image.Resampling.BOX if min(image.shape[:2]) > size else Image.Resampling.BILINEAR
+            out[i] = np.asarray(Image.fromarray(image).resize((size, size), how))
+    return np.ascontiguousarray(out.transpose(0, 3, 1, 2))
+
+
+def image_files(folder: Path) -> dict[str, Path]:
+    """The images of a folder by name: those of its labels.csv in its order, or else every picture in it."""
+    table = folder / "labels.csv"
+    if table.exists():
+        return {name: inside(folder, name, str(table)) for name in read_labels(table).names}
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; give a folder of images")
+    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES)
+    if not found:
+        raise InputError(f"{folder}: no picture in it ({', '.join(IMAGE_SUFFIXES[:6])}, …)")
+    return {path.relative_to(folder).as_posix(): path for path in found}
+
+
+def predict_files(
+    entry: Entry, files: Mapping[str, Path], step: Callable[..., None] = lambda n=1: None
+) -> list[dict[str, str]]:
+    """The words for each file, a batch in memory at a time."""
+    paths = list(files.values())
+    answers: list[dict[str, str]] = []
+    for start in range(0, len(paths), BATCH):
+        images = [LazyImage(path).load() for path in paths[start : start + BATCH]]
+        answers += entry.words(images)
+        step(len(images))
+    return answers

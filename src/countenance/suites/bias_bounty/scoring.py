@@ -1,0 +1,221 @@
+"""`score`: a file of predictions against a file of labels, with the uncertainty of every number.
+
+The shape of the JSON is documented in docs/suites/bias_bounty.md; the attributes stand in the formula's order.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.audit import bootstrap
+from countenance.audit.estimates import Side, design_effect
+from countenance.metrics import bounty
+from countenance.suites.bias_bounty.files import (
+    ATTRIBUTES,
+    CLASSES,
+    Ints,
+    Table,
+    read_identities,
+    read_labels,
+    read_names,
+    read_predictions,
+)
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One set of predictions, scored."""
+
+    rows: int
+    labelled: Mapping[str, int]
+    clusters: int
+    accuracy: Mapping[str, float]
+    disparity: Mapping[str, float]
+    score1: float
+    per_class: Mapping[str, Mapping[str, float]]
+    class_rows: Mapping[str, Mapping[str, int]]
+    confusion: Mapping[str, list[list[int]]]
+    left_out: Mapping[str, tuple[str, ...]]
+    """Classes without truth rows, which the disparity leaves out."""
+    accuracy_interval: Mapping[str, Interval]
+    disparity_interval: Mapping[str, Interval]
+    score1_interval: Interval
+    fair: Mapping[str, Interval]
+    """Mean and 95 % point of the disparity that a fair model of the same accuracy shows by chance."""
+    design_effect: Mapping[str, float]
+    """How many times the variance of each accuracy exceeds that of independent rows."""
+    randomness: Mapping[str, bounty.Randomness]
+    nonfaces: int
+    replicates: int
+    seed: int
+
+    @property
+    def multiplier(self) -> float:
+        """The product of the multipliers of the randomness tests passed."""
+        return math.prod(self.randomness[name].multiplier for name in ATTRIBUTES)
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract's shape; NaN becomes null when written."""
+        return {
+            "accuracy": dict(self.accuracy),
+            "disparity": dict(self.disparity),
+            "score1": self.score1,
+            "randomness": {
+                "p": {name: self.randomness[name].p for name in ATTRIBUTES},
+                "passed": {name: self.randomness[name].passed for name in ATTRIBUTES},
+                "multiplier": self.multiplier,
+                "applicable": self.nonfaces > 0,
+                "nonfaces": self.nonfaces,
+                "too_even": {name: self.randomness[name].too_even for name in ATTRIBUTES},
+                "statistic": {name: self.randomness[name].statistic for name in ATTRIBUTES},
+                "method": {name: self.randomness[name].method for name in ATTRIBUTES},
+                "counts": {
+                    name: dict(zip(CLASSES[name], self.randomness[name].counts, strict=True)) for name in ATTRIBUTES
+                },
+                "honest_guesser_passes_all": bounty.HONEST_PASS,
+            },
+            "intervals": {
+                "accuracy": {name: list(self.accuracy_interval[name]) for name in ATTRIBUTES},
+                "disparity": {name: list(self.disparity_interval[name]) for name in ATTRIBUTES},
+                "score1": list(self.score1_interval),
+                "level": 0.95,
+                "method": "percentile bootstrap over " + ("identities" if self.clusters < self.rows else "rows"),
+                "replicates": self.replicates,
+                "seed": self.seed,
+            },
+            "fair_disparity": {name: {"mean": self.fair[name][0], "high95": self.fair[name][1]} for name in ATTRIBUTES},
+            "design_effect": dict(self.design_effect),
+            "per_class": {name: dict(self.per_class[name]) for name in ATTRIBUTES},
+            "class_rows": {name: dict(self.class_rows[name]) for name in ATTRIBUTES},
+            "confusion": {name: self.confusion[name] for name in ATTRIBUTES},
+            "classes": {name: list(CLASSES[name]) for name in ATTRIBUTES},
+            "classes_left_out": {name: list(self.left_out[name]) for name in ATTRIBUTES},
+            "rows": self.rows,
+            "labelled": dict(self.labelled),
+            "clusters": self.clusters,
+        }
+
+    def submission(self, name: str) -> dict[str, Any]:
+        """`submission.json` as the challenge's quickstart writes it, plus ours."""
+        return {
+            "submission_name": name,
+            "score": self.score1,
+            "metrics": {"accuracy": dict(self.accuracy), "disparity": dict(self.disparity)},
+            "countenance": self.to_json(),
+        }
+
+
+def score_files(
+    labels: Path,
+    predictions: Path,
+    nonfaces: Path | None = None,
+    *,
+    identities: Path | None = None,
+    replicates: int = 2000,
+    seed: int = 0,
+) -> Score:
+    """Score a predictions file; InputError with every problem when the file cannot be scored whole.
+
+    A non-face need not stand in `labels`; it must stand in `predictions`. With `identities` (or a file
+    `identities.csv` beside the labels) pictures of one person are resampled together.
+    """
+    truth = read_labels(labels)
+    outside = read_names(nonfaces) if nonfaces is not None else ()
+    said = read_predictions(predictions, (*truth.names, *outside))
+    beside = identities or labels.parent / "identities.csv"
+    people = read_identities(beside, truth.names) if identities or beside.exists() else None
+    return score_tables(truth, said, outside, people=people, replicates=replicates, seed=seed)
+
+
+def score_tables(
+    truth: Table,
+    said: Table,
+    nonfaces: Sequence[str] = (),
+    *,
+    people: Sequence[str] | None = None,
+    replicates: int = 2000,
+    seed: int = 0,
+) -> Score:
+    """Score checked tables."""
+    predicted = said.rows(truth.names)
+    outside = said.rows(nonfaces)
+    accuracy, spread, classes_of, rows_of, matrices, empty = {}, {}, {}, {}, {}, {}
+    for name in ATTRIBUTES:
+        words = CLASSES[name]
+        matrix = bounty.confusion(truth.codes[name], predicted[name], len(words))
+        shares = bounty.per_class_accuracy(truth.codes[name], predicted[name], len(words))
+        accuracy[name] = bounty.accuracy(truth.codes[name], predicted[name])
+        spread[name] = bounty.disparity(shares)
+        classes_of[name] = {word: float(share) for word, share in zip(words, shares, strict=True)}
+        rows_of[name] = {word: int(n) for word, n in zip(words, matrix.sum(axis=1), strict=True)}
+        matrices[name] = matrix.tolist()
+        empty[name] = tuple(word for word, n in rows_of[name].items() if n == 0)
+    sums = bounty.class_sums(truth.codes, predicted, people)
+    sums = sums[sums.reshape(len(sums), -1).any(axis=1)]  # a picture without any label is nobody to draw
+    estimate = np.array([*accuracy.values(), *spread.values(), bounty.score1(accuracy, spread)])
+    _, _, drawn = bootstrap(sums, bounty.scores_from_sums, replicates=replicates, seed=seed)
+    bounds = [_bounds(drawn[:, i], value) for i, value in enumerate(estimate)]
+    deff = _design_effects(truth.codes, predicted, people)
+    return Score(
+        rows=len(truth),
+        labelled={name: int((truth.codes[name] >= 0).sum()) for name in ATTRIBUTES},
+        clusters=len(sums),
+        accuracy=accuracy,
+        disparity=spread,
+        score1=bounty.score1(accuracy, spread),
+        per_class=classes_of,
+        class_rows=rows_of,
+        confusion=matrices,
+        left_out=empty,
+        accuracy_interval=dict(zip(ATTRIBUTES, bounds[:3], strict=True)),
+        disparity_interval=dict(zip(ATTRIBUTES, bounds[3:6], strict=True)),
+        score1_interval=bounds[6],
+        fair={
+            name: bounty.fair_disparity(list(rows_of[name].values()), accuracy[name], deff=deff[name], seed=seed)
+            for name in ATTRIBUTES
+        },
+        design_effect=deff,
+        randomness={name: bounty.randomness(outside[name], name, len(CLASSES[name]), seed=seed) for name in ATTRIBUTES},
+        nonfaces=len(nonfaces),
+        replicates=replicates,
+        seed=seed,
+    )
+
+
+def _bounds(drawn: NDArray[np.float64], estimate: float) -> Interval:
+    """The percentile interval; a replicate without a number (an attribute it drew no rows of) is left out."""
+    finite = drawn[np.isfinite(drawn)]
+    if not finite.size or not np.isfinite(estimate):
+        return math.nan, math.nan
+    low, high = np.quantile(finite, [0.025, 0.975])
+    # The bootstrap of a range sits above the range itself; the interval must hold what was seen.
+    return min(float(low), float(estimate)), max(float(high), float(estimate))
+
+
+def _design_effects(
+    truth: Mapping[str, Ints], predicted: Mapping[str, Ints], people: Sequence[str] | None
+) -> dict[str, float]:
+    """How many times the variance of each accuracy exceeds that of independent rows."""
+    if people is None:
+        return dict.fromkeys(ATTRIBUTES, 1.0)
+    _, cluster = np.unique(np.asarray(people), return_inverse=True)
+    found = {}
+    for name in ATTRIBUTES:
+        known = truth[name] >= 0
+        right = (truth[name] == predicted[name])[known].astype(np.float64)
+        n_c = np.bincount(cluster[known])
+        y_c = np.bincount(cluster[known], weights=right)
+        y_c, n_c = y_c[n_c > 0], n_c[n_c > 0]
+        total = float(right.sum())
+        side = Side(
+            len(right), total, len(n_c), float((n_c**2).sum()), float((y_c * n_c).sum()), float((y_c**2).sum()), total
+        )
+        found[name] = design_effect(side) if len(right) else 1.0
+    return found

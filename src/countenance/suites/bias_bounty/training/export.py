@@ -1,0 +1,41 @@
+"""From torch to ONNX: one file, weights inside, any batch size; checked against torch before it counts."""
+
+import contextlib
+import io
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from countenance.models.onnx import open_session
+
+
+def export(network: Any, path: Path, *, size: int, outputs: tuple[str, ...]) -> None:
+    """Write `network` (images 0 to 255 in, a tuple of outputs) as an ONNX file."""
+    network = network.cpu().to(memory_format=torch.contiguous_format).eval()
+    example = (torch.rand(2, 3, size, size, generator=torch.Generator().manual_seed(0)) * 255,)
+    log = logging.getLogger("torch.onnx")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        # The exporter talks about its own insides; what matters is checked below.
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                network, example, str(path), input_names=["images"], output_names=list(outputs), dynamo=True,
+                dynamic_shapes=({0: torch.export.Dim("batch", min=1, max=4096)},), external_data=False, verbose=False,
+            )  # fmt: skip
+    finally:
+        log.setLevel(before)
+    with torch.no_grad():
+        probe = torch.rand(3, 3, size, size, generator=torch.Generator().manual_seed(1)) * 255
+        expected = network(probe)
+    found = open_session(path, threads=1).run(list(outputs), {"images": probe.numpy()})
+    for name, ours, theirs in zip(outputs, found, expected, strict=True):
+        # Rounding differs between the two; a class changed by it would need a tie this close.
+        if not np.allclose(ours, theirs.numpy(), rtol=1e-2, atol=1e-2):
+            gap = np.abs(ours - theirs.numpy()).max()
+            raise RuntimeError(f"{path}: output {name!r} differs from torch's by {gap:g}")
