@@ -144,7 +144,7 @@ def overall(findings: Sequence[Finding], excluded: Sequence[Mapping[str, Any]], 
         severe = sum(f.severity == "severe" for f in counts[DISPARITY])
         return DISPARITY, (
             f"{len(counts[DISPARITY])} of {tested} comparisons differ ({severe} severe); strongest: "
-            f"{worst.metric} of {worst.group} ({worst.attribute}) against {worst.versus}, "
+            f"{worst.metric} of {worst.attribute} = {worst.group} against {worst.versus}, "
             f"{worst.reason}{aside}"
         )
     if counts[INSUFFICIENT]:
