@@ -123,7 +123,10 @@ def _data(source: str) -> HappyFaces:
 
 
 def _run_and_keep(source: str, task: Task, kept: Path, stamp: Mapping[str, str]) -> Record:
-    record, _ = run(_data(source), task)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
+        record, _ = run(_data(source), task)
     record |= stamp
     write_json(record, kept / task.file_name())
     return record

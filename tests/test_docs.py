@@ -1,0 +1,35 @@
+"""What the documentation shows is run as it stands."""
+
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_task_of_the_guide_works_and_so_does_its_test() -> None:
+    task, _, its_test = blocks("extend/task.md")
+    names: dict[str, object] = {}
+    exec(compile(task, "task.md", "exec"), names)
+    exec(compile(its_test, "task.md", "exec"), names)
+    names["test_one_disc_is_one_face"]()  # type: ignore[operator]
+    assert len((DOCS / "extend" / "task.md").read_text(encoding="utf-8").splitlines()) < 60
+
+
+def test_the_onnx_declaration_of_the_guide_is_valid() -> None:
+    from countenance.models.onnx import OnnxSpec
+
+    (declaration,) = re.findall(r"```json\n(.*?)```", (DOCS / "extend" / "model.md").read_text("utf-8"), re.DOTALL)
+    assert OnnxSpec.model_validate_json(declaration).name == "rfb320"
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    root = DOCS.parent
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
