@@ -128,6 +128,7 @@ def test_an_unreadable_image_is_a_failure_of_that_image(tmp_path) -> None:
     run = evaluate(DiscDetector(), TASK, folder, out=tmp_path / "run")
     (row,) = run.failures().to_pylist()
     assert row["sample"] == "s00003" and row["kind"] == "image" and "the file is empty" in row["reason"]
+    assert row["attr.skin_tone"] == ["monk_2"]  # who is left out is said
 
 
 def test_a_model_that_prints_does_no_harm(tmp_path, discs) -> None:

@@ -81,6 +81,7 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "csv": findings.csv_uri(kept),
         "failures": source.failures[:LISTED_FAILURES],
         "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
+        "unanswered": source.unanswered(),
         "kind_words": KINDS,
         "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
         "commands": method.commands(manifest, settings, asked),

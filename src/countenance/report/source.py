@@ -1,10 +1,12 @@
 """What a report is made from: the files of a run directory, read once."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from countenance.audit import Audit, Estimate, audit
+from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.report.names import Names
 from countenance.run import Run, read_audit
@@ -76,10 +78,27 @@ class Source:
         return {estimate.metric: estimate for estimate in found.groups if estimate.n}
 
     @cached_property
-    def failures(self) -> list[dict[str, str]]:
+    def failures(self) -> list[dict[str, Any]]:
         """The images without an answer."""
-        rows: list[dict[str, str]] = self.run.failures().to_pylist()
+        rows: list[dict[str, Any]] = self.run.failures().to_pylist()
         return rows
+
+    def unanswered(self) -> list[tuple[str, list[tuple[str, int, int]]]]:
+        """By audited attribute: each value with how many of its people have no answer, and how many were asked about.
+
+        Empty where nothing failed, or where the run does not say who its failures show.
+        """
+        made = []
+        for attribute in self.names.levels:
+            column = f"attr.{attribute}"
+            if not self.failures or column not in self.failures[0] or column not in self.scores.column_names:
+                continue
+            failed = Counter(str(v) for row in self.failures for v in row[column] or () if v is not None)
+            people = self.scores.filter(self.scores["subject"].is_valid())[column].to_pylist()
+            answered = Counter(str(v) for value in people for v in (value if isinstance(value, list) else [value]))
+            order = in_order(attribute, [v for v in {*failed, *answered} if v != "None"])
+            made.append((attribute, [(value, failed[value], failed[value] + answered[value]) for value in order]))
+        return made
 
     def estimates(self, metric: str, attribute: str) -> list[Estimate]:
         """The groups of one attribute, in their natural order; an empty unknown group is nobody and is left out."""

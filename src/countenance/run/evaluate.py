@@ -6,18 +6,19 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from countenance.data import Dataset, load_dataset
+from countenance.data.sample import Value
 from countenance.errors import InputError
 from countenance.models import ModelSpec, card_of_callable
 from countenance.run.directory import MANIFEST, Run, locked, write_atomically, write_json
 from countenance.run.engine import missing_orders, run_here, run_workers
 from countenance.run.plan import Plan, make_plan
-from countenance.run.rows import concatenate
+from countenance.run.rows import columns_of, concatenate
 from countenance.tasks import Task, load_task
 
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
@@ -148,7 +149,6 @@ def _finish(
     """Put the shards together and say that the run is complete; the manifest is the last thing written."""
     import json
 
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     numbers = range(len(plan.shards()))
@@ -158,8 +158,7 @@ def _finish(
         lambda part: concatenate([work / f"{n:05d}.scores.parquet" for n in numbers], part),
     )
     failures = [row for n in numbers for row in json.loads((work / f"{n:05d}.json").read_text())["failures"]]
-    schema = pa.schema([("sample", pa.string()), ("kind", pa.string()), ("reason", pa.string())])
-    table = pa.Table.from_pylist(failures, schema=schema)
+    table = failure_table(failures, plan)
     write_atomically(folder / "failures.parquet", lambda part: pq.write_table(table, part))
     summary = _summaries(plan, folder)
     manifest |= {
@@ -174,6 +173,29 @@ def _finish(
     }
     write_json(folder / MANIFEST, manifest)
     shutil.rmtree(work)
+
+
+def failure_table(failures: list[dict[str, str]], plan: Plan) -> Any:
+    """The failures as a table that also says who is in the pictures: `attr.*` lists every person's value."""
+    import pyarrow as pa
+
+    shown = {sample.id: sample for sample in plan.samples}
+    names = [
+        name
+        for name, kind in columns_of(plan.task, plan.samples).items()
+        if name.startswith("attr.") and kind != "double"
+    ]
+    rows = []
+    for row in failures:
+        sample = shown[row["sample"]]
+        people: list[Mapping[str, Value]] = [subject.attributes for subject in sample.subjects] or [{}]
+        values = {
+            name: [{**sample.attributes, **person}.get(name.removeprefix("attr.")) for person in people]
+            for name in names
+        }
+        rows.append(row | {name: [None if v is None else str(v) for v in found] for name, found in values.items()})
+    text = [(name, pa.string()) for name in ("sample", "kind", "reason")]
+    return pa.Table.from_pylist(rows, schema=pa.schema([*text, *((name, pa.list_(pa.string())) for name in names)]))
 
 
 def _summaries(plan: Plan, folder: Path) -> list[dict[str, Any]]:
