@@ -42,14 +42,18 @@ def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]
         ("Numbers", "A rate is a share of rows, a mean the average of a score. Each number stands with its own n, the "
                     "rows it was computed from; a group without rows has no number, never 0 or 1."),
         ("Intervals", f"The range after a number is its {level} interval: ranges made this way contain the true value "
-                      f"in {level} of such studies. Rates: Wilson’s interval on the effective number of rows. Means: "
+                      f"in {level} of such studies. Rates: Wilson’s interval on the rows divided by their "
+                      f"design effect (at least 1: where no two failures fall on one {one}, all rows count). Means: "
                       f"cluster-robust t. {together}"),
         ("Comparisons", f"{COMPARISONS.get(str(settings.get('comparison', 'rest')), '')} Groups are formed by exact "
                         f"values, and by intersections of up to {settings.get('depth', 2)} attributes."),
         ("Many comparisons", f"Who looks often enough finds something by chance. {correction}"),
         ("Verdicts", f"Disparity: the adjusted p is below {alpha:g}; severe when the effect is also larger than "
                      f"{h0:g} (Cohen’s h for rates, rank-biserial correlation for means), else minor. "
-                     f"None larger than {delta:g}: two one-sided tests both exclude a difference of {delta:g} or more. "
+                     f"None larger than {delta:g}: two one-sided tests both exclude a difference of {delta:g} or more; "
+                     "they are one-sided, rest on the difference’s standard error and are not corrected for "
+                     "many comparisons, so the two-sided "
+                     f"interval printed beside them may reach past {delta:g}. "
                      f"Untestable: a side has fewer than {min_n} {many}, or no variation. "
                      "Insufficient evidence: everything else; it is not an acquittal. The verdict of the whole is the "
                      "worst of them."),

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,9 @@ def _with_failures(found: Audit, run: Run) -> Audit:
     if share <= float(run.manifest["max_failures"]):
         return found
     text = f"{failed} of {asked} images ({share:.1%}) have no answer, more than the limit of "
-    text += f"{run.manifest['max_failures']:.1%}: see failures.parquet"
+    text += f"{run.manifest['max_failures']:.1%}"
+    (reason, times), *_ = Counter(run.failures()["reason"].to_pylist()).most_common(1)
+    text += f"; {times} of them: {reason}"
     verdict = found.verdict if found.verdict == "disparity" else TOO_MANY_FAILED
     return found.model_copy(update={"verdict": verdict, "reason": f"{text}. {found.reason}"})
 

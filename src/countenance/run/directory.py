@@ -140,14 +140,22 @@ class Run:
             raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
 
     def audit(self, by: list[str] | None = None, metrics: list[str] | None = None, **settings: Any) -> "Audit":
-        """Audit this run's scores; see `countenance.audit.audit`."""
-        from countenance.run.auditing import audit_run
+        """Audit this run's scores and store the findings; see `countenance.audit.audit` for the settings."""
+        from countenance.run.auditing import audit_run, store_audit
 
-        return audit_run(self, by=by, metrics=metrics, **settings)
+        found = audit_run(self, by=by, metrics=metrics, **settings)
+        store_audit(self, found)
+        return found
 
     def report(self, out: Path | str | None = None, **options: Any) -> Path:
-        """Write the report and return its path (default: report.html in the run directory)."""
+        """Write the report of the last audit (or of the default one) and return its path.
+
+        The page is report.html in the run directory unless `out` says otherwise.
+        """
         from importlib import import_module
+
+        if not (self.path / "audit.json").exists():
+            self.audit()
 
         # The report room reads runs; this one step to the right is for the user's convenience.
         write: Callable[..., Path] = import_module("countenance.report").write_report

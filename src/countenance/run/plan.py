@@ -98,7 +98,7 @@ def make_plan(
 def _drawn(samples: Sequence[Sample], n: int, seed: int) -> list[Sample]:
     import numpy as np
 
-    chosen = np.random.default_rng(seed).choice(len(samples), n, replace=False)
+    chosen = np.random.default_rng(seed).permutation(len(samples))[:n]  # a smaller draw is part of a larger one
     return [samples[i] for i in sorted(chosen)]
 
 
