@@ -171,3 +171,10 @@ def test_characters_that_act_are_shown_as_such() -> None:
     assert clean("\ud800") == "�"
     assert clean("نام\u200cها") == "نام\u200cها"
     assert len(clean("x" * 10_000)) < 2100
+
+
+def test_the_largest_gap_that_could_not_be_confirmed_is_said() -> None:
+    small, large = (finding(verdict="insufficient evidence", group=g, effect=e) for g, e in (("a", -0.1), ("b", -0.6)))
+    favoured = finding(verdict="insufficient evidence", group="c", effect=0.9, difference=0.2)
+    sure = finding(effect=-0.9)
+    assert words.unconfirmed([small, sure, favoured, large], {}, most=1) == [large]

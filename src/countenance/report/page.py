@@ -60,6 +60,7 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "verdict_mark": overall_mark(source),
         "headline": words.headline(audit, source.run.model_name, too_many_failed=too_many_failed(manifest)),
         "strongest": [words.statement(finding, names, better) for finding in told],
+        "unconfirmed": [words.statement(f, names, better) for f in words.unconfirmed(audit.findings, better)],
         "summary": words.summary(audit),
         "in_short": words.in_short(audit, names, better),
         "more_disparities": len(disparities) - len(told),

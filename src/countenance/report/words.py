@@ -170,6 +170,13 @@ def strongest(findings: Sequence[Finding], names: Names, better: Better, most: i
     return list(told.values())[:most]
 
 
+def unconfirmed(findings: Sequence[Finding], better: Better, most: int = 2) -> list[Finding]:
+    """The largest gaps to somebody's disadvantage that the evidence is too thin for: said, lest silence acquits."""
+    thin = [f for f in findings if f.verdict == INSUFFICIENT and math.isfinite(f.effect)]
+    worse = [f for f in thin if f.versus != "rest" or group_is_worse(f, better)]
+    return sorted(worse, key=lambda f: -abs(f.effect))[:most]
+
+
 def by_weight(findings: Sequence[Finding], better: Better) -> list[Finding]:
     """Disparities as a reader wants them: groups before intersections, the failed before the favoured, large first."""
 
