@@ -5,7 +5,8 @@ from countenance.answers import Boxes, Labels
 from countenance.data import ArrayImage, Sample, Subject
 from countenance.tasks import load_task, task_names
 from countenance.tasks.attributes import to_labels
-from countenance.tasks.face_localization import FACE_LOCALIZATION, curve, score, summarise, to_boxes
+from countenance.tasks.face_localization import FACE_LOCALIZATION, score, summarise, to_boxes
+from countenance.tasks.localization import overlap_curve
 
 BLANK = ArrayImage(np.zeros((100, 100, 3), np.uint8))
 
@@ -42,7 +43,7 @@ def test_average_precision_of_the_run_has_an_interval() -> None:
 
 
 def test_the_curve_starts_at_one_and_falls() -> None:
-    thresholds, shares = curve([0.2, 0.9])
+    thresholds, shares = overlap_curve([0.2, 0.9])
     assert shares[0] == 1.0 and shares[-1] == 0.0 and thresholds[50] == 0.5 and shares[50] == 0.5
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from countenance.answers import Boxes
 from countenance.data import Sample
-from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy, recall_curve
-from countenance.metrics.ranking import average_precision, bootstrap_interval
+from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
+from countenance.tasks.localization import overlap_curve, precision_summary
 from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
 
 FALSE_POSITIVE_OVERLAP = 0.5
@@ -56,33 +56,8 @@ def score(sample: Sample, answer: Boxes) -> list[Row]:
 
 
 def summarise(samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int) -> list[Summary]:
-    """Average precision at overlap .5, with an interval by resampling images."""
-    scores, hits, images, faces = [], [], [], []
-    for i, sample in enumerate(samples):
-        truth = np.array([s.face_box for s in sample.subjects if s.face_box is not None]).reshape(-1, 4)
-        answer = answers[sample.id]
-        matched = match_greedy(truth, answer.xyxy, answer.scores, 0.5) >= 0
-        scores.append(answer.scores)
-        hits.append(matched)
-        images.append(np.full(len(answer), i))
-        faces.append(len(truth))
-    if not sum(faces):
-        return []
-    all_scores, all_hits, image = np.concatenate(scores), np.concatenate(hits), np.concatenate(images)
-    per_image = np.array(faces, dtype=np.float64)
-
-    def resampled(weights: Any) -> float:
-        return average_precision(all_scores, all_hits, float((weights * per_image).sum()), weights[image])
-
-    estimate = resampled(np.ones(len(samples)))
-    low, high = bootstrap_interval(resampled, len(samples), seed=seed)
-    meaning = "area under precision against recall at overlap 0.5, all images together"
-    return [Summary("average_precision@0.5", meaning, estimate, low, high, len(samples))]
-
-
-def curve(overlaps: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
-    thresholds = np.arange(0, 101) / 100
-    return thresholds.tolist(), recall_curve(np.asarray(overlaps, dtype=np.float64), thresholds).tolist()
+    """Average precision over the run."""
+    return precision_summary(lambda subject: subject.face_box, samples, answers, seed)
 
 
 FACE_LOCALIZATION = Task(
@@ -104,7 +79,7 @@ FACE_LOCALIZATION = Task(
     score=score,
     asks=lambda sample: not sample.subjects or any(subject.face_box is not None for subject in sample.subjects),
     summarise=summarise,
-    curve=curve,
+    curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of faces found"),
 )

@@ -7,9 +7,9 @@ import numpy as np
 
 from countenance.answers import Boxes
 from countenance.data import Sample, Subject
-from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy, recall_curve
-from countenance.metrics.ranking import average_precision, bootstrap_interval
+from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
 from countenance.tasks.face_localization import to_boxes
+from countenance.tasks.localization import overlap_curve, precision_summary
 from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
 
 
@@ -41,32 +41,8 @@ def score(sample: Sample, answer: Boxes) -> list[Row]:
 
 
 def summarise(samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int) -> list[Summary]:
-    """Average precision at overlap .5, with an interval by resampling images."""
-    hits, scores, image, count = [], [], [], []
-    for i, sample in enumerate(samples):
-        truth, answer = _truth(sample), answers[sample.id]
-        hits.append(match_greedy(truth, answer.xyxy, answer.scores, 0.5) >= 0)
-        scores.append(answer.scores)
-        image.append(np.full(len(answer), i, dtype=np.int64))
-        count.append(len(truth))
-    if not sum(count):
-        return []
-    hit, ranked, owner = np.concatenate(hits), np.concatenate(scores), np.concatenate(image)
-    per_image = np.array(count, dtype=np.float64)
-
-    def resampled(weights: Any) -> float:
-        return average_precision(ranked, hit, float((weights * per_image).sum()), weights[owner])
-
-    value = resampled(np.ones(len(samples)))
-    low, high = bootstrap_interval(resampled, len(samples), seed=seed)
-    meaning = "area under precision against recall at overlap 0.5, all images together"
-    return [Summary("average_precision@0.5", meaning, value, low, high, len(samples))]
-
-
-def curve(overlaps: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
-    """The share found at each overlap threshold."""
-    thresholds = np.arange(0, 101) / 100
-    return thresholds.tolist(), recall_curve(np.asarray(overlaps, dtype=np.float64), thresholds).tolist()
+    """Average precision over the run."""
+    return precision_summary(lambda subject: subject.person_box, samples, answers, seed)
 
 
 PERSON_LOCALIZATION = Task(
@@ -87,7 +63,7 @@ PERSON_LOCALIZATION = Task(
     score=score,
     asks=lambda sample: not sample.subjects or bool(people(sample)),
     summarise=summarise,
-    curve=curve,
+    curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of people found"),
 )

@@ -6,7 +6,7 @@ from countenance.answers import Masks
 from countenance.data import Sample
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall
 from countenance.metrics.masks import best_overlap, mask_runs, run_lengths
-from countenance.tasks.person_localization import curve
+from countenance.tasks.localization import overlap_curve
 from countenance.tasks.task import Metric, Row, Task, subject_row
 
 
@@ -56,7 +56,7 @@ PERSON_PARSING = Task(
     coerce=to_masks,
     score=score,
     asks=lambda sample: any(subject.mask is not None for subject in sample.subjects),
-    curve=curve,
+    curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of people found"),
 )
