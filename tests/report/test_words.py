@@ -70,6 +70,15 @@ def test_an_intersection_that_is_failed_far_more_is_told_beside_its_group() -> N
     assert words.strongest([crossed, finding()], NAMES, {}) == [finding(), crossed]
 
 
+def test_the_favoured_side_does_not_look_like_the_failed_one() -> None:
+    failed = finding(difference=-0.3)
+    assert words.mark_of(failed, failed.group, {}) == "severe"
+    assert words.mark_of(failed, failed.versus, {}) == "favoured"
+    assert words.mark_of(failed, failed.group, {failed.metric: "lower"}) == "favoured"
+    assert words.mark_of(finding(verdict="insufficient evidence"), "x", {}) == "unsure"
+    assert words.mark_of(None, "x", {}) == "untested"
+
+
 def test_the_favoured_are_not_the_news_while_somebody_is_failed() -> None:
     favoured = finding(group="monk_9", difference=0.3, effect=1.5)
     assert words.strongest([favoured, finding()], NAMES, {}) == [finding()]

@@ -11,8 +11,9 @@ from countenance.report.names import Names, attribute_label
 
 DISPARITY, INSUFFICIENT, UNTESTABLE = "disparity", "insufficient evidence", "untestable"
 SEVERE, MINOR, NONE, UNSURE, UNTESTED = "severe", "minor", "none", "unsure", "untested"
+FAVOURED = "favoured"
+"""The mark of the side that a disparity serves better; a verdict itself never has it."""
 RANK = {SEVERE: 0, MINOR: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
-GLYPHS = {SEVERE: "◆", MINOR: "◇", UNSURE: "○", NONE: "●", UNTESTED: "×"}
 MORE = 1.3
 """How much larger an intersection's effect must be than its group's to be told beside it."""
 Better = Mapping[str, str]
@@ -45,6 +46,16 @@ def group_is_worse(finding: Finding, better: Better) -> bool:
     """Whether the named group, not the other side, is the one that is served worse."""
     sign = 1 if better.get(finding.metric) == "lower" else -1
     return sign * finding.difference > 0
+
+
+def mark_of(finding: Finding | None, group: str, better: Better) -> str:
+    """The mark of one side of a comparison: who is served better than the others does not look like who is failed."""
+    if finding is None:
+        return UNTESTED
+    here = finding.group == group
+    if finding.verdict == DISPARITY and here != group_is_worse(finding, better):
+        return FAVOURED
+    return mark(finding.verdict, finding.severity)
 
 
 def failed_side(finding: Finding, better: Better) -> str:

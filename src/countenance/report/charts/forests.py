@@ -111,7 +111,7 @@ def _standing_out(source: Source, metric: str, most: int = 8) -> list[tuple[Esti
 def _forest_row(
     estimate: Estimate, label: str, finding: Finding | None, scale: Scale, reference: float | None, source: Source
 ) -> ForestRow:
-    kind = words.UNTESTED if finding is None else words.mark(finding.verdict, finding.severity)
+    kind = words.mark_of(finding, estimate.group, source.better)
     verdict = "not compared" if finding is None else words.verdict_label(finding.verdict, finding.severity)
     difference, against, note = math.nan, "", ""
     if finding is not None:
@@ -119,8 +119,8 @@ def _forest_row(
         difference = finding.difference if here else -finding.difference
         other = finding.versus if here else finding.group
         against = "" if other == "rest" else source.names.group(finding.attribute, other)
-        if finding.verdict == words.DISPARITY and here != words.group_is_worse(finding, source.better):
-            note = "favoured"
+        if kind == words.FAVOURED:
+            verdict, note = "favoured", verdict
     return ForestRow(
         label,
         estimate.n,

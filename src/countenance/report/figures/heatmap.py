@@ -101,7 +101,7 @@ def value_range(estimates: Sequence[Estimate], min_n: int) -> tuple[float, float
 def _cell(estimate: Estimate | None, finding: Finding | None, low: float, high: float, better: str, min_n: int) -> Cell:
     if estimate is None or not estimate.n or not math.isfinite(estimate.estimate):
         return Cell("nobody", 0, "", None, None, "nobody in the data")
-    kind = None if finding is None else words.mark(finding.verdict, finding.severity)
+    kind = None if finding is None else words.mark_of(finding, estimate.group, {finding.metric: better})
     few = estimate.clusters < min_n
     return Cell(
         numbers.value(estimate.estimate, estimate.kind),

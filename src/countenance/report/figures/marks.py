@@ -1,12 +1,13 @@
-"""The five marks of a verdict, as shapes: told apart without their colour."""
+"""The marks of a verdict and of the favoured side, as shapes: told apart without their colour."""
 
 from markupsafe import Markup
 
-from countenance.report.words import MINOR, NONE, SEVERE, UNSURE, UNTESTED
+from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
 
 SHAPES = {
     SEVERE: '<path d="M0-6.5 6.5 0 0 6.5-6.5 0z"/>',
     MINOR: '<path class="open" d="M0-5.8 5.8 0 0 5.8-5.8 0z"/>',
+    FAVOURED: '<path class="open" d="M0-5.6 5.8 4.4-5.8 4.4z"/>',
     NONE: '<circle r="4.6"/>',
     UNSURE: '<circle class="open" r="4.4"/>',
     UNTESTED: '<path class="open" d="M-4-4 4 4M4-4-4 4"/>',
