@@ -224,7 +224,7 @@ def attributes(task: Annotated[str | None, typer.Option(help="Only those a task'
 
 @app.command("make-data")
 def make_data(
-    out: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
+    out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     bodies: Annotated[str, typer.Option(help="The dataset of full bodies.")] = "people:bodies",
     portraits: Annotated[str, typer.Option(help="The dataset of portraits.")] = "people:portraits",
     faces: Annotated[int, typer.Option(min=4, help="About so many portraits, whole people, evenly chosen.")] = 320,

@@ -217,7 +217,7 @@ def test_attributes_lists_31_with_their_meaning():
 
 def test_the_command_line_names_what_is_wrong(made, tmp_path):
     with pytest.raises(InputError, match="exists already"):
-        call("make-data", made)
+        call("make-data", "--out", made)
     with pytest.raises(InputError, match="name one task"):
         call("evaluate", "--data", made, "--task", "all", "--model", "haar")
     with pytest.raises(InputError, match="no run here"):
@@ -231,7 +231,7 @@ def test_make_data_in_one_command(tmp_path, monkeypatch):
     }
     monkeypatch.setattr("countenance.data.load_dataset", lambda name: sets[name])
     monkeypatch.setattr(demo, "dlib_installed", lambda: False)
-    code, said = call("make-data", tmp_path / "out", "--side", 64, "--quiet", "--reports")
+    code, said = call("make-data", "--out", tmp_path / "out", "--side", 64, "--quiet", "--reports")
     assert code == 0
     assert said.count("report.html") == 9
     assert said.count("outputs of") == 9

@@ -154,7 +154,7 @@ def score(
 
 @app.command("make-data")
 def make_data(
-    out: Annotated[Path, typer.Argument(help="A folder that does not exist yet.", metavar="OUT")],
+    out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     protocol_version: Annotated[int, typer.Option("--protocol-version", min=2, max=3, help="2 or 3.")] = 2,
     dataset: Annotated[str, typer.Option(help="Where the scenes come from.")] = "people:groups",
     portraits: Annotated[
