@@ -16,7 +16,9 @@ app = typer.Typer(
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
-EntryFolder = Annotated[Path, typer.Option("--entry", help="A trained entry: a folder with entry.json.")]
+TrainedEntry = Annotated[
+    str, typer.Option("--entry", help="A folder with entry.json, or a shipped entry: baseline, better, unsupervised.")
+]
 Replicates = Annotated[int, typer.Option(min=100, help="Bootstrap replicates.")]
 
 
@@ -87,7 +89,7 @@ def train(
 
 @app.command()
 def predict(
-    entry: EntryFolder,
+    entry: TrainedEntry,
     images: Annotated[Path, typer.Option(help="A folder with labels.csv (its names are used), or of images alone.")],
     out: Annotated[Path, typer.Option(help="The predictions, with the columns of labels.csv.")],
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
@@ -120,19 +122,28 @@ def score(
     name: Annotated[str, typer.Option(help="The submission's name.")] = "unnamed",
     replicates: Replicates = 2000,
     seed: Seed = 0,
+    against: Annotated[Path | None, typer.Option(help="Other predictions: the difference, paired.")] = None,
 ) -> None:
     """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
     from countenance.run.directory import write_json
+    from countenance.suites.bias_bounty.pairing import score_difference
     from countenance.suites.bias_bounty.printing import score_lines
     from countenance.suites.bias_bounty.scoring import score_files
 
     found = score_files(labels, predictions, nonfaces, identities=identities, replicates=replicates, seed=seed)
+    other = None
+    if against is not None:
+        other = score_difference(
+            labels, predictions, against, nonfaces, identities=identities, replicates=replicates, seed=seed
+        )
     if json is not None:
-        write_json(json, found.to_json())
+        write_json(json, found.to_json() | ({"against": other.to_json()} if other else {}))
     if submission is not None:
         write_json(submission, found.submission(name))
     for line in score_lines(found):
         typer.echo(line)
+    if other is not None and against is not None:
+        typer.echo(other.line(against.name))
 
 
 @app.command()
@@ -185,7 +196,7 @@ def leaderboard(
 
 @app.command("time")
 def time_(
-    entry: EntryFolder,
+    entry: TrainedEntry,
     images: Annotated[Path, typer.Option(help="A folder of images (the holdout).")],
     json: Annotated[Path | None, typer.Option(help="Write the timing here.")] = None,
     passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,

@@ -10,6 +10,7 @@ import pytest
 from countenance.cli import bias_bounty
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS
+from countenance.suites.bias_bounty.pairing import score_difference
 from countenance.suites.bias_bounty.printing import score_lines
 from countenance.suites.bias_bounty.scoring import score_files
 
@@ -171,3 +172,34 @@ def test_the_intervals_cover(tmp_path: Path) -> None:
         low, high = score.accuracy_interval["age"]
         covered += low <= 0.7 <= high
     assert 0.89 <= covered / 100 <= 0.99
+
+
+def test_a_difference_is_that_of_the_scores_and_nothing_against_itself(tmp_path: Path) -> None:
+    labels, good = random_files(tmp_path, 300, 1, right=0.8)
+    bad = write_rows(tmp_path / "bad.csv", _worsened(good, 0.5))
+    one, two = score_files(labels, good).score1, score_files(labels, bad).score1
+    found = score_difference(labels, good, bad)
+    assert found.difference == pytest.approx(one - two, abs=1e-12)
+    assert found.other == pytest.approx(two, abs=1e-12)
+    assert 0 < found.low < found.difference < found.high
+    same = score_difference(labels, good, good)
+    assert (same.difference, same.low, same.high) == (0, 0, 0)
+
+
+def test_the_pairing_narrows_the_interval_of_a_difference(tmp_path: Path) -> None:
+    labels, good = random_files(tmp_path, 300, 2, right=0.6)
+    near = write_rows(tmp_path / "near.csv", _worsened(good, 0.03))
+    low, high = score_files(labels, good).score1_interval
+    found = score_difference(labels, good, near)
+    assert found.high - found.low < high - low
+
+
+def _worsened(predictions: Path, share: float) -> list[dict[str, str]]:
+    rng = np.random.default_rng(9)
+    with predictions.open() as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        for name in ATTRIBUTES:
+            if rng.random() < share:
+                row[name] = str(rng.choice(CLASSES[name]))
+    return rows

@@ -62,10 +62,11 @@ def _index(board: Board, card: Any, links: dict[str, str]) -> dict[str, Any]:
     tables = []
     for which, title, about in TABLES:
         groups = []
+        # One axis for both groups: a reader compares them by eye.
+        scale = Scale.around([v for p in board.places(which) for v in (0.0, p.low, p.high, p.value)], least=1.0)
         for group, kinds in GROUPS:
             places = board.places(which, kinds)
             if places:
-                scale = Scale.around([v for p in places for v in (p.low, p.high, p.value)], least=1.0)
                 rows = [_row(p, which, scale) | {"link": links[p.standing.name]} for p in places]
                 groups.append({"title": group, "rows": rows, "axis": forest.axis(scale)})
         tables.append({"id": which, "title": title, "about": about, "groups": groups})
