@@ -21,6 +21,8 @@ from countenance.models.onnx import open_session
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels
 
 FILE = "entry.json"
+SHIPPED = Path(__file__).parent / "trained"
+"""The entries trained on the embedded people, as `train` writes them."""
 BATCH = 16
 
 Images = Sequence[NDArray[np.uint8]]
@@ -52,12 +54,30 @@ class EntryCard(BaseModel):
     def read(cls, folder: Path) -> "EntryCard":
         path = folder / FILE
         if not path.is_file():
-            raise InputError(f"{path}: no such file; `countenance bias-bounty train` makes an entry")
+            raise InputError(
+                f"{path}: no such file; `countenance bias-bounty train` makes an entry, and {_names()} are shipped"
+            )
         try:
             return cls.model_validate_json(path.read_bytes())
         except ValidationError as error:
             first = error.errors()[0]
             raise InputError(f"{path}: {'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from error
+
+
+def _names() -> str:
+    return ", ".join(sorted(path.parent.name for path in SHIPPED.glob(f"*/{FILE}")))
+
+
+def entry_folder(given: str | Path) -> Path:
+    """A folder as it is, or the shipped entry of that name where there is no such folder.
+
+    >>> entry_folder("better").name
+    'better'
+    """
+    shipped = SHIPPED / given
+    if not Path(given).exists() and shipped.parent == SHIPPED and (shipped / FILE).is_file():
+        return shipped
+    return Path(given)
 
 
 def random_classes(pixels: NDArray[np.uint8]) -> dict[str, int]:
@@ -75,9 +95,10 @@ def random_classes(pixels: NDArray[np.uint8]) -> dict[str, int]:
 
 
 class Entry:
-    """A trained entry: a model in the sense of the package, callable on a list of images."""
+    """A trained entry (a folder, or the name of a shipped one): a model, callable on a list of images."""
 
-    def __init__(self, folder: Path, *, threads: int | None = None, device: str = "cpu") -> None:
+    def __init__(self, where: str | Path, *, threads: int | None = None, device: str = "cpu") -> None:
+        folder = entry_folder(where)
         self.card = EntryCard.read(folder)
         self.name = self.card.name
         given = [name for network in self.card.networks for name in network.outputs]

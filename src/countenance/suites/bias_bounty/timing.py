@@ -19,11 +19,12 @@ PASSES = 5
 WARM_UP = 32
 
 
-def measure(entry: Path, images: Path, *, passes: int = PASSES, threads: int = 1) -> dict[str, Any]:
-    """Time `entry` on the images of a folder, in a fresh process."""
+def measure(where: str | Path, images: Path, *, passes: int = PASSES, threads: int = 1) -> dict[str, Any]:
+    """Time an entry on the images of a folder, in a fresh process."""
     # Refuse wrong input here, where the message reaches the user as it stands.
-    from countenance.suites.bias_bounty.entry import EntryCard, image_files
+    from countenance.suites.bias_bounty.entry import EntryCard, entry_folder, image_files
 
+    entry = entry_folder(where)
     EntryCard.read(entry)
     image_files(images)
     places = {"entry": str(entry.resolve()), "images": str(images.resolve())}

@@ -17,7 +17,7 @@ from countenance.suites.bias_bounty.entry import FILE, EntryCard
 from countenance.suites.bias_bounty.writing import new_folder
 
 ENTRIES = ("baseline", "better", "unsupervised")
-EPOCHS = {"baseline": 14, "better": 120, "unsupervised": 1}
+EPOCHS = {"baseline": 14, "better": 60, "unsupervised": 1}
 
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
 

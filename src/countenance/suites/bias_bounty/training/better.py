@@ -40,7 +40,7 @@ class Settings:
     decay: float = 2e-2
     maps: int = 12
     dropout: float = 0.5
-    neighbours: float = 0.08
+    neighbours: float = 0.2
     """Ordered classes: a neighbouring class takes this share of the target."""
     hardship: float = 0.7
     """How strongly a class that does worse than the others weighs more."""

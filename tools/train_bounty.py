@@ -1,0 +1,140 @@
+"""Choose the settings of the bias bounty's `better` on the public test, then train the three entries and say how long.
+
+    python tools/train_bounty.py --data DATA --out OUT [--device cuda] [--trials 3] [--libs DIR]
+
+DATA is what `countenance bias-bounty make-data` wrote. With --trials N, each of the settings below is trained with N
+seeds and scored on the public test; the best mean is what all three entries' training then uses. The holdout is not
+touched. Needs numpy, scipy, pillow, torch, onnx, onnxscript, onnxruntime; pydantic too, from DIR where the machine
+lacks it. Writes OUT/bounty.json and the entries.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+if os.environ.get("BOUNTY_LIBS"):
+    sys.path.append(os.environ["BOUNTY_LIBS"])
+
+ENTRIES = ("baseline", "better", "unsupervised")
+WORKERS = 8
+TRIED: list[dict[str, Any]] = [
+    {"epochs": 120},
+    {"epochs": 60},
+    {"epochs": 60, "decay": 0.1},
+    {"epochs": 60, "neighbours": 0.2},
+    {"epochs": 60, "size": 144},
+    {"epochs": 60, "hardship": 1.0},
+]
+"""Every setting that was tried, as changes to `training.better.Settings` (and the epochs)."""
+
+
+def train_and_score(order: dict[str, Any]) -> dict[str, Any]:
+    """Train one entry and score it on the public test; `order` is plain, so that it travels to a process."""
+    import torch
+
+    from countenance.suites.bias_bounty import training
+    from countenance.suites.bias_bounty.entry import Entry, image_files, predict_files
+    from countenance.suites.bias_bounty.files import predictions_text
+    from countenance.suites.bias_bounty.scoring import score_files
+    from countenance.suites.bias_bounty.training.better import Settings
+
+    data, folder = Path(order["data"]), Path(order["folder"])
+    if order["device"] == "cuda":  # the first call on a GPU sets it up; that is not training
+        weight = torch.zeros(1, 3, 3, 3, device="cuda")
+        torch.nn.functional.conv2d(torch.zeros(1, 3, 8, 8, device="cuda"), weight)
+        torch.cuda.synchronize()
+    shutil.rmtree(folder, ignore_errors=True)
+    options = dict(order["settings"])
+    epochs = options.pop("epochs", None)
+    settings = Settings(**options) if order["entry"] == "better" else None
+    made = training.train_entry(
+        order["entry"], data, folder, device=order["device"], epochs=epochs, threads=order["threads"],
+        seed=order["seed"], settings=settings,
+    )  # fmt: skip
+    entry = Entry(folder, threads=1)
+    test = data / "test"
+    files = image_files(test)
+    predictions = folder / "test.csv"
+    predictions.write_text(predictions_text(list(files), predict_files(entry, files)), encoding="utf-8")
+    score = score_files(test / "labels.csv", predictions)
+    return order | {"training": made["training"], "score": score.to_json()}
+
+
+def line(row: dict[str, Any]) -> str:
+    """One row of the report in words."""
+    score = row["score"]
+    shares = ", ".join(f"{k} {v:.3f}/{score['disparity'][k]:.3f}" for k, v in score["accuracy"].items())
+    seconds = row["training"]["seconds"]
+    return (
+        f"{row['entry']} seed {row['seed']} {row['settings']}: {seconds:.1f} s, Score1 {score['score1']:.3f} ({shares})"
+    )
+
+
+def choose(base: dict[str, Any], out: Path, seeds: int) -> tuple[dict[str, Any], list[Any]]:
+    """The settings with the best mean Score₁ on the public test, and every trial."""
+    orders = [
+        base | {"entry": "better", "settings": settings, "seed": seed, "folder": str(out / f"t{i}-{seed}")}
+        for i, settings in enumerate(TRIED)
+        for seed in range(1, seeds + 1)
+    ]
+    rows = []
+    with multiprocessing.get_context("spawn").Pool(WORKERS) as pool:
+        for row in pool.imap_unordered(train_and_score, orders):
+            print(line(row), flush=True)
+            rows.append(row)
+
+    def mean(settings: dict[str, Any]) -> float:
+        return sum(row["score"]["score1"] for row in rows if row["settings"] == settings) / seeds
+
+    for settings in sorted(TRIED, key=mean, reverse=True):
+        print(f"mean Score1 on the public test {mean(settings):.3f} {settings}", flush=True)
+    return max(TRIED, key=mean), rows
+
+
+def save(out: Path, report: dict[str, Any]) -> None:
+    (out / "bounty.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--libs", type=Path, help="a folder of unpacked packages that the machine lacks")
+    parser.add_argument("--trials", type=int, default=0, help="seeds for each of the settings that are tried")
+    arguments = parser.parse_args()
+    if arguments.libs:
+        os.environ["BOUNTY_LIBS"] = str(arguments.libs.resolve())  # the processes started below need it too
+        sys.path.append(os.environ["BOUNTY_LIBS"])
+    import torch
+
+    out = arguments.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    base = {"data": str(arguments.data.resolve()), "device": arguments.device, "threads": 2, "seed": 0}
+    report: dict[str, Any] = {"python": platform.python_version(), "torch": torch.__version__, "trials": []}
+    chosen: dict[str, Any] = {}
+    if arguments.trials:
+        started = time.perf_counter()
+        chosen, report["trials"] = choose(base, out / "trials", arguments.trials)
+        shutil.rmtree(out / "trials")
+        print(f"trials took {time.perf_counter() - started:.0f} s; chosen: {chosen}", flush=True)
+    report |= {"chosen": chosen, "entries": {}}
+    for entry in ENTRIES:
+        settings = chosen if entry == "better" else {}
+        row = train_and_score(base | {"entry": entry, "settings": settings, "folder": str(out / entry)})
+        print(line(row), flush=True)
+        report["entries"][entry] = row
+        save(out, report)  # what is known so far: a machine may be taken away
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
