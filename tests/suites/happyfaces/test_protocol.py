@@ -14,7 +14,7 @@ from countenance.suites.happyfaces import protocol
 from countenance.suites.happyfaces.ask import ask, simulated
 from countenance.suites.happyfaces.asking import at_the_terminal
 from countenance.suites.happyfaces.published import PUBLISHED, configurations
-from countenance.suites.happyfaces.report import heat_map, write_report
+from countenance.suites.happyfaces.report import heat_map, moved_heat, write_report
 from countenance.suites.happyfaces.scores import assign_heads, auc, lowest_mix_rate_above, worst_head
 
 answers = arrays(bool, st.tuples(st.integers(1, 30), st.just(2)))
@@ -174,3 +174,10 @@ def test_runs_in_parallel_are_the_same_runs(folder: Path, tmp_path: Path):
     alone, together = (protocol.sweep(folder, tasks, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
     for one, other in zip(alone, together, strict=True):
         assert one["validation"] == other["validation"] and one["seed"] == other["seed"]
+
+
+def test_a_followed_region_is_drawn_where_it_was_found() -> None:
+    heat = np.zeros((10, 10))
+    heat[4, 5] = 1
+    assert np.argwhere(moved_heat(heat, np.array([3, -2]))).tolist() == [[7, 3]]
+    assert not moved_heat(heat, np.array([8, 0])).any()  # moved out of the photo

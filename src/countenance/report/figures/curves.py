@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from countenance.report.figures.scale import Scale
 from countenance.report.names import shown
 
 WIDTH, HEIGHT = 480, 300
@@ -40,12 +41,14 @@ def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
     return [(f"{'s' if ramp else 'c'}{place % COLOURS}", DASHES[i % len(DASHES)]) for i, place in enumerate(places)]
 
 
-def panel(lines: Sequence[Line], axes: tuple[str, str], title: str, desc: str, key: str) -> Markup:
-    """One panel as SVG; the values are also in the table that stands with it."""
+def panel(
+    lines: Sequence[Line], axes: tuple[str, str], title: str, desc: str, key: str, *, lowest: float = 0.0
+) -> Markup:
+    """One panel as SVG; the values are also in the table that stands with it. The y axis begins at `lowest`."""
     xs = [x for line in lines for x in line.x]
     ys = [y for line in lines for y in line.y if math.isfinite(y)]
     x0, x1 = (min(xs), max(xs)) if xs else (0.0, 1.0)
-    y0, y1 = min([0.0, *ys]), max([1.0, *ys])
+    y0, y1 = min([lowest, *ys]), max([1.0, *ys])
     x1 = x1 if x1 > x0 else x0 + 1
 
     def px(x: float) -> float:
@@ -59,11 +62,11 @@ def panel(lines: Sequence[Line], axes: tuple[str, str], title: str, desc: str, k
         f'aria-labelledby="{shown(key)}-t {shown(key)}-d">',
         f'<title id="{shown(key)}-t">{shown(title)}</title><desc id="{shown(key)}-d">{shown(desc)}</desc>',
     ]
-    for i in range(5):
-        x, y = x0 + (x1 - x0) * i / 4, y0 + (y1 - y0) * i / 4
+    for y in _ticks(y0, y1):
         out.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{py(y):.1f}" y2="{py(y):.1f}"/>')
         out.append(f'<text x="{LEFT - 7}" y="{py(y) + 4:.1f}" text-anchor="end">{y:.3g}</text>')
-        anchor = "end" if i == 4 else "middle"
+    for x in _ticks(x0, x1):
+        anchor = "end" if px(x) > WIDTH - RIGHT - 12 else "middle"
         out.append(f'<text x="{px(x):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="{anchor}">{x:.3g}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     out.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{shown(axes[0])}</text>')
@@ -73,6 +76,18 @@ def panel(lines: Sequence[Line], axes: tuple[str, str], title: str, desc: str, k
         strong = " strong" if line.strong else ""
         out.append(f'<polyline class="curve {line.colour}{strong}"{dash} points="{points}"/>')
     return Markup("".join([*out, "</svg>"]))  # noqa: S704 - numbers, our classes and escaped text
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers within a range.
+
+    >>> _ticks(0.0, 0.3), _ticks(0.0, 1.0)
+    ([0.0, 0.1, 0.2, 0.3], [0.0, 0.25, 0.5, 0.75, 1.0])
+    """
+    if (low, high) == (0.0, 1.0):
+        return [0.0, 0.25, 0.5, 0.75, 1.0]
+    around = Scale.around([low, high], least=0.0, wanted=4).ticks
+    return [tick for tick in around if low - 1e-9 <= tick <= high + 1e-9]
 
 
 def swatch(line: Line) -> Markup:

@@ -19,7 +19,12 @@ from countenance.report.figures.curves import Line, colours, panel, swatch
 from countenance.suites.happyfaces.published import CHANCE, MATCHED_ONLY, PUBLISHED, configurations
 from countenance.suites.happyfaces.spatial.windows import SCALES
 
-FACES_SHOWN = 8
+FACES_SHOWN = 10
+TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
+LOWEST = 0.4
+"""Where the axis of accuracies begins: guessing is .5."""
+MANY = 2
+"""With more sweeps than this, photos not drawn are left to the tables."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +88,13 @@ def _lines(series: list[tuple[str, list[float], list[float], bool]]) -> list[Lin
     ]
 
 
-def _figure(series: list[tuple[str, list[float], list[float], bool]], axes: tuple[str, str], title: str) -> Figure:
+def _figure(
+    series: list[tuple[str, list[float], list[float], bool]], axes: tuple[str, str], title: str, lowest: float = 0.0
+) -> Figure:
     lines = _lines(series)
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
-    drawn = panel(lines, axes, title, f"{axes[1]} against {axes[0]}; the values stand in the table", key)
+    told = f"{axes[1]} against {axes[0]}; the values stand in the table"
+    drawn = panel(lines, axes, title, told, key, lowest=lowest)
     return Figure(drawn, [(swatch(line), line.label) for line in lines])
 
 
@@ -96,6 +104,8 @@ def _curves(tables: list[dict[str, Any]]) -> Figure:
         rows = [row for row in table["mix_rates"] if row["answered"]]
         x = [row["mix_rate"] for row in rows]
         series.append((f"{table['method']}, validation", x, [row["worst_head_mean"] for row in rows], True))
+        if len(tables) > MANY:  # their second lines would hide the first; the tables have them
+            continue
         other = [row for row in rows if row["not_drawn_mean"] is not None]
         series.append(
             (
@@ -110,11 +120,11 @@ def _curves(tables: list[dict[str, Any]]) -> Figure:
             series.append((name, list(points), list(points.values()), False))
         else:  # a single point is drawn as a short level line
             ((rate, value),) = points.items()
-            series.append((name, [rate - 0.02, rate + 0.02], [value, value], False))
+            series.append((name, [rate - 0.02, rate], [value, value], False))
     end = max([0.3, *(row["mix_rate"] for table in tables for row in table["mix_rates"])])
     for label, level in (("a head guesses", CHANCE), ("right on matched types only", MATCHED_ONLY)):
         series.append((label, [0.0, end], [level, level], False))
-    return _figure(series, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate")
+    return _figure(series, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate", LOWEST)
 
 
 def _estimates(tables: list[dict[str, Any]]) -> Figure | None:
@@ -147,7 +157,7 @@ def _questions(path: Path | None) -> Figure | None:
         ]
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path}: not a file of `countenance happyfaces ask --json`") from None
-    return _figure(series, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked")
+    return _figure(series, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
 
 
 def _looks(sweep: Path, table: dict[str, Any], data: Path | None, faces: bool) -> dict[str, Any] | None:
@@ -171,8 +181,11 @@ def _looks(sweep: Path, table: dict[str, Any], data: Path | None, faces: bool) -
         shape = heats[0].shape
         if faces:
             step = max(1, len(loaded.validation) // FACES_SHOWN)
-            photos = [[_picture(_tinted(photo, heat)) for heat in heats] for photo in loaded.validation.pixels[::step]][
-                :FACES_SHOWN
+            some = loaded.validation.pixels[::step][:FACES_SHOWN]
+            moves = _moves(loaded.labelled, some)
+            photos = [
+                _picture(_tinted(photo, *(moved_heat(heat, moves[k][i]) for k, heat in enumerate(heats))))
+                for i, photo in enumerate(some)
             ]
     base = np.full((*shape, 3), 235, np.uint8) if under is None else under
     return {
@@ -181,6 +194,26 @@ def _looks(sweep: Path, table: dict[str, Any], data: Path | None, faces: bool) -
         "over_mean": under is not None,
         "photos": photos,
     }
+
+
+def _moves(labelled: Any, photos: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
+    """By how many pixels each head's region is moved in each photo: it is followed, not one fixed box."""
+    from threadpoolctl import threadpool_limits
+
+    from countenance.suites.happyfaces.methods.spatial import discover
+
+    with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
+        return discover(labelled.pixels, labelled.truth()[:, 0].astype(np.int64)).moves(photos)
+
+
+def moved_heat(heat: NDArray[np.float64], move: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The map moved down and right by so many pixels; what leaves the photo is gone."""
+    out = np.zeros_like(heat)
+    (down, right), (height, width) = move, heat.shape
+    out[max(0, down) : height + min(0, down), max(0, right) : width + min(0, right)] = heat[
+        max(0, -down) : height + min(0, -down), max(0, -right) : width + min(0, -right)
+    ]
+    return out
 
 
 def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int] | None = None) -> NDArray[np.float64]:
@@ -204,11 +237,13 @@ def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int]
     return heat / top if top else heat
 
 
-def _tinted(photo: NDArray[np.uint8], heat: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """The photo in grey, the heat in orange: dark to light, so that it can be read without colour."""
-    grey = photo.mean(-1, keepdims=True).repeat(3, -1) * 0.75
-    share = 0.75 * heat[..., None]
-    return np.asarray((grey * (1 - share) + np.array([255.0, 190.0, 60.0]) * share).round(), np.uint8)
+def _tinted(photo: NDArray[np.uint8], *heats: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """The photo in grey, each head's heat in a tint of its own: lighter than the photo, so that it shows without it."""
+    drawn = photo.mean(-1, keepdims=True).repeat(3, -1) * 0.75
+    for heat, tint in zip(heats, TINTS, strict=False):
+        share = 0.75 * heat[..., None]
+        drawn = drawn * (1 - share) + np.array(tint) * share
+    return np.asarray(drawn.round(), np.uint8)
 
 
 def _picture(pixels: NDArray[np.uint8]) -> Markup:
