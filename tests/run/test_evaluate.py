@@ -8,6 +8,7 @@ import pytest
 
 from countenance.data import load_dataset
 from countenance.errors import InputError
+from countenance.report.source import Source
 from countenance.run import Run, audit_run, evaluate, read_audit, store_audit
 from countenance.run.directory import locked
 from countenance.run.shard import _answers
@@ -271,3 +272,35 @@ def test_a_damaged_manifest_is_refused(tmp_path, content: str) -> None:
     (tmp_path / "run.json").write_text(content)
     with pytest.raises(InputError, match=r"run\.json: not"):
         Run(tmp_path)
+
+
+@pytest.mark.parametrize("as_name", [True, False])
+def test_a_task_of_ones_own_runs_with_a_named_model_and_is_audited_later(tmp_path, discs, as_name: bool) -> None:
+    import fakes
+
+    task = "fakes:OWN_TASK" if as_name else fakes.own_task()
+    run = evaluate("countenance.testing:DiscDetector", task, discs, out=tmp_path / "run")
+    assert run.scores().num_rows == 120 and run.manifest["failed"] == 0
+    again = Run(tmp_path / "run")  # as `countenance audit RUN` opens it, without the task at hand
+    store_audit(again, audit_run(again, ["gender"]))
+    source = Source.of(again)
+    assert source.better == {"boxes": "lower"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fakes:NOBODY", "fakes has no 'NOBODY'"),
+        ("nothere:TASK", "no module 'nothere'"),
+        ("fakes:raises", "that is a function, expected a Task"),
+    ],
+)
+def test_a_task_that_is_none_is_refused(tmp_path, discs, name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluate(DiscDetector(), name, discs, out=tmp_path / "run")
+
+
+def test_an_unknown_metric_is_refused_by_name(tmp_path, discs) -> None:
+    run = evaluate(DiscDetector(), TASK, discs, out=tmp_path / "run")
+    with pytest.raises(InputError, match=r"no metric 'recall@0.6' \(did you mean recall@0.5"):
+        audit_run(run, ["gender"], ["recall@0.6"])

@@ -31,6 +31,8 @@ def build(
     """Make the three sets: complete an official folder from LFW originals, or print words on rendered people."""
     from countenance.cli.progress import progress
 
+    if people and (official or lfw):
+        raise InputError("build: --people uses no photos; give either --people or --official and --lfw")
     if people:
         from countenance.suites.happyfaces.people import build_people
 

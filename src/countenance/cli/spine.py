@@ -36,7 +36,9 @@ def _where(conditions: list[str] | None) -> dict[str, list[str]]:
 
 
 def run(
-    task: Annotated[str, typer.Argument(help="The question, such as face_localization (see `countenance list`).")],
+    task: Annotated[
+        str, typer.Argument(help="The question, such as face_localization (see `countenance list`), or module:attr.")
+    ],
     model: Annotated[str, typer.Option(help="A zoo name, net.onnx, module:attr, or answers:RUN.")],
     data: Annotated[str, typer.Option(help="A dataset's name or path.")],
     out: Annotated[Path, typer.Option(help="The run directory; the same command again goes on where it stopped.")],
@@ -169,6 +171,8 @@ def audit(
         "comparison": comparison, "reference": reference, "pair": pair, "depth": depth, "alpha": alpha,
         "delta": delta, "min_n": min_n, "adjust": adjust, "seed": seed,
     }  # fmt: skip
+    if not table.exists():
+        raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
     if table.is_dir():
         finished = Run(table)
         found = audit_run(finished, _names(by), _names(metric), _where(where), **settings)

@@ -35,6 +35,10 @@ def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]
         raise InputError(f"{path}: the file is empty, expected a header line") from None
     except csv.Error as error:
         raise InputError(f"{path} line 1: {error}") from error
+    other = next((sign for sign in (";", "\t") if len(header) == 1 and sign in header[0]), None)
+    if other:
+        named = "semicolons" if other == ";" else "tabs"
+        raise InputError(f"{path} line 1: columns separated by {named}, expected commas; export it as CSV with commas")
     twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise InputError(f"{path} line 1: column {sorted(twice)[0]!r} stands twice")

@@ -10,15 +10,14 @@
 import hashlib
 import inspect
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import countenance
+from countenance.data.code import load_code
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.models.model import Model, ModelCard, file_hash
@@ -76,7 +75,7 @@ def _load(spec: ModelSpec) -> Model:
         from countenance.models.onnx import OnnxModel, OnnxSpec
 
         return OnnxModel(Path(name), OnnxSpec.read(Path(name + ".json")), spec.device)
-    target = _from_code(name) if ":" in name else _plugin(name)
+    target = load_code("model", name) if ":" in name else _plugin(name)
     if inspect.isclass(target):
         target = target(**spec.settings)
     if not callable(target):
@@ -96,24 +95,6 @@ def _plugin(name: str) -> Any:
         f"no model {name!r}{near(name, known)}; there are {', '.join(known)}, "
         "or give net.onnx, module:attr, answers:RUN"
     )
-
-
-def _from_code(name: str) -> Any:
-    module_name, _, attribute = name.partition(":")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a user's own file beside them is what module:attr is for
-    try:
-        module = import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise InputError(f"model {name!r}: no module {error.name!r}; run from its folder or install it") from None
-    except (Exception, SystemExit) as error:
-        raise InputError(f"model {name!r}: importing {module_name} failed ({type(error).__name__}: {error})") from error
-    target: Any = module
-    for part in attribute.split("."):
-        if not hasattr(target, part):
-            raise InputError(f"model {name!r}: {module_name} has no {part!r}{near(part, dir(target))}")
-        target = getattr(target, part)
-    return target
 
 
 def _card(spec: ModelSpec) -> ModelCard:
@@ -147,7 +128,7 @@ def _card(spec: ModelSpec) -> ModelCard:
         declared = OnnxSpec.read(Path(name + ".json"))
         parts += [file_hash(Path(name)), declared.model_dump_json()]
         return ModelCard(name=declared.name or Path(name).stem, licence=declared.licence, content=_digest(parts))
-    target = _from_code(name) if ":" in name else _plugin(name)
+    target = load_code("model", name) if ":" in name else _plugin(name)
     return _code_card(target, name, parts, settings)
 
 

@@ -71,7 +71,8 @@ def commands(manifest: Mapping[str, Any], settings: Mapping[str, Any], gallery: 
         lines.append(typed)
         folder = _folder(typed) or folder
     elif source is not None and manifest.get("engine", {}).get("workers"):  # no workers: the model lives in a program
-        run = ["countenance", "run", manifest["task"], "--model", manifest["model"]["name"], "--data", source]
+        task = manifest.get("task_source") or manifest["task"]
+        run = ["countenance", "run", task, "--model", manifest["model"]["name"], "--data", source]
         run += ["--out", folder, "--batch", manifest.get("batch", 8), "--seed", manifest.get("seed", 0)]
         if manifest.get("limit") is not None:
             run += ["--limit", manifest["limit"]]

@@ -29,7 +29,7 @@ class Source:
         if not run.complete:
             raise InputError(f"{run.path}: the run did not finish; the same `countenance run` command goes on")
         try:
-            task = load_task(str(run.manifest["task"]))
+            task = load_task(str(run.manifest.get("task_source") or run.manifest["task"]))
         except InputError:
             task = None
         return cls(run, read_audit(run), task)
@@ -48,8 +48,8 @@ class Source:
     def metrics(self) -> list[Metric]:
         """The audited metrics, with their meaning where the task gives one."""
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
-        known = {name: self.task.metric(name) if self.task else None for name in names}
-        return [known[name] or Metric(name, "") for name in names]
+        known = {str(told["name"]): Metric(**told) for told in self.run.manifest.get("metrics", [])}
+        return [known.get(name, Metric(name, "")) for name in names]
 
     @cached_property
     def better(self) -> dict[str, str]:

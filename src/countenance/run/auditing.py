@@ -11,15 +11,15 @@ from countenance.audit import Audit, Finding, audit
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.run.directory import Run, write_atomically, write_json
-from countenance.tasks import load_task
 
 DEFAULT_ATTRIBUTES = ("skin_tone", "age_group", "gender")
 TOO_MANY_FAILED = "insufficient evidence"
 
 
 def default_metrics(run: Run) -> list[str]:
-    """The task's headline metrics."""
-    return [metric.name for metric in load_task(run.manifest["task"]).metrics if metric.headline]
+    """The task's headline metrics; all of them where it names none."""
+    told = run.manifest.get("metrics", [])
+    return [str(metric["name"]) for metric in told if metric.get("headline")] or [str(m["name"]) for m in told]
 
 
 def audit_run(
@@ -49,6 +49,10 @@ def audit_run(
                 f"{run.path}: no attribute {name!r}{near(name, attributes)}; there are {', '.join(attributes)}"
             )
     measured = metrics or default_metrics(run)
+    known = [name.removeprefix("m.") for name in scores.column_names if name.startswith("m.")]
+    for name in measured:
+        if name not in known:
+            raise InputError(f"{run.path}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
     found = audit(_rows(scores, measured, where or {}, run), by=chosen, metrics=measured, **settings)
     return _with_failures(found, run)
 

@@ -19,7 +19,7 @@ from countenance.run.directory import MANIFEST, Run, locked, write_atomically, w
 from countenance.run.engine import missing_orders, run_here, run_workers
 from countenance.run.plan import Plan, make_plan
 from countenance.run.rows import columns_of, concatenate
-from countenance.tasks import Task, load_task
+from countenance.tasks import Task, findable, load_task
 
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
 
@@ -64,6 +64,8 @@ def evaluate(
         card = card_of_callable(model)
     else:
         raise InputError(f"model is a {type(model).__name__}, expected a name, a path or a callable on images")
+    if spec is not None and findable(the_task) is None:
+        model, spec = spec.load(), None  # a task that lives in this program cannot be sent to another process
     plan = make_plan(the_task, dataset, card, source=source, batch=batch, seed=seed, limit=limit)
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="countenance-run-"))
     _prepare(folder, plan.key(), say)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -51,7 +51,9 @@ class Plan:
             "countenance": countenance.__version__,
             "key": self.key(),
             "task": self.task.name,
+            "task_source": self.task.source,
             "question": self.task.question,
+            "metrics": [asdict(metric) for metric in self.task.metrics],
             "model": self.card.model_dump(),
             "dataset": {
                 "card": self.dataset.card.model_dump(),

@@ -1,8 +1,10 @@
 """One file per question that can be asked: its answer, its scoring into rows."""
 
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
 
+from countenance.data.code import load_code
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.tasks.task import Metric, Row, Summary, Task
@@ -23,7 +25,7 @@ _HOME = {
     "person_parsing": "countenance.tasks.person_parsing:PERSON_PARSING",
 }
 
-__all__ = ["Metric", "Row", "Summary", "Task", "load_task", "task_names"]
+__all__ = ["Metric", "Row", "Summary", "Task", "findable", "load_task", "task_names"]
 
 
 def task_names() -> list[str]:
@@ -32,7 +34,7 @@ def task_names() -> list[str]:
 
 
 def load_task(name: str | Task) -> Task:
-    """A task by its name.
+    """A task by its name, or `module:attr` for one of your own.
 
     >>> load_task("face_localisation")
     Traceback (most recent call last):
@@ -43,12 +45,29 @@ def load_task(name: str | Task) -> Task:
     if name in _HOME:
         module, _, attribute = _HOME[name].partition(":")
         found = getattr(import_module(module), attribute)
+    elif ":" in name:
+        found = load_code("task", name)
+        found = replace(found, source=name) if isinstance(found, Task) else found
     else:
         points = list(entry_points(group=GROUP, name=name))
         if not points:
             known = task_names()
-            raise InputError(f"no task {name!r}{near(name, known)}; there are {', '.join(known)}")
+            raise InputError(f"no task {name!r}{near(name, known)}; there are {', '.join(known)}, or give module:attr")
         found = points[0].load()
     if not isinstance(found, Task):
-        raise InputError(f"task {name!r}: its plugin is a {type(found).__name__}, expected a Task")
+        raise InputError(f"task {name!r}: that is a {type(found).__name__}, expected a Task")
     return found
+
+
+def findable(task: Task) -> str | None:
+    """The name by which another process finds the very same task; None for one that lives in this program alone.
+
+    >>> findable(load_task("attributes"))
+    'attributes'
+    """
+    if task.source is not None:
+        return task.source
+    try:
+        return task.name if load_task(task.name) is task else None
+    except InputError:
+        return None

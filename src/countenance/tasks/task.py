@@ -59,6 +59,8 @@ class Task:
     curve_of: str | None = None
     curve_axes: tuple[str, str] = ("threshold", "value")
     versions: Mapping[str, str] = field(default_factory=dict)
+    source: str | None = None
+    """`module:attr`, where the task was named so."""
 
     def check(self, raw: Any, sample: Sample) -> Answer:
         """The validated answer for a sample; ValueError with the reason when it is none."""

@@ -129,9 +129,9 @@ def picture_of(picture: Picture, tag: str) -> NDArray[np.uint8]:
 def build_people(out: Path, *, pair: str = "smile+text", seed: int = 0, people: str = "people:portraits") -> int:
     """Write the three sets of a pair; returns how many pictures."""
     features = features_of(pair)
-    sets = assign(usable(load_dataset(people), pair), seed)
     count = 0
     with staged(out) as made:
+        sets = assign(usable(load_dataset(people), pair), seed)
         card = {"features": features, "pair": pair, "seed": seed, "people": people, "real_people": False}
         (made / CARD).write_text(json.dumps(card, indent=1) + "\n", "utf-8")
         for name, members in sets.items():
