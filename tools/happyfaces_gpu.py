@@ -1,290 +1,263 @@
 """The whole sweep of the network methods on one GPU, in minutes.
 
+    python tools/happyfaces_gpu.py carry_happy --pack DATA_DIRECTORY
     PYTHONPATH=src python tools/happyfaces_gpu.py carry_happy --out results --minutes 8
 
-The folder holds `pixels.npz` (made by `--pack DATA_DIRECTORY` on any machine) and, optionally, the weights of
-EfficientNet-Lite0 as `efficientnet-lite0.pth`. Runs are spread over several processes that share the GPU; photos stay
-on the GPU. Settings are tuned first, on labelled and unlabelled photos alone; then all runs, low mix rates first, until
-everything is done or the time is up. Results are written after every run.
+The folder holds `photos.npz` (the first command makes it, on any machine) and the weights of EfficientNet-Lite0 as
+`efficientnet-lite0.pth`. Settings are tuned first, on labelled and unlabelled photos alone; then all runs of a method
+and a group of mix rates are trained as one batch, low mix rates of all methods first. Training is the package's own:
+the local layer of `networks/evidence.py` and the methods' `train`. Results are written after every batch.
 """
 
 import argparse
+import io
 import json
 import os
-import queue
+import platform
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 METHODS = ("erm", "divdis", "dbat", "topk", "topk-exp")
-TUNED = METHODS[1:]
-TUNING_SEED, TUNING_RATE = 1000, 0.3
-SIDE = 112
+SETS = ("labelled", "unlabelled", "validation")
+TUNING_SEEDS, TUNING_RATES = (1000, 1001), (0.1, 0.2, 0.3)
+"""Draws that no run uses; the same settings then serve every mix rate."""
+FEATURES = ("face", "writing")
 
 
 def pack(source: Path, folder: Path) -> None:
-    """Photos of a data directory, shrunk, as JPEG bytes in one file; tags are for the scores alone."""
-    import io
+    """The files of a data directory in one, in the order the package reads them; tags are for draws and scores."""
+    from countenance.suites.happyfaces.dataset import SETS as FOLDERS
+    from countenance.suites.happyfaces.dataset import photo_bytes, read_happyfaces
 
-    from PIL import Image
-
-    from countenance.suites.happyfaces.dataset import read_happyfaces
-
-    data = read_happyfaces(source)
-    arrays = {}
-    for name in ("labelled", "unlabelled", "validation"):
+    data, arrays = read_happyfaces(source), {}
+    for name in SETS:
         photos = getattr(data, name)
-        contents = []
-        for picture in photos.pixels:
-            buffer = io.BytesIO()
-            small = Image.fromarray(picture).resize((SIDE, SIDE), Image.Resampling.BOX)
-            small.save(buffer, "JPEG", quality=95, subsampling=0)
-            contents.append(np.frombuffer(buffer.getvalue(), np.uint8))
-        arrays[name] = np.concatenate(contents)
+        root = next(source / some for some in FOLDERS[name][0] if (source / some).is_dir())
+        pairs = zip(photos.tags, photos.names, strict=True)
+        contents = [np.frombuffer(photo_bytes(root / tag / file), np.uint8) for tag, file in pairs]
+        arrays |= {name: np.concatenate(contents), f"{name}_tags": np.array(photos.tags)}
         arrays[f"{name}_ends"] = np.cumsum([len(content) for content in contents])
-        arrays[f"{name}_tags"] = np.array(photos.tags)
     folder.mkdir(parents=True, exist_ok=True)
-    np.savez(folder / "pixels.npz", **arrays)
+    np.savez(folder / "photos.npz", **arrays)
 
 
-def unpack(stored, name):
-    """The pixels of one set."""
-    import io
+class Photos:
+    """Pixels and tags of one set."""
 
-    from PIL import Image
+    def __init__(self, stored, name: str) -> None:
+        from PIL import Image
 
-    parts = np.split(stored[name], stored[f"{name}_ends"][:-1])
-    return np.stack([np.asarray(Image.open(io.BytesIO(part.tobytes())).convert("RGB")) for part in parts])
+        parts = np.split(stored[name], stored[f"{name}_ends"][:-1])
+        self.pixels = np.stack([np.asarray(Image.open(io.BytesIO(part.tobytes())).convert("RGB")) for part in parts])
+        self.tags = tuple(str(tag) for tag in stored[f"{name}_tags"])
 
+    def __len__(self) -> int:
+        return len(self.pixels)
 
-def losses(method, labels):
-    """The method's loss maker, as tuning and training want it."""
-    from countenance.suites.happyfaces.methods.dbat import dbat_loss
-    from countenance.suites.happyfaces.methods.divdis import divdis_loss
-    from countenance.suites.happyfaces.methods.topk import exponential_loss, topk_loss
-    from countenance.suites.happyfaces.networks.fitting import against
-    from countenance.suites.happyfaces.networks.training import train_network
-
-    plain = {
-        "erm": None,
-        "divdis": lambda z, done, rows: divdis_loss(z, done, float(labels.mean())),
-        "topk": lambda z, done, rows: topk_loss(z, done),
-        "topk-exp": lambda z, done, rows: exponential_loss(z, done),
-    }
-
-    def make(known, known_labels, others, settings, seed):
-        if method != "dbat":
-            return plain[method]
-        first = train_network(known, known_labels, others, None, settings, seed)
-        make.first = first
-        return against(first, others, dbat_loss)
-
-    return make
+    def truth(self):
+        return np.array([[tag[1] == "H", tag[3] == "H"] for tag in self.tags], bool)
 
 
-def truth_of(tags):
-    return np.array([[tag[1] == "H", tag[3] == "H"] for tag in tags], bool)
+class Data:
+    """The three sets, and for each seed the local layer's evidence about all photos."""
+
+    def __init__(self, folder: Path, settings) -> None:
+        stored = np.load(folder / "photos.npz")
+        self.labelled, self.unlabelled, self.validation = (Photos(stored, name) for name in SETS)
+        self.settings, self._evidence = settings, {}
+
+    def evidence(self, seed: int):
+        """Labelled (left out), the labels, all unlabelled, validation: as a run of this seed sees them."""
+        from countenance.suites.happyfaces.networks.evidence import gather
+        from countenance.suites.happyfaces.sampler import through_the_wall
+
+        if seed not in self._evidence:
+            pixels, labels, _ = through_the_wall(self, np.zeros(0, np.int64), seed)
+            found = gather(pixels, labels, self.settings, seed)
+            parts = (found.labelled, labels, found(self.unlabelled.pixels), found(self.validation.pixels))
+            self._evidence[seed] = parts
+        return self._evidence[seed]
+
+    def batch(self, keys):
+        """Runs × photos × places for (mix rate, seed) pairs: labelled, labels, drawn; and the draws.
+
+        Labels of all runs come in one order, so each seed's labelled photos are sorted by label.
+        """
+        import torch
+
+        from countenance.suites.happyfaces.sampler import draw
+
+        known, others, draws = [], [], []
+        for rate, seed in keys:
+            labelled, labels, unlabelled, _ = self.evidence(seed)
+            order = np.argsort(labels, kind="stable")
+            draws.append(draw(self.unlabelled.tags, rate, seed))
+            known.append(labelled[torch.as_tensor(order, device=labelled.device)])
+            others.append(unlabelled[torch.as_tensor(draws[-1].drawn, device=labelled.device)])
+        target = torch.as_tensor(labels[order], device=labelled.device)
+        return torch.stack(known), target, torch.stack(others), draws
 
 
-def worker(folder, settings, inbox, outbox):
-    """Takes tasks, trains, scores; keeps all photos on the device and each seed's ERM network for D-BAT."""
+def tune(data: Data, method, settings, say):
+    """The settings with the best held-out loss, and the record of every candidate."""
+    from countenance.suites.happyfaces.networks.tuning import candidates, choose, held_out
+
+    keys = [(rate, seed) for rate in TUNING_RATES for seed in TUNING_SEEDS]
+    known, labels, others, _ = data.batch(keys)
+    # The labelled photos are sorted by label: their halves are drawn at random, so this does no harm.
+    tried = [
+        (some, held_out(method, known, labels, others, some, [seed for _, seed in keys]))
+        for some in candidates(settings)
+    ]
+    best = choose(tried)
+    record = [
+        {"weight": some.weight, "decay": some.decay, "smoothing": some.smoothing, "cross_entropy": found.cross_entropy,
+         "worse_head_accuracy": found.accuracy, "own_loss": found.own_loss, "value": found.value}
+        for some, found in tried
+    ]  # fmt: skip
+    say(f"{method.name}: weight {best.weight}, decay {best.decay}, smoothing {best.smoothing}")
+    return best, record
+
+
+def run(data: Data, method, settings, keys):
+    """The records of all runs of a batch."""
     import torch
 
-    torch.set_num_threads(1)
-    if (weights := Path(folder) / "efficientnet-lite0.pth").exists():
-        os.environ["COUNTENANCE_EFFICIENTNET_LITE0"] = str(weights)
-    from countenance.suites.happyfaces.networks.training import device_of, to_tensor, train_network
-    from countenance.suites.happyfaces.networks.tuning import held_out_loss
-    from countenance.suites.happyfaces.sampler import draw
-
-    stored = np.load(Path(folder) / "pixels.npz")
-    pixels = {name: to_tensor(unpack(stored, name), settings) for name in ("labelled", "unlabelled", "validation")}
-    labels = truth_of(stored["labelled_tags"])[:, 0].astype(np.int64)
-    tags = tuple(str(tag) for tag in stored["unlabelled_tags"])
-    truths = {name: truth_of(stored[f"{name}_tags"]) for name in ("unlabelled", "validation")}
-    torch.backends.cudnn.benchmark = device_of(settings) == "cuda"
-    while (task := inbox.get()) is not None:
-        start = time.perf_counter()
-        try:
-            used = settings.but(**task["changes"])
-            chosen = draw(tags, task["mix_rate"], task["seed"])
-            drawn = pixels["unlabelled"][torch.as_tensor(chosen.drawn, device=pixels["unlabelled"].device)]
-            make = losses(task["method"], labels)
-            if task["kind"] == "tune":
-                value = held_out_loss(pixels["labelled"], labels, drawn, make, used, task["seed"])
-                outbox.put(task | {"held_out_loss": value, "seconds": time.perf_counter() - start})
-                continue
-            loss = make(pixels["labelled"], labels, drawn, used, task["seed"])
-            second = task["method"] == "dbat"
-            network = train_network(pixels["labelled"], labels, drawn, loss, used, task["seed"] + second)
-            rest = torch.as_tensor(chosen.not_drawn, device=drawn.device)
-            sets = (
-                ("validation", pixels["validation"], truths["validation"], stored["validation_tags"]),
-                ("not_drawn", pixels["unlabelled"][rest], truths["unlabelled"][chosen.not_drawn],
-                 stored["unlabelled_tags"][chosen.not_drawn]),
-            )  # fmt: skip
-            record = task | {"network": network.name, "settings": used.as_dict(), **score(sets, network, make, second)}
-            outbox.put(record | {"seconds": time.perf_counter() - start})
-        except Exception as error:
-            outbox.put(task | {"error": f"{type(error).__name__}: {error}"[:500]})
+    known, labels, others, draws = data.batch(keys)
+    heads = method.train(known, labels, others, settings, [seed for _, seed in keys])
+    seen = {
+        "validation": heads.logits(torch.stack([data.evidence(seed)[3] for _, seed in keys])),
+        "unlabelled": heads.logits(torch.stack([data.evidence(seed)[2] for _, seed in keys])),
+    }
+    said = {name: (logits > 0).cpu().numpy() for name, logits in seen.items()}
+    records = []
+    for row, ((rate, seed), drawn) in enumerate(zip(keys, draws, strict=True)):
+        rest = drawn.not_drawn
+        sets = {
+            "validation": (said["validation"][row], data.validation.truth(), data.validation.tags),
+            "not_drawn": (said["unlabelled"][row][rest], data.unlabelled.truth()[rest],
+                          [data.unlabelled.tags[i] for i in rest]),
+        }  # fmt: skip
+        record = {"method": method.name, "mix_rate": rate, "seed": seed, "objective": float(heads.objective[row])}
+        records.append(record | score(sets))
+    return records
 
 
-def score(sets, network, make, second):
+def score(sets):
     """Both heads on both sets; heads are named on validation."""
     from countenance.suites.happyfaces.scores import assign_heads, by_type
 
-    found, ways = {}, (0, 1)
-    for name, tensor, truth, tags in sets:
-        p = network.predict_tensor(tensor)
-        if second:
-            p = np.stack([make.first.predict_tensor(tensor)[:, 0], p[:, 0]], 1)
-        predicted = p > 0.5
-        ways = assign_heads(predicted, truth) if name == "validation" else ways
+    ways, found = assign_heads(*sets["validation"][:2]), {}
+    for name, (predicted, truth, tags) in sets.items():
         right = predicted[:, ways] == truth
-        kinds = [str(tag) for tag in tags]
         found[name] = {
             "photos": len(truth),
             "worst_head": float(right.mean(0).min()),
             "heads": {
-                feature: {"accuracy": float(right[:, k].mean()), "by_type": by_type(right[:, k], kinds)}
-                for k, feature in enumerate(("face", "writing"))
+                feature: {"accuracy": float(right[:, k].mean()), "by_type": by_type(right[:, k], tags)}
+                for k, feature in enumerate(FEATURES)
             },
         }
     return found
 
 
+def table(runs):
+    """For each method and mix rate means and deviations over seeds."""
+    rows = []
+    for method, rate in sorted({(r["method"], r["mix_rate"]) for r in runs}, key=lambda k: (METHODS.index(k[0]), k[1])):
+        some = [r for r in runs if (r["method"], r["mix_rate"]) == (method, rate)]
+        row = {"method": method, "mix_rate": rate, "n": len(some)}
+        for key, name in (("validation", "worst_head"), ("not_drawn", "not_drawn")):
+            values = [r[key]["worst_head"] for r in some]
+            row |= {f"{name}_mean": np.mean(values), f"{name}_std": np.std(values, ddof=1) if len(some) > 1 else 0.0}
+            row |= {f"{key}_{f}_mean": np.mean([r[key]["heads"][f]["accuracy"] for r in some]) for f in FEATURES}
+        rows.append({key: round(float(v), 4) if isinstance(v, np.floating) else v for key, v in row.items()})
+    return rows
+
+
+def areas(rows):
+    """Each method's area under worst-head accuracy from mix rate 0 to .3."""
+    from countenance.suites.happyfaces.scores import auc
+
+    names = {row["method"] for row in rows}
+    return {
+        m: auc({r["mix_rate"]: r["worst_head_mean"] for r in rows if r["method"] == m}) for m in METHODS if m in names
+    }
+
+
 def write(state, out: Path) -> None:
-    part = out / ".happyfaces_gpu.json.part"
-    part.write_text(json.dumps(state, indent=1, default=float))
-    part.replace(out / "happyfaces_gpu.json")
-
-
-def collect(outbox, waiting, deadline, on_result):
-    """Hand results on until none is waited for or the time is up."""
-    while waiting and time.monotonic() < deadline:
-        try:
-            on_result(outbox.get(timeout=1))
-            waiting -= 1
-        except queue.Empty:
-            continue
-    return waiting
+    state["table"] = table(state["runs"])
+    state["auc_0_30"] = areas(state["table"])
+    part = out / ".happyfaces_networks.json.part"
+    part.write_text(json.dumps(state, indent=1, default=float) + "\n", "utf-8")
+    part.replace(out / "happyfaces_networks.json")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--pack", type=Path, help="make pixels.npz in the folder from this data directory, and stop")
+    parser.add_argument("--pack", type=Path, help="make photos.npz in the folder from this data directory, and stop")
     parser.add_argument("--out", type=Path, default=Path("results"))
-    parser.add_argument("--minutes", type=float, default=8.0)
-    parser.add_argument("--workers", type=int, default=10)
+    parser.add_argument("--minutes", type=float, default=8.0, help="no batch is begun after this time")
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--rates", default="0,.1,.2,.3,.5,.4,.6,.7,.8,.9,1")
+    parser.add_argument("--rates", default="0,.1,.2,.3/.4,.5,.6,.7,.8,.9,1", help="groups of mix rates, in order")
     parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--size", type=int, default=SIDE)
-    parser.add_argument("--backbone", default="auto")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--no-tuning", action="store_true")
-    parser.add_argument("--weight", type=float, default=1.0, help="of the unlabelled loss, where nothing is tuned")
-    parser.add_argument("--backbone-rate", type=float, default=1e-3, help="learning rate, where nothing is tuned")
+    parser.add_argument("--tune-only", action="store_true", help="stop before anything is scored")
     args = parser.parse_args()
     if args.pack:
         return pack(args.pack, args.folder)
-    began = time.monotonic()
-    deadline = began + 60 * args.minutes
-    import multiprocessing
-
+    if (weights := args.folder / "efficientnet-lite0.pth").exists():
+        os.environ["COUNTENANCE_EFFICIENTNET_LITE0"] = str(weights)
     import torch
 
-    from countenance.suites.happyfaces.networks.training import Settings
-    from countenance.suites.happyfaces.networks.tuning import candidates
+    from countenance.suites.happyfaces.methods import make_method
+    from countenance.suites.happyfaces.networks.settings import Settings, device_of
 
-    settings = Settings(
-        weight=args.weight, backbone_rate=args.backbone_rate, steps=args.steps, size=args.size,
-        backbone=args.backbone, device=args.device,
-    )  # fmt: skip
+    began = time.monotonic()
+    torch.manual_seed(0)
+    settings = Settings(device=args.device)
+    on_gpu = device_of(settings) == "cuda"
     args.out.mkdir(parents=True, exist_ok=True)
-    machine = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "CPU"
     state = {
-        "command": " ".join(sys.argv), "machine": machine, "torch": torch.__version__, "numpy": np.__version__,
-        "python": sys.version.split()[0], "settings": settings.as_dict(), "tuning": [], "chosen": {}, "runs": [],
+        "command": " ".join(sys.argv), "machine": torch.cuda.get_device_name(0) if on_gpu else "CPU",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "torch": torch.__version__, "numpy": np.__version__,
+        "python": platform.python_version(), "settings": settings.as_dict(),
+        "tuning_draws": {"seeds": TUNING_SEEDS, "mix_rates": TUNING_RATES}, "chosen": {}, "tuning": {}, "runs": [],
     }  # fmt: skip
-    context = multiprocessing.get_context("spawn")
-    inbox, outbox = context.Queue(), context.Queue()
-    workers = [
-        context.Process(target=worker, args=(str(args.folder), settings, inbox, outbox), daemon=True)
-        for _ in range(args.workers)
-    ]
-    for process in workers:
-        process.start()
 
-    def say(text):
+    def say(text: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {text}", flush=True)
 
-    methods = args.methods.split(",")
-    tunes = []
-    if not args.no_tuning:
-        for method in (m for m in TUNED if m in methods):
-            for other in candidates(settings):
-                changes = {"weight": other.weight, "backbone_rate": other.backbone_rate}
-                tunes.append({"kind": "tune", "method": method, "mix_rate": TUNING_RATE, "seed": TUNING_SEED,
-                              "changes": changes})  # fmt: skip
-    for task in tunes:
-        inbox.put(task)
-
-    def tuned(result):
-        state["tuning"].append(result)
-        say(f"tuning {result['method']} {result['changes']} "
-            f"{result.get('held_out_loss', result.get('error'))} in {result.get('seconds', 0):.1f} s")  # fmt: skip
-        write(state, args.out)
-
-    if collect(outbox, len(tunes), began + 0.4 * (deadline - began), tuned):
-        say("tuning took too long; the rest of it is dropped")
-        while True:
-            try:
-                inbox.get(timeout=0.2)
-            except queue.Empty:
-                break
+    data = Data(args.folder, settings)
+    say("photos read")
+    methods = [make_method(name) for name in args.methods.split(",")]
+    used = {"erm": settings}
     for method in methods:
-        tried = [t for t in state["tuning"] if t["method"] == method and "held_out_loss" in t]
-        state["chosen"][method] = min(tried, key=lambda t: t["held_out_loss"])["changes"] if tried else {}
-        say(f"chosen for {method}: {state['chosen'][method]}")
-    runs = []
-    for rate in (float(r) for r in args.rates.split(",")):
-        for seed in range(args.seeds):
-            # ERM does not look at unlabelled photos: one mix rate stands for all.
-            runs += [
-                {"kind": "run", "method": method, "mix_rate": rate, "seed": seed, "changes": state["chosen"][method]}
-                for method in methods
-                if method != "erm" or rate == 0
-            ]
-    for task in runs:
-        inbox.put(task)
-
-    def done(result):
-        if result["kind"] == "tune":
-            return
-        state["runs"].append(result)
-        worst = result["validation"]["worst_head"] if "validation" in result else result["error"]
-        say(f"{result['method']} mix rate {result['mix_rate']:.1f} seed {result['seed']}: {worst}")
-        write(state, args.out)
-
-    left = collect(outbox, len(runs), deadline, done)
-    for process in workers:
-        process.terminate()
-    state["left_out"], state["seconds"] = left, time.monotonic() - began
+        if method.name != "erm":
+            used[method.name], state["tuning"][method.name] = tune(data, method, settings, say)
+            changed = {k: v for k, v in used[method.name].as_dict().items() if v != settings.as_dict()[k]}
+            state["chosen"][method.name] = changed
     write(state, args.out)
-    for method in methods:
-        for rate in sorted({r["mix_rate"] for r in state["runs"] if r["method"] == method}):
-            found = [r for r in state["runs"] if r["method"] == method and r["mix_rate"] == rate and "validation" in r]
-            worst = [r["validation"]["worst_head"] for r in found]
-            rest = [r["not_drawn"]["worst_head"] for r in found]
-            if worst:
-                say(f"{method:9} {rate:.1f}  worst head {np.mean(worst):.3f} ± {np.std(worst):.3f}  "
-                    f"not drawn {np.mean(rest):.3f}  n {len(worst)}")  # fmt: skip
-    say(f"{len(state['runs'])} runs, {left} left out")
+    if args.tune_only:
+        return say("tuned")
+    for group in args.rates.split("/"):
+        for method in methods:
+            if time.monotonic() - began > 60 * args.minutes:
+                return say("the time is up")
+            keys = [(float(rate), seed) for rate in group.split(",") for seed in range(args.seeds)]
+            state["runs"] += run(data, method, used[method.name], keys)
+            state["seconds"] = time.monotonic() - began
+            write(state, args.out)
+            say(f"{method.name}: {len(keys)} runs at mix rates {group}")
+    for row in state["table"]:
+        print("{method:9} {mix_rate:.1f}  worst head {worst_head_mean:.3f} ± {worst_head_std:.3f}  "
+              "not drawn {not_drawn_mean:.3f}  n {n}".format(**row))  # fmt: skip
+    return say(f"{len(state['runs'])} runs")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""The network methods: their losses, the backbone, and that training runs behind the same interface."""
+"""The network methods: their losses, the trunk, the local layer, the heads, tuning, and the sweep's tool."""
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,30 @@ from countenance.suites.happyfaces.methods import METHODS, make_method  # noqa: 
 from countenance.suites.happyfaces.methods.dbat import dbat_loss  # noqa: E402
 from countenance.suites.happyfaces.methods.divdis import divdis_loss  # noqa: E402
 from countenance.suites.happyfaces.methods.topk import exponential_loss, topk_loss  # noqa: E402
+from countenance.suites.happyfaces.networks import evidence, tuning  # noqa: E402
 from countenance.suites.happyfaces.networks.backbone import (  # noqa: E402
     VARIABLE,
     efficientnet_lite0,
     efficientnet_weights,
 )
-from countenance.suites.happyfaces.networks.training import Settings  # noqa: E402
-from countenance.suites.happyfaces.networks.tuning import candidates, held_out_loss  # noqa: E402
+from countenance.suites.happyfaces.networks.settings import Settings  # noqa: E402
+from countenance.suites.happyfaces.networks.trunk import fused  # noqa: E402
+from countenance.suites.happyfaces.protocol import Task, run  # noqa: E402
+from countenance.suites.happyfaces.scores import worst_head  # noqa: E402
 
-TINY = Settings(steps=2, size=32, labelled_batch=6, unlabelled_batch=6, backbone="resnet", device="cpu")
+TINY = Settings(backbone="resnet", size=64, resnet_steps=2, steps=3, restarts=2, device="cpu")
+NETWORKS = ("erm", "divdis", "dbat", "topk", "topk-exp")
+
+
+def two_features(matched: int, cross: int, seed: int):
+    """Evidence of 30 places: ten know the word for sure, five the face nearly, the rest nothing; and the truth."""
+    rng = np.random.default_rng(seed)
+    face = np.arange(matched + cross) % 2
+    word = np.where(np.arange(matched + cross) < matched, face, 1 - face)
+    noise = rng.normal(0, 1, (matched + cross, 30))
+    sign = np.concatenate([np.tile(word[:, None], 10), np.tile(face[:, None], 5)], 1) * 2 - 1
+    noise[:, :15] = noise[:, :15] * np.repeat([0.3, 0.9], (10, 5)) + sign * np.repeat([3.0, 1.8], (10, 5))
+    return torch.as_tensor(noise).float(), np.stack([face, word], 1) == 1
 
 
 def test_divdis_is_mutual_information_plus_distance_from_the_prior():
@@ -36,8 +52,9 @@ def test_divdis_is_mutual_information_plus_distance_from_the_prior():
 
 
 def test_dbat_rewards_disagreement():
-    first = torch.tensor([1.0, 0.0])
-    assert float(dbat_loss(first, torch.tensor([-4.0, 4.0]))) < float(dbat_loss(first, torch.tensor([4.0, -4.0])))
+    first = torch.tensor([[1.0], [0.0]])
+    apart, same = torch.tensor([[-4.0], [4.0]]), torch.tensor([[4.0], [-4.0]])
+    assert float(dbat_loss(first, apart)) < float(dbat_loss(first, same))
 
 
 def test_topk_looks_at_the_easiest_photos_only_and_starts_from_none():
@@ -54,7 +71,66 @@ def test_topk_looks_at_the_easiest_photos_only_and_starts_from_none():
     assert np.isclose(float(exponential_loss(logits, 1.0)), fading, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["erm", "divdis", "dbat", "topk", "topk-exp"])
+@pytest.mark.parametrize("loss", [divdis_loss, topk_loss, exponential_loss])
+def test_a_loss_of_many_runs_is_each_run_s_own(loss):
+    logits = torch.randn(3, 2, 40, 2, generator=torch.Generator().manual_seed(1))
+    together = loss(logits, 0.6)
+    assert together.shape == (3, 2)
+    assert torch.allclose(together[2, 1], loss(logits[2, 1], 0.6), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_disagreement_finds_both_features_and_the_labels_alone_do_not(name):
+    known, truth = two_features(120, 0, 0)
+    others, _ = two_features(90, 30, 1)
+    new, answers = two_features(100, 100, 2)
+    method = make_method(name)
+    heads = method.train(known[None], torch.as_tensor(truth[:, 0]), others[None], method.settings, [0])
+    found = worst_head((heads.logits(new[None])[0] > 0).numpy(), answers)
+    assert found < 0.6 if name == "erm" else found > 0.85
+
+
+@pytest.mark.parametrize("name", ["divdis", "dbat"])
+def test_a_batch_of_runs_gives_what_single_runs_give(name):
+    sets = [two_features(40, 0, seed)[0] for seed in (0, 1)], [two_features(30, 10, seed)[0] for seed in (2, 3)]
+    labels = torch.arange(40) % 2
+    method, few = make_method(name), Settings(steps=40, restarts=3)
+    batch = method.train(torch.stack(sets[0]), labels, torch.stack(sets[1]), few, [5, 6])
+    alone = method.train(sets[0][1][None], labels, sets[1][1][None], few, [6])
+    torch.testing.assert_close(batch.weights[1], alone.weights[0], atol=1e-3, rtol=1e-3)
+
+
+class Pixels:
+    """A trunk whose map is the picture itself, so that a test knows what each place knows."""
+
+    name = "pixels"
+
+    def __call__(self, pictures):
+        maps = torch.from_numpy(pictures.copy()).float().permute(0, 3, 1, 2)
+        return torch.stack([maps, maps.flip(3)], 1)
+
+
+def test_a_labelled_photo_s_evidence_comes_from_units_that_never_saw_it():
+    rng = np.random.default_rng(0)
+    labels = np.arange(40) % 2
+    pictures = rng.integers(0, 256, (40, 4, 4, 60)).astype(np.uint8)
+    pictures[:, 3, :, :20] = 40 + 170 * labels[:, None, None]
+    found = evidence._on_trunk(Pixels(), pictures, labels, Settings(window=1), 0)
+    right = ((found.labelled > 0).numpy() == (labels == 1)[:, None]).mean(0)
+    assert right[12:].min() > 0.95  # the row that knows the label
+    assert right[:12].max() < 0.8  # the rest, which could have learnt 40 labels by heart from 60 channels
+    assert found.labelled.abs().mean(0)[:12].max() < found.labelled.abs().mean(0)[12:].min() / 2
+    assert found.labelled.abs().max() <= Settings().ceiling and found(pictures).shape == (40, 16)
+
+
+def test_folds_hold_both_classes_evenly():
+    labels = np.array([0] * 10 + [1] * 20)
+    fold = evidence.folds_of(labels, 5, 3)
+    assert [int(((fold == k) & (labels == 1)).sum()) for k in range(5)] == [4] * 5
+    assert [int(((fold == k) & (labels == 0)).sum()) for k in range(5)] == [2] * 5
+
+
+@pytest.mark.parametrize("name", NETWORKS)
 def test_every_network_method_gives_two_heads_and_repeats_itself(world, name):
     pixels, labels = world.labelled.pixels[::6], world.labelled.truth()[::6, 0].astype(np.int64)
     found = [
@@ -63,6 +139,13 @@ def test_every_network_method_gives_two_heads_and_repeats_itself(world, name):
     ]
     assert found[0].shape == (len(pixels), 2) and ((found[0] > 0) & (found[0] < 1)).all()
     np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+
+
+@pytest.mark.skipif(efficientnet_weights() is None, reason="the weights of EfficientNet-Lite0 are not installed")
+def test_divdis_with_the_pretrained_trunk_separates_the_small_world(world):
+    record, heads = run(world, Task("divdis", 0.5, 0))
+    assert heads is not None and heads.notes["network"] == "efficientnet-lite0"
+    assert record["validation"]["worst_head"] > 0.85
 
 
 def test_the_fallback_uses_discovery_where_it_can_and_says_why_where_it_cannot(world):
@@ -76,18 +159,15 @@ def test_the_fallback_uses_discovery_where_it_can_and_says_why_where_it_cannot(w
     assert other.predict(noise[:3]).shape == (3, 2)
 
 
-def test_tuning_compares_settings_without_any_validation_label(world):
-    from countenance.suites.happyfaces.networks.training import to_tensor
-
-    known, others = (to_tensor(photos.pixels[::8], TINY) for photos in (world.labelled, world.unlabelled))
-    labels = world.labelled.truth()[::8, 0].astype(np.int64)
-
-    def make(*given):
-        return lambda logits, done, rows: topk_loss(logits, done)
-
-    value = held_out_loss(known, labels, others, make, TINY, 0)
-    assert np.isfinite(value)
-    assert len({(c.weight, c.backbone_rate) for c in candidates(TINY)}) == len(candidates(TINY)) > 3
+def test_tuning_prefers_settings_that_find_both_features_without_a_validation_label():
+    known, truth = two_features(120, 0, 0)
+    others = two_features(90, 30, 1)[0]
+    method, labels = make_method("divdis"), torch.as_tensor(truth[:, 0])
+    blind, good = Settings(weight=0.0, decay=0.01), Settings()
+    tried = [(s, tuning.held_out(method, known[None], labels, others[None], s, [0])) for s in (blind, good)]
+    assert tried[0][1].own_loss > tried[1][1].own_loss
+    assert tuning.choose(tried) == good
+    assert len({(c.weight, c.decay, c.smoothing) for c in tuning.candidates(good)}) == 24
 
 
 def test_all_methods_are_listed_with_a_file_of_their_own():
@@ -102,6 +182,19 @@ def test_efficientnet_lite0_has_the_published_size_and_shape():
     assert abs(sum(p.numel() for p in network.parameters()) + 1281 * 1000 - 4_652_008) == 0
 
 
+def test_normalisation_inside_convolutions_changes_nothing():
+    torch.manual_seed(0)
+    network = efficientnet_lite0().eval()
+    for module in network.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(module.running_mean, -0.5, 0.5)
+            torch.nn.init.uniform_(module.running_var, 0.5, 1.5)
+    picture = torch.randn(1, 3, 64, 64)
+    with torch.no_grad():
+        before = network(picture, 8)
+        torch.testing.assert_close(fused(network)(picture, 8), before, atol=1e-4, rtol=1e-4)
+
+
 def test_wrong_weights_are_refused_by_name(tmp_path: Path, monkeypatch):
     path = tmp_path / "wrong.pth"
     torch.save({"a": torch.zeros(1)}, path)
@@ -111,3 +204,24 @@ def test_wrong_weights_are_refused_by_name(tmp_path: Path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(tmp_path / "missing.pth"))
     with pytest.raises(InputError, match="no such file"):
         efficientnet_weights()
+
+
+def test_the_sweep_s_tool_gives_what_a_single_run_gives(world, write_world, tmp_path: Path):
+    spec = importlib.util.spec_from_file_location("tool", Path(__file__).parents[3] / "tools" / "happyfaces_gpu.py")
+    assert spec is not None and spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    write_world(world, tmp_path / "data", lambda number: f"{number:03d}")
+    tool.pack(tmp_path / "data", tmp_path / "packed")
+    some = TINY.but(steps=60, resnet_steps=8)
+    data = tool.Data(tmp_path / "packed", some)
+    np.testing.assert_array_equal(data.validation.pixels, world.validation.pixels)
+    records = tool.run(data, make_method("divdis"), some, [(0.2, 0), (0.2, 1)])
+    single, _ = run(world, Task("divdis", 0.2, 1, (("settings", some),)))
+    for name in ("validation", "not_drawn"):
+        assert records[1][name]["photos"] == single[name]["photos"]
+        assert abs(records[1][name]["worst_head"] - single[name]["worst_head"]) < 0.05
+    row = tool.table(records)[0]
+    assert row["n"] == 2 and np.isclose(
+        row["worst_head_mean"], np.mean([r["validation"]["worst_head"] for r in records]), atol=1e-4
+    )

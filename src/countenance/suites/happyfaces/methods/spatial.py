@@ -39,7 +39,6 @@ class Discovery:
                 self._known[keys[i]] = (seen[0][row], seen[1][row])
         return [np.stack([self._known[key][k] for key in keys]) for k in (0, 1)]
 
-
     def moves(self, pictures: Pictures) -> list[NDArray[np.int64]]:
         """For each head, by how many pixels (down, right) its region is moved in each photo."""
         fine = hog.fine_votes(pictures)

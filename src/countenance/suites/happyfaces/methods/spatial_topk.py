@@ -1,27 +1,29 @@
 """The general fallback: spatial discovery where its assumption holds, else a network with top-k disagreement.
 
-Where discovery finds two groups that are not clean, its heads still say something about the unlabelled photos; the
-network starts from that instead of from nothing.
+Two features that share one place still do not say the same everywhere: skin tone shows on the forehead, where no smile
+does. The heads weigh the evidence of all places, for or against, and need no region of their own.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures
+from countenance.suites.happyfaces.interface import CannotAnswer, Heads, Labels, Pictures
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
-from countenance.suites.happyfaces.methods.topk import topk_loss
+from countenance.suites.happyfaces.methods.topk import TopK
+from countenance.suites.happyfaces.networks.settings import Settings
 
-START = 0.4
-"""Share of training in which the network follows the ranking of the discovery, fading out linearly."""
+
+class FallbackTopK(TopK):
+    """Top-k disagreement with smoothed labels, which leaves room to disagree where evidence is thin."""
+
+    tuned: ClassVar[dict[str, Any]] = {"weight": 1.0, "decay": 0.1, "smoothing": 0.1}
 
 
 class SpatialThenTopK:
-    """Spatial discovery first; top-k disagreement, initialised by discovery, where it declines to answer."""
+    """Spatial discovery first; top-k disagreement where it declines to answer."""
 
     name = "spatial-topk"
 
-    def __init__(self, seed: int = 0, settings: Any = None) -> None:
+    def __init__(self, seed: int = 0, settings: Settings | None = None) -> None:
         self.seed, self.settings = seed, settings
 
     def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:
@@ -31,31 +33,5 @@ class SpatialThenTopK:
             return Heads(heads.predict, {**heads.notes, "way": "spatial discovery"})
         except CannotAnswer as reason:
             why = str(reason)
-        guess = self._guess(labelled, labels, unlabelled)
-        heads = self._train(labelled, labels, unlabelled, guess)
+        heads = FallbackTopK(self.seed, self.settings).fit(labelled, labels, unlabelled)
         return Heads(heads.predict, {**heads.notes, "way": "top-k disagreement", "why": why})
-
-    def _guess(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Floats | None:
-        """Discovery's own answers on the unlabelled photos, if it has any at all."""
-        try:
-            insisting = SpatialDiscovery(self.seed, insist=True).fit(labelled, labels, unlabelled)
-        except CannotAnswer:
-            return None
-        return insisting.predict(unlabelled)
-
-    def _train(self, labelled: Pictures, labels: Labels, unlabelled: Pictures, guess: Floats | None) -> Heads:
-        from countenance.suites.happyfaces.networks import need_torch
-        from countenance.suites.happyfaces.networks.fitting import fit_network
-
-        torch = need_torch()
-        said = None if guess is None else torch.as_tensor(np.asarray(guess), dtype=torch.float32)
-
-        def loss(logits: Any, done: float, rows: Any) -> Any:
-            value = topk_loss(logits, done)
-            if said is None or done >= START:
-                return value
-            target = said.to(logits.device)[rows]
-            follow = torch.nn.functional.binary_cross_entropy_with_logits(logits, target)
-            return value + (1 - done / START) * follow
-
-        return fit_network(labelled, labels, unlabelled, loss, self.settings, self.seed)

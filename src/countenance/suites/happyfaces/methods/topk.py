@@ -1,14 +1,14 @@
 """Top-k disagreement (ACE): at least a few unlabelled photos of each cross type must be told apart by the heads."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from countenance.suites.happyfaces.interface import Heads, Labels, Pictures
+from countenance.suites.happyfaces.networks.fitting import TogetherMethod
+from countenance.suites.happyfaces.networks.heads import UnlabelledLoss
 
 LOWER_BOUND = 0.1
 """Where the lower bound of the mix rate ends, which is raised linearly from 0: the lowest the benchmark asks for."""
 RAMP = 0.5
-"""Share of training after which the bound, or the exponential form's weight, stays where it is."""
+"""Share of the time after which the bound, or the exponential form's weight, stays where it is."""
 
 
 def pair_losses(logits: Any, first: int) -> Any:
@@ -16,7 +16,7 @@ def pair_losses(logits: Any, first: int) -> Any:
     import torch
 
     sign = torch.tensor([1.0 if first else -1.0, -1.0 if first else 1.0], device=logits.device)
-    return torch.nn.functional.softplus(-logits * sign).sum(1).sort().values
+    return torch.nn.functional.softplus(-logits * sign).sum(-1).sort(-1).values
 
 
 def topk_loss(logits: Any, done: float, lower_bound: float = LOWER_BOUND) -> Any:
@@ -27,10 +27,10 @@ def topk_loss(logits: Any, done: float, lower_bound: float = LOWER_BOUND) -> Any
     >>> round(float(topk_loss(logits, 1.0)), 3), round(float(topk_loss(logits[2:], 1.0)), 1)
     (0.0, 18.0)
     """
-    k = round(len(logits) * lower_bound * min(1.0, done / RAMP) / 2)
+    k = round(logits.shape[-2] * lower_bound * min(1.0, done / RAMP) / 2)
     if k < 1:
-        return logits.sum() * 0
-    return pair_losses(logits, 1)[:k].mean() + pair_losses(logits, 0)[:k].mean()
+        return logits.sum((-1, -2)) * 0
+    return pair_losses(logits, 1)[..., :k].mean(-1) + pair_losses(logits, 0)[..., :k].mean(-1)
 
 
 def exponential_loss(logits: Any, done: float) -> Any:
@@ -42,31 +42,28 @@ def exponential_loss(logits: Any, done: float) -> Any:
     """
     import torch
 
-    fading = torch.exp(-torch.arange(len(logits), device=logits.device, dtype=logits.dtype))
-    return min(1.0, done / RAMP) * ((pair_losses(logits, 1) * fading).sum() + (pair_losses(logits, 0) * fading).sum())
+    fading = torch.exp(-torch.arange(logits.shape[-2], device=logits.device, dtype=logits.dtype))
+    both = (pair_losses(logits, 1) * fading).sum(-1) + (pair_losses(logits, 0) * fading).sum(-1)
+    return min(1.0, done / RAMP) * both
 
 
-class TopK:
+class TopK(TogetherMethod):
     """ACE with a rising lower bound of the mix rate."""
 
     name = "topk"
-    loss: Callable[..., Any] = staticmethod(topk_loss)
+    tuned: ClassVar[dict[str, Any]] = {"weight": 3.0, "decay": 0.1, "smoothing": 0.0}
 
-    def __init__(self, seed: int = 0, settings: Any = None) -> None:
-        self.seed, self.settings = seed, settings
-
-    def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:
-        """Two heads on one network."""
-        from countenance.suites.happyfaces.networks.fitting import fit_network
-
-        def loss(logits: Any, done: float, rows: Any) -> Any:
-            return self.loss(logits, done)
-
-        return fit_network(labelled, labels, unlabelled, loss, self.settings, self.seed)
+    def unlabelled_loss(self, prior: float) -> UnlabelledLoss:
+        """The k easiest photos of each cross type."""
+        return topk_loss
 
 
-class TopKExponential(TopK):
+class TopKExponential(TogetherMethod):
     """ACE with exponentially fading weights."""
 
     name = "topk-exp"
-    loss = staticmethod(exponential_loss)
+    tuned: ClassVar[dict[str, Any]] = {"weight": 1.0, "decay": 0.01, "smoothing": 0.0}
+
+    def unlabelled_loss(self, prior: float) -> UnlabelledLoss:
+        """All photos, the easiest by far the most."""
+        return exponential_loss

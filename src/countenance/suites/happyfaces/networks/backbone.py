@@ -107,8 +107,11 @@ def efficientnet_lite0(weights: Path | None = None) -> Any:
     return network
 
 
-def small_resnet() -> Any:
-    """A ResNet of ten layers for training from scratch; group normalisation, because batches are small."""
+def small_resnet(places: bool = False) -> Any:
+    """A ResNet of eight layers for training from scratch; group normalisation, because batches are small.
+
+    Photos × 3 × height × width to photos × 256 × h × w, h a sixteenth of the height; with `places` to one logit each.
+    """
     torch = need_torch()
     nn, functional = torch.nn, torch.nn.functional
 
@@ -131,9 +134,10 @@ def small_resnet() -> Any:
             super().__init__()
             self.stem = nn.Conv2d(3, 32, 5, 2, 2, bias=False)
             self.norm = nn.GroupNorm(8, 32)
-            self.blocks = nn.Sequential(Block(32, 64), Block(64, 128), Block(128, 256), Block(256, 256))
+            self.blocks = nn.Sequential(Block(32, 64), Block(64, 128), Block(128, 256))
+            self.last = nn.Conv2d(256, 1, 1) if places else nn.Identity()
 
         def forward(self, x: Any) -> Any:
-            return self.blocks(functional.relu(self.norm(self.stem(x))))
+            return self.last(self.blocks(functional.relu(self.norm(self.stem(x)))))
 
     return Small()

@@ -1,57 +1,87 @@
-"""From a loss to two heads: what the network methods' `fit` does."""
+"""From a method's loss to two heads: what the network methods have in common."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from countenance.suites.happyfaces.interface import Floats, Heads, Labels, Pictures
-from countenance.suites.happyfaces.networks.training import Network, Settings, UnlabelledLoss, to_tensor, train_network
+from countenance.suites.happyfaces.networks import need_torch
+from countenance.suites.happyfaces.networks.evidence import Evidence, gather
+from countenance.suites.happyfaces.networks.heads import TwoHeads, UnlabelledLoss, train_heads
+from countenance.suites.happyfaces.networks.settings import Settings
+
+Against = Callable[[Any, Any], Any]
+"""The first model's probabilities and the second's logits, … × photos × 1 or 2, to … losses."""
 
 
-def fit_network(
-    labelled: Pictures | Any,
-    labels: Labels,
-    unlabelled: Pictures | Any,
-    loss: UnlabelledLoss | None,
-    settings: Settings | None,
-    seed: int,
-) -> Heads:
-    """One network with two heads."""
-    used = settings or Settings()
-    network = train_network(labelled, labels, unlabelled, loss, used, seed)
-    return Heads(network.predict, {"network": network.name, "settings": used.as_dict()})
+class NetworkMethod:
+    """A trunk, a local layer, two heads; a method is the way its heads are trained."""
+
+    name: str
+    tuned: ClassVar[dict[str, Any]] = {}
+    """What tuning without validation labels chose; see docs/results/happyfaces_networks.json."""
+
+    def __init__(self, seed: int = 0, settings: Settings | None = None) -> None:
+        self.seed, self.settings = seed, settings or Settings(**self.tuned)
+
+    def train(self, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]) -> TwoHeads:
+        """Heads of many runs at once, from evidence about labelled and unlabelled photos (runs × photos × places)."""
+        raise NotImplementedError
+
+    def own_loss(self, logits: Any) -> Any:
+        """The method's loss for logits of … × photos × 2 unlabelled photos, as it is at the end of training."""
+        raise NotImplementedError
+
+    def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:
+        """Two heads."""
+        torch = need_torch()
+        evidence = gather(labelled, labels, self.settings, self.seed)
+        target = torch.as_tensor(labels, device=evidence.labelled.device)
+        heads = self.train(evidence.labelled[None], target, evidence(unlabelled)[None], self.settings, [self.seed])
+        notes = {"network": evidence.name, "settings": self.settings.as_dict()}
+        return Heads(_predictor(evidence, heads), notes)
 
 
-def fit_against(
-    labelled: Pictures | Any,
-    labels: Labels,
-    unlabelled: Pictures | Any,
-    loss: Callable[[Any, Any], Any],
-    settings: Settings | None,
-    seed: int,
-    first: Network | None = None,
-) -> Heads:
-    """Two networks: the first learns the labels, the second also to disagree with the first (`loss(p₁, logits₂)`).
+class TogetherMethod(NetworkMethod):
+    """Both heads are trained at once with one loss on unlabelled photos."""
 
-    `first` is an ERM network of the same seed, where one was trained before.
-    """
-    used = settings or Settings()
-    others = unlabelled if not isinstance(unlabelled, np.ndarray) else to_tensor(unlabelled, used)
-    one = first or train_network(labelled, labels, others, None, used, seed)
-    two = train_network(labelled, labels, others, against(one, others, loss), used, seed + 1)
+    def unlabelled_loss(self, prior: float) -> UnlabelledLoss | None:
+        """The loss, given the share of "happy" among the labels."""
+        raise NotImplementedError
 
+    def train(self, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]) -> TwoHeads:
+        """Heads of many runs at once."""
+        return train_heads(known, labels, others, self.unlabelled_loss(float(labels.float().mean())), settings, seeds)
+
+    def own_loss(self, logits: Any) -> Any:
+        """The loss at the end of training, with even classes; 0 where there is none."""
+        loss = self.unlabelled_loss(0.5)
+        return logits.sum((-1, -2)) * 0 if loss is None else loss(logits, 1.0)
+
+
+def train_against(
+    known: Any, labels: Any, others: Any, loss: Against, settings: Settings, seeds: Sequence[int]
+) -> TwoHeads:
+    """The first head is ERM's; the second is trained, from other starts, against what the first says."""
+    torch = need_torch()
+    one = train_heads(known, labels, others, None, settings, seeds)
+    said = one.logits(others)[:, None, :, :1].sigmoid()
+
+    def disagree(logits: Any, done: float) -> Any:
+        return loss(said, logits)
+
+    two = train_heads(known, labels, others, disagree, settings, [seed + 10_000 for seed in seeds])
+    return TwoHeads(
+        torch.stack([one.weights[:, 0], two.weights[:, 0]], 1),
+        torch.stack([one.biases[:, 0], two.biases[:, 0]], 1),
+        two.objective,
+    )
+
+
+def _predictor(evidence: Evidence, heads: TwoHeads) -> Callable[[Pictures], Floats]:
     def predict(pictures: Pictures) -> Floats:
-        return np.stack([one.predict(pictures)[:, 0], two.predict(pictures)[:, 0]], 1)
+        p = heads.logits(evidence(pictures)[None])[0].sigmoid()
+        return np.asarray(p.double().cpu().numpy())
 
-    return Heads(predict, {"network": one.name, "settings": used.as_dict()})
-
-
-def against(first: Network, unlabelled: Any, loss: Callable[[Any, Any], Any]) -> UnlabelledLoss:
-    """The loss of a second network, given what the first says about each unlabelled photo."""
-    said = first.torch.as_tensor(first.predict_tensor(unlabelled)[:, 0], device=first.device).float()
-
-    def second(logits: Any, done: float, rows: Any) -> Any:
-        return loss(said[rows][:, None], logits)
-
-    return second
+    return predict

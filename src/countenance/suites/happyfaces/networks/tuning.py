@@ -1,57 +1,79 @@
 """Settings chosen without validation labels: labelled cross-validation plus the method's own unlabelled loss."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from countenance.suites.happyfaces.networks import need_torch
-from countenance.suites.happyfaces.networks.training import Settings, UnlabelledLoss, train_network
-
-LossMaker = Callable[[Any, Any, Any, Settings, int], UnlabelledLoss | None]
-"""Labelled photos, labels, all unlabelled photos, settings, seed to a loss; D-BAT trains its first network here."""
+from countenance.suites.happyfaces.networks.fitting import NetworkMethod
+from countenance.suites.happyfaces.networks.settings import Settings
 
 WEIGHTS = (0.3, 1.0, 3.0)
-BACKBONE_RATES = (3e-4, 1e-3)
+DECAYS = (0.01, 0.03, 0.1, 0.3)
+SMOOTHINGS = (0.0, 0.1)
+GATE = 0.95
+"""Settings with which a head is right on fewer held-out labelled photos than this are out: it gave the label up."""
 
 
 def candidates(settings: Settings) -> list[Settings]:
-    """The settings that compete: weight of the unlabelled loss × learning rate of the backbone."""
-    pairs = itertools.product(WEIGHTS, BACKBONE_RATES)
-    return [settings.but(weight=weight, backbone_rate=rate) for weight, rate in pairs]
+    """The settings that compete: weight of the unlabelled loss × weight decay × label smoothing."""
+    every = itertools.product(WEIGHTS, DECAYS, SMOOTHINGS)
+    return [settings.but(weight=weight, decay=decay, smoothing=smoothing) for weight, decay, smoothing in every]
 
 
-def held_out_loss(
-    labelled: Any, labels: Any, unlabelled: Any, make_loss: "LossMaker", settings: Settings, seed: int
-) -> float:
-    """Train on one half of both sets, measure on the other, twice; the unlabelled loss counts with weight 1.
+@dataclass(frozen=True)
+class HeldOut:
+    """What settings do on photos that were not trained on, mean over runs."""
 
-    The same weight for every candidate: otherwise the candidate with the smallest weight would always look best.
-    """
+    cross_entropy: float
+    """Both heads' on labelled photos."""
+    accuracy: float
+    """The worse head's on labelled photos."""
+    own_loss: float
+    """The method's on unlabelled photos."""
+
+    @property
+    def value(self) -> float:
+        """What is minimised. The own loss has weight 1 for every candidate, or the smallest weight would look best."""
+        return self.cross_entropy + self.own_loss
+
+
+def held_out(
+    method: NetworkMethod, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]
+) -> HeldOut:
+    """Train on one half of the labelled and of the unlabelled photos, measure on the others, twice."""
     torch = need_torch()
-    rng = np.random.default_rng(seed)
-    halves = [np.array_split(rng.permutation(len(some)), 2) for some in (labelled, unlabelled)]
-    total = 0.0
+    rng = np.random.default_rng(list(seeds))
+    halves = [
+        [torch.as_tensor(half, device=known.device) for half in np.array_split(rng.permutation(some.shape[1]), 2)]
+        for some in (known, others)
+    ]
+    found = []
     for fold in (0, 1):
         (fit_l, test_l), (fit_u, test_u) = ((half[fold], half[1 - fold]) for half in halves)
-        loss = make_loss(labelled[fit_l], labels[fit_l], unlabelled, settings, seed + fold)
-        part = loss and on_rows(loss, fit_u)
-        network = train_network(labelled[fit_l], labels[fit_l], unlabelled[fit_u], part, settings, seed + fold)
+        heads = method.train(known[:, fit_l], labels[fit_l], others[:, fit_u], settings, seeds)
         with torch.no_grad():
-            known = network.logits(labelled[test_l])
-            target = torch.as_tensor(np.asarray(labels)[test_l], device=known.device).float()[:, None].expand(-1, 2)
-            value = torch.nn.functional.binary_cross_entropy_with_logits(known, target)
-            if loss is not None:
-                value = value + loss(network.logits(unlabelled[test_u]), 1.0, test_u)
-        total += float(value) / 2
-    return total
+            z, target = heads.logits(known[:, test_l]), labels[test_l].float()[:, None]
+            cross_entropy = (torch.nn.functional.softplus(z) - z * target).sum(-1).mean()
+            accuracy = ((z > 0) == (target > 0)).float().mean((0, 1)).min()
+            found.append(
+                [float(v) for v in (cross_entropy, accuracy, method.own_loss(heads.logits(others[:, test_u])).mean())]
+            )
+    return HeldOut(*(float(v) for v in np.mean(found, 0)))
 
 
-def on_rows(loss: UnlabelledLoss, rows: Any) -> UnlabelledLoss:
-    """The loss for a network that sees some of the unlabelled photos only, renumbered from 0."""
+def choose(tried: Iterable[tuple[Settings, HeldOut]]) -> Settings:
+    """The settings with the lowest value among those that pass the gate; the most accurate if none does.
 
-    def some(logits: Any, done: float, which: Any) -> Any:
-        return loss(logits, done, rows[which.cpu().numpy()])
-
-    return some
+    >>> gave_up = (Settings(weight=3.0), HeldOut(0.1, 0.5, 0.1))
+    >>> choose([gave_up, (Settings(weight=1.0), HeldOut(0.2, 0.99, 0.3))]).weight
+    1.0
+    """
+    every = list(tried)
+    passed = [pair for pair in every if pair[1].accuracy >= GATE]
+    if passed:
+        return min(passed, key=lambda pair: pair[1].value)[0]
+    return max(every, key=lambda pair: pair[1].accuracy)[0]

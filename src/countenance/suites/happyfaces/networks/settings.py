@@ -1,0 +1,64 @@
+"""How a network method is trained. Everything here is chosen without a single validation label."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from countenance.suites.happyfaces.networks import need_torch
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Trunk, local layer, heads; the methods differ in the last group alone.
+
+    >>> Settings().but(weight=3.0).weight
+    3.0
+    """
+
+    backbone: str = "auto"
+    """`efficientnet`, `resnet`, or the first of the two whose weights are there."""
+    size: int = 224
+    """Side of the photo that the pretrained trunk sees; the small ResNet sees half of it."""
+    blocks: int = 8
+    """How many blocks of EfficientNet-Lite0 make the trunk."""
+    window: int = 2
+    """A unit of the local layer sees this many cells of the trunk's map in each direction."""
+    folds: int = 5
+    """A labelled photo's evidence comes from units that were not trained on its fold."""
+    local_steps: int = 30
+    local_rate: float = 0.12
+    local_decay: float = 0.003
+    resnet_steps: int = 60
+    ceiling: float = 3.0
+    """No place's evidence counts for more than this many units of log-odds."""
+
+    weight: float = 1.0
+    """Of the unlabelled loss."""
+    decay: float = 0.1
+    """Of the heads' squared weights."""
+    smoothing: float = 0.0
+    """Share of the label that is given to the other answer."""
+    warm: float = 0.1
+    """Share of training before the unlabelled loss begins."""
+    steps: int = 300
+    rate: float = 0.02
+    start: float = 0.1
+    """Size of the random weights that the heads start from."""
+    restarts: int = 8
+    """Trained from this many starts; the one with the lowest training objective stays."""
+    device: str = "auto"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for records."""
+        return asdict(self)
+
+    def but(self, **changes: Any) -> "Settings":
+        """The same settings but for some."""
+        return replace(self, **changes)
+
+
+def device_of(settings: Settings) -> str:
+    """The device to train on."""
+    torch = need_torch()
+    if settings.device != "auto":
+        return settings.device
+    return "cuda" if torch.cuda.is_available() else "cpu"
