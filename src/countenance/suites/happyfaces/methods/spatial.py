@@ -69,7 +69,8 @@ def _discover(pixels: bytes, shape: tuple[int, ...], label_bytes: bytes, deep: D
         choose_head(pictures, fine, labels, {gamma: both[k] for gamma, both in by_gamma.items()}, deep) for k in (0, 1)
     )
     accuracies = (first.design.accuracy, second.design.accuracy)
-    return Discovery(groups, (first, second), separation(groups, target, by_gamma[1.0], accuracies))
+    losses = (first.design.log_loss, second.design.log_loss)
+    return Discovery(groups, (first, second), separation(groups, target, by_gamma[1.0], accuracies, losses))
 
 
 class SpatialDiscovery:
