@@ -14,7 +14,7 @@ from countenance.suites.happyfaces import protocol
 from countenance.suites.happyfaces.ask import ask, simulated
 from countenance.suites.happyfaces.asking import at_the_terminal
 from countenance.suites.happyfaces.published import PUBLISHED, configurations
-from countenance.suites.happyfaces.report import heat_map, moved_heat, write_report
+from countenance.suites.happyfaces.report import heat_map, moved_heat, read_sweeps, write_report
 from countenance.suites.happyfaces.scores import assign_heads, auc, lowest_mix_rate_above, worst_head
 
 answers = arrays(bool, st.tuples(st.integers(1, 30), st.just(2)))
@@ -181,3 +181,14 @@ def test_a_followed_region_is_drawn_where_it_was_found() -> None:
     heat[4, 5] = 1
     assert np.argwhere(moved_heat(heat, np.array([3, -2]))).tolist() == [[7, 3]]
     assert not moved_heat(heat, np.array([8, 0])).any()  # moved out of the photo
+
+
+def test_the_networks_results_are_drawn_beside_a_sweep(tmp_path: Path) -> None:
+    results = Path(__file__).parents[3] / "docs" / "results" / "happyfaces_networks.json"
+    tables = {table["method"]: table for table in read_sweeps(results)}
+    assert set(tables) == {"erm", "divdis", "dbat", "topk", "topk-exp"}
+    for method, area in json.loads(results.read_text())["auc_0_30"].items():
+        assert tables[method]["auc_0_30"] == pytest.approx(area, abs=1e-3)
+        assert [row["answered"] for row in tables[method]["mix_rates"]] == [8] * 11
+    page = write_report([results], tmp_path / "page.html").read_text()
+    assert "topk-exp, validation" in page and "best published" in page

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from countenance.errors import InputError
 from countenance.report import render
 from countenance.report.figures.curves import Line, colours, panel, swatch
+from countenance.suites.happyfaces.protocol import summary
 from countenance.suites.happyfaces.published import CHANCE, MATCHED_ONLY, PUBLISHED, configurations
 from countenance.suites.happyfaces.spatial.windows import SCALES
 
@@ -35,29 +36,37 @@ class Figure:
     legend: list[tuple[Markup, str]]
 
 
-def read_sweep(path: Path) -> dict[str, Any]:
-    """A table that `sweep --json` wrote."""
+def read_sweeps(path: Path) -> list[dict[str, Any]]:
+    """The table that `sweep --json` wrote, or one for each method of a file of runs of several methods."""
     try:
-        table: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        table["mix_rates"][0]["worst_head_mean"]
+        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if "mix_rates" in found:
+            found["mix_rates"][0]["worst_head_mean"]
+            return [found]
+        # tools/happyfaces_gpu.py keeps of each run what differs between its runs.
+        same = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
+        by_method: dict[str, list[dict[str, Any]]] = {}
+        for run in found["runs"]:
+            by_method.setdefault(run["method"], []).append(same | run)
+        return [summary(runs) for runs in by_method.values()]
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; write it with `countenance happyfaces sweep --json`") from None
     except (ValueError, KeyError, TypeError, IndexError):
         raise InputError(f"{path}: not a table of `countenance happyfaces sweep --json`") from None
-    return table
 
 
 def write_report(
     sweeps: Sequence[Path], out: Path, *, data: Path | None = None, asked: Path | None = None, faces: bool = False
 ) -> Path:
     """Write one self-contained page. With `data` heat maps lie over the mean photo; with `faces` over some photos."""
-    tables = [read_sweep(path) for path in sweeps]
+    read = [(path, table) for path in sweeps for table in read_sweeps(path)]
+    tables = [table for _, table in read]
     text = render.page(
         _template("happyfaces.html.j2"),
         tables=[_with_numbers(table) for table in tables],
         curves=_curves(tables),
         estimates=_estimates(tables),
-        looks=[_looks(path, table, data, faces) for path, table in zip(sweeps, tables, strict=True)],
+        looks=[_looks(path, table, data, faces) for path, table in read],
         questions=_questions(asked),
         published=[(name, sorted(points.items())) for name, points in PUBLISHED.items()],
         configurations=configurations(),
