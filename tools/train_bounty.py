@@ -26,12 +26,12 @@ if os.environ.get("BOUNTY_LIBS"):
 ENTRIES = ("baseline", "better", "unsupervised")
 WORKERS = 8
 TRIED: list[dict[str, Any]] = [
-    {"epochs": 120},
-    {"epochs": 60},
-    {"epochs": 60, "decay": 0.1},
+    {"epochs": 120, "neighbours": 0.08},
+    {"epochs": 60, "neighbours": 0.08},
+    {"epochs": 60, "neighbours": 0.08, "decay": 0.1},
     {"epochs": 60, "neighbours": 0.2},
-    {"epochs": 60, "size": 144},
-    {"epochs": 60, "hardship": 1.0},
+    {"epochs": 60, "neighbours": 0.08, "size": 144},
+    {"epochs": 60, "neighbours": 0.08, "hardship": 1.0},
 ]
 """Every setting that was tried, as changes to `training.better.Settings` (and the epochs)."""
 

@@ -104,3 +104,7 @@ def own_task():
 
 
 OWN_TASK = own_task()
+
+
+def seven(sample, answer):
+    return [row | {"m.boxes": 7.0} for row in _found_any(sample, answer)]

@@ -1,6 +1,10 @@
+import importlib
 import json
 import os
 import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,6 +16,7 @@ from countenance.report.source import Source
 from countenance.run import Run, audit_run, evaluate, read_audit, store_audit
 from countenance.run.directory import locked
 from countenance.run.shard import _answers
+from countenance.tasks import load_task
 from countenance.testing import DiscDetector, small_dataset, write_small_dataset
 
 TASK = "face_localization"
@@ -304,3 +309,39 @@ def test_an_unknown_metric_is_refused_by_name(tmp_path, discs) -> None:
     run = evaluate(DiscDetector(), TASK, discs, out=tmp_path / "run")
     with pytest.raises(InputError, match=r"no metric 'recall@0.6' \(did you mean recall@0.5"):
         audit_run(run, ["gender"], ["recall@0.6"])
+
+
+def test_a_run_of_an_older_version_is_audited_the_right_way_round(tmp_path, discs) -> None:
+    run = evaluate(DiscDetector(), TASK, discs, out=tmp_path / "run")
+    for key in ("metrics", "task_source"):
+        del run.manifest[key]
+    (run.path / "run.json").write_text(json.dumps(run.manifest))
+    again = Run(run.path)
+    assert "recall@0.5" in audit_run(again, ["gender"]).settings["metrics"]
+    store_audit(again, audit_run(again, ["gender"], ["false_positives"]))
+    assert Source.of(again).better == {"false_positives": "lower"}
+
+
+def test_an_edited_task_of_ones_own_is_another_run(tmp_path, discs, monkeypatch) -> None:
+    text = (Path(__file__).parent / "fakes.py").read_text()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = []
+    for name, answer in (("first", "float(len(answer))"), ("second", "7.0")):
+        (tmp_path / "edited.py").write_text(text.replace("float(len(answer))", answer))
+        sys.modules.pop("edited", None)
+        importlib.invalidate_caches()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        run = evaluate(DiscDetector(), "edited:OWN_TASK", discs, out=tmp_path / "run")
+        found.append((name, set(run.scores()["m.boxes"].to_pylist())))
+    sys.modules.pop("edited", None)
+    assert found == [("first", {1.0}), ("second", {7.0})]
+
+
+def test_a_changed_copy_of_a_named_task_is_scored_as_changed(tmp_path, discs) -> None:
+    import fakes
+
+    changed = replace(load_task("fakes:OWN_TASK"), score=fakes.seven)
+    lines: list[str] = []
+    run = evaluate("countenance.testing:DiscDetector", changed, discs, out=tmp_path / "run", say=lines.append)
+    assert set(run.scores()["m.boxes"].to_pylist()) == {7.0}
+    assert "lives in this program alone" in lines[0]

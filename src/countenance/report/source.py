@@ -9,7 +9,7 @@ from countenance.audit import Audit, Estimate, audit
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.report.names import Names
-from countenance.run import Run, read_audit
+from countenance.run import Run, metrics_of, read_audit
 from countenance.tasks import Metric, Task, load_task
 
 EVERYONE = "(everyone)"
@@ -48,7 +48,7 @@ class Source:
     def metrics(self) -> list[Metric]:
         """The audited metrics, with their meaning where the task gives one."""
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
-        known = {str(told["name"]): Metric(**told) for told in self.run.manifest.get("metrics", [])}
+        known = {metric.name: metric for metric in (self.task.metrics if self.task else metrics_of(self.run))}
         return [known.get(name, Metric(name, "")) for name in names]
 
     @cached_property

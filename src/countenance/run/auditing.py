@@ -11,15 +11,26 @@ from countenance.audit import Audit, Finding, audit
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.run.directory import Run, write_atomically, write_json
+from countenance.tasks import Metric, load_task
 
 DEFAULT_ATTRIBUTES = ("skin_tone", "age_group", "gender")
 TOO_MANY_FAILED = "insufficient evidence"
 
 
+def metrics_of(run: Run) -> tuple[Metric, ...]:
+    """The metrics as the run recorded them, or as its task says; none where neither is at hand."""
+    if "metrics" in run.manifest:
+        return tuple(Metric(**told) for told in run.manifest["metrics"])
+    try:
+        return load_task(str(run.manifest["task"])).metrics
+    except InputError:
+        return ()
+
+
 def default_metrics(run: Run) -> list[str]:
     """The task's headline metrics; all of them where it names none."""
-    told = run.manifest.get("metrics", [])
-    return [str(metric["name"]) for metric in told if metric.get("headline")] or [str(m["name"]) for m in told]
+    known = metrics_of(run)
+    return [metric.name for metric in known if metric.headline] or [metric.name for metric in known]
 
 
 def audit_run(
@@ -50,6 +61,8 @@ def audit_run(
             )
     measured = metrics or default_metrics(run)
     known = [name.removeprefix("m.") for name in scores.column_names if name.startswith("m.")]
+    if not measured:
+        raise InputError(f"{run.path}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
     for name in measured:
         if name not in known:
             raise InputError(f"{run.path}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")

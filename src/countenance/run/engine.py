@@ -22,7 +22,7 @@ from countenance.models.registry import default_threads
 from countenance.run.plan import Plan
 from countenance.run.rows import columns_of
 from countenance.run.shard import Stop, run_shard, write_shard
-from countenance.tasks import findable, load_task
+from countenance.tasks import load_task
 
 Progress = Callable[[int], None]
 START_LIMIT = 300.0
@@ -80,7 +80,7 @@ def run_workers(
     if not orders:
         return
     job = {
-        "task": functools.partial(load_task, findable(plan.task) or plan.task.name),
+        "task": functools.partial(load_task, plan.task.source or plan.task.name),
         "spec": spec,
         "samples": plan.samples,
         "batch": plan.batch,

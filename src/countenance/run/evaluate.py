@@ -64,8 +64,8 @@ def evaluate(
         card = card_of_callable(model)
     else:
         raise InputError(f"model is a {type(model).__name__}, expected a name, a path or a callable on images")
-    if spec is not None and findable(the_task) is None:
-        model, spec = spec.load(), None  # a task that lives in this program cannot be sent to another process
+    # A task that lives in this program alone cannot be sent to another process.
+    here = spec is None or findable(the_task) is None
     plan = make_plan(the_task, dataset, card, source=source, batch=batch, seed=seed, limit=limit)
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="countenance-run-"))
     _prepare(folder, plan.key(), say)
@@ -74,7 +74,7 @@ def evaluate(
             say(f"{folder}: already complete, nothing to do")
             return Run(folder)
         engine = {
-            "workers": workers if spec else 0,
+            "workers": 0 if here else workers,
             "threads": threads,
             "device": device,
             "time_limit": time_limit,
@@ -85,10 +85,12 @@ def evaluate(
         done_before = len(plan.samples) - sum(o.end - o.start for o in missing_orders(plan, folder))
         if done_before:
             say(f"{folder}: going on; {done_before} of {len(plan.samples)} images are done")
+        if spec is not None and here:
+            say(f"task {the_task.name!r} lives in this program alone: asked here, without workers or time limit")
         with _progress(progress, len(plan.samples)) as step:
             step(done_before)
-            if spec is None:
-                run_here(plan, model, folder, strict=strict, progress=step)
+            if spec is None or here:
+                run_here(plan, model if spec is None else spec.load(), folder, strict=strict, progress=step)
             else:
                 run_workers(
                     plan, spec, folder, workers=workers, time_limit=time_limit, strict=strict, threads=threads,

@@ -1,17 +1,20 @@
 """The plan: what is asked, of whom, in which shards, and the key under which its results may be reused."""
 
 import hashlib
+import inspect
 import json
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import countenance
 from countenance.data import Dataset, Sample
 from countenance.errors import InputError
 from countenance.models import ModelCard
+from countenance.models.model import file_hash
 from countenance.tasks import Task
 
 SHARD = 64
@@ -40,8 +43,8 @@ class Plan:
     def key(self) -> str:
         """A hash of what was asked: equal keys mean that stored shards may be reused."""
         asked = [
-            countenance.__version__, self.task.name, self.card.content, self.card.name, self.fingerprint,
-            self.batch, self.seed, self.limit, [sample.id for sample in self.samples],
+            countenance.__version__, self.task.name, _code_of(self.task), self.card.content, self.card.name,
+            self.fingerprint, self.batch, self.seed, self.limit, [sample.id for sample in self.samples],
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
@@ -67,6 +70,18 @@ class Plan:
             "limit": self.limit,
             "versions": versions(),
         }
+
+
+def _code_of(task: Task) -> list[str]:
+    """Hashes of the files that a task of one's own is written in; the version stands for ours."""
+    found = []
+    for part in (task.score, task.coerce, task.asks, task.summarise):
+        if not str(getattr(part, "__module__", "")).startswith("countenance."):
+            try:
+                found.append(file_hash(Path(inspect.getfile(part))))
+            except (TypeError, OSError):
+                found.append(getattr(part, "__qualname__", type(part).__name__))
+    return sorted(set(found))
 
 
 def make_plan(

@@ -65,9 +65,8 @@ def findable(task: Task) -> str | None:
     >>> findable(load_task("attributes"))
     'attributes'
     """
-    if task.source is not None:
-        return task.source
+    name = task.source or task.name
     try:
-        return task.name if load_task(task.name) is task else None
+        return name if load_task(name) == task else None
     except InputError:
         return None

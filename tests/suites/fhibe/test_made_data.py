@@ -9,9 +9,11 @@ import pytest
 from countenance.cli import fhibe as commands
 from countenance.data import ArrayImage, Dataset, DatasetCard, Rle, Sample, Subject
 from countenance.errors import InputError
+from countenance.report.source import Source
 from countenance.suites.fhibe import TASKS, FhibeRun, demo, evaluate_task
 from countenance.suites.fhibe.demo import baseline, write_outputs
 from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, face_crop, make_data
+from countenance.suites.fhibe.report import audit_fhibe, fhibe_task
 
 SIZE = 96
 CARD = DatasetCard(name="tiny people", real_people=False)
@@ -222,6 +224,16 @@ def test_the_command_line_names_what_is_wrong(made, tmp_path):
         call("evaluate", "--data", made, "--task", "all", "--model", "haar")
     with pytest.raises(InputError, match="no run here"):
         call("report", tmp_path)
+
+
+def test_the_report_knows_which_way_fhibes_metrics_are_better(made):
+    run = evaluate_task(
+        made, "fhibe_face_crop_align", None, baseline("face_verification"), "face_verification",
+        attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
+    )  # fmt: skip
+    source = Source(run, audit_fhibe(run), fhibe_task(run))
+    assert source.better["impostor_accepted"] == "lower"
+    assert all(metric.meaning for metric in source.metrics)
 
 
 def test_make_data_in_one_command(tmp_path, monkeypatch):

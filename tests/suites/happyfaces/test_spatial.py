@@ -12,6 +12,7 @@ from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery, disc
 from countenance.suites.happyfaces.protocol import Task, run
 from countenance.suites.happyfaces.spatial import em, hog
 from countenance.suites.happyfaces.spatial.align import make_template, moved
+from countenance.suites.happyfaces.spatial.assumption import apart, second_head
 from countenance.suites.happyfaces.spatial.regions import Region, normalised_cut, regions, two_groups
 from countenance.suites.happyfaces.spatial.ridge import fit_platt, fit_ridge, soft_targets
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
@@ -160,6 +161,32 @@ def test_it_declines_where_both_features_share_one_place(world):
     with pytest.raises(CannotAnswer, match="which spatial discovery assumes"):
         SpatialDiscovery().fit(photos, labels, photos[:20])
     assert discover(photos, labels).separation.problem
+
+
+@pytest.mark.parametrize(
+    ("measured", "said"),
+    [
+        ((0.08, 0.03, 0.19), None),
+        ((0.51, 0.0, 0.0), "one group"),
+        ((0.1, 0.26, 0.0), "err on the same photos"),
+        ((0.1, 0.21, 0.29), None),
+        ((0.1, 0.21, 0.31), "err on the same photos"),
+        ((0.1, 0.0, 0.49), None),
+        ((0.1, 0.0, 0.51), "share a place"),
+    ],
+)
+def test_groups_of_windows_are_apart_or_it_says_why_not(measured: tuple[float, float, float], said: str | None) -> None:
+    found = apart(*measured)
+    assert found is None if said is None else said in (found or "")
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [((0.9, 0.66, 0.3), None), ((0.66, 0.66, 0.3), "chance reaches 0.66"), ((0.74, 0.66, 0.51), "0.51 of log-loss")],
+)
+def test_a_second_head_knows_something_or_it_says_so(head: tuple[float, float, float], said: str | None) -> None:
+    found = second_head(*head)
+    assert found is None if said is None else said in (found or "")
 
 
 def test_it_declines_where_nothing_explains_the_label():

@@ -61,6 +61,23 @@ def test_permuting_the_unlabelled_photos_changes_nothing_but_rounding(world):
     np.testing.assert_allclose(here.predict(world.validation.pixels), there.predict(world.validation.pixels), atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["divdis", "dbat", "topk", "topk-exp"])
+def test_permuting_the_unlabelled_photos_changes_no_networks_answer(world, name: str):
+    pytest.importorskip("torch")
+    from countenance.suites.happyfaces.methods import make_method
+    from countenance.suites.happyfaces.networks.settings import Settings
+
+    small = Settings(backbone="resnet", size=64, resnet_steps=4, steps=20, restarts=2, device="cpu")
+    labelled, labels, unlabelled = through_the_wall(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)
+    turned = np.random.default_rng(9).permutation(len(unlabelled))
+    said = [
+        make_method(name, 1, settings=small).fit(labelled, labels, some).predict(world.validation.pixels)
+        for some in (unlabelled, unlabelled[turned])
+    ]
+    np.testing.assert_allclose(said[0], said[1], atol=1e-3)
+    assert np.abs(said[0][:, 0] - said[0][:, 1]).max() > 1e-3  # it did learn two heads
+
+
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 1.0])
 def test_a_draw_depends_on_the_seed_alone(rate):
     tags = tuple(tag for tag in ("FHWH", "FHWS", "FSWH", "FSWS") for _ in range(150))

@@ -31,6 +31,8 @@ class Difference:
 
     def line(self, name: str) -> str:
         """The difference in words."""
+        if self.difference != self.difference:
+            return f"difference not measured against {name}: an attribute has no labels"
         told = f"{self.difference:+.4f} [{self.low:+.3f}, {self.high:+.3f}], paired, against {self.other:.4f} of {name}"
         return f"difference {told}"
 
@@ -62,4 +64,7 @@ def score_difference(
 
     low, high, _ = bootstrap(sums, scores, replicates=replicates, seed=seed)
     difference, other = scores(sums.sum(axis=0, keepdims=True))[0]
-    return Difference(float(difference), float(low[0]), float(high[0]), float(other))
+    # The bootstrap of a range sits above the range itself; the interval must hold what was seen.
+    return Difference(
+        float(difference), min(float(low[0]), float(difference)), max(float(high[0]), float(difference)), float(other)
+    )

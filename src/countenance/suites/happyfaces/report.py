@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from countenance.errors import InputError
 from countenance.report import render
 from countenance.report.figures.curves import Line, colours, panel, swatch
+from countenance.suites.happyfaces.dataset import CARD, read_happyfaces
 from countenance.suites.happyfaces.protocol import summary
 from countenance.suites.happyfaces.published import CHANCE, MATCHED_ONLY, PUBLISHED, configurations
 from countenance.suites.happyfaces.spatial.windows import SCALES
@@ -182,8 +183,6 @@ def _looks(sweep: Path, table: dict[str, Any], data: Path | None, faces: bool) -
     heats = [heat_map(region) for region in found]
     under, shape, photos = None, heats[0].shape, []
     if data is not None:
-        from countenance.suites.happyfaces.dataset import read_happyfaces
-
         loaded = read_happyfaces(data)
         under = loaded.labelled.pixels.mean(0).round().astype(np.uint8)
         heats = [heat_map(region, under.shape[:2]) for region in found]
@@ -202,7 +201,14 @@ def _looks(sweep: Path, table: dict[str, Any], data: Path | None, faces: bool) -
         "heads": [_picture(_tinted(base, heat)) for heat in heats],
         "over_mean": under is not None,
         "photos": photos,
+        "real_people": data is not None and _real_people(data),
     }
+
+
+def _real_people(data: Path) -> bool:
+    """Whether the photos show anybody; the card of sets made from rendered people says that they do not."""
+    card = data / CARD
+    return not card.is_file() or bool(json.loads(card.read_text("utf-8")).get("real_people", True))
 
 
 def _moves(labelled: Any, photos: NDArray[np.uint8]) -> list[NDArray[np.int64]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.suites.happyfaces.interface import Floats, Labels, Pictures
+from countenance.suites.happyfaces.interface import Labels, Pictures
 from countenance.suites.happyfaces.networks import need_torch
 from countenance.suites.happyfaces.networks.settings import Settings
 from countenance.suites.happyfaces.networks.trunk import Trunk, pretrained, trunk_for
@@ -71,10 +71,6 @@ class Evidence:
     def __call__(self, pictures: Pictures) -> Any:
         """Photos × places."""
         return self._calibration(self._scores(pictures))
-
-    def numpy(self, pictures: Pictures) -> Floats:
-        """The same as an array."""
-        return np.asarray(self(pictures).double().cpu().numpy())
 
 
 def gather(labelled: Pictures, labels: Labels, settings: Settings, seed: int) -> Evidence:

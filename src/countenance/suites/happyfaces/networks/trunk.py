@@ -17,7 +17,7 @@ from countenance.suites.happyfaces.networks.backbone import efficientnet_lite0, 
 from countenance.suites.happyfaces.networks.settings import Settings, device_of
 
 REMEMBERED = 1500
-"""Photos whose maps are kept, about 90 kB each."""
+"""Photos whose maps are kept, about 60 kB each."""
 _BATCH = {"cpu": 4, "cuda": 250}
 """Photos at once; on a CPU few, because larger arrays are handed back to the system after every layer."""
 

@@ -19,6 +19,7 @@ TOUCHING, MOST_OVERLAP = 0.3, 0.5
 MOST_LOG_LOSS = 0.5
 """A head that leaves more of the label open than this (a guess leaves .69) has found nothing to be asked about."""
 # The bounds were set on divisions 0 to 12 of the rendered people; docs/suites/happyfaces.md: how they did on others.
+ASSUMED = ": two features at two places, which spatial discovery assumes, cannot be told apart here"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def separation(
     target: Floats,
     both: tuple[Region, Region],
     accuracies: tuple[float, float],
-    losses: tuple[float, float] = (0.0, 0.0),
+    losses: tuple[float, float],
 ) -> Separation:
     """Measure it; `problem` says why no answer should be given, or is None.
 
@@ -55,22 +56,44 @@ def separation(
         means.append(np.average(left[own], axis=0, weights=groups.windows.accuracy[own] - 0.5))
     correlation = float(np.corrcoef(means[0], means[1])[0, 1])
     overlap = _overlap(groups, both)
-    problem = None
-    least = 0.5 + 3 * float(np.sqrt(0.25 / len(target)))
-    if min(accuracies) <= least or max(losses) > MOST_LOG_LOSS:
-        problem = (
-            "one place explains the label and no other does by itself (a second head is right "
-            f"{min(accuracies):.2f} of the time, chance reaches {least:.2f}; log-loss {max(losses):.2f})"
-        )
-    elif groups.cut > MOST_CUT:
-        problem = f"the windows that explain the label form one group, not two (normalised cut {groups.cut:.2f})"
-    elif correlation > (MOST_WHERE_TOUCHING if overlap > TOUCHING else MOST_CORRELATION):
-        problem = f"the two groups of windows err on the same photos (residuals correlate {correlation:.2f})"
-    elif overlap > MOST_OVERLAP:
-        problem = f"the two groups of windows share a place (overlap {overlap:.2f})"
-    if problem:
-        problem += ": the two features do not live in different places, which spatial discovery assumes"
+    chance = 0.5 + 3 * float(np.sqrt(0.25 / len(target)))
+    problem = second_head(min(accuracies), chance, max(losses)) or apart(groups.cut, correlation, overlap)
     return Separation(groups.cut, correlation, overlap, problem)
+
+
+def second_head(accuracy: float, chance: float, log_loss: float) -> str | None:
+    """Why the weaker head cannot be asked, or None.
+
+    >>> second_head(0.6, 0.67, 0.68)
+    'one place explains the label and no other does by itself (a second head is right 0.60 of the time, chance ...'
+    >>> second_head(0.74, 0.66, 0.59)
+    'one place explains the label well and no other does (a second head leaves 0.59 of log-loss, a guess 0.69): ...'
+    >>> second_head(0.9, 0.66, 0.3)
+    """
+    if accuracy <= chance:
+        told = f"a second head is right {accuracy:.2f} of the time, chance reaches {chance:.2f}"
+        return f"one place explains the label and no other does by itself ({told}){ASSUMED}"
+    if log_loss > MOST_LOG_LOSS:
+        told = f"a second head leaves {log_loss:.2f} of log-loss, a guess 0.69"
+        return f"one place explains the label well and no other does ({told}){ASSUMED}"
+    return None
+
+
+def apart(cut: float, correlation: float, overlap: float) -> str | None:
+    """Why the two groups of windows are not at two places, or None.
+
+    >>> apart(0.08, 0.03, 0.19), apart(0.2, 0.22, 0.1)
+    (None, None)
+    >>> apart(0.2, 0.22, 0.4)
+    'the two groups of windows err on the same photos (residuals correlate 0.22): ...'
+    """
+    if cut > MOST_CUT:
+        return f"the windows that explain the label form one group, not two (normalised cut {cut:.2f}){ASSUMED}"
+    if correlation > (MOST_WHERE_TOUCHING if overlap > TOUCHING else MOST_CORRELATION):
+        return f"the two groups of windows err on the same photos (residuals correlate {correlation:.2f}){ASSUMED}"
+    if overlap > MOST_OVERLAP:
+        return f"the two groups of windows share a place (overlap {overlap:.2f}){ASSUMED}"
+    return None
 
 
 def _overlap(groups: Groups, both: tuple[Region, Region]) -> float:
