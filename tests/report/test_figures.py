@@ -247,3 +247,8 @@ def test_boxes_are_held_against_the_truth_that_the_task_asks_for() -> None:
     bodies = dataclasses.replace(face, name="person_localization")
     assert 'width="2.0"' in drawing.truth_of(sample, drawing.truth_kinds(face), 10)
     assert 'width="9.0"' in drawing.truth_of(sample, drawing.truth_kinds(bodies), 10)
+
+
+def test_a_curve_of_one_point_is_a_dot() -> None:
+    one = curves.Line("a", 1, [0.3], [0.9], "c0")
+    assert len(svg(curves.panel([one], ("x", "y"), "t", "d", "k")).findall("circle")) == 1

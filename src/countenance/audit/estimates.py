@@ -189,11 +189,12 @@ def resampled(sums: Array, replicates: int, seed: int, cells: int = 200_000) -> 
     array([[5., 5.], [5., 5.], [5., 5.]])
     """
     rng = np.random.default_rng(seed)
-    sums = np.asarray(sums, dtype=float).reshape(len(sums), -1)
+    sums = np.asarray(sums, dtype=float)
     count = len(sums)
-    out = np.zeros((replicates, sums.shape[1]))
     if count == 0:
-        return out * np.nan
+        return np.full((replicates, int(np.prod(sums.shape[1:]))), np.nan)
+    sums = sums.reshape(count, -1)
+    out = np.zeros((replicates, sums.shape[1]))
     # Equal clusters are exchangeable: draw how often each kind occurs instead of which cluster.
     kinds, sizes = np.unique(sums, axis=0, return_counts=True) if sums.shape[1] <= 8 else (sums, None)
     if sizes is not None and len(kinds) * 4 <= count:

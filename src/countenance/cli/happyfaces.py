@@ -24,7 +24,9 @@ def build(
     official: Annotated[Path | None, typer.Option(help="The benchmark's folder: its list, its sets.")] = None,
     lfw: Annotated[Path | None, typer.Option(help="Folder of LFW originals.")] = None,
     people: Annotated[bool, typer.Option("--people", help="Use the embedded rendered people, no photos.")] = False,
-    pair: Annotated[str, typer.Option(help="With --people: the two features, such as smile+text.")] = "smile+text",
+    pair: Annotated[
+        str, typer.Option(help="With --people: smile+text, mask+text, smile+glasses, smile+background, smile+tone.")
+    ] = "smile+text",
     seed: Annotated[int, typer.Option(min=0, help="With --people: which people go into which set.")] = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -96,6 +98,7 @@ def sweep(
 
     rates = _rates(mix_rates)
     tasks = [Task(method, rate, seed) for rate in rates for seed in range(first_seed, first_seed + seeds)]
+    _not_a_folder(json_)
     kept = runs or json_.with_suffix(".runs")
     with progress(method, len(tasks), quiet=quiet) as step:
         table = summary(run_all(data_directory, tasks, kept, jobs=jobs, step=step))
@@ -117,6 +120,12 @@ def sweep(
         typer.echo(f"lowest mix rate above 90 %  {table['lowest_mix_rate_above_90']:g}")
 
 
+def _not_a_folder(path: Path) -> None:
+    """Refuse now what would fail after all the work."""
+    if path.is_dir():
+        raise InputError(f"--json {path}: a folder; name a file")
+
+
 def _rates(text: str) -> list[float]:
     try:
         rates = sorted({float(part) for part in text.split(",") if part.strip()})
@@ -129,7 +138,12 @@ def _rates(text: str) -> list[float]:
 
 @app.command()
 def report(
-    sweeps: Annotated[list[Path], typer.Argument(help="Tables that `sweep --json` wrote.", metavar="SWEEP.json…")],
+    sweeps: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Tables that `sweep --json` wrote, or a file of runs of several methods.", metavar="SWEEP.json…"
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("happyfaces.html"),
     data_directory: Annotated[
         Path | None, typer.Option("--data-directory", "-d", help="Lay the heat maps over the mean labelled photo.")
@@ -165,26 +179,32 @@ def ask(
     from countenance.suites.happyfaces.ask import simulated
     from countenance.suites.happyfaces.asking import at_the_terminal, means
     from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.suites.happyfaces.interface import CannotAnswer
     from countenance.suites.happyfaces.protocol import write_json
 
+    _not_a_folder(json_)
     data = read_happyfaces(data_directory)
     common: dict[str, Any] = {"method": method, "mix_rate": mix_rate, "questions": questions, "batch": batch}
-    if interactive:
-        oracle = at_the_terminal(data, out or json_.with_suffix(".photos"))
-        runs = [[ask_about(data, oracle, seed=seed, **common)]]
-    else:
-        with progress("asking", 2 * seeds * questions, quiet=quiet) as step:
-            runs = [
-                [
-                    ask_about(data, simulated(data), seed=s, by_disagreement=order, step=step, **common)
-                    for s in range(seed, seed + seeds)
+    try:
+        if interactive:
+            oracle = at_the_terminal(data, out or json_.with_suffix(".photos"))
+            runs = [[ask_about(data, oracle, seed=seed, **common)]]
+        else:
+            with progress("asking", 2 * seeds * questions, quiet=quiet) as step:
+                runs = [
+                    [
+                        ask_about(data, simulated(data), seed=s, by_disagreement=order, step=step, **common)
+                        for s in range(seed, seed + seeds)
+                    ]
+                    for order in (True, False)
                 ]
-                for order in (True, False)
-            ]
+    except CannotAnswer as reason:
+        typer.echo(f"no answer: {reason}")
+        return
     tables = [means(group) for group in runs]
     write_json(tables, json_)
     for table in tables:
-        typer.echo(f"asked by {table['order']}")
+        typer.echo("asked by disagreement" if table["order"] == "disagreement" else "asked at random")
         for point in table["mean"]:
             beside = "" if point["not_drawn"] is None else f"   not drawn {point['not_drawn']:.3f}"
             typer.echo(f"  {point['questions']:4d} questions   worst head {point['worst_head']:.3f}{beside}")

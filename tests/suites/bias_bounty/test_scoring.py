@@ -203,3 +203,18 @@ def _worsened(predictions: Path, share: float) -> list[dict[str, str]]:
             if rng.random() < share:
                 row[name] = str(rng.choice(CLASSES[name]))
     return rows
+
+
+def test_labels_without_a_single_label_are_scored_as_not_measured(tmp_path: Path) -> None:
+    labels, predictions = random_files(tmp_path, 20, 3, empty=1.0)
+    found = score_files(labels, predictions)
+    assert found.to_json()["labelled"] == dict.fromkeys(ATTRIBUTES, 0)
+    assert "not measured: no row has a label of skin tone, age, gender" in score_lines(found)[0]
+    assert "not measured" in score_difference(labels, predictions, predictions).line("x")
+
+
+def test_a_labelled_non_face_is_noted(tmp_path: Path) -> None:
+    labels, predictions = random_files(tmp_path, 20, 4, empty=0.0)
+    (tmp_path / "nonfaces.txt").write_text("i3.png\n")
+    found = score_files(labels, predictions, tmp_path / "nonfaces.txt")
+    assert any("1 of 1 non-faces have labels (such as i3.png)" in line for line in score_lines(found))

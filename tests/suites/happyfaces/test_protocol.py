@@ -113,6 +113,7 @@ def test_one_run_prints_both_heads(folder: Path, capsys):
         (("sweep", "-d", "nowhere", "--mix-rates", "0,1.5"), "expected numbers"),
         (("build", "--out", "x"), "--official DIR"),
         (("report", "nothing.json"), "no such file"),
+        (("sweep", "-d", "nothing", "--json", "."), "a folder; name a file"),
     ],
 )
 def test_wrong_input_is_one_sentence(arguments, said, tmp_path, monkeypatch):

@@ -74,6 +74,9 @@ def panel(
         points = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y))
         dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
         strong = " strong" if line.strong else ""
+        if points and " " not in points:  # a line of one point is a dot
+            across, down = points.split(",")
+            out.append(f'<circle class="curve {line.colour}{strong}" cx="{across}" cy="{down}" r="3"/>')
         out.append(f'<polyline class="curve {line.colour}{strong}"{dash} points="{points}"/>')
     return Markup("".join([*out, "</svg>"]))  # noqa: S704 - numbers, our classes and escaped text
 

@@ -149,6 +149,8 @@ def hand_in(
     if holdout is not None:
         checked_holdout(data, holdout)
     measured = None if timing is None else read_timing(timing)
+    if board.is_file():
+        raise InputError(f"{board}: a file; --board is a folder of submissions (it is made where there is none)")
     if (board / name).exists() and not replace:
         raise InputError(f"{board / name}: an entry of this name is there; give --replace or another name")
     with new_folder(board / name, replace=replace) as folder:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from countenance.answers import Labels
 from countenance.data.image import IMAGE_SUFFIXES, LazyImage
 from countenance.data.paths import inside
+from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.models.onnx import open_session
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels
@@ -54,9 +55,8 @@ class EntryCard(BaseModel):
     def read(cls, folder: Path) -> "EntryCard":
         path = folder / FILE
         if not path.is_file():
-            raise InputError(
-                f"{path}: no such file; `countenance bias-bounty train` makes an entry, and {_names()} are shipped"
-            )
+            shipped = f"{', '.join(_names())} are shipped{near(folder.name, _names())}"
+            raise InputError(f"{path}: no such file; `countenance bias-bounty train` makes an entry, and {shipped}")
         try:
             return cls.model_validate_json(path.read_bytes())
         except ValidationError as error:
@@ -64,8 +64,8 @@ class EntryCard(BaseModel):
             raise InputError(f"{path}: {'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from error
 
 
-def _names() -> str:
-    return ", ".join(sorted(path.parent.name for path in SHIPPED.glob(f"*/{FILE}")))
+def _names() -> list[str]:
+    return sorted(path.parent.name for path in SHIPPED.glob(f"*/{FILE}"))
 
 
 def entry_folder(given: str | Path) -> Path:

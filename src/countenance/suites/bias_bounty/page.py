@@ -122,7 +122,7 @@ def _entry(board: Board, standing: Standing, data: Path, card: Any, pictures: bo
                 "id": which, "title": title, "score": score, "span": numbers.span(*score.score1_interval),
                 "rate_axis": forest.axis(RATES), "attributes": [_attribute(score, name) for name in ATTRIBUTES],
                 "randomness": [_randomness(score, name) for name in ATTRIBUTES] if score.nonfaces else [],
-                "failures": failures, "over": "identities" if score.clusters < score.rows else "rows",
+                "failures": failures, "over": "identities" if score.clustered else "rows",
             }
         )  # fmt: skip
     span = standing.score2_interval

@@ -19,10 +19,13 @@ def number(value: float, digits: int = 3) -> str:
 def score_lines(score: Score) -> list[str]:
     """The breakdown with intervals, the chance disparity, and the randomness tests."""
     low, high = score.score1_interval
-    over = "identities" if score.clusters < score.rows else "rows"
+    over = "identities" if score.clustered else "rows"
+    bare = [TITLES[name] for name in ATTRIBUTES if not score.labelled[name]]
+    told = f"{number(score.score1, 4)} of {MAXIMUM:.0f}   [{number(low)}, {number(high)}]"
+    if bare:
+        told = f"not measured: no row has a label of {', '.join(bare)}"
     lines = [
-        f"Score₁     {number(score.score1, 4)} of {MAXIMUM:.0f}   [{number(low)}, {number(high)}]   "
-        f"{score.rows} rows, 95 % intervals over {score.clusters} {over}",
+        f"Score₁     {told}   {score.rows} rows, 95 % intervals over {score.clusters} {over}",
         f"{'':10} {'accuracy':>26}   {'disparity':>26}   by chance, if fair (mean, 95 %)",
     ]
     for name in ATTRIBUTES:
@@ -38,6 +41,7 @@ def score_lines(score: Score) -> list[str]:
         for name in ATTRIBUTES
         if score.left_out[name]
     ]
+    lines += [f"note       {note}" for note in score.notes]
     if not score.nonfaces:
         return [*lines, "randomness not applicable (no non-faces named), multiplier 1"]
     lines.append(

@@ -55,6 +55,10 @@ class Score:
     nonfaces: int
     replicates: int
     seed: int
+    clustered: bool = False
+    """Whether pictures of one person were resampled together."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know about the files."""
 
     @property
     def multiplier(self) -> float:
@@ -86,7 +90,7 @@ class Score:
                 "disparity": {name: list(self.disparity_interval[name]) for name in ATTRIBUTES},
                 "score1": list(self.score1_interval),
                 "level": 0.95,
-                "method": "percentile bootstrap over " + ("identities" if self.clusters < self.rows else "rows"),
+                "method": "percentile bootstrap over " + ("identities" if self.clustered else "rows"),
                 "replicates": self.replicates,
                 "seed": self.seed,
             },
@@ -100,6 +104,7 @@ class Score:
             "rows": self.rows,
             "labelled": dict(self.labelled),
             "clusters": self.clusters,
+            "notes": list(self.notes),
         }
 
     def submission(self, name: str) -> dict[str, Any]:
@@ -186,7 +191,20 @@ def score_tables(
         nonfaces=len(nonfaces),
         replicates=replicates,
         seed=seed,
+        clustered=people is not None,
+        notes=_notes(truth, nonfaces),
     )
+
+
+def _notes(truth: Table, nonfaces: Sequence[str]) -> tuple[str, ...]:
+    labelled = [name for name in nonfaces if name in truth.index and _any_label(truth, truth.index[name])]
+    if not labelled:
+        return ()
+    return (f"{len(labelled)} of {len(nonfaces)} non-faces have labels (such as {labelled[0]}): they count as both",)
+
+
+def _any_label(truth: Table, row: int) -> bool:
+    return any(truth.codes[name][row] >= 0 for name in ATTRIBUTES)
 
 
 def _bounds(drawn: NDArray[np.float64], estimate: float) -> Interval:

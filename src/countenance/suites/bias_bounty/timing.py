@@ -17,6 +17,8 @@ from countenance.errors import InputError
 
 PASSES = 5
 WARM_UP = 32
+REFUSED = 2
+"""Exit status of the child for wrong input, which it tells in one line."""
 
 
 def measure(where: str | Path, images: Path, *, passes: int = PASSES, threads: int = 1) -> dict[str, Any]:
@@ -35,6 +37,8 @@ def measure(where: str | Path, images: Path, *, passes: int = PASSES, threads: i
         [sys.executable, "-m", "countenance.suites.bias_bounty.timing"],
         input=order, capture_output=True, text=True, env=environment, check=False,
     )  # fmt: skip
+    if child.returncode == REFUSED:
+        raise InputError(child.stderr.strip())
     if child.returncode:
         last = (child.stderr.strip().splitlines() or ["no message"])[-1]
         raise InputError(f"{entry}: the timing process ended with {child.returncode} ({last})")
@@ -106,4 +110,8 @@ def timing_lines(found: dict[str, Any]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(_child(json.load(sys.stdin))))
+    try:
+        print(json.dumps(_child(json.load(sys.stdin))))
+    except InputError as error:
+        print(error, file=sys.stderr)
+        sys.exit(REFUSED)

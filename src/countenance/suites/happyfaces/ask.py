@@ -65,6 +65,7 @@ def ask(
     chosen = draw(data.unlabelled.tags, mix_rate, seed)
     labelled, labels, unlabelled = through_the_wall(data, chosen.drawn, seed)
     rest = data.unlabelled.take(chosen.not_drawn)
+    questions = min(questions, len(unlabelled) - 1)  # with nothing left to ask about there is nothing to learn from
     rng = np.random.default_rng([seed, 2])
     asked: list[int] = []
     answers: list[tuple[bool, bool]] = []

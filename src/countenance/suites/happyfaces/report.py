@@ -25,6 +25,7 @@ FACES_SHOWN = 10
 TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
 LOWEST = 0.4
 """Where the axis of accuracies begins: guessing is .5."""
+ORDERS = {"disagreement": "by disagreement", "random": "at random"}
 MANY = 2
 """With more sweeps than this, photos not drawn are left to the tables."""
 
@@ -158,7 +159,7 @@ def _questions(path: Path | None) -> Figure | None:
         runs = json.loads(path.read_text("utf-8"))
         series = [
             (
-                f"asked by {run['order']}, mean of {len(run['curves'])}",
+                f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}",
                 [point["questions"] for point in run["mean"]],
                 [point["worst_head"] for point in run["mean"]],
                 run["order"] == "disagreement",
@@ -172,11 +173,14 @@ def _questions(path: Path | None) -> Figure | None:
 
 def _looks(sweep: Path, table: dict[str, Any], data: Path | None, faces: bool) -> dict[str, Any] | None:
     """Heat maps of a sweep's regions, from any of its runs that kept them."""
-    found = None
+    found, names = None, ["head 1", "head 2"]
     for run in sorted(sweep.with_suffix(".runs").glob("*.json")):
-        notes = json.loads(run.read_text("utf-8")).get("notes") or {}
+        record = json.loads(run.read_text("utf-8"))
+        notes = record.get("notes") or {}
         if "regions" in notes:
             found = notes["regions"]
+            features = list(record["validation"]["heads"])
+            names = [features[record["ways"].index(head)] for head in (0, 1)]
             break
     if found is None:
         return None
@@ -198,7 +202,8 @@ def _looks(sweep: Path, table: dict[str, Any], data: Path | None, faces: bool) -
     base = np.full((*shape, 3), 235, np.uint8) if under is None else under
     return {
         "method": table["method"],
-        "heads": [_picture(_tinted(base, heat)) for heat in heats],
+        "heads": [(_picture(_tinted(base, heat)), name) for heat, name in zip(heats, names, strict=True)],
+        "names": names,
         "over_mean": under is not None,
         "photos": photos,
         "real_people": data is not None and _real_people(data),
