@@ -193,3 +193,15 @@ def test_the_networks_results_are_drawn_beside_a_sweep(tmp_path: Path) -> None:
         assert [row["answered"] for row in tables[method]["mix_rates"]] == [8] * 11
     page = write_report([results], tmp_path / "page.html").read_text()
     assert "topk-exp, validation" in page and "best published" in page
+
+
+def test_runs_kept_by_other_code_are_run_again(world, write_world, tmp_path: Path, monkeypatch) -> None:
+    folder = tmp_path / "data"
+    write_world(world, folder, str)
+    tasks = [protocol.Task("spatial", 0.3, 0)]
+    first = protocol.sweep(folder, tasks, tmp_path / "kept")
+    marked = json.loads((tmp_path / "kept" / tasks[0].file_name()).read_text()) | {"notes": {"kept": True}}
+    (tmp_path / "kept" / tasks[0].file_name()).write_text(json.dumps(marked))
+    assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == {"kept": True}
+    monkeypatch.setattr(protocol, "_code", lambda: "edited")
+    assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == first[0]["notes"]

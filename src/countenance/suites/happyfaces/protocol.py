@@ -1,5 +1,6 @@
 """One run (a method, a mix rate, a seed) and the sweep over many: resumable, in parallel if asked for."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -92,10 +93,10 @@ def sweep(
     jobs: int = 1,
     step: Callable[..., None] = lambda n=1: None,
 ) -> list[Record]:
-    """Run what is missing in the folder `kept`; a record made from other data or another version counts as missing."""
+    """Run what is missing in the folder `kept`; a record made from other data or by other code counts as missing."""
     kept.mkdir(parents=True, exist_ok=True)
     data = _data(str(source))
-    stamp = {"data": data.fingerprint(), "version": countenance.__version__}
+    stamp = {"data": data.fingerprint(), "version": countenance.__version__, "code": _code()}
     wanted = list(tasks)
     done: dict[Task, Record] = {}
     for task in wanted:
@@ -115,6 +116,15 @@ def sweep(
                 done[futures[future]] = future.result()
                 step()
     return [done[task] for task in wanted]
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """A hash of this suite's own code: a version number does not change with every edit."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)
