@@ -74,6 +74,9 @@ def run(
         if found:
             heads = ", ".join(f"{name} {head['accuracy']:.3f}" for name, head in found["heads"].items())
             typer.echo(f"{part.replace('_', ' '):10}  worst head {found['worst_head']:.3f}   ({heads})")
+    if "way" in record["notes"]:
+        why = record["notes"].get("why")
+        typer.echo(f"by          {record['notes']['way']}{f', because {why}' if why else ''}")
     estimate = record["notes"].get("estimated_mix_rate")
     if estimate is not None:
         typer.echo(f"mix rate    {estimate:.3f} estimated, {mix_rate:.3f} true")

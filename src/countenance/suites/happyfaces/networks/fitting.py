@@ -1,5 +1,6 @@
 """From a method's loss to two heads: what the network methods have in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ Against = Callable[[Any, Any], Any]
 """The first model's probabilities and the second's logits, … × photos × 1 or 2, to … losses."""
 
 
-class NetworkMethod:
+class NetworkMethod(ABC):
     """A trunk, a local layer, two heads; a method is the way its heads are trained."""
 
     name: str
@@ -25,13 +26,13 @@ class NetworkMethod:
     def __init__(self, seed: int = 0, settings: Settings | None = None) -> None:
         self.seed, self.settings = seed, settings or Settings(**self.tuned)
 
+    @abstractmethod
     def train(self, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]) -> TwoHeads:
         """Heads of many runs at once, from evidence about labelled and unlabelled photos (runs × photos × places)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def own_loss(self, logits: Any) -> Any:
         """The method's loss for logits of … × photos × 2 unlabelled photos, as it is at the end of training."""
-        raise NotImplementedError
 
     def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:
         """Two heads."""
@@ -46,9 +47,9 @@ class NetworkMethod:
 class TogetherMethod(NetworkMethod):
     """Both heads are trained at once with one loss on unlabelled photos."""
 
+    @abstractmethod
     def unlabelled_loss(self, prior: float) -> UnlabelledLoss | None:
         """The loss, given the share of "happy" among the labels."""
-        raise NotImplementedError
 
     def train(self, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]) -> TwoHeads:
         """Heads of many runs at once."""
