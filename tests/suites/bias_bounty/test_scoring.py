@@ -218,3 +218,10 @@ def test_a_labelled_non_face_is_noted(tmp_path: Path) -> None:
     (tmp_path / "nonfaces.txt").write_text("i3.png\n")
     found = score_files(labels, predictions, tmp_path / "nonfaces.txt")
     assert any("1 of 1 non-faces have labels (such as i3.png)" in line for line in score_lines(found))
+
+
+def test_images_without_an_identity_are_noted(tmp_path: Path) -> None:
+    labels, predictions = random_files(tmp_path, 20, 5, empty=0.0)
+    (tmp_path / "identities.csv").write_text("name,identity\n" + "".join(f"i{i}.png,p{i // 2}\n" for i in range(18)))
+    found = score_files(labels, predictions)
+    assert [note for note in found.notes if note.startswith("2 of 20 images have no identity")]

@@ -176,5 +176,9 @@ def read_identities(path: Path, names: Sequence[str]) -> tuple[str, ...]:
         if column not in header:
             raise InputError(f"{path} line 1: no column {column!r}; expected name,identity")
     known = {row["name"].strip(): row["identity"].strip() for _, row in rows}
-    # The prefix keeps an image's name from ever meeting an identity of the same spelling.
-    return tuple(f"identity {known[name]}" if known.get(name) else f"image {name}" for name in names)
+    return tuple(f"identity {known[name]}" if known.get(name) else nobody(name) for name in names)
+
+
+def nobody(name: str) -> str:
+    """The cluster of an image whose person is not named: itself, never to meet an identity of the same spelling."""
+    return f"image {name}"

@@ -20,6 +20,7 @@ from countenance.suites.bias_bounty.files import (
     CLASSES,
     Ints,
     Table,
+    nobody,
     read_identities,
     read_labels,
     read_names,
@@ -192,15 +193,21 @@ def score_tables(
         replicates=replicates,
         seed=seed,
         clustered=people is not None,
-        notes=_notes(truth, nonfaces),
+        notes=_notes(truth, nonfaces, people),
     )
 
 
-def _notes(truth: Table, nonfaces: Sequence[str]) -> tuple[str, ...]:
+def _notes(truth: Table, nonfaces: Sequence[str], people: Sequence[str] | None) -> tuple[str, ...]:
+    notes = []
     labelled = [name for name in nonfaces if name in truth.index and _any_label(truth, truth.index[name])]
-    if not labelled:
-        return ()
-    return (f"{len(labelled)} of {len(nonfaces)} non-faces have labels (such as {labelled[0]}): they count as both",)
+    if labelled:
+        many = f"{len(labelled)} of {len(nonfaces)} non-faces have labels (such as {labelled[0]})"
+        notes.append(f"{many}: they count as both")
+    alone = [name for name, who in zip(truth.names, people or (), strict=False) if who == nobody(name)]
+    if alone:
+        many = f"{len(alone)} of {len(truth)} images have no identity (such as {alone[0]})"
+        notes.append(f"{many}: each stands for itself, and intervals may be too narrow")
+    return tuple(notes)
 
 
 def _any_label(truth: Table, row: int) -> bool:
