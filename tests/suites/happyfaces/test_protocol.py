@@ -205,3 +205,31 @@ def test_runs_kept_by_other_code_are_run_again(world, write_world, tmp_path: Pat
     assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == {"kept": True}
     monkeypatch.setattr(protocol, "_code", lambda: "edited")
     assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == first[0]["notes"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "7",
+        '{"runs": []}',
+        '{"runs": [{"method": "x"}]}',
+        '{"mix_rates": []}',
+        '{"mix_rates": [{"mix_rate": "a"}]}',
+    ],
+)
+def test_a_file_that_is_no_table_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(InputError, match="not a table"):
+        read_sweeps(tmp_path / "x.json")
+
+
+def test_broken_runs_beside_a_table_cost_only_their_pictures(world, write_world, tmp_path: Path) -> None:
+    write_world(world, tmp_path / "data", str)
+    task = protocol.Task("spatial", 0.3, 0)
+    records = protocol.sweep(tmp_path / "data", [task], tmp_path / "s.runs")
+    protocol.write_json(protocol.summary(records), tmp_path / "s.json")
+    assert "Where the heads" in write_report([tmp_path / "s.json"], tmp_path / "page.html").read_text()
+    for text in ("x{", "[]", '{"notes": {"regions": "x"}}', '{"notes": {"regions": [[[[1]]]]}, "validation": null}'):
+        (tmp_path / "s.runs" / task.file_name()).write_text(text)
+        assert "Where the heads" not in write_report([tmp_path / "s.json"], tmp_path / "page.html").read_text()

@@ -43,18 +43,36 @@ def read_sweeps(path: Path) -> list[dict[str, Any]]:
     try:
         found: dict[str, Any] = json.loads(path.read_text("utf-8"))
         if "mix_rates" in found:
-            found["mix_rates"][0]["worst_head_mean"]
-            return [found]
+            return [_checked(found)]
         # tools/happyfaces_gpu.py keeps of each run what differs between its runs.
         same = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
         by_method: dict[str, list[dict[str, Any]]] = {}
         for run in found["runs"]:
             by_method.setdefault(run["method"], []).append(same | run)
-        return [summary(runs) for runs in by_method.values()]
+        if not by_method:
+            raise ValueError("no run")
+        return [_checked(summary(runs)) for runs in by_method.values()]
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; write it with `countenance happyfaces sweep --json`") from None
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         raise InputError(f"{path}: not a table of `countenance happyfaces sweep --json`") from None
+
+
+def _checked(table: dict[str, Any]) -> dict[str, Any]:
+    """The table, once everything that the page shows of it is there and is a number where it should be."""
+    if not table["mix_rates"]:
+        raise ValueError("no mix rate")
+    table["method"], table["auc_0_30"], table["lowest_mix_rate_above_90"], table["not_answered"]
+    for row in table["mix_rates"]:
+        told = [row["mix_rate"], row["runs"], row["answered"]]
+        if row["answered"]:
+            told += [row["worst_head_mean"], row["worst_head_std"]]
+            for head in row["validation_heads"].values():
+                told += [head["accuracy_mean"], *head["by_type"].values()]
+        told += [row[name] for name in ("not_drawn_mean", "not_drawn_std", "estimated_mix_rate_mean") if row[name]]
+        if not all(isinstance(value, int | float) for value in told):
+            raise ValueError("not a number")
+    return table
 
 
 def write_report(
@@ -175,16 +193,18 @@ def _looks(sweep: Path, table: dict[str, Any], data: Path | None, faces: bool) -
     """Heat maps of a sweep's regions, from any of its runs that kept them."""
     found, names = None, ["head 1", "head 2"]
     for run in sorted(sweep.with_suffix(".runs").glob("*.json")):
-        record = json.loads(run.read_text("utf-8"))
-        notes = record.get("notes") or {}
-        if "regions" in notes:
-            found = notes["regions"]
+        try:
+            record = json.loads(run.read_text("utf-8"))
+            regions = record["notes"]["regions"]
+            heats = [heat_map(region) for region in regions]
             features = list(record["validation"]["heads"])
-            names = [features[record["ways"].index(head)] for head in (0, 1)]
-            break
+            names = [str(features[record["ways"].index(head)]) for head in (0, 1)]
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+            continue  # a run without regions, or no run at all
+        found = regions
+        break
     if found is None:
         return None
-    heats = [heat_map(region) for region in found]
     under, shape, photos = None, heats[0].shape, []
     if data is not None:
         loaded = read_happyfaces(data)
