@@ -179,6 +179,12 @@ def read_identities(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"identity {known[name]}" if known.get(name) else nobody(name) for name in names)
 
 
+def people_of(labels: Path, names: Sequence[str], identities: Path | None) -> tuple[str, ...] | None:
+    """Whose picture each is, from the file given or from identities.csv beside the labels; None without either."""
+    beside = identities or labels.parent / "identities.csv"
+    return read_identities(beside, names) if identities or beside.exists() else None
+
+
 def nobody(name: str) -> str:
     """The cluster of an image whose person is not named: itself, never to meet an identity of the same spelling."""
     return f"image {name}"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from countenance.audit import bootstrap
 from countenance.metrics import bounty
-from countenance.suites.bias_bounty.files import read_identities, read_labels, read_names, read_predictions
+from countenance.suites.bias_bounty.files import people_of, read_labels, read_names, read_predictions
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ def score_difference(
 ) -> Difference:
     """The difference with its 95 % interval, by a bootstrap that draws the same people for both."""
     truth = read_labels(labels)
-    beside = identities or labels.parent / "identities.csv"
-    people = read_identities(beside, truth.names) if identities or beside.exists() else None
+    people = people_of(labels, truth.names, identities)
     expected = (*truth.names, *(read_names(nonfaces) if nonfaces is not None else ()))
     both = [read_predictions(path, expected).rows(truth.names) for path in (predictions, against)]
     parts = [bounty.class_sums(truth.codes, said, people) for said in both]

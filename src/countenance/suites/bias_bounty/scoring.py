@@ -21,7 +21,7 @@ from countenance.suites.bias_bounty.files import (
     Ints,
     Table,
     nobody,
-    read_identities,
+    people_of,
     read_labels,
     read_names,
     read_predictions,
@@ -135,8 +135,7 @@ def score_files(
     truth = read_labels(labels)
     outside = read_names(nonfaces) if nonfaces is not None else ()
     said = read_predictions(predictions, (*truth.names, *outside))
-    beside = identities or labels.parent / "identities.csv"
-    people = read_identities(beside, truth.names) if identities or beside.exists() else None
+    people = people_of(labels, truth.names, identities)
     return score_tables(truth, said, outside, people=people, replicates=replicates, seed=seed)
 
 
