@@ -45,7 +45,6 @@ def test_workers_give_the_same_bytes_as_one_process(discs, tmp_path) -> None:
 def test_a_finished_run_is_not_done_again(discs, tmp_path) -> None:
     lines: list[str] = []
     evaluate(DiscDetector(), TASK, discs, out=tmp_path / "run")
-    evaluate(lambda images: 1 / 0, TASK, discs, out=tmp_path / "other")
     calls = []
 
     class Counted(DiscDetector):
@@ -90,7 +89,7 @@ def test_a_changed_picture_is_another_dataset(tmp_path) -> None:
 )
 def test_what_a_model_does_wrong_is_recorded_and_the_rest_goes_on(tmp_path, model: str, reason: str) -> None:
     folder = write_small_dataset(tmp_path / "set", n=24)
-    run = evaluate(model, TASK, folder, out=tmp_path / "run", time_limit=3, batch=4)
+    run = evaluate(model, TASK, folder, out=tmp_path / "run", time_limit=3, batch=4, max_failures=1)
     failures = run.failures().to_pylist()
     assert failures and all(reason in row["reason"] for row in failures)
     answered = len(run.answers()) if len(failures) < 24 else 0
@@ -262,7 +261,7 @@ def test_a_model_that_writes_on_its_images_harms_nobody(tmp_path) -> None:
 
 @pytest.mark.parametrize(("model", "reason"), [("fakes:rude", "rude"), ("fakes:endless", "answers for 1 images")])
 def test_an_answer_that_bites_is_a_failure_of_its_image(tmp_path, discs, model: str, reason: str) -> None:
-    run = evaluate(model, TASK, discs, out=tmp_path / "run", limit=4)
+    run = evaluate(model, TASK, discs, out=tmp_path / "run", limit=4, max_failures=1)
     assert run.manifest["failed"] == 4 and reason in run.failures()["reason"][0].as_py()
 
 

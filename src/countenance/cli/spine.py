@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countenance.cli.options import BOX_FORMATS, BoxFormat, Categories, Units, reading
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,8 +55,17 @@ def run(
     strict: Annotated[bool, typer.Option(help="Stop at the first failing image.")] = False,
     time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds a batch may take.")] = 120.0,
     max_failures: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of failed images a verdict may rest on.")
+        float,
+        typer.Option(min=0, max=1, help="Share of failed images a verdict may rest on; 1 goes on when all fail."),
     ] = 0.05,
+    categories: Categories = None,
+    box_format: Annotated[
+        BoxFormat, typer.Option(help=f"What the model's boxes are: {BOX_FORMATS}.")
+    ] = BoxFormat.corners,
+    units: Annotated[Units, typer.Option(help="What the numbers of the model's boxes are.")] = Units.pixels,
+    allow_mismatch: Annotated[
+        bool, typer.Option("--allow-mismatch", help="Evaluate a model that finds something else than the task needs.")
+    ] = False,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
     quiet: Quiet = False,
 ) -> None:
@@ -65,24 +75,31 @@ def run(
     from countenance.cli.progress import progress
     from countenance.run import evaluate
 
-    _check_before_asking(task, data, _names(by), _names(metric), device, gallery)
+    _check_before_asking(task, data, _names(by), _names(metric), device, gallery, categories)
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
+        categories=categories, reading=reading(box_format, units), allow_mismatch=allow_mismatch,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     _audit_and_report(finished, _names(by), _names(metric), gallery)
 
 
 def _check_before_asking(
-    task: str, data: str, by: list[str] | None, metrics: list[str] | None, device: str, gallery: str
+    task: str,
+    data: str,
+    by: list[str] | None,
+    metrics: list[str] | None,
+    device: str,
+    gallery: str,
+    categories: str | None,
 ) -> None:
     """Refuse a typo now, not after every image was asked about."""
     from countenance.data import load_dataset
     from countenance.data.tables import near
     from countenance.tasks import load_task
 
-    known = load_dataset(data).attribute_names()
+    known = load_dataset(data, categories=categories).attribute_names()
     for name in by or []:
         if name not in known:
             raise InputError(f"{data}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
@@ -107,6 +124,8 @@ def _audit_and_report(finished: "Run", by: list[str] | None, metrics: list[str] 
     page = write_report(finished, gallery=gallery)
     for line in verdict_lines(finished, found):
         typer.echo(line)
+    for note in finished.notes:
+        typer.echo(f"note     {note}")
     typer.echo(f"report   {page.resolve()}")
 
 

@@ -92,9 +92,11 @@ class Dataset(Sequence[Sample]):
     (0, 'empty')
     """
 
-    def __init__(self, card: DatasetCard, samples: Sequence[Sample]) -> None:
+    def __init__(self, card: DatasetCard, samples: Sequence[Sample], notes: Sequence[str] = ()) -> None:
         self.card = card
         self.samples = tuple(samples)
+        self.notes = tuple(notes)
+        """What its reader has to say: what was left out, and how many."""
 
     @property
     def name(self) -> str:
@@ -109,7 +111,7 @@ class Dataset(Sequence[Sample]):
     def __getitem__(self, index: slice) -> "Dataset": ...
     def __getitem__(self, index: int | slice) -> "Sample | Dataset":
         if isinstance(index, slice):
-            return Dataset(self.card, self.samples[index])
+            return Dataset(self.card, self.samples[index], self.notes)
         return self.samples[index]
 
     def __iter__(self) -> Iterator[Sample]:
@@ -120,7 +122,7 @@ class Dataset(Sequence[Sample]):
 
     def filter(self, keep: Callable[[Sample], bool]) -> "Dataset":
         """The samples for which `keep` is true, under the same card."""
-        return Dataset(self.card, [sample for sample in self.samples if keep(sample)])
+        return Dataset(self.card, [sample for sample in self.samples if keep(sample)], self.notes)
 
     def attribute_names(self) -> list[str]:
         """Every attribute that some sample or subject carries, in order of first appearance."""

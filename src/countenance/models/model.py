@@ -1,4 +1,4 @@
-"""The model protocol: anything callable on a list of images. A name and a card make it a citizen."""
+"""The model protocol: anything callable on a list of images; its name and its card describe it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -35,6 +35,8 @@ class ModelCard(BaseModel):
     content: str = ""
     """A hash of weights and code: a changed model has another one, and its run never mixes with an old one."""
     settings: dict[str, Any] = {}
+    finds: tuple[str, ...] = ()
+    """What it finds, in the words of `countenance.answers.finds` (face, person, …); empty: not said."""
 
 
 def file_hash(path: Path) -> str:

@@ -1,8 +1,10 @@
 """Saved answers as a model: what was answered before is answered again, and no network runs."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+from countenance.answers.finds import FINDS
 from countenance.answers.store import read_answers
 from countenance.models.model import Images
 
@@ -27,3 +29,12 @@ class SavedAnswers:
         if sample not in self.answers:
             raise ValueError(f"no saved answer in {self.path}")
         return self.answers[sample]
+
+
+def finds_of_saved(folder: Path) -> tuple[str, ...]:
+    """What the model of a run found whose `answers/` folder this is; empty where the run does not say."""
+    try:
+        found = json.loads((folder.parent / "run.json").read_text(encoding="utf-8"))["model"].get("finds")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return ()
+    return tuple(word for word in found if word in FINDS) if isinstance(found, list) else ()

@@ -92,6 +92,11 @@ class Run:
         return str(self.manifest["dataset"]["card"]["name"])
 
     @property
+    def notes(self) -> list[str]:
+        """Sentences about answers that look like a mistake, such as boxes in another reading."""
+        return [str(note) for note in self.manifest.get("notes", [])]
+
+    @property
     def complete(self) -> bool:
         return self.manifest.get("status") == "complete"
 
@@ -120,7 +125,7 @@ class Run:
         source = self.manifest["dataset"]["source"]
         if source is None:
             raise InputError(f"{self.path}: the dataset was made in a program and cannot be loaded again")
-        return load_dataset(source)
+        return load_dataset(source, categories=self.manifest["dataset"].get("categories"))
 
     def _table(self, name: str) -> Any:
         import pyarrow as pa

@@ -19,6 +19,7 @@ from typing import Any
 from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.models.registry import default_threads
+from countenance.run.early_stop import Failure, Watch
 from countenance.run.plan import Plan
 from countenance.run.rows import columns_of
 from countenance.run.shard import Stop, run_shard, write_shard
@@ -52,13 +53,21 @@ def missing_orders(plan: Plan, folder: Path) -> list[Order]:
     ]
 
 
-def run_here(plan: Plan, model: Any, folder: Path, *, strict: bool, progress: Progress) -> None:
+def run_here(plan: Plan, model: Any, folder: Path, *, strict: bool, watch: Watch, progress: Progress) -> None:
     """Do every missing shard in this process (for models that are objects of the user's program)."""
     columns = columns_of(plan.task, plan.samples)
+    context = plan.context()
+
+    def after_batch(n: int, answered: int, failures: list[Failure]) -> None:
+        progress(n)
+        watch.saw(answered, failures)
+
     for order in missing_orders(plan, folder):
         samples = plan.samples[order.start : order.end]
         try:
-            result = run_shard(plan.task, model, samples, batch=plan.batch, strict=strict, after_batch=progress)
+            result = run_shard(
+                plan.task, model, samples, batch=plan.batch, strict=strict, context=context, after_batch=after_batch
+            )
         except Stop as stop:
             raise InputError(f"stopped at the first failure (strict): {stop}") from None
         write_shard(folder, order.shard, plan.task, result, columns)
@@ -73,6 +82,7 @@ def run_workers(
     time_limit: float,
     strict: bool,
     threads: int | None,
+    watch: Watch,
     progress: Progress,
 ) -> None:
     """Do every missing shard in worker processes."""
@@ -84,13 +94,14 @@ def run_workers(
         "spec": spec,
         "samples": plan.samples,
         "batch": plan.batch,
+        "context": plan.context(),
         "strict": strict,
         "folder": folder.resolve(),
         "columns": columns_of(plan.task, plan.samples),
         "environment": _thread_environment(threads or default_threads(workers)),
     }
     content = pickle.dumps(job)
-    pool = _Pool(content, min(workers, len(orders)), time_limit, progress)
+    pool = _Pool(content, min(workers, len(orders)), time_limit, watch, progress)
     try:
         pool.work(orders)
     finally:
@@ -160,8 +171,8 @@ class _Worker:
 class _Pool:
     """Keeps `workers` processes busy until no order is left."""
 
-    def __init__(self, content: bytes, workers: int, time_limit: float, progress: Progress) -> None:
-        self.content, self.time_limit, self.progress = content, time_limit, progress
+    def __init__(self, content: bytes, workers: int, time_limit: float, watch: Watch, progress: Progress) -> None:
+        self.content, self.time_limit, self.watch, self.progress = content, time_limit, watch, progress
         self.selector = selectors.DefaultSelector()
         self.workers: list[_Worker] = [self._start() for _ in range(workers)]
         self.reported: dict[int, int] = {}
@@ -202,6 +213,7 @@ class _Pool:
             worker.answered += message["n"]
             worker.asking = []
             self._report(worker)
+            self.watch.saw(message["answered"], [Failure(**failure) for failure in message["failures"]])
         if event in ("ready", "done"):
             worker.order = None
             if orders:
@@ -228,6 +240,8 @@ class _Pool:
             raise InputError(f"the model cannot be loaded: {why}")
         if order.careful and worker.asking:
             order.known_failures[worker.asking[0]] = why
+            lost = {"sample": worker.asking[0], "kind": "model", "reason": why}
+            self.watch.saw(0, [Failure(lost)], lost=True)
         elif order.careful:
             raise InputError(f"a worker ended between two images: {why}")
         order.careful = True

@@ -13,9 +13,10 @@ from typing import Any
 import countenance
 from countenance.data import Dataset, Sample
 from countenance.errors import InputError
+from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
-from countenance.tasks import Task
+from countenance.tasks import Context, Task
 
 SHARD = 64
 
@@ -34,6 +35,12 @@ class Plan:
     seed: int
     limit: int | None
     fingerprint: str
+    reading: Reading = CORNERS
+    """What the four numbers of the model's boxes are."""
+
+    def context(self) -> Context:
+        """What every answer of this run is checked against, besides its own image."""
+        return Context.of(self.samples, self.reading)
 
     def shards(self) -> list[tuple[int, int]]:
         """Start and end of each shard in `samples`."""
@@ -46,6 +53,8 @@ class Plan:
             countenance.__version__, self.task.name, _code_of(self.task), self.card.content, self.card.name,
             self.fingerprint, self.batch, self.seed, self.limit, [sample.id for sample in self.samples],
         ]  # fmt: skip
+        if self.reading != CORNERS:
+            asked.append(str(self.reading))
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
     def manifest(self) -> dict[str, Any]:
@@ -65,6 +74,7 @@ class Plan:
                 "images": len(self.samples),
                 "skipped": len(self.skipped),
             },
+            "boxes": asdict(self.reading),
             "batch": self.batch,
             "seed": self.seed,
             "limit": self.limit,
@@ -73,9 +83,9 @@ class Plan:
 
 
 def _code_of(task: Task) -> list[str]:
-    """Hashes of the files that a task of one's own is written in; the version stands for ours."""
+    """Hashes of the files that a custom task is written in; the version stands for ours."""
     found = []
-    for part in (task.score, task.coerce, task.asks, task.summarise):
+    for part in (task.score, task.coerce, task.asks, task.summarise, task.refuse):
         if not str(getattr(part, "__module__", "")).startswith("countenance."):
             try:
                 found.append(file_hash(Path(inspect.getfile(part))))
@@ -93,6 +103,7 @@ def make_plan(
     batch: int = 8,
     seed: int = 0,
     limit: int | None = None,
+    reading: Reading = CORNERS,
 ) -> Plan:
     """The plan of a run. With a limit, a seeded sample of the images, in the dataset's order."""
     if not len(dataset):
@@ -109,7 +120,7 @@ def make_plan(
     skipped = tuple(sample.id for sample in dataset if not task.asks(sample))
     if limit is not None and limit < len(asked):
         asked = _drawn(asked, limit, seed)
-    return Plan(task, dataset, source, card, tuple(asked), skipped, batch, seed, limit, dataset.fingerprint())
+    return Plan(task, dataset, source, card, tuple(asked), skipped, batch, seed, limit, dataset.fingerprint(), reading)
 
 
 def _drawn(samples: Sequence[Sample], n: int, seed: int) -> list[Sample]:

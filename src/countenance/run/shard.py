@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.answers import Boxes
 from countenance.answers.store import write_answers
 from countenance.data import Sample
 from countenance.run.directory import write_atomically, write_json
+from countenance.run.early_stop import Failure
 from countenance.run.rows import write_rows
-from countenance.tasks import Task
+from countenance.tasks import Context, Task
+from countenance.tasks.task import CONTEXT, Refused
 
 Pixels = NDArray[np.uint8]
 AHEAD = 2
@@ -35,6 +38,8 @@ class ShardResult:
     answers: list[tuple[str, Any]] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[dict[str, str]] = field(default_factory=list)
+    refused: dict[str, list[list[float]]] = field(default_factory=dict)
+    """The boxes of answers that were refused, by sample: perhaps they are boxes in another reading."""
 
     def fail(self, sample: Sample, kind: str, reason: str) -> None:
         text = reason.encode("utf-8", "replace").decode()[:500]
@@ -49,12 +54,14 @@ def run_shard(
     batch: int,
     strict: bool = False,
     known_failures: dict[str, str] | None = None,
+    context: Context = CONTEXT,
     before_batch: Callable[[Sequence[str]], None] = lambda ids: None,
-    after_batch: Callable[[int], None] = lambda n: None,
+    after_batch: Callable[[int, int, list[Failure]], None] = lambda n, answered, failures: None,
 ) -> ShardResult:
     """Ask about every sample; what fails is recorded with its reason and the rest goes on.
 
-    `known_failures` are samples that brought a worker down before; they are not asked again.
+    `known_failures` are samples that brought a worker down before; they are not asked again. `after_batch` gets the
+    number of images of a batch, how many of them were answered, and the failures among them.
     """
     result = ShardResult()
     known = known_failures or {}
@@ -65,17 +72,19 @@ def run_shard(
     with ThreadPoolExecutor(1) as pool:
         for group, pixels in _decoded_ahead(asked, batch, pool):
             before_batch([sample.id for sample in group])
+            answered, failed = len(result.answers), len(result.failures)
             readable = []
             for sample, content in zip(group, pixels, strict=True):
                 if isinstance(content, Exception):
                     result.fail(sample, "image", str(content))
                 else:
                     readable.append((sample, content))
-            _ask(task, model, readable, result)
+            _ask(task, model, readable, result, context)
             if strict and result.failures:
                 first = result.failures[0]
                 raise Stop(f"{first['sample']}: {first['reason']}")
-            after_batch(len(group))
+            new = [Failure(row, result.refused.get(row["sample"])) for row in result.failures[failed:]]
+            after_batch(len(group), len(result.answers) - answered, new)
     return result
 
 
@@ -103,7 +112,7 @@ def _decode(samples: Sequence[Sample]) -> list[Pixels | Exception]:
     return decoded
 
 
-def _ask(task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels]], result: ShardResult) -> None:
+def _ask(task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels]], result: ShardResult, context: Context) -> None:
     if not batch:
         return
     try:
@@ -111,15 +120,17 @@ def _ask(task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels]], result:
     except Exception as error:
         if len(batch) > 1:  # find out which image it was
             for one in batch:
-                _ask(task, model, [one], result)
+                _ask(task, model, [one], result, context)
         else:
             result.fail(batch[0][0], "model", f"{type(error).__name__}: {_words(error)}")
         return
     for (sample, _), raw in zip(batch, answers, strict=True):
         try:
-            answer = task.check(raw, sample)
+            answer = task.check(raw, sample, context)
         except Exception as error:  # an answer is foreign: whatever it does when looked at, it is no answer
             result.fail(sample, "answer", _words(error))
+            if isinstance(error, Refused) and isinstance(error.answer, Boxes):
+                result.refused[sample.id] = error.answer.xyxy.tolist()
             continue
         result.rows += task.score(sample, answer)
         result.answers.append((sample.id, answer))

@@ -67,8 +67,11 @@ def _serve(job: dict[str, Any], commands: IO[bytes], replies: IO[str]) -> None:
                 batch=1 if order["careful"] else job["batch"],
                 strict=job["strict"],
                 known_failures=order["known_failures"],
+                context=job["context"],
                 before_batch=lambda ids: reply(event="asking", ids=list(ids)),
-                after_batch=lambda n: reply(event="answered", n=n),
+                after_batch=lambda n, answered, failures: reply(
+                    event="answered", n=n, answered=answered, failures=[vars(failure) for failure in failures]
+                ),
             )
             write_shard(job["folder"], number, task, result, job["columns"])
         except Stop as stop:

@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from countenance.data.code import load_code
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.tasks.task import Metric, Row, Summary, Task
+from countenance.tasks.task import Context, Metric, Row, Summary, Task
 
 GROUP = "countenance.tasks"
 _HOME = {
@@ -25,7 +25,7 @@ _HOME = {
     "person_parsing": "countenance.tasks.person_parsing:PERSON_PARSING",
 }
 
-__all__ = ["Metric", "Row", "Summary", "Task", "findable", "load_task", "task_names"]
+__all__ = ["Context", "Metric", "Row", "Summary", "Task", "findable", "load_task", "task_names"]
 
 
 def task_names() -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
-from countenance.tasks.localization import overlap_curve, precision_summary
+from countenance.tasks.localization import FACES, overlap_curve, precision_summary
 from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
 
 FALSE_POSITIVE_OVERLAP = 0.5
@@ -57,7 +57,7 @@ def score(sample: Sample, answer: Boxes) -> list[Row]:
 
 def summarise(samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int) -> list[Summary]:
     """Average precision over the run."""
-    return precision_summary(lambda subject: subject.face_box, samples, answers, seed)
+    return precision_summary(FACES.true_box, samples, answers, seed)
 
 
 FACE_LOCALIZATION = Task(
@@ -82,4 +82,6 @@ FACE_LOCALIZATION = Task(
     curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of faces found"),
+    needs=("face",),
+    notes=FACES.notes,
 )

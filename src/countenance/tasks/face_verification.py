@@ -69,5 +69,6 @@ FACE_VERIFICATION = Task(
     coerce=to_embedding,
     score=score,
     asks=lambda sample: len(sample.subjects) == 1 and sample.subjects[0].identity is not None,
+    needs=("embedding",),
     summarise=summarise,
 )

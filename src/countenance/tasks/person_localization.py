@@ -9,7 +9,7 @@ from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
 from countenance.tasks.face_localization import to_boxes
-from countenance.tasks.localization import overlap_curve, precision_summary
+from countenance.tasks.localization import PEOPLE, overlap_curve, precision_summary
 from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
 
 
@@ -42,7 +42,7 @@ def score(sample: Sample, answer: Boxes) -> list[Row]:
 
 def summarise(samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int) -> list[Summary]:
     """Average precision over the run."""
-    return precision_summary(lambda subject: subject.person_box, samples, answers, seed)
+    return precision_summary(PEOPLE.true_box, samples, answers, seed)
 
 
 PERSON_LOCALIZATION = Task(
@@ -66,4 +66,6 @@ PERSON_LOCALIZATION = Task(
     curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of people found"),
+    needs=("person",),
+    notes=PEOPLE.notes,
 )

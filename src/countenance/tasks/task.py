@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from countenance.answers import Answer
+from countenance.answers import Answer, Boxes
 from countenance.data import Sample, Subject
+from countenance.metrics.readings import CORNERS, Reading
 
 Row = dict[str, Any]
 """One unit that can fail: sample, subject, identity, attributes as `attr.*`, metrics as `m.*`."""
@@ -39,6 +40,32 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Context:
+    """What a run knows and a single image does not."""
+
+    reading: Reading = CORNERS
+    """What the four numbers of a model's boxes are."""
+    attributes: frozenset[str] | None = None
+    """The attributes that people of the dataset have; None where that is not known."""
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], reading: Reading = CORNERS) -> "Context":
+        """The context of a run over these samples."""
+        return cls(reading, frozenset(name for s in samples for subject in s.subjects for name in subject.attributes))
+
+
+CONTEXT = Context()
+
+
+class Refused(ValueError):
+    """An answer that was understood and is not valid; `answer` is what was understood."""
+
+    def __init__(self, problem: str, answer: Answer) -> None:
+        super().__init__(problem)
+        self.answer = answer
+
+
+@dataclass(frozen=True)
 class Task:
     """A question that can be asked about an image."""
 
@@ -54,6 +81,12 @@ class Task:
     """Whether the question makes sense for an image (its truth is there)."""
     summarise: Callable[[Sequence[Sample], Mapping[str, Any], int], list[Summary]] = lambda samples, answers, seed: []
     """Numbers of the whole run that are no means of rows."""
+    needs: tuple[str, ...] = ()
+    """What a model must find for this question (`face`, `person`, `embedding`, …), any of these; empty: not said."""
+    refuse: Callable[[Any, Sample, Context], str | None] = lambda answer, sample, context: None
+    """Why an answer that is valid by itself is no answer in this run, or None."""
+    notes: Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]] = lambda samples, answers, context: []
+    """Sentences about answers that look like a mistake (boxes in another reading, a misspelt word)."""
     curve: Callable[[Sequence[float]], tuple[Sequence[float], Sequence[float]]] | None = None
     """A curve over the rows of a group (thresholds and values), from the column `curve_of`."""
     curve_of: str | None = None
@@ -62,12 +95,14 @@ class Task:
     source: str | None = None
     """`module:attr`, where the task was named so."""
 
-    def check(self, raw: Any, sample: Sample) -> Answer:
-        """The validated answer for a sample; ValueError with the reason when it is none."""
+    def check(self, raw: Any, sample: Sample, context: Context = CONTEXT) -> Answer:
+        """The validated answer for a sample; ValueError with the reason when it is not valid."""
         answer = self.coerce(raw)
-        problem = answer.problem(sample.width, sample.height)
+        if isinstance(answer, Boxes) and context.reading != CORNERS:
+            answer = answer.read_as(context.reading, sample.width, sample.height)
+        problem = answer.problem(sample.width, sample.height) or self.refuse(answer, sample, context)
         if problem:
-            raise ValueError(problem)
+            raise Refused(problem, answer)
         return answer
 
     def metric(self, name: str) -> Metric | None:
