@@ -18,6 +18,7 @@ from countenance.suites.fhibe.scoring.base import (
     threshold_files,
     threshold_keys,
 )
+from countenance.suites.fhibe.scoring.readings import reading_problems
 
 
 def read_boxes(job: Job, scored: Scored) -> tuple[Ints, Array, Array, Ints]:
@@ -71,6 +72,7 @@ def score_boxes(job: Job, files: bool = False) -> Scored:
     scored = Scored(job.table)
     truth = job.table.boxes("person_bbox" if job.task == "person_localization" else "face_bbox")
     image, boxes, confidence, counts = read_boxes(job, scored)
+    scored.problems += reading_problems(job, truth, image, boxes, counts)
     best = best_overlaps(truth, image, boxes, counts)
     keys = threshold_keys(job.thresholds["AR_IOU"], job.strict)
     scored.rows["AR_IOU"] = passes(best, keys)
