@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         load_dataset,
     )
     from countenance.errors import InputError
+    from countenance.metrics.readings import Reading
     from countenance.models import ModelCard, ModelSpec
     from countenance.run.directory import Run
     from countenance.run.evaluate import evaluate
@@ -49,6 +50,7 @@ _HOME = {
     "ModelSpec": "models",
     "Parts": "answers",
     "Picture": "answers",
+    "Reading": "metrics.readings",
     "Rle": "data",
     "Run": "run",
     "Sample": "data",
@@ -60,7 +62,7 @@ _HOME = {
     "load_task": "tasks",
     "plan": "audit",
 }
-"""The room where each public name lives."""
+"""The package or module of each public name."""
 
 __all__ = [
     "ArrayImage",
@@ -82,6 +84,7 @@ __all__ = [
     "ModelSpec",
     "Parts",
     "Picture",
+    "Reading",
     "Rle",
     "Run",
     "Sample",
@@ -97,8 +100,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        room = import_module(f"countenance.{_HOME[name]}")
-        return room if name == _HOME[name] else getattr(room, name)
+        home = import_module(f"countenance.{_HOME[name]}")
+        return home if name == _HOME[name] else getattr(home, name)
     raise AttributeError(f"module 'countenance' has no attribute {name!r}")
 
 

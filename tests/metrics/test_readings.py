@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from countenance.metrics.reading_trials import (
     MOST_TRIED,
-    Listed,
+    FileBoxes,
     Scene,
     count_found,
-    listed_note,
+    file_note,
     overlapping_half,
     reading_note,
     sampled,
@@ -138,19 +138,19 @@ def test_boxes_turned_round_overlap_nothing():
 def listed(true: Reading, n: int = 60):
     corners, sizes = pictures(9, n)
     image = np.arange(n)
-    return Listed(corners, image, CORNERS), Listed(true.numbers(corners, sizes), image, CORNERS), sizes
+    return FileBoxes(corners, image, CORNERS), FileBoxes(true.numbers(corners, sizes), image, CORNERS), sizes
 
 
 def test_the_boxes_of_a_file_need_sizes_only_when_they_are_normalised():
     truth, predicted, sizes = listed(Reading("centre", "pixels"))
-    assert "read as centre, pixels" in listed_note(truth, predicted, size=lambda image: 1 / 0, remedy="do it")
+    assert "read as centre, pixels" in file_note(truth, predicted, size=lambda image: 1 / 0, remedy="do it")
     truth, predicted, sizes = listed(Reading("topleft", "normalised"))
-    told = listed_note(truth, predicted, size=lambda image: tuple(sizes[image]), remedy="do it")
+    told = file_note(truth, predicted, size=lambda image: tuple(sizes[image]), remedy="do it")
     assert "read as topleft, normalised" in told and "60 of 60" in told
-    assert "above 1.5: do it" in listed_note(truth, predicted, size=lambda image: None, remedy="do it")
+    assert "above 1.5: do it" in file_note(truth, predicted, size=lambda image: None, remedy="do it")
 
 
 def test_images_without_a_prediction_do_not_count_against_the_reading():
     truth, predicted, _ = listed(CORNERS)
-    few = Listed(predicted.boxes[:2], predicted.image[:2], CORNERS)
-    assert listed_note(truth, few, size=lambda image: None, remedy="") is None
+    few = FileBoxes(predicted.boxes[:2], predicted.image[:2], CORNERS)
+    assert file_note(truth, few, size=lambda image: None, remedy="") is None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from countenance.cli.options import Categories
+from countenance.cli.options import CategoriesOption
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def show(
     out: Annotated[Path | None, typer.Option(help="Also write an HTML page with thumbnails here.")] = None,
     thumbnails: Annotated[int, typer.Option(help="How many pictures the page shows.", min=0)] = 96,
     faces: Annotated[bool, typer.Option(help="Show pictures of real people on the page.")] = False,
-    categories: Categories = None,
+    categories: CategoriesOption = None,
 ) -> None:
     """Print a dataset's card, counts and attribute balance; with --out, write a page of its pictures."""
     from countenance.data.balance import balance, card_lines
@@ -86,7 +86,7 @@ def export(
     format: Annotated[
         Format, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
     ] = Format.coco,
-    categories: Categories = None,
+    categories: CategoriesOption = None,
 ) -> None:
     """Write a dataset in another format; reading it back gives the same truth."""
     import shutil
@@ -109,7 +109,7 @@ def export(
 
 
 @app.command()
-def check(name: Name, categories: Categories = None, quiet: Quiet = False) -> None:
+def check(name: Name, categories: CategoriesOption = None, quiet: Quiet = False) -> None:
     """Validate every truth of a dataset: one line for each problem, a summary, exit 2 when there are any."""
     from collections import Counter
 
@@ -126,4 +126,6 @@ def check(name: Name, categories: Categories = None, quiet: Quiet = False) -> No
         typer.echo(f"{len(problems)} problems: " + ", ".join(f"{n} × {kind}" for kind, n in kinds.most_common()))
         raise typer.Exit(2)
     subjects = sum(len(sample.subjects) for sample in dataset)
-    typer.echo(f"{dataset.name}: {len(dataset)} images, {subjects} people, no problem found")
+    images = "1 image" if len(dataset) == 1 else f"{len(dataset)} images"
+    people = "1 person" if subjects == 1 else f"{subjects} people"
+    typer.echo(f"{dataset.name}: {images}, {people}, no problem found")

@@ -32,7 +32,7 @@ BoxFormatOption = Annotated[
 ]
 UnitsOption = Annotated[Units, typer.Option(help="Annotated BAFMD and YOLO files: what the numbers are.")]
 Split = Annotated[str | None, typer.Option(help="Only this split (train, validation, test).")]
-Classes = Annotated[
+ClassesOption = Annotated[
     str | None,
     typer.Option(
         help="Class numbers of the predictions, else of YOLO files without a classes.txt or of COCO categories: "
@@ -80,7 +80,7 @@ def assess(
         Units | None,
         typer.Option(help="Predictions, or a detector's boxes: what the numbers are (default: recognised; pixels)."),
     ] = None,
-    classes: Classes = None,
+    classes: ClassesOption = None,
     attributes: Annotated[Path | None, typer.Option(help="A folder or raw BAFMD: its CSV of attributes.")] = None,
     split: Split = None,
     only_present: Annotated[bool, typer.Option(help="FairFace: assess the pictures that are there.")] = False,
@@ -168,7 +168,7 @@ def make_data(
     split: Split = None,
     box_format: BoxFormatOption = BoxFormat.centre,
     units: UnitsOption = Units.normalised,
-    classes: Classes = None,
+    classes: ClassesOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""

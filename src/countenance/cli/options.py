@@ -28,7 +28,7 @@ class Units(StrEnum):
 
 BOX_FORMATS = "corners x0,y0,x1,y1; topleft x,y,w,h; centre cx,cy,w,h; xxyy x0,x1,y0,y1; yxyx y0,x0,y1,x1"
 
-Categories = Annotated[
+CategoriesOption = Annotated[
     str | None,
     typer.Option(help="COCO: categories that are people or faces, by id or name: face=1,person=18."),
 ]

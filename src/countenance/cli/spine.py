@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from countenance.cli.options import BOX_FORMATS, BoxFormat, Categories, Units, reading
+from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units, reading
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def run(
         float,
         typer.Option(min=0, max=1, help="Share of failed images a verdict may rest on; 1 goes on when all fail."),
     ] = 0.05,
-    categories: Categories = None,
+    categories: CategoriesOption = None,
     box_format: Annotated[
         BoxFormat, typer.Option(help=f"What the model's boxes are: {BOX_FORMATS}.")
     ] = BoxFormat.corners,

@@ -34,7 +34,9 @@ def read_coco(
     content = _read_json(annotations)
     root = images or _picture_folder(annotations, _rows(content, "images", annotations))
     card_file = annotations.parent / "card.json"
-    card = DatasetCard.read(card_file) if card_file.exists() else DatasetCard(name=annotations.parent.name)
+    own_folder = annotations.parent.name == "annotations"  # COCO's layout: the file names the set
+    name = annotations.stem if own_folder else annotations.parent.name
+    card = DatasetCard.read(card_file) if card_file.exists() else DatasetCard(name=name)
     known_categories = choose(_rows(content, "categories", annotations), categories, str(annotations))
     beside = annotations.parent / "attributes.csv"
     by_key = _attribute_rows(attributes or (beside if beside.exists() else None), card, content, annotations)

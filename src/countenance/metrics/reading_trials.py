@@ -12,10 +12,10 @@ from countenance.metrics.readings import CORNERS, LARGEST_NORMALISED, READINGS, 
 
 NEAR_ZERO = 0.05
 """At most this share found: next to nothing."""
-WORTH_TRYING = 0.5
+WORTH_TRYING = 0.8
 """Other readings are tried when a smaller share is found."""
 WORTH_NAMING = 0.2
-"""Another reading is named when it finds at least this share, and at least twice what the reading in use finds."""
+"""Another reading is named when it finds at least this share, and clearly more than the reading in use."""
 MOST_TRIED = 500
 """Readings are tried on a sample of about so many true boxes."""
 
@@ -55,6 +55,17 @@ class Trial:
     @property
     def share(self) -> float:
         return self.found / self.of if self.of else 0.0
+
+
+def clearly_more(share: float, used: float) -> bool:
+    """Whether a reading finds so much more than the one in use that it must be the right one.
+
+    It finds a noticeable share, and twice as much, or misses a quarter of what the reading in use misses.
+
+    >>> clearly_more(0.4, 0.1), clearly_more(0.95, 0.6), clearly_more(0.8, 0.6), clearly_more(0.1, 0.0)
+    (True, True, False, False)
+    """
+    return share >= WORTH_NAMING and (share >= 2 * used or 1 - share <= (1 - used) / 4)
 
 
 @dataclass(frozen=True)
@@ -118,7 +129,7 @@ def try_readings(
     for pairs in (one_changed, list(itertools.product(possible, others))):
         trials = [count_found(scenes, *pair, found) for pair in pairs]
         best_other = max([best_other, *(trial.found for trial in trials)])
-        better = [t for t in trials if t.share >= max(WORTH_NAMING, 2 * used.share)]
+        better = [t for t in trials if clearly_more(t.share, used.share)]
         if better:
             return Trials(used, tuple(sorted(better, key=lambda t: -t.found)), best_other)
     return Trials(used, (), best_other)
@@ -169,7 +180,7 @@ def _changed(trial: Trial, used: Trial) -> str:
 
 
 @dataclass(frozen=True)
-class Listed:
+class FileBoxes:
     """The boxes of many images, one after another, as the numbers that a file gives."""
 
     boxes: Array
@@ -178,9 +189,9 @@ class Listed:
     reading: Reading
 
 
-def listed_note(
-    truth: Listed,
-    predicted: Listed,
+def file_note(
+    truth: FileBoxes,
+    predicted: FileBoxes,
     *,
     size: Callable[[int], tuple[float, float] | None],
     remedy: str,
@@ -207,7 +218,7 @@ def listed_note(
     return reading_note(trials, lambda trial: remedy, nouns=nouns, total=total, where=where)
 
 
-def _of_images(listed: Listed, images: Sequence[int]) -> list[Array]:
+def _of_images(listed: FileBoxes, images: Sequence[int]) -> list[Array]:
     """The boxes of each of the images."""
     rows = np.flatnonzero(np.isin(listed.image, images))
     return [listed.boxes[rows[listed.image[rows] == image]] for image in images]

@@ -49,6 +49,7 @@ class Watch:
     failed: dict[str, str] = field(default_factory=dict)
     """The reason for each failed image that was readable, in the order of the failures."""
     lost: int = 0
+    remedy: str = f" ({GO_ON})"
     refused: dict[str, list[list[float]]] = field(default_factory=dict)
 
     def saw(self, answered: int, failures: Iterable[Failure] = (), *, lost: bool = False) -> None:
@@ -74,7 +75,7 @@ class Watch:
     def _stop(self, what: str, failed: Mapping[str, str]) -> None:
         if self.max_failures < 1:
             parts = [what, first_reason(failed), *(self.explain(self.refused) if self.refused else [])]
-            raise InputError(f"{'; '.join(parts)} ({GO_ON})")
+            raise InputError("; ".join(parts) + self.remedy)
 
 
 def first_reason(failed: Mapping[str, str]) -> str:

@@ -82,6 +82,8 @@ def evaluate(
         raise InputError(f"model is a {type(model).__name__}, expected a name, a path or a callable on images")
     if not allow_mismatch:
         refuse_mismatch(card, the_task)
+    if reading != CORNERS and the_task.answer is not Boxes:
+        raise InputError(f"{the_task.name} has no boxes to read as {reading}; leave --box-format and --units out")
     # A task that lives in this program alone cannot be sent to another process.
     here = spec is None or findable(the_task) is None
     plan = make_plan(the_task, dataset, card, source=source, batch=batch, seed=seed, limit=limit, reading=reading)

@@ -12,11 +12,11 @@ from countenance.data import Sample, Subject
 from countenance.metrics.boxes import match_greedy, recall_curve
 from countenance.metrics.ranking import average_precision, bootstrap_interval
 from countenance.metrics.reading_trials import (
-    WORTH_NAMING,
     WORTH_TRYING,
     Found,
     Scene,
     Trial,
+    clearly_more,
     count_found,
     overlapping_half,
     reading_note,
@@ -60,7 +60,7 @@ class Readings:
 
 
 @dataclass(frozen=True)
-class Localised:
+class Target:
     """What a task localises: faces or people, when one counts as found, and what it might be confused with.
 
     Its `notes` are a task's notes: when few true boxes are found, they say what other readings of the boxes would
@@ -98,7 +98,7 @@ class Localised:
         their_box, they, task = self.other
         seen = [s for s in scenes(their_box, samples, answers, Readings(given.predicted)) if len(s.predicted)]
         trial = count_found(sampled(seen), given.predicted, CORNERS, self.found)
-        if not trial.of or trial.share < max(WORTH_NAMING, 2 * used.share):
+        if not clearly_more(trial.share, used.share):
             return None
         return (
             f"{used.found} of {used.of} {self.nouns[1]} were localised, and the same boxes localise {trial.found} of "
@@ -118,8 +118,8 @@ def scenes(true_box: TrueBox, samples: Sequence[Sample], answers: Mapping[str, B
     return made
 
 
-FACES = Localised(face_box, ("face", "faces"), (person_box, "people", "person_localization"))
-PEOPLE = Localised(person_box, ("person", "people"), (face_box, "faces", "face_localization"))
+FACES = Target(face_box, ("face", "faces"), (person_box, "people", "person_localization"))
+PEOPLE = Target(person_box, ("person", "people"), (face_box, "faces", "face_localization"))
 
 
 def precision_summary(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.metrics.curves.pairs import challenge_overlap, intersection_over_union
-from countenance.metrics.reading_trials import Found, Listed, listed_note
+from countenance.metrics.reading_trials import FileBoxes, Found, file_note
 from countenance.metrics.readings import Reading
 from countenance.suites.uccs.protocol import Protocol, image_folder
 from countenance.suites.uccs.scores import Scores
@@ -32,9 +32,9 @@ def reading_warnings(protocol: Protocol, scores: Scores, image: Ints, overlap: f
         except InputError:
             return None
 
-    told = listed_note(
-        Listed(protocol.box, protocol.image, AS_WRITTEN),
-        Listed(scores.box, image, AS_WRITTEN),
+    told = file_note(
+        FileBoxes(protocol.box, protocol.image, AS_WRITTEN),
+        FileBoxes(scores.box, image, AS_WRITTEN),
         size=size,
         remedy=REMEDY,
         found=_found(protocol.version, overlap),

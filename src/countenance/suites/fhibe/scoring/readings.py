@@ -4,7 +4,7 @@ import numpy as np
 
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
-from countenance.metrics.reading_trials import Listed, listed_note
+from countenance.metrics.reading_trials import FileBoxes, file_note
 from countenance.metrics.readings import CORNERS
 from countenance.suites.fhibe.outputs import FILE
 from countenance.suites.fhibe.scoring.base import Array, Ints, Job
@@ -24,9 +24,9 @@ def reading_problems(job: Job, truth: Array, image: Ints, boxes: Array, counts: 
         except InputError:
             return None
 
-    told = listed_note(
-        Listed(truth, image, CORNERS),
-        Listed(boxes, np.repeat(np.arange(len(counts)), counts), CORNERS),
+    told = file_note(
+        FileBoxes(truth, image, CORNERS),
+        FileBoxes(boxes, np.repeat(np.arange(len(counts)), counts), CORNERS),
         size=size,
         remedy=REMEDY,
         nouns=("person", "people") if job.task == "person_localization" else ("face", "faces"),

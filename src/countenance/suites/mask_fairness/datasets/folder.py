@@ -63,6 +63,10 @@ def _coco(path: Path, told: Mapping[int, str] | None, say: Say) -> tuple[list[Sa
         rows = content.get(key) if isinstance(content, dict) else None
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise InputError(f"{path}: no list {key!r} of objects")
+    for key, rows in (("id", content["images"]), ("image_id", content["annotations"]), ("id", content["categories"])):
+        odd = [row.get(key) for row in rows if not isinstance(row.get(key), int | str)]
+        if odd:
+            raise InputError(f"{path}: {key} is {odd[0]!r:.60}, expected a number or text")
     words = {row.get("id"): str(row.get("name", "")) for row in content["categories"]}
     masked_by = {key: says_masked(name) for key, name in words.items()}
     if told is not None:
