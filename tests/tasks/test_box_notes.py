@@ -1,11 +1,14 @@
 """Boxes in another reading, and boxes of the other thing, in a run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from countenance.answers import Boxes
 from countenance.cli.app import run as run_command
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject, load_dataset
+from countenance.data.check import check
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, READINGS, Reading
 from countenance.run import evaluate
@@ -77,6 +80,30 @@ def test_refused_boxes_are_tried_in_other_readings_before_the_run_stops(tmp_path
     text = str(caught.value)
     assert "has x1 < x0 or y1 < y0; boxes are x0, y0, x1, y1 in pixels" in text
     assert "read as centre, normalised (cx, cy, w, h as shares of the picture), the same predictions would" in text
+
+
+@pytest.mark.parametrize(
+    ("truth", "message"),
+    [
+        (Reading("topleft", "pixels"), "of the true boxes of the faces leave their pictures"),
+        (Reading("corners", "normalised"), "the true boxes of the faces look normalised"),
+    ],
+)
+def test_a_truth_in_another_reading_is_not_blamed_on_the_model(tmp_path, discs, truth, message):
+    """Corners taken for a corner and a size, as in a COCO file with the wrong bbox: the model's boxes are right."""
+    wrong = []
+    for sample in load_dataset(discs):
+        (subject,) = sample.subjects
+        size = np.array([[64.0, 64.0]])
+        box = (
+            truth.corners(subject.face_box, size) if truth.units == "pixels" else truth.numbers(subject.face_box, size)
+        )
+        wrong.append(replace(sample, subjects=(replace(subject, face_box=box[0]),)))
+    dataset = Dataset(DatasetCard(name="wrong", real_people=False), wrong)
+    (note,) = evaluate(DiscDetector(), "face_localization", dataset, out=tmp_path / "run").notes
+    assert message in note and "--box-format" not in note
+    kinds = {problem.kind for problem in check(dataset)}
+    assert kinds & {"box outside the image", "normalised boxes"}
 
 
 def test_no_box_at_all_is_said(tmp_path, discs):

@@ -1,6 +1,7 @@
 """Trying other readings of boxes when next to nothing is found, and saying in a sentence what they would find."""
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.metrics.boxes import best_overlap
-from countenance.metrics.readings import CORNERS, LARGEST_NORMALISED, READINGS, Array, Reading, guessed_units
+from countenance.metrics.readings import (
+    CORNERS,
+    LARGEST_NORMALISED,
+    LARGEST_SHARE_OUTSIDE,
+    READINGS,
+    Array,
+    Reading,
+    guessed_units,
+    share_outside,
+)
 
 NEAR_ZERO = 0.05
 """At most this share found: next to nothing."""
@@ -16,6 +26,8 @@ WORTH_TRYING = 0.8
 """Other readings are tried when a smaller share is found."""
 WORTH_NAMING = 0.2
 """Another reading is named when it finds at least this share, and clearly more than the reading in use."""
+MOST_OUTSIDE = 0.2
+"""A reading of predictions is plausible when at most this share of boxes leaves the picture or has no area."""
 MOST_TRIED = 500
 """Readings are tried on a sample of about so many true boxes."""
 
@@ -38,9 +50,9 @@ class Scene:
 
     truth: Array
     predicted: Array
-    width: float = 1.0
-    height: float = 1.0
-    """Not needed for numbers in pixels."""
+    width: float = math.nan
+    height: float = math.nan
+    """Needed for normalised numbers; where it is not known, no box leaves the picture."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +133,7 @@ def try_readings(
     used = count_found(scenes, predicted, truth, found)
     if used.share >= WORTH_TRYING or not any(len(scene.predicted) for scene in scenes):
         return Trials(used, (), 0)
-    numbers = np.concatenate([scene.predicted for scene in scenes])
-    possible = [r for r in READINGS if r != predicted and r.units == guessed_units(numbers)]
+    possible = [reading for reading in _plausible(scenes) if reading != predicted]
     others = [t for t in truths if t != truth]
     best_other = 0
     one_changed = [*((reading, truth) for reading in possible), *((predicted, other) for other in others)]
@@ -133,6 +144,46 @@ def try_readings(
         if better:
             return Trials(used, tuple(sorted(better, key=lambda t: -t.found)), best_other)
     return Trials(used, (), best_other)
+
+
+def _plausible(scenes: Sequence[Scene]) -> list[Reading]:
+    """The readings in which most predicted boxes lie in their pictures.
+
+    Without this a truth in a wrong reading would be matched by reading the predictions wrongly in the same way.
+    """
+    numbers = np.concatenate([scene.predicted for scene in scenes])
+    sizes = np.concatenate([np.tile([scene.width, scene.height], (len(scene.predicted), 1)) for scene in scenes])
+    units = guessed_units(numbers)
+    return [
+        reading
+        for reading in READINGS
+        if reading.units == units and share_outside(reading.corners(numbers, sizes), sizes) <= MOST_OUTSIDE
+    ]
+
+
+def truth_note(scenes: Sequence[Scene], truth: Reading, nouns: tuple[str, str] = ("face", "faces")) -> str | None:
+    """A sentence when the true boxes themselves do not fit their pictures, whatever was predicted.
+
+    >>> truth_note([Scene(np.array([[0.1, 0.2, 0.3, 0.4]]), np.zeros((0, 4)), 100, 50)], CORNERS)
+    'the true boxes of the faces look normalised: (almost) no number is above 1.5, and boxes of a dataset are in pixels'
+    """
+    numbers = np.concatenate([scene.truth for scene in scenes]) if scenes else np.zeros((0, 4))
+    if not len(numbers):
+        return None
+    sizes = np.concatenate([np.tile([scene.width, scene.height], (len(scene.truth), 1)) for scene in scenes])
+    if truth.units == "pixels" and guessed_units(numbers) == "normalised":
+        return (
+            f"the true boxes of the {nouns[1]} look normalised: (almost) no number is above {LARGEST_NORMALISED}, and "
+            "boxes of a dataset are in pixels"
+        )
+    share = share_outside(truth.corners(numbers, sizes), sizes)
+    if share <= LARGEST_SHARE_OUTSIDE:
+        return None
+    return (
+        f"{share * 100:.0f} % of the true boxes of the {nouns[1]} leave their pictures: the dataset's boxes may be in "
+        "another reading (COCO's bbox is x, y, width, height, a face_box or person_box x0, y0, x1, y1, all in pixels); "
+        "`countenance data check` lists them"
+    )
 
 
 def reading_note(

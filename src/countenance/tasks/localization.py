@@ -21,6 +21,7 @@ from countenance.metrics.reading_trials import (
     overlapping_half,
     reading_note,
     sampled,
+    truth_note,
     try_readings,
 )
 from countenance.metrics.readings import CORNERS, Reading
@@ -88,7 +89,8 @@ class Target:
             return []
         total = sum(len(scene.truth) for scene in seen)
         where = "" if len(seen) == len(known) else " in pictures with a predicted box"
-        told = self._other_thing(samples, answers, given, trials.used)
+        told = None if given.truths else truth_note(seen, given.truth, self.nouns)
+        told = told or self._other_thing(samples, answers, given, trials.used)
         told = told or reading_note(trials, given.remedy, nouns=self.nouns, total=total, where=where)
         return [] if told is None else [told]
 
