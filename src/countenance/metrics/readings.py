@@ -56,15 +56,18 @@ class Reading:
         array([[40., 15., 60., 35.]])
         """
         a, b, c, d = numbers.reshape(-1, 4).T
-        x0, y0, x1, y1 = {
-            "corners": (a, b, c, d),
-            "topleft": (a, b, a + c, b + d),
-            "centre": (a - c / 2, b - d / 2, a + c / 2, b + d / 2),
-            "xxyy": (a, c, b, d),
-            "yxyx": (b, a, d, c),
-        }[self.form]
-        found = np.stack([x0, y0, x1, y1], axis=1)
-        return found * np.tile(sizes, 2) if self.units == "normalised" else found
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers that are no box may be as large as they like
+            if self.form == "corners":
+                found = np.stack([a, b, c, d], axis=1)
+            elif self.form == "topleft":
+                found = np.stack([a, b, a + c, b + d], axis=1)
+            elif self.form == "centre":
+                found = np.stack([a - c / 2, b - d / 2, a + c / 2, b + d / 2], axis=1)
+            elif self.form == "xxyy":
+                found = np.stack([a, c, b, d], axis=1)
+            else:
+                found = np.stack([b, a, d, c], axis=1)
+            return found * np.tile(sizes, 2) if self.units == "normalised" else found
 
     def numbers(self, corners: Array, sizes: Array) -> Array:
         """The numbers that stand for boxes x0, y0, x1, y1 in pixels in this reading.
@@ -73,16 +76,15 @@ class Reading:
         array([[0.5, 0.5, 0.2, 0.4]])
         """
         boxes = corners.reshape(-1, 4)
-        boxes = boxes / np.tile(sizes, 2) if self.units == "normalised" else boxes
-        x0, y0, x1, y1 = boxes.T
-        numbers = {
-            "corners": (x0, y0, x1, y1),
-            "topleft": (x0, y0, x1 - x0, y1 - y0),
-            "centre": ((x0 + x1) / 2, (y0 + y1) / 2, x1 - x0, y1 - y0),
-            "xxyy": (x0, x1, y0, y1),
-            "yxyx": (y0, x0, y1, x1),
-        }[self.form]
-        return np.stack(numbers, axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            x0, y0, x1, y1 = (boxes / np.tile(sizes, 2) if self.units == "normalised" else boxes).T
+            if self.form == "corners":
+                return np.stack([x0, y0, x1, y1], axis=1)
+            if self.form == "topleft":
+                return np.stack([x0, y0, x1 - x0, y1 - y0], axis=1)
+            if self.form == "centre":
+                return np.stack([(x0 + x1) / 2, (y0 + y1) / 2, x1 - x0, y1 - y0], axis=1)
+            return np.stack([x0, x1, y0, y1] if self.form == "xxyy" else [y0, x0, y1, x1], axis=1)
 
 
 CORNERS = Reading("corners", "pixels")

@@ -23,6 +23,7 @@ from countenance.tasks import Context, Task
 from countenance.tasks.task import CONTEXT, Refused
 
 Pixels = NDArray[np.uint8]
+LARGEST_COORDINATE = 1e7
 AHEAD = 2
 """Batches decoded before the model asks for them."""
 
@@ -129,11 +130,16 @@ def _ask(task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels]], result:
             answer = task.check(raw, sample, context)
         except Exception as error:  # an answer is foreign: whatever it does when looked at, it is no answer
             result.fail(sample, "answer", _words(error))
-            if isinstance(error, Refused) and isinstance(error.answer, Boxes):
+            if isinstance(error, Refused) and isinstance(error.answer, Boxes) and _usual(error.answer.xyxy):
                 result.refused[sample.id] = error.answer.xyxy.tolist()
             continue
         result.rows += task.score(sample, answer)
         result.answers.append((sample.id, answer))
+
+
+def _usual(numbers: NDArray[np.float64]) -> bool:
+    """Whether these could be boxes of a picture in some reading."""
+    return bool(np.isfinite(numbers).all() and (np.abs(numbers) < LARGEST_COORDINATE).all())
 
 
 def _words(error: Exception) -> str:
