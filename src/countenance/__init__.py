@@ -24,10 +24,9 @@ if TYPE_CHECKING:
         load_dataset,
     )
     from countenance.errors import InputError
-    from countenance.metrics.readings import Reading
     from countenance.models import ModelCard, ModelSpec
-    from countenance.run.directory import Run
     from countenance.run.evaluate import evaluate
+    from countenance.run.run import Run
     from countenance.tasks import Metric, Task, load_task
 
 _HOME = {
@@ -50,7 +49,6 @@ _HOME = {
     "ModelSpec": "models",
     "Parts": "answers",
     "Picture": "answers",
-    "Reading": "metrics.readings",
     "Rle": "data",
     "Run": "run",
     "Sample": "data",
@@ -84,7 +82,6 @@ __all__ = [
     "ModelSpec",
     "Parts",
     "Picture",
-    "Reading",
     "Rle",
     "Run",
     "Sample",

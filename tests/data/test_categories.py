@@ -80,6 +80,14 @@ def test_a_file_of_cars_is_no_dataset_of_people(tmp_path, capsys):
     assert "people, no problem found" not in shown.out
 
 
+def test_results_may_name_images_by_their_number(tmp_path):
+    path = coco(tmp_path, {1: "person"}, [(1, BOX)])
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps([{"image_id": 139, "category_id": 1, "bbox": BOX, "score": 0.9}]))
+    run = evaluate(f"predictions:{results}", "person_localization", path, out=tmp_path / "run")
+    assert run.results()[0].value == 1.0 and run.notes == []
+
+
 def test_the_user_chooses_by_number_and_by_name(tmp_path):
     path = coco(tmp_path, {1: "visage", 18: "runner", 3: "person"}, [(1, BOX), (18, BOX), (3, BOX)])
     dataset = load_dataset(path, categories="face=1,person=runner")

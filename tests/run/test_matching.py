@@ -88,6 +88,6 @@ def test_an_onnx_file_says_what_its_boxes_are_of(tmp_path):
 def test_saved_answers_remember_what_their_model_found(tmp_path, discs):
     run = evaluate("haar", "face_localization", discs, out=tmp_path / "run", limit=4)
     assert ModelSpec(f"answers:{run.path}").card().finds == ("face",)
-    assert run.manifest["model"]["finds"] == ["face"]
+    assert run.manifest.model.finds == ("face",)
     with pytest.raises(InputError, match="finds faces, and person_localization"):
         evaluate(f"answers:{run.path}", "person_localization", "people:bodies", out=tmp_path / "again")

@@ -94,4 +94,4 @@ def test_the_command_prints_the_note_and_the_report_holds_it(tmp_path, capsys, m
     command = ["run", "attributes", "--model", "words:model", "--data", discs, "--out", tmp_path / "run", "--quiet"]
     assert run_command([str(part) for part in command]) == 0
     assert "note     gender: 'femal' was answered 12 times" in capsys.readouterr().out
-    assert "This looks like a mistake:" in (tmp_path / "run" / "report.html").read_text()
+    assert "Please note.</strong> gender:" in (tmp_path / "run" / "report.html").read_text()

@@ -1,5 +1,6 @@
 """Boxes in another reading, and boxes of the other thing, in a run."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,10 @@ from countenance.run import evaluate
 from countenance.testing import DiscDetector, write_small_dataset
 
 CENTRE = Reading("centre", "normalised")
+
+
+def options(reading: Reading) -> dict[str, str]:
+    return {"box_format": reading.form, "units": reading.units}
 
 
 class GivenAs:
@@ -41,19 +46,19 @@ def test_boxes_in_any_other_reading_are_told_by_name_and_the_option_puts_them_ri
     try:
         run = evaluate(GivenAs(reading), "face_localization", discs, out=tmp_path / "wrong")
         (note,) = run.notes
-        assert run.manifest["summaries"][0]["estimate"] < 0.5  # the reading in use was not changed
+        assert run.results()[0].value < 0.5  # the reading in use was not changed
     except InputError as error:  # some readings turn every box round: the run stops and says the same
         note = str(error)
     assert f"read as {reading} (" in note and told in note
-    right = evaluate(GivenAs(reading), "face_localization", discs, out=tmp_path / "right", reading=reading)
+    right = evaluate(GivenAs(reading), "face_localization", discs, out=tmp_path / "right", **options(reading))
     assert right.notes == [] and set(right.scores()["m.recall@0.5"].drop_null().to_pylist()) == {1.0}
-    assert right.manifest["boxes"] == {"form": reading.form, "units": reading.units}
+    assert right.manifest.boxes == {"form": reading.form, "units": reading.units}
 
 
 def test_another_reading_is_another_run(tmp_path, discs):
-    first = evaluate(GivenAs(CENTRE), "face_localization", discs, out=tmp_path / "a", reading=CENTRE)
+    first = evaluate(GivenAs(CENTRE), "face_localization", discs, out=tmp_path / "a", **options(CENTRE))
     other = evaluate(
-        GivenAs(CENTRE), "face_localization", discs, out=tmp_path / "b", reading=Reading("topleft", "normalised")
+        GivenAs(CENTRE), "face_localization", discs, out=tmp_path / "b", **options(Reading("topleft", "normalised"))
     )
     assert first.manifest["key"] != other.manifest["key"]
 
@@ -68,8 +73,36 @@ def test_worker_processes_read_boxes_in_the_same_way(tmp_path, discs, monkeypatc
     corners = Reading("corners", "normalised")
     wrong = evaluate("shares:model", "face_localization", discs, out=tmp_path / "wrong", workers=2)
     assert "read as corners, normalised" in wrong.notes[0] and "would localise 120 of 120" in wrong.notes[0]
-    right = evaluate("shares:model", "face_localization", discs, out=tmp_path / "right", workers=2, reading=corners)
-    assert right.notes == [] and right.manifest["summaries"][0]["estimate"] == 1.0
+    right = evaluate("shares:model", "face_localization", discs, out=tmp_path / "right", workers=2, **options(corners))
+    assert right.notes == [] and right.results()[0].value == 1.0
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=str)
+@pytest.mark.parametrize("form", ["corners.csv", "sizes.csv", "coco.json"])
+def test_a_file_of_predictions_in_any_reading_is_told_and_put_right(tmp_path, discs, form, reading):
+    """The option says what the numbers of the file are, whatever its format says."""
+    rows = []
+    for sample in load_dataset(discs):
+        numbers = reading.numbers(sample.subjects[0].face_box, np.array([[64.0, 64.0]]))[0].tolist()
+        rows.append((sample.id, numbers))
+    file = tmp_path / form
+    if form.endswith("json"):
+        file.write_text(json.dumps([{"image_id": i, "category_id": 1, "bbox": n, "score": 0.9} for i, n in rows]))
+    else:
+        header = "image,x0,y0,x1,y1" if form == "corners.csv" else "image,x,y,w,h"
+        file.write_text("\n".join([header, *(",".join([i, *map(repr, n)]) for i, n in rows)]) + "\n")
+    usual = Reading("corners" if form == "corners.csv" else "topleft", "pixels")
+    model = f"predictions:{file}"
+    try:
+        notes = evaluate(model, "face_localization", discs, out=tmp_path / "wrong").notes
+    except InputError as error:
+        notes = [str(error)]
+    if reading == usual:
+        assert notes == []
+    else:
+        assert f"read as {reading} (" in notes[0] and f"--box-format {reading.form} --units {reading.units}" in notes[0]
+    right = evaluate(model, "face_localization", discs, out=tmp_path / "right", **options(reading))
+    assert right.notes == [] and right.results()[0].value == 1.0
 
 
 def test_refused_boxes_are_tried_in_other_readings_before_the_run_stops(tmp_path, discs):

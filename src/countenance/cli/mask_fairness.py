@@ -127,11 +127,14 @@ def assess(
         units=prediction_units.value if prediction_units else None,
         box_format=prediction_format.value if prediction_format else None,
     )  # fmt: skip
-    given = reading(prediction_format or BoxFormat.corners, prediction_units or Units.pixels)
+    given = {
+        "box_format": prediction_format.value if prediction_format else None,
+        "units": prediction_units.value if prediction_units else None,
+    }
     finished, assessment = run_assessment(
         data, model, out, by=_names(by), weights=weights, say=say, workers=workers, threads=threads, device=device,
         limit=limit, seed=seed, max_failures=max_failures, progress=partial(progress, quiet=quiet),
-        **({"reading": given} if detector else {}),
+        **(given if detector else {}),
         audit={"depth": depth, "min_n": min_n, "adjust": adjust},
     )  # fmt: skip
     page = write_suite_report(finished, assessment, out / "report.html", gallery=gallery)

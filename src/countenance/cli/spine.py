@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units, reading
+from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,9 +60,11 @@ def run(
     ] = 0.05,
     categories: CategoriesOption = None,
     box_format: Annotated[
-        BoxFormat, typer.Option(help=f"What the model's boxes are: {BOX_FORMATS}.")
-    ] = BoxFormat.corners,
-    units: Annotated[Units, typer.Option(help="What the numbers of the model's boxes are.")] = Units.pixels,
+        BoxFormat | None, typer.Option(help=f"What the model's boxes are (default corners): {BOX_FORMATS}.")
+    ] = None,
+    units: Annotated[
+        Units | None, typer.Option(help="What the model's boxes are measured in (default pixels).")
+    ] = None,
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Evaluate a model that finds something else than the task needs.")
     ] = False,
@@ -79,7 +81,8 @@ def run(
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
-        categories=categories, reading=reading(box_format, units), allow_mismatch=allow_mismatch,
+        categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
+        box_format=box_format.value if box_format else None,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     _audit_and_report(finished, _names(by), _names(metric), gallery)
@@ -182,8 +185,8 @@ def audit(
 ) -> None:
     """Compare groups: of a run, or of any table with a row per unit."""
     from countenance.audit import audit as audit_table
+    from countenance.files import write_json
     from countenance.run import Run, audit_run, store_audit
-    from countenance.run.directory import write_json
 
     settings = {
         "cluster": "auto" if cluster is None else None if cluster == "none" else cluster,

@@ -54,13 +54,13 @@ def read_coco(
             own.append((i, annotation))
     refuse_without_people(known_categories, len(annotated), str(annotations))
     samples = []
-    known = set()
+    known: dict[Any, str] = {}
     for i, image in enumerate(_rows(content, "images", annotations)):
         place = f"{annotations} images[{i}]"
         image_id = _key(image.get("id"), f"{place}: id")
-        known.add(image_id)
         samples.append(_sample(image, people.get(image_id, []), root, known_categories, by_key, place, annotations))
-    stray = set(people) - known
+        known[image_id] = samples[-1].id
+    stray = set(people) - set(known)
     if stray:
         index = next(i for i, annotation in enumerate(annotated) if annotation["image_id"] in stray)
         raise InputError(
@@ -70,7 +70,7 @@ def read_coco(
     if crowds:
         regions = "1 region that shows" if crowds == 1 else f"{crowds:,} regions that show"
         notes.append(f"{annotations.name}: {regions} a crowd (iscrowd) left out; nobody in them is counted one by one")
-    return Dataset(card, samples, notes)
+    return Dataset(card, samples, {str(image_id): name for image_id, name in known.items()}, notes)
 
 
 def _kind(annotation: dict[str, Any], categories: Categories, place: str) -> str | None:

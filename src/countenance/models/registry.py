@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,18 @@ class ModelSpec:
     weights: str | None = None
     device: str = "cpu"
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def needs_process(self) -> bool:
+        """Whether it runs foreign code, which belongs into a worker process; saved predictions do not."""
+        return not self.source.startswith("answers:")
+
+    def located(self) -> "ModelSpec":
+        """The same with absolute paths, for a process that may work in another folder."""
+        source, weights = self.source, self.weights
+        if source.endswith(".onnx"):
+            source = str(Path(source).absolute())
+        return replace(self, source=source, weights=None if weights is None else str(Path(weights).absolute()))
 
     def card(self) -> ModelCard:
         """The model's card with a hash of its weights, code and settings, without loading the model."""
@@ -72,7 +84,7 @@ def _load(spec: ModelSpec) -> Model:
     if name.startswith("answers:"):
         from countenance.models.saved import SavedAnswers
 
-        return SavedAnswers(Path(name.removeprefix("answers:")))
+        return SavedAnswers.of_run(Path(name.removeprefix("answers:")))  # type: ignore[return-value]
     if name.endswith(".onnx"):
         from countenance.models.onnx import OnnxModel, OnnxSpec
 
@@ -112,7 +124,7 @@ def _card(spec: ModelSpec) -> ModelCard:
         parts += [file_hash(path) for path in files]
         return ModelCard(
             name=name, version=countenance.__version__, description=entry.description, licence=entry.licence,
-            source=entry.source, content=_digest(parts), settings=settings, finds=entry.finds,
+            source=entry.source, content=_digest(parts), settings=settings, hashed=True, finds=entry.finds,
         )  # fmt: skip
     if name.startswith("answers:"):
         folder = Path(name.removeprefix("answers:"))
@@ -122,16 +134,17 @@ def _card(spec: ModelSpec) -> ModelCard:
             raise InputError(f"{folder}: holds no saved answers (*.parquet)")
         parts += [file_hash(path) for path in files]
         shown = f"answers of {folder.parent.name or folder.name}"
-        return ModelCard(name=shown, content=_digest(parts), finds=finds_of_saved(folder))
+        return ModelCard(name=shown, content=_digest(parts), hashed=True, finds=finds_of_saved(folder))
     if name.endswith(".onnx"):
         from countenance.models.onnx import OnnxSpec
 
         if not Path(name).is_file():
             raise InputError(f"{name}: no such file")
         declared = OnnxSpec.read(Path(name + ".json"))
-        parts += [file_hash(Path(name)), declared.model_dump_json()]
+        files = [Path(name), *external_data(Path(name))]
+        parts += [*(file_hash(path) for path in files), declared.model_dump_json()]
         return ModelCard(
-            name=declared.name or Path(name).stem, licence=declared.licence, content=_digest(parts),
+            name=declared.name or Path(name).stem, licence=declared.licence, content=_digest(parts), hashed=True,
             finds=declared.finds(),
         )  # fmt: skip
     target = load_code("model", name) if ":" in name else _plugin(name)
@@ -158,6 +171,15 @@ def card_of_callable(model: Callable[..., Any]) -> ModelCard:
     content = getattr(model, "content", None)
     parts = [countenance.__version__, str(shown), str(content)]
     return _code_card(model, str(shown), parts, {})
+
+
+def external_data(path: Path) -> list[Path]:
+    """The files beside an ONNX network in which it keeps weights: those whose names stand in the network's file."""
+    content = path.read_bytes()
+    folder = path.parent
+    beside = [file for file in sorted(folder.iterdir()) if file.is_file() and file != path]
+    below = [file for inner in folder.iterdir() if inner.is_dir() for file in sorted(inner.iterdir()) if file.is_file()]
+    return [file for file in [*beside, *below] if file.relative_to(folder).as_posix().encode() in content]
 
 
 def _digest(parts: list[str]) -> str:

@@ -9,8 +9,9 @@ that every image fails (`max_failures` 1) goes on deliberately.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from countenance.errors import InputError
 
@@ -30,12 +31,8 @@ def hopeless(answered: int, failed: int, lost: int) -> bool:
     return answered == 0 and (failed >= FIRST or lost >= LOST)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A failed image: its row (sample, kind, reason), and the boxes of an answer that was refused."""
-
-    row: Mapping[str, str]
-    boxes: list[list[float]] | None = None
+class AllFailed(InputError):
+    """A finished run has no valid answer at all."""
 
 
 @dataclass
@@ -52,30 +49,34 @@ class Watch:
     remedy: str = f" ({GO_ON})"
     refused: dict[str, list[list[float]]] = field(default_factory=dict)
 
-    def saw(self, answered: int, failures: Iterable[Failure] = (), *, lost: bool = False) -> None:
-        """Take note of images that were answered or failed since the last call; `lost`: they took their worker down."""
+    def saw(self, answered: int, failures: Iterable[Mapping[str, Any]] = (), *, lost: bool = False) -> None:
+        """Take note of images that were answered or failed since the last call; `lost`: they took their worker down.
+
+        A failure has `sample`, `kind` and `reason`, and `boxes` where the boxes of an answer were refused.
+        """
         self.answered += answered
-        for failure in failures:
-            sample = failure.row["sample"]
-            if failure.row["kind"] != UNREADABLE and sample not in self.failed:
-                self.failed[sample] = failure.row["reason"]
+        for row in failures:
+            sample = row["sample"]
+            if row["kind"] != UNREADABLE and sample not in self.failed:
+                self.failed[sample] = row["reason"]
                 self.lost += lost
-                if failure.boxes:
-                    self.refused[sample] = failure.boxes
+                if row.get("boxes"):
+                    self.refused[sample] = row["boxes"]
         if hopeless(self.answered, len(self.failed), self.lost):
             n = len(self.failed)
-            self._stop(f"stopped: the first {'image' if n == 1 else f'{n} images all'} failed", self.failed)
+            if self.max_failures < 1:
+                start = f"stopped: the first {'image' if n == 1 else f'{n} images all'} failed"
+                raise InputError(self._sentence(start, self.failed))
 
-    def finished(self, failures: list[dict[str, str]], total: int) -> None:
+    def finished(self, failures: Sequence[Mapping[str, Any]], total: int) -> None:
         """Raise when a finished run has no valid answer at all."""
-        if total and len(failures) == total:
+        if total and len(failures) == total and self.max_failures < 1:
             images = "the only image" if total == 1 else f"all {total} images"
-            self._stop(f"{images} failed", {row["sample"]: row["reason"] for row in failures})
+            raise AllFailed(self._sentence(f"{images} failed", {row["sample"]: row["reason"] for row in failures}))
 
-    def _stop(self, what: str, failed: Mapping[str, str]) -> None:
-        if self.max_failures < 1:
-            parts = [what, first_reason(failed), *(self.explain(self.refused) if self.refused else [])]
-            raise InputError("; ".join(parts) + self.remedy)
+    def _sentence(self, what: str, failed: Mapping[str, str]) -> str:
+        parts = [what, first_reason(failed), *(self.explain(self.refused) if self.refused else [])]
+        return "; ".join(parts) + self.remedy
 
 
 def first_reason(failed: Mapping[str, str]) -> str:

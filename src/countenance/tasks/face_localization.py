@@ -1,6 +1,6 @@
 """Where are the faces? Boxes against the true face boxes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,9 @@ import numpy as np
 from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
-from countenance.tasks.localization import FACES, overlap_curve, precision_summary
-from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
+from countenance.tasks.box_notes import FACES
+from countenance.tasks.localization import overlap_curve, precision
+from countenance.tasks.task import Metric, Row, Task, subject_row
 
 FALSE_POSITIVE_OVERLAP = 0.5
 
@@ -55,11 +56,6 @@ def score(sample: Sample, answer: Boxes) -> list[Row]:
     return [*rows, image]
 
 
-def summarise(samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int) -> list[Summary]:
-    """Average precision over the run."""
-    return precision_summary(FACES.true_box, samples, answers, seed)
-
-
 FACE_LOCALIZATION = Task(
     name="face_localization",
     question="Where are the faces?",
@@ -78,10 +74,10 @@ FACE_LOCALIZATION = Task(
     coerce=to_boxes,
     score=score,
     asks=lambda sample: not sample.subjects or any(subject.face_box is not None for subject in sample.subjects),
-    summarise=summarise,
+    needs=("face",),
+    reduce=precision(FACES.true_box),
+    notes=FACES.notes,
     curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of faces found"),
-    needs=("face",),
-    notes=FACES.notes,
 )

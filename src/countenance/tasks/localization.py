@@ -1,154 +1,98 @@
-"""What every task that answers with boxes shares: average precision, the curve of a group, and hints on readings."""
+"""What every task that predicts boxes shares: average precision over the run, and the curve of a group."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
-from countenance.data import Sample, Subject
+from countenance.data import Subject
 from countenance.metrics.boxes import match_greedy, recall_curve
-from countenance.metrics.ranking import average_precision, bootstrap_interval
-from countenance.metrics.reading_trials import (
-    WORTH_TRYING,
-    Found,
-    Scene,
-    Trial,
-    clearly_more,
-    count_found,
-    overlapping_half,
-    reading_note,
-    sampled,
-    truth_note,
-    try_readings,
-)
-from countenance.metrics.readings import CORNERS, Reading
-from countenance.tasks.task import Context, Summary
+from countenance.metrics.detection import average_precision, average_precision_interval
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
+from countenance.tasks.results import Number
 
 TrueBox = Callable[[Subject], NDArray[np.float64] | None]
+MEANING = "COCO's average precision at overlap 0.5 (101 recalls), all images together"
+GROUP_MEANING = "average precision at overlap 0.5 of a group's own boxes; boxes that hit somebody else do not count"
+REPLICATES = 200
 
 
-def face_box(subject: Subject) -> NDArray[np.float64] | None:
-    """The true box of a person's face."""
-    return subject.face_box
+def precision(true_box: TrueBox) -> Reduce:
+    """The reducer of average precision: of everybody, and of each group."""
+
+    def partial(shard: Shard) -> State:
+        scores, hits, images, owners = [np.zeros(0)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], []
+        image = truths = 0
+        for sample, answer in shard.answered():
+            boxes = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
+            found = _matches(np.array(boxes, dtype=np.float64).reshape(-1, 4), answer)
+            scores.append(answer.scores)
+            hits.append(np.where(found >= 0, found + truths, -1))
+            images.append(np.full(len(answer), image, dtype=np.int64))
+            owners += [image] * len(boxes)
+            truths += len(boxes)
+            image += 1
+        return {
+            "score": np.concatenate(scores),
+            "truth": np.concatenate(hits),
+            "image": np.concatenate(images),
+            "owner": np.array(owners, dtype=np.int64),
+            "images": np.array([image]),
+        }
+
+    return Reduce(partial, _finish, _merge)
 
 
-def person_box(subject: Subject) -> NDArray[np.float64] | None:
-    """The true box of a person."""
-    return subject.person_box
+def _matches(truth: NDArray[np.float64], answer: Boxes) -> NDArray[np.int64]:
+    return np.asarray(match_greedy(truth, answer.xyxy, answer.scores, 0.5), dtype=np.int64)
 
 
-def run_remedy(trial: Trial) -> str:
-    """What to do in `countenance run` so that a model's boxes are read in another way.
-
-    >>> run_remedy(Trial(Reading("centre", "normalised"), CORNERS, 9, 10))
-    'use --box-format centre --units normalised, or let the model return x0, y0, x1, y1 in pixels'
-    """
-    chosen = f"--box-format {trial.predicted.form} --units {trial.predicted.units}"
-    return f"use {chosen}, or let the model return x0, y0, x1, y1 in pixels"
-
-
-@dataclass(frozen=True)
-class Readings:
-    """How the boxes of predictions and truth were given, which readings of the truth may be tried, and the remedy."""
-
-    predicted: Reading = CORNERS
-    truth: Reading = CORNERS
-    truths: tuple[Reading, ...] = ()
-    remedy: Callable[[Trial], str] = run_remedy
+def _merge(one: State, two: State) -> State:
+    """Both states; the second one's images and true boxes are numbered on from the first one's."""
+    images, truths = int(one["images"].sum()), len(one["owner"])
+    return {
+        "score": np.concatenate([one["score"], two["score"]]),
+        "truth": np.concatenate([one["truth"], np.where(two["truth"] >= 0, two["truth"] + truths, -1)]),
+        "image": np.concatenate([one["image"], two["image"] + images]),
+        "owner": np.concatenate([one["owner"], two["owner"] + images]),
+        "images": one["images"] + two["images"],
+    }
 
 
-@dataclass(frozen=True)
-class Target:
-    """What a task localises: faces or people, when one counts as found, and what it might be confused with.
-
-    Its `notes` are a task's notes: when few true boxes are found, they say what other readings of the boxes would
-    find, or that the model finds the other thing.
-    """
-
-    true_box: TrueBox
-    nouns: tuple[str, str]
-    other: tuple[TrueBox, str, str]
-    """The other thing that people have: its true box, its plural, the task that evaluates it."""
-    found: Found = overlapping_half
-
-    def notes(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:
-        """A sentence on boxes that look wrong, or nothing."""
-        return self.notes_on(samples, answers, Readings(context.reading))
-
-    def notes_on(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], given: Readings) -> list[str]:
-        """The same for boxes of which more is known: how the truth was given, which options choose another reading."""
-        known = scenes(self.true_box, samples, answers, given)
-        seen = [scene for scene in known if len(scene.predicted)]
-        if known and not seen:
-            return [f"no box was predicted in any of the {len(known)} pictures with {self.nouns[1]}"]
-        trials = try_readings(sampled(seen), given.predicted, given.truth, found=self.found, truths=given.truths)
-        if not seen or trials.used.share >= WORTH_TRYING:
-            return []
-        total = sum(len(scene.truth) for scene in seen)
-        where = "" if len(seen) == len(known) else " in pictures with a predicted box"
-        told = None if given.truths else truth_note(seen, given.truth, self.nouns)
-        told = told or self._other_thing(samples, answers, given, trials.used)
-        told = told or reading_note(trials, given.remedy, nouns=self.nouns, total=total, where=where)
-        return [] if told is None else [told]
-
-    def _other_thing(
-        self, samples: Sequence[Sample], answers: Mapping[str, Boxes], given: Readings, used: Trial
-    ) -> str | None:
-        their_box, they, task = self.other
-        seen = [s for s in scenes(their_box, samples, answers, Readings(given.predicted)) if len(s.predicted)]
-        trial = count_found(sampled(seen), given.predicted, CORNERS, self.found)
-        if not clearly_more(trial.share, used.share):
-            return None
-        return (
-            f"{used.found} of {used.of} {self.nouns[1]} were localised, and the same boxes localise {trial.found} of "
-            f"{trial.of} {they}: does the model find {they}? {task} evaluates that"
-        )
+def _finish(state: State, whole: Whole) -> Reduced:
+    count, owner = int(state["images"].sum()), state["owner"]
+    if not len(owner):
+        return Reduced()
+    found = [_number(state, np.ones(len(owner), bool), count, whole.seed, "average_precision@0.5", MEANING)]
+    rows = whole.rows()
+    people = rows.filter(rows["subject"].is_valid())
+    if people.num_rows == len(owner):  # every true box has its row, in the same order
+        for attribute in whole.attributes:
+            values = people[f"attr.{attribute}"].to_pylist()
+            for group in sorted({str(v) for value in values for v in _each(value)}):
+                member = np.array([group in map(str, _each(value)) for value in values])
+                number = _number(state, member, count, whole.seed, "average_precision@0.5", GROUP_MEANING)
+                found.append(number.model_copy(update={"attribute": attribute, "group": group}))
+    return Reduced(list(found))
 
 
-def scenes(true_box: TrueBox, samples: Sequence[Sample], answers: Mapping[str, Boxes], given: Readings) -> list[Scene]:
-    """The boxes of each answered sample with true boxes, as the numbers that were given."""
-    made = []
-    for sample in samples:
-        truth = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
-        if sample.id in answers and truth:
-            size = np.array([[float(sample.width), float(sample.height)]])
-            numbers = given.predicted.numbers(answers[sample.id].xyxy, size)
-            made.append(Scene(given.truth.numbers(np.array(truth), size), numbers, size[0, 0], size[0, 1]))
-    return made
+def _each(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else () if value is None else (value,)
 
 
-FACES = Target(face_box, ("face", "faces"), (person_box, "people", "person_localization"))
-PEOPLE = Target(person_box, ("person", "people"), (face_box, "faces", "face_localization"))
-
-
-def precision_summary(
-    true_box: TrueBox, samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int
-) -> list[Summary]:
-    """Average precision at overlap .5, with an interval by resampling images; nothing where nobody has a box."""
-    scores, hits, images, count = [], [], [], []
-    for i, sample in enumerate(samples):
-        boxes = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
-        truth = np.array(boxes, dtype=np.float64).reshape(-1, 4)
-        answer = answers[sample.id]
-        hits.append(match_greedy(truth, answer.xyxy, answer.scores, 0.5) >= 0)
-        scores.append(answer.scores)
-        images.append(np.full(len(answer), i, dtype=np.int64))
-        count.append(len(truth))
-    if not sum(count):
-        return []
-    ranked, hit, owner = np.concatenate(scores), np.concatenate(hits), np.concatenate(images)
-    per_image = np.array(count, dtype=np.float64)
-
-    def resampled(weights: Any) -> float:
-        return average_precision(ranked, hit, float((weights * per_image).sum()), weights[owner])
-
-    estimate = resampled(np.ones(len(samples)))
-    low, high = bootstrap_interval(resampled, len(samples), seed=seed)
-    meaning = "area under precision against recall at overlap 0.5, all images together"
-    return [Summary("average_precision@0.5", meaning, estimate, low, high, len(samples))]
+def _number(state: State, member: NDArray[np.bool_], images: int, seed: int, name: str, meaning: str) -> Number:
+    """Average precision of the true boxes that are members; boxes that hit others are left out (COCO's ignore)."""
+    truth = state["truth"]
+    keep = (truth < 0) | member[truth]
+    score, hit, image = state["score"][keep], truth[keep] >= 0, state["image"][keep]
+    people = np.bincount(state["owner"][member], minlength=images).astype(np.float64)
+    low, high = average_precision_interval(score, hit, image, people, replicates=REPLICATES, seed=seed)
+    value = average_precision(score, hit, int(member.sum()))
+    return Number(
+        name=name, meaning=meaning, value=value, low=low, high=high, n=int(member.sum()), unit="boxes", better="higher"
+    )
 
 
 def overlap_curve(overlaps: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:

@@ -14,8 +14,8 @@ import numpy as np
 from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.boxes import best_overlap, iou_matrix
+from countenance.tasks.box_notes import FACES
 from countenance.tasks.face_localization import to_boxes
-from countenance.tasks.localization import FACES
 from countenance.tasks.task import Metric, Row, Task, subject_row
 
 MASK, NO_MASK = "mask", "no_mask"

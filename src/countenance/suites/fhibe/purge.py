@@ -12,8 +12,10 @@ from typing import Any
 
 from countenance.data.tables import read_text
 from countenance.errors import InputError
+from countenance.files import write_atomically, write_json
 from countenance.run import Run, audit_run, store_audit
-from countenance.run.directory import MANIFEST, locked, write_atomically, write_json
+from countenance.run.store import MANIFEST
+from countenance.storage.local import LocalStorage
 from countenance.suites.fhibe.outputs import FILE, Matcher, read_entries, write_entries
 from countenance.suites.fhibe.rundir import MODEL_CARD, FhibeRun
 from countenance.suites.fhibe.scoring.verification import keys_of
@@ -76,7 +78,7 @@ def _purge_any(run: Run, gone: set[str]) -> list[str]:
     listed = pa.array(sorted(gone), pa.string())
     made = []
     audited, reported = _settings(run), (run.path / "report.html").exists()
-    with locked(run.path):
+    with LocalStorage(run.path).hold():
         for file in (
             run.path / "scores.parquet",
             run.path / "failures.parquet",
@@ -90,11 +92,11 @@ def _purge_any(run: Run, gone: set[str]) -> list[str]:
                 write_atomically(file, lambda part, kept=kept: pq.write_table(kept, part, compression="zstd"))  # type: ignore[misc]
                 made.append(str(file.relative_to(run.path)))
         _forget(run.path)
-        images = max(int(run.manifest["dataset"]["images"]) - len(gone), 0)
-        run.manifest["dataset"]["images"] = images
-        run.manifest["purged"] = int(run.manifest.get("purged", 0)) + len(gone)
-        run.manifest["summaries"] = []  # they were computed over everybody
-        write_json(run.path / MANIFEST, run.manifest)
+        manifest = run.manifest.model_dump()
+        images = max(int(manifest["dataset"]["images"]) - len(gone), 0)
+        manifest["dataset"]["images"] = images
+        manifest["purged"] += len(gone)
+        write_json(run.path / MANIFEST, manifest)
     again = Run(run.path)
     if audited is not None and images:
         store_audit(again, audit_run(again, audited["by"], audited["metrics"], depth=audited["depth"]))
@@ -130,7 +132,7 @@ def _purge_fhibe(run: FhibeRun, gone: set[str]) -> list[str]:
     task, dataset = about["task"], about["dataset"]
     table = read_table(about["data_rootdir"], dataset, task, tuple(about["attributes"]), strict=True)
     made = _purge_outputs(folder, table, task, gone)
-    with locked(run.path):
+    with LocalStorage(run.path).hold():
         _forget(run.path)
     for file in folder.glob("*.json"):
         if file.name not in (FILE, MODEL_CARD):
@@ -157,8 +159,8 @@ def _purge_fhibe(run: FhibeRun, gone: set[str]) -> list[str]:
         command=str(run.manifest["command"]),
         **{k: v for k, v in about["options"].items() if k in ("custom_keypoints", "map_ears_to_skin", "lpips_weights")},
     )
-    again.manifest["purged"] = int(run.manifest.get("purged", 0)) + len(gone)
-    write_json(again.path / MANIFEST, again.manifest)
+    again.manifest.purged = run.manifest.purged + len(gone)
+    write_json(again.path / MANIFEST, again.manifest.model_dump(exclude={"format"}))
     made += ["scores.parquet", MANIFEST] + (["the published files"] if had_layout else [])
     if audited is not None:
         again.report(by=audited["by"], depth=int(audited["depth"]), gallery=about.get("gallery", "off"), pdf=pdf)

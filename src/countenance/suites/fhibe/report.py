@@ -8,13 +8,13 @@ from markupsafe import Markup
 
 from countenance.audit import Audit, Finding
 from countenance.errors import InputError
+from countenance.files import write_json
 from countenance.report import numbers, render, words
 from countenance.report.figures import curves as drawing
 from countenance.report.names import CROSS, attribute_label
 from countenance.report.page import context
 from countenance.report.source import Source
 from countenance.run import audit_run, store_audit
-from countenance.run.directory import write_json
 from countenance.suites.fhibe import descriptions
 from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.rundir import VERIFICATION, FhibeRun
@@ -85,8 +85,9 @@ def write_bias_report(
     if gallery not in ("off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected off, blurred or full")
     found = audit_fhibe(run, by, depth)
-    run.manifest["fhibe"]["gallery"] = gallery
-    write_json(run.path / "run.json", run.manifest)
+    manifest = run.manifest.model_dump(exclude={"format"})
+    manifest["fhibe"]["gallery"] = gallery
+    write_json(run.path / "run.json", manifest)
     source = Source(run, found, fhibe_task(run))
     text = render.page("report.html.j2", **context(source, gallery))
     template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")

@@ -34,7 +34,7 @@ def assess(
     """Evaluate the detector on every picture (or take its predictions), apply both rules, write everything to `out`.
 
     `out/run` is the run directory, `out/assessment_<attribute>_<metric>.csv` the tables. `engine` goes to
-    `evaluate` (workers, threads, batch, limit, seed, device, reading, progress), `audit` to the audit.
+    `evaluate` (workers, threads, batch, limit, seed, device, box_format, units, progress), `audit` to the audit.
     """
     attributes = list(by) or list(data.attributes)
     if not attributes:

@@ -11,7 +11,7 @@ from countenance.suites.mask_fairness.datasets.classes import swapped
 from countenance.suites.mask_fairness.datasets.truth import BOXES, MaskData, as_options
 from countenance.suites.mask_fairness.predictions import Predictions
 from countenance.tasks import Context, load_task
-from countenance.tasks.localization import Readings
+from countenance.tasks.box_notes import Readings
 from countenance.tasks.mask_detection import LOCALISED_FACES, MASK, NO_MASK
 
 LOOKS_INVERTED = 0.2

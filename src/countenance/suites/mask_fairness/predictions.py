@@ -47,7 +47,7 @@ class Predicted:
 class Predictions:
     """Answers by sample id; a picture that no row names got no box."""
 
-    takes_ids = True
+    needs_pixels = False
     finds = ("face", "mask")
 
     def __init__(
@@ -90,7 +90,7 @@ def read_predictions(
     if path.is_dir() or path.suffix == ".parquet":
         from countenance.models.saved import SavedAnswers
 
-        return SavedAnswers(path)
+        return SavedAnswers.of_run(path)
     form: str | None = "topleft"
     if path.suffix.lower() == ".json":
         known: Mapping[int, str] | None = classes or data.classes

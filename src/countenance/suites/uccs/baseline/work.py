@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.models import ModelSpec
-from countenance.run.early_stop import Failure, Watch
+from countenance.run.early_stop import Watch
 from countenance.suites.uccs.baseline.cache import Arrays, Cache, digest
 from countenance.tasks.face_localization import to_boxes
 
@@ -93,7 +93,7 @@ def run_jobs(
             how.warn(f"{jobs[k].path}: the model failed ({arrays}); it has no detection")
             found[k] = instead
             failures.append({"sample": jobs[k].path.name, "kind": "model", "reason": arrays})
-            watch.saw(0, [Failure(failures[-1])])
+            watch.saw(0, failures[-1:])
         watch.finished(failures, len(jobs))
     return [arrays for arrays in found if arrays is not None]
 
