@@ -16,11 +16,11 @@ from countenance.suites.fhibe.literals import literal
 from . import small
 
 
-def run(root: Path, task: str = "person_localization", **options):
+def run(root: Path, task: str = "person_localization", model: str = "m", **options):
     face = task.startswith("face_") and task != "face_localization"
     dataset = "fhibe_face_crop_align" if face else "fhibe"
     settings = {"reuse_model_outputs": True, "results_rootdir": root / "results"} | options
-    return evaluate_task(root, dataset, None, "m", task, **settings)
+    return evaluate_task(root, dataset, None, model, task, **settings)
 
 
 def test_a_missing_column_is_named(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class Table:
     """The row number of each row in the file, counted from 1 without the header."""
     problems: list[str] = field(default_factory=list)
     standing: list[tuple[int, int]] | None = None
-    """Of each row: the how-manieth person of its image it is, and how many the image has, in the whole table."""
+    """Of each row: its place among the people of its image, and how many the image has, in the whole table."""
 
     def __len__(self) -> int:
         return len(self.line)
@@ -139,8 +140,8 @@ class Table:
                 seen[name] += 1
         return self.standing
 
-    def take(self, rows: NDArray[np.intp]) -> "Table":
-        """Some of the rows, in the order given; each remembers where it stood."""
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "Table":
+        """Some of the rows, in the order given; each keeps its place in its image."""
         standing = self.standings()
         picked = {name: [cells[i] for i in rows] for name, cells in self.columns.items()}
         return Table(
@@ -245,7 +246,20 @@ def _check_ages(table: Table, strict: bool) -> None:
 
 def mini(table: Table, size: int) -> Table:
     """The published mini dataset: `size` rows drawn without replacement, in the order drawn."""
+    if not isinstance(size, int) or isinstance(size, bool):
+        raise InputError(f"mini dataset of {size!r:.40} rows asked for, expected a whole number")
     if size < 1 or size > len(table):
         raise InputError(f"mini dataset of {size} rows asked for, {table.path} has {len(table)}")
     drawn = np.random.RandomState(MINI_SEED).choice(len(table), size=size, replace=False)
     return table.take(drawn.astype(np.intp))
+
+
+def everyone_in(table: Table, drawn: Table) -> Table:
+    """All people of the images of some drawn rows: the drawn ones first, in the order drawn.
+
+    A person who was not drawn is still in the picture: a box on them is no false alarm.
+    """
+    images, lines = set(drawn.text("filepath")), set(drawn.line)
+    row = {line: i for i, line in enumerate(table.line)}
+    others = [i for i, name in enumerate(table.text("filepath")) if name in images and table.line[i] not in lines]
+    return table.take([row[line] for line in drawn.line] + others)
