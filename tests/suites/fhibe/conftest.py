@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+collect_ignore_glob = ["scripts/*"]  # run as scripts by test_original.py, never imported
 HERE = Path(__file__).parent / "vectors"
 
 

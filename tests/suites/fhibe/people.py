@@ -47,3 +47,30 @@ def portrait(i: int) -> Sample:
     )
     picture = np.kron(rng.integers(0, 256, (12, 12, 3), dtype=np.uint8), np.ones((8, 8, 1), np.uint8))
     return Sample(f"f{i}", ArrayImage(picture), SIZE, SIZE, (subject,), {"light": "side", "background": "room"})
+
+
+def pair(i: int) -> Sample:
+    """Two people side by side; only the one on the left shows a hand, and keypoints lie on a grid in each box."""
+    subjects = []
+    for side, x in enumerate((10, 55)):
+        mask = np.zeros((SIZE, SIZE), bool)
+        mask[20:80, x : x + 30] = True
+        grid = [[x + 1 + k % 5 * 6, 22 + k // 5 * 14, 2.0] for k in range(17)]
+        subjects.append(
+            Subject(
+                id=f"p{i}-{side}",
+                identity=f"p{i}-{side}",
+                person_box=np.array([x, 20.0, x + 30, 80]),
+                face_box=np.array([x + 5.0, 20, x + 25, 40]),
+                keypoints=np.array(grid),
+                mask=Rle.encode(mask),
+                body_parts=("Face", "Torso", *(("Left hand",) if side == 0 else ())),
+                attributes={
+                    "gender": ("female", "male")[i % 2],
+                    "age": 20.0 + 5 * (i % 8),
+                    "skin_tone": f"monk_{1 + i % 10}",
+                },
+            )
+        )
+    pixels = np.random.default_rng(i).integers(0, 256, (SIZE, SIZE, 3), dtype=np.uint8)
+    return Sample(f"pair{i}", ArrayImage(pixels), SIZE, SIZE, tuple(subjects), {"light": "bright"})

@@ -146,9 +146,11 @@ def _groups_of(combination: Sequence[Labels]) -> Iterator[Group]:
         within = np.arange(len(again)) - np.repeat(np.cumsum(each) - each, each)
         key = key[again] * len(labels.values) + labels.codes[starts[rows][again] + within]
         rows = rows[again]
+    if not len(rows):  # nobody has a value of one of them
+        return
     order = np.argsort(key, kind="stable")
     ranked = key[order]
-    bounds = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]])) if len(ranked) else np.zeros(0, int)
+    bounds = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
     ends = np.append(bounds[1:], len(ranked))
     found: list[tuple[tuple[object, ...], int, Group]] = []
     attributes = tuple(labels.attribute for labels in combination)

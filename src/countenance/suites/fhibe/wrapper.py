@@ -56,7 +56,7 @@ def _run_wrapper(task: str, model: Any, table: Table, folder: Path, options: dic
     if save is not None:
         _need(model, save)
     ears = _ears(model) if task == "face_parsing" else False
-    lines = _lines_by_image(table) if task == "body_parts_detection" else {}
+    lines = _lines_by_image(table) if "img_filepath_gt_bboxes" in keywords else {}
     answers = _answers(model, paths, keywords, paths, step)
     if task == "face_encoding":
         for path, (image, answer) in zip(keywords["encoded_filepaths"], answers, strict=True):
@@ -69,8 +69,7 @@ def _run_wrapper(task: str, model: Any, table: Table, folder: Path, options: dic
                 _save(model.save_array, answer, name, path)
                 yield path, {"super_res_filename": str(name)}
             else:
-                entry = entry_of(task, answer, path, ears=ears)
-                yield path, entry | ({"rows": lines[path]} if path in lines else {})
+                yield path, _with_rows(task, entry_of(task, answer, path, ears=ears), lines.get(path), path)
 
     write_entries(folder / FILE, entries())
 
@@ -181,11 +180,20 @@ def _boxes_by_image(table: Table) -> dict[str, list[list[float]]]:
 
 
 def _lines_by_image(table: Table) -> dict[str, list[int]]:
-    """The rows of each image, in the order in which its boxes are given: answers are stored with their rows."""
+    """The rows of each image, in the order in which its boxes are given."""
     out: dict[str, list[int]] = {}
     for key, line in zip(table.keys(), table.line, strict=True):
         out.setdefault(key, []).append(line)
     return out
+
+
+def _with_rows(task: str, entry: dict[str, Any], lines: list[int] | None, place: str) -> dict[str, Any]:
+    """An entry with the row that each answer belongs to, where the model answered once for each person."""
+    if lines is None or (answers := len(entry["detections"])) == len(lines):
+        return entry if lines is None else entry | {"rows": lines}
+    if task == "body_parts_detection" and answers < len(lines):
+        raise InputError(f"{place}: {answers} answers for {len(lines)} people; one for each, in the order of the boxes")
+    return entry
 
 
 def _run_verification(model: Any, table: Table, folder: Path, step: Step) -> None:
@@ -239,7 +247,7 @@ def _run_callable(task: str, model: Any, table: Table, folder: Path, step: Step,
             place = pictures[of[rows.keys()[i]]]
             save_picture(place, answer)
             return {"super_res_filename": str(place)}
-        return WRITERS[task](answer) | ({"rows": lines[names[i]]} if names[i] in lines else {})
+        return _with_rows(task, WRITERS[task](answer), lines.get(names[i]), names[i])
 
     def entries() -> Iterator[tuple[str, Any]]:
         for a in range(0, len(chosen), batch):

@@ -75,6 +75,7 @@ def read_people(job: Job, scored: Scored, count: int) -> tuple[Ints, Array, Ints
     matcher, image = job.images(job.people)
     found: list[list[Any]] = [[] for _ in matcher.names]
     answered = np.zeros(len(matcher.names), dtype=bool)
+    drawn = set(job.table.line)
     for i, place, entry in job.entries(matcher):
         answered[i] = True
         people = field(entry, "detections", place)
@@ -82,6 +83,9 @@ def read_people(job: Job, scored: Scored, count: int) -> tuple[Ints, Array, Ints
             continue
         if not isinstance(people, list):
             raise InputError(f"{place}: detections is {type(people).__name__}, expected a list of people or null")
+        rows = entry.get("rows")
+        if job.strict and isinstance(rows, list) and len(rows) == len(people):  # who was not drawn counts as nobody
+            people = [points for points, line in zip(people, rows, strict=True) if line in drawn]
         for points in people:
             if not isinstance(points, list) or len(points) != count:
                 size = len(points) if isinstance(points, list) else type(points).__name__
