@@ -235,7 +235,7 @@ def attributes(task: Annotated[str | None, typer.Option(help="Only those a task'
     from countenance.suites.fhibe.vocabulary import ATTRIBUTES, FACE_TASKS, MULTIPLE, NOT_ON_FACES, TASKS
 
     if task is not None and task not in TASKS:
-        raise InputError(f"task {task!r} is none of {', '.join(TASKS)}")
+        raise InputError(f"task {task!r} is not one of {', '.join(TASKS)}")
     for name in ATTRIBUTES:
         if task in FACE_TASKS and name in NOT_ON_FACES:
             continue

@@ -169,7 +169,7 @@ def test_what_goes_wrong_is_one_line_and_exit_code_2(root, tmp_path, monkeypatch
     configure(tmp_path, root, "face_parsing", attributes=["gender"])
     assert main([str(SCRIPTS / "face_parsing.py")]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: attribute 'gender' is none of pronoun")
+    assert said.startswith("error: attribute 'gender' is not one of pronoun")
     assert said.count("\n") == 1
 
 

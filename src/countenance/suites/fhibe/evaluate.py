@@ -131,7 +131,7 @@ def check_options(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     out = {name: value for name, value in options.items() if name not in ORIGINAL_OPTIONS}
     for name in out:
         if name not in OPTIONS:
-            raise InputError(f"option {name!r} is none of {', '.join(OPTIONS)}{near(name, list(OPTIONS))}")
+            raise InputError(f"option {name!r} is not one of {', '.join(OPTIONS)}{near(name, list(OPTIONS))}")
         if out[name] is not None and task not in OPTIONS[name].split(", "):
             raise InputError(f"option {name!r} belongs to {OPTIONS[name]}, not to {task}")
     return out
@@ -171,7 +171,7 @@ def score_task(
     if without:
         table, people = _without(table, without), _without(people, without)
         if not len(table):
-            raise InputError(f"{table.path}: nobody is left")
+            raise InputError(f"{table.path}: no row is left")
     results = model_folder(results_rootdir, task_name, dataset, model_name, use_mini_dataset)
     outputs = outputs_folder(results_rootdir, task_name, dataset, model_name, use_mini_dataset)
     where = {**options, "results_rootdir": "results" if results_rootdir is None else results_rootdir}

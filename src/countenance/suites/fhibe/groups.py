@@ -63,7 +63,7 @@ def check_attributes(attributes: Sequence[str], face: bool) -> tuple[str, ...]:
     known = tuple(name for name in ATTRIBUTES if not (face and name in NOT_ON_FACES))
     for name in attributes:
         if name not in known:
-            raise InputError(f"attribute {name!r} is none of {', '.join(known)}{near(str(name), known)}")
+            raise InputError(f"attribute {name!r} is not one of {', '.join(known)}{near(str(name), known)}")
     if not attributes:
         raise InputError("no attributes given; name at least one, such as pronoun")
     return tuple(name for name in known if name in attributes)
@@ -108,7 +108,7 @@ def _selections(table: Table, row: int, attribute: str, cell: str) -> list[str]:
     place = table.place(row, attribute)
     value = literal(cell, place)
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise InputError(f"{place}: {cell[:60]!r} is no list of texts such as ['0. She/her/hers']")
+        raise InputError(f"{place}: {cell[:60]!r} is not a list of texts such as ['0. She/her/hers']")
     return list(value)
 
 

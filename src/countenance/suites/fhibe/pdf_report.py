@@ -24,6 +24,8 @@ def write_pdf(run: FhibeRun, source: Source, said: dict[str, Any], path: Path, m
     `said` is what the page says (`countenance.report.page.context`), so that both begin with the same findings.
     `marks`: groups with a disparity are marked in the plots.
     """
+    from countenance.suites.fhibe.report import meanings
+
     found, about, card = source.audit, run.fhibe, run.manifest["dataset"]["card"]
     pdf = Pdf(f"Bias report: {run.model_name}, {about['task']}")
     pdf.text(f"Bias report: {about['task'].replace('_', ' ')}", 18, bold=True)
@@ -36,8 +38,8 @@ def write_pdf(run: FhibeRun, source: Source, said: dict[str, Any], path: Path, m
         pdf.text(f"{label}: {value}")
     if card["warning"]:
         pdf.text(card["warning"])
-    for name in source.names.by:
-        pdf.text(f"{name}: {descriptions.ATTRIBUTE_MEANINGS.get(name, '')}", x=MARGIN + 10, gap=0)
+    for name, meaning in meanings(run, source.names.by):
+        pdf.text(f"{name}: {meaning}", x=MARGIN + 10, gap=0)
     if run.largest_regions:
         pdf.text("Ancestry and nationality are compared by continent.", x=MARGIN + 10)
     for metric, reason in about["skipped"].items():

@@ -29,7 +29,7 @@ AXES = {
     "AR_OKS": ("similarity threshold", "share of people found"),
     "PCK": ("threshold × face diagonal", "share of keypoints"),
     "AR_DET": ("probability threshold", "share of parts found"),
-    "ACC_DET": ("probability threshold", "share of parts told right"),
+    "ACC_DET": ("probability threshold", "share of parts answered correctly"),
     "ROC": ("false acceptance rate", "validation rate"),
 }
 
@@ -131,6 +131,12 @@ def _card_of(run: FhibeRun, source: Source) -> dict[str, Any]:
     return card | {"attributes": {n: about for n, about in card["attributes"].items() if n in source.names.by}}
 
 
+def meanings(run: FhibeRun, by: list[str]) -> list[tuple[str, str]]:
+    """What some attributes mean: as the dataset's card says, which may differ from FHIBE's (rendered people)."""
+    said = run.manifest["dataset"]["card"]["attributes"]
+    return [(name, said.get(name, {}).get("meaning") or descriptions.ATTRIBUTE_MEANINGS.get(name, "")) for name in by]
+
+
 def by_size(found: Audit) -> list[Finding]:
     """Findings with a difference: disparities first, what could not be tested last, each by the size of the effect."""
     measured = [f for f in found.findings if f.difference == f.difference]
@@ -172,7 +178,7 @@ def _section(run: FhibeRun, found: Audit, source: Source) -> dict[str, Any]:
         ],
         "tested": len(by_size(found)),
         "val": group_rates(run, names.by),
-        "attributes": [(name, descriptions.ATTRIBUTE_MEANINGS.get(name, "")) for name in names.by],
+        "attributes": meanings(run, names.by),
     }
 
 

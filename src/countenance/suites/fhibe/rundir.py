@@ -183,7 +183,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def summaries(evaluation: Evaluation, images: int) -> list[dict[str, Any]]:
-    """Numbers of the whole run that are no means of rows."""
+    """Numbers of the whole run that are not means of rows."""
     meanings = {
         "AP@0.5": "COCO's average precision at overlap 0.5 (101 recalls), all images together",
         "FPPI": "boxes that hit nobody, or somebody already hit, for each image",

@@ -41,10 +41,10 @@ def dataset_folder(dataset_name: str, task: str, downsampled: bool = True) -> st
     ('fhibe_downsampled', 'fhibe_face_crop_align')
     """
     if task not in TASKS:
-        raise InputError(f"task {task!r} is none of {', '.join(TASKS)}{near(task, TASKS)}")
+        raise InputError(f"task {task!r} is not one of {', '.join(TASKS)}{near(task, TASKS)}")
     base = dataset_name.removesuffix("_downsampled")
     if base not in DATASETS:
-        raise InputError(f"dataset {dataset_name!r} is none of {', '.join(DATASETS)}{near(dataset_name, DATASETS)}")
+        raise InputError(f"dataset {dataset_name!r} is not one of {', '.join(DATASETS)}{near(dataset_name, DATASETS)}")
     face = base != "fhibe"
     if task not in (FACE_TASKS if face else BODY_TASKS):
         wanted = "fhibe" if face else "fhibe_face_crop_align"
@@ -91,7 +91,7 @@ class Table:
             try:
                 out[i] = float(text) if text else np.nan
             except ValueError:
-                raise InputError(f"{self.place(i, column)}: {text!r} is no number") from None
+                raise InputError(f"{self.place(i, column)}: {text!r} is not a number") from None
         return out
 
     def boxes(self, column: str) -> Floats:
@@ -99,7 +99,7 @@ class Table:
         out = np.empty((len(self), 4))
         for i, box in enumerate(self.literals(column)):
             if not (isinstance(box, (list, tuple)) and len(box) == 4 and all(_is_number(v) for v in box)):
-                raise InputError(f"{self.place(i, column)}: {box!r:.60} is no box, expected [x, y, width, height]")
+                raise InputError(f"{self.place(i, column)}: {box!r:.60} is not a box, expected [x, y, width, height]")
             x, y, width, height = box
             if width < 0 or height < 0:
                 raise InputError(f"{self.place(i, column)}: {box!r:.60} has a negative width or height")
@@ -201,7 +201,7 @@ def _read_columns(path: Path, wanted: tuple[str, ...]) -> dict[str, list[str]]:
         if name not in header:
             raise InputError(f"{path}: column {name!r} is missing{near(name, header)}; found {', '.join(header)}")
         if header.count(name) > 1:
-            raise InputError(f"{path} line 1: column {name!r} stands twice")
+            raise InputError(f"{path} line 1: column {name!r} appears twice")
     try:
         table = csv.read_csv(
             path,

@@ -61,7 +61,7 @@ def _stack(found: list[list[Any]], names: list[str], job: Job) -> Array:
         for box in boxes:
             good = isinstance(box, list) and len(box) >= 4 and all(isinstance(v, (int, float)) for v in box[:4])
             if not good or not np.isfinite(box[:4]).all():
-                raise InputError(f"{job.folder / FILE}: {name}: {box!r:.60} is no box, expected [x0, y0, x1, y1]")
+                raise InputError(f"{job.folder / FILE}: {name}: {box!r:.60} is not a box, expected [x0, y0, x1, y1]")
             out.append(box[:4])
     return np.array(out, dtype=np.float64)
 

@@ -35,7 +35,7 @@ def check_custom_keypoints(names: Any) -> tuple[str, ...]:
         raise InputError("custom_keypoints: expected a list with at least one keypoint, or None for all 17")
     for name in names:
         if name not in KEYPOINTS:
-            raise InputError(f"custom_keypoints: {name!r} is none of {', '.join(KEYPOINTS)}")
+            raise InputError(f"custom_keypoints: {name!r} is not one of {', '.join(KEYPOINTS)}")
     ordered = tuple(name for name in KEYPOINTS if name in names)
     if tuple(names) != ordered:
         raise InputError(f"custom_keypoints: the order must be {', '.join(ordered)}")
