@@ -17,8 +17,9 @@ from countenance.suites.fhibe.make_data import make_data
 from countenance.suites.fhibe.original.__main__ import main
 from countenance.suites.fhibe.vocabulary import TASKS
 
-from .helpers import assert_same, pdf_text
+from .helpers import assert_same, pdf_text, read
 from .people import CARD, pair, portrait
+from .test_strict import NOT_FILES, VECTORS
 
 pytest.importorskip("torch")
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -135,6 +136,25 @@ def test_the_files_of_the_original_hold_its_numbers(root, tmp_path, monkeypatch,
     assert files
     for name in files:
         assert_same(json.loads((published / name).read_text()), json.loads((run.path.parent / name).read_text()), name)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_the_published_names_give_the_published_files(vector, name):
+    from fhibe_eval_api.evaluate import evaluate_task
+
+    where = vector(name)
+    about = json.loads((where / "expected" / "expected.json").read_text())
+    options = {"custom_keypoints": about["custom_keypoints"]} if about.get("custom_keypoints") else {}
+    run = evaluate_task(
+        str(where), about["dataset_name"], None, about["model_name"], about["task"], metrics=list(about["metrics"]),
+        attributes=["pronoun", "age", "apparent_skin_color", "ancestry"], reuse_model_outputs=True,
+        results_rootdir=str(where / "results-in"), **options,
+    )  # fmt: skip
+    assert run.fhibe["compat"] == "default"
+    files = [p for p in (where / "expected").glob("*.json") if p.name not in NOT_FILES and ".HEAD" not in p.name]
+    assert files
+    for path in files:
+        assert_same(read(run, path.name), json.loads(path.read_text()), path.name)
 
 
 def run_python(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
