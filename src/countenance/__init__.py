@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     )
     from countenance.errors import InputError
     from countenance.models import ModelCard, ModelSpec
-    from countenance.run.directory import Run
     from countenance.run.evaluate import evaluate
+    from countenance.run.run import Run
     from countenance.tasks import Metric, Task, load_task
 
 _HOME = {

@@ -211,9 +211,7 @@ def test_a_gallery_that_does_not_exist_is_refused(run: Run, tmp_path: Path) -> N
 
 def test_a_dataset_that_is_gone_costs_the_gallery_alone(run: Run, report: Path, tmp_path: Path, read: Reader) -> None:
     copied = copy_of(run, tmp_path / "run")
-    manifest = json.loads((copied.path / "run.json").read_text(encoding="utf-8"))
-    manifest["dataset"]["source"] = str(tmp_path / "gone")
-    (copied.path / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (copied.path / "local.json").write_text(json.dumps({"source": str(tmp_path / "gone")}), encoding="utf-8")
     page = read(write_report(Run(copied.path)))
     assert not page.tags("img")
     assert "the dataset cannot be loaded again" in page.text
@@ -222,12 +220,10 @@ def test_a_dataset_that_is_gone_costs_the_gallery_alone(run: Run, report: Path, 
 
 def test_a_dataset_that_has_changed_costs_the_gallery_alone(run: Run, tmp_path: Path, read: Reader) -> None:
     copied = copy_of(run, tmp_path / "run")
-    manifest = json.loads((copied.path / "run.json").read_text(encoding="utf-8"))
-    shutil.copytree(manifest["dataset"]["source"], tmp_path / "data")
+    shutil.copytree(str(run.store.local().source), tmp_path / "data")
     labels = tmp_path / "data" / "labels.csv"
     labels.write_text(labels.read_text(encoding="utf-8").replace("monk_3", "monk_4"), encoding="utf-8")
-    manifest["dataset"]["source"] = str(tmp_path / "data")
-    (copied.path / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (copied.path / "local.json").write_text(json.dumps({"source": str(tmp_path / "data")}), encoding="utf-8")
     page = read(write_report(Run(copied.path)))
     assert not page.tags("img") and "has changed since this run" in page.text
 
@@ -266,7 +262,7 @@ def test_every_comparison_has_its_page(run: Run, tmp_path: Path, comparison: str
 
 
 def test_a_task_without_curves_has_its_page(tmp_path: Path, run: Run, read: Reader) -> None:
-    data = run.manifest["dataset"]["source"]
+    data = str(run.store.local().source)
     names = ("female", "male")
 
     def guess(images: list[object]) -> list[dict[str, str]]:

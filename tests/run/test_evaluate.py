@@ -14,8 +14,8 @@ from countenance.data import load_dataset
 from countenance.errors import InputError
 from countenance.report.source import Source
 from countenance.run import Run, audit_run, evaluate, read_audit, store_audit
-from countenance.run.directory import locked
-from countenance.run.shard import _answers
+from countenance.run.shard import predictions
+from countenance.storage.local import LocalStorage
 from countenance.tasks import load_task
 from countenance.testing import DiscDetector, small_dataset, write_small_dataset
 
@@ -33,7 +33,7 @@ def test_a_detector_is_scored_face_by_face(discs, tmp_path) -> None:
     assert faces.num_rows == 120
     assert min(faces["m.best_iou"].to_pylist()) == 1.0
     assert run.complete and run.manifest["failed"] == 0
-    assert run.manifest["summaries"][0]["estimate"] == 1.0
+    assert run.results()[0].name == "average_precision@0.5" and run.results()[0].value == 1.0
 
 
 def test_workers_give_the_same_bytes_as_one_process(discs, tmp_path) -> None:
@@ -45,7 +45,6 @@ def test_workers_give_the_same_bytes_as_one_process(discs, tmp_path) -> None:
 def test_a_finished_run_is_not_done_again(discs, tmp_path) -> None:
     lines: list[str] = []
     evaluate(DiscDetector(), TASK, discs, out=tmp_path / "run")
-    evaluate(lambda images: 1 / 0, TASK, discs, out=tmp_path / "other")
     calls = []
 
     class Counted(DiscDetector):
@@ -56,7 +55,7 @@ def test_a_finished_run_is_not_done_again(discs, tmp_path) -> None:
     evaluate(Counted(), TASK, discs, out=tmp_path / "counted")
     before = len(calls)
     evaluate(Counted(), TASK, discs, out=tmp_path / "counted", say=lines.append)
-    assert len(calls) == before and "already complete" in lines[0]
+    assert calls[before:] == [1] * 8 and "already complete" in lines[0]  # a few show that it is the same model
 
 
 def test_a_changed_model_starts_a_new_run_and_keeps_the_old(discs, tmp_path) -> None:
@@ -90,7 +89,7 @@ def test_a_changed_picture_is_another_dataset(tmp_path) -> None:
 )
 def test_what_a_model_does_wrong_is_recorded_and_the_rest_goes_on(tmp_path, model: str, reason: str) -> None:
     folder = write_small_dataset(tmp_path / "set", n=24)
-    run = evaluate(model, TASK, folder, out=tmp_path / "run", time_limit=3, batch=4)
+    run = evaluate(model, TASK, folder, out=tmp_path / "run", time_limit=3, batch=4, max_failures=1)
     failures = run.failures().to_pylist()
     assert failures and all(reason in row["reason"] for row in failures)
     answered = len(run.answers()) if len(failures) < 24 else 0
@@ -185,7 +184,7 @@ def test_an_empty_dataset_is_refused(tmp_path) -> None:
 
 
 def test_a_second_writer_is_refused(tmp_path, discs) -> None:
-    with locked(tmp_path / "run"), pytest.raises(InputError, match="another run is writing here"):
+    with LocalStorage(tmp_path / "run").hold(), pytest.raises(InputError, match="another run is writing here"):
         evaluate(DiscDetector(), TASK, discs, out=tmp_path / "run")
 
 
@@ -198,12 +197,10 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path, discs) -> None:
 
 
 def test_a_full_disk_is_said_and_nothing_is_half_written(tmp_path, discs, monkeypatch) -> None:
-    import countenance.run.shard as shard
+    def full(self, name, content):
+        raise OSError(28, "No space left on device", name)
 
-    def full(path, *_):
-        raise OSError(28, "No space left on device", str(path))
-
-    monkeypatch.setattr(shard, "write_answers", full)
+    monkeypatch.setattr(LocalStorage, "write", full)
     with pytest.raises(OSError, match="No space left"):
         evaluate(DiscDetector(), TASK, discs, out=tmp_path / "run")
     assert not list((tmp_path / "run").rglob("*.part"))
@@ -237,7 +234,7 @@ def test_the_manifest_says_what_was_asked(tmp_path, discs) -> None:
 
 def test_a_model_must_answer_each_image() -> None:
     with pytest.raises(ValueError, match="2 answers for 1 images"):
-        _answers(lambda images: [1, 2], [(small_dataset(1)[0], np.zeros((2, 2, 3), np.uint8))])
+        predictions(lambda images: [1, 2], [(small_dataset(1)[0], np.zeros((2, 2, 3), np.uint8))])
 
 
 def test_twins_are_compared_with_their_base(tmp_path) -> None:
@@ -262,7 +259,7 @@ def test_a_model_that_writes_on_its_images_harms_nobody(tmp_path) -> None:
 
 @pytest.mark.parametrize(("model", "reason"), [("fakes:rude", "rude"), ("fakes:endless", "answers for 1 images")])
 def test_an_answer_that_bites_is_a_failure_of_its_image(tmp_path, discs, model: str, reason: str) -> None:
-    run = evaluate(model, TASK, discs, out=tmp_path / "run", limit=4)
+    run = evaluate(model, TASK, discs, out=tmp_path / "run", limit=4, max_failures=1)
     assert run.manifest["failed"] == 4 and reason in run.failures()["reason"][0].as_py()
 
 
@@ -313,9 +310,10 @@ def test_an_unknown_metric_is_refused_by_name(tmp_path, discs) -> None:
 
 def test_a_run_of_an_older_version_is_audited_the_right_way_round(tmp_path, discs) -> None:
     run = evaluate(DiscDetector(), TASK, discs, out=tmp_path / "run")
-    for key in ("metrics", "task_source"):
-        del run.manifest[key]
-    (run.path / "run.json").write_text(json.dumps(run.manifest))
+    manifest = json.loads((run.path / "run.json").read_text())
+    for key in ("metrics", "task_source", "format"):
+        del manifest[key]
+    (run.path / "run.json").write_text(json.dumps(manifest))
     again = Run(run.path)
     assert "recall@0.5" in audit_run(again, ["gender"]).settings["metrics"]
     store_audit(again, audit_run(again, ["gender"], ["false_positives"]))
@@ -344,4 +342,4 @@ def test_a_changed_copy_of_a_named_task_is_scored_as_changed(tmp_path, discs) ->
     lines: list[str] = []
     run = evaluate("countenance.testing:DiscDetector", changed, discs, out=tmp_path / "run", say=lines.append)
     assert set(run.scores()["m.boxes"].to_pylist()) == {7.0}
-    assert "lives in this program alone" in lines[0]
+    assert "exists in this program alone" in lines[0]

@@ -5,8 +5,9 @@ from countenance.answers import Boxes, Labels
 from countenance.data import ArrayImage, Sample, Subject
 from countenance.tasks import load_task, task_names
 from countenance.tasks.attributes import to_labels
-from countenance.tasks.face_localization import FACE_LOCALIZATION, score, summarise, to_boxes
+from countenance.tasks.face_localization import FACE_LOCALIZATION, score, to_boxes
 from countenance.tasks.localization import overlap_curve
+from countenance.testing import reduced
 
 BLANK = ArrayImage(np.zeros((100, 100, 3), np.uint8))
 
@@ -38,8 +39,10 @@ def test_average_precision_of_the_run_has_an_interval() -> None:
     for i, sample in enumerate(samples):
         object.__setattr__(sample, "id", f"s{i}")
     answers = {s.id: Boxes([[0, 0, 10, 10]] if i % 2 else np.zeros((0, 4))) for i, s in enumerate(samples)}
-    (found,) = summarise(samples, answers, 0)
-    assert found.estimate == pytest.approx(0.5) and found.low < 0.5 < found.high and found.n == 20
+    (found,) = reduced(FACE_LOCALIZATION, samples, answers).results
+    assert found.value == pytest.approx(51 / 101) and found.low < 0.5 < found.high and found.n == 20
+    (again,) = reduced(FACE_LOCALIZATION, samples, answers, shards=7).results
+    assert again == found
 
 
 def test_the_curve_starts_at_one_and_falls() -> None:

@@ -12,6 +12,7 @@ from countenance.tasks.face_verification import FACE_VERIFICATION
 from countenance.tasks.keypoint_estimation import KEYPOINT_ESTIMATION
 from countenance.tasks.person_localization import PERSON_LOCALIZATION
 from countenance.tasks.person_parsing import PERSON_PARSING
+from countenance.testing import reduced
 
 SIDE = 40
 rng = np.random.default_rng(0)
@@ -51,8 +52,8 @@ def test_people_are_found_by_their_boxes_and_false_alarms_are_counted():
     first, second, image = rows(PERSON_LOCALIZATION, boxes, about)
     assert (first["m.AR_IOU"], second["m.AR_IOU"]) == (1.0, 0.0)
     assert image["m.false_positives"] == 1
-    (summary,) = PERSON_LOCALIZATION.summarise([about], {"i0": PERSON_LOCALIZATION.check(boxes, about)}, 0)
-    assert summary.estimate == 0.5
+    found = reduced(PERSON_LOCALIZATION, [about], {"i0": PERSON_LOCALIZATION.check(boxes, about)})
+    assert found.results[0].value == pytest.approx(51 / 101)
 
 
 def test_masks_count_by_overlap():
@@ -126,10 +127,10 @@ def test_embeddings_become_a_validation_rate():
     }
     answers["i0"] = FACE_VERIFICATION.check(None, people[0])
     assert FACE_VERIFICATION.score(people[0], answers["i0"])[0]["m.enrolled"] == 0.0
-    val, eer = FACE_VERIFICATION.summarise(people, answers, 0)
-    assert val.estimate == 1.0
-    assert "insufficient evidence" in val.meaning
-    assert eer.estimate < 0.01
+    val, eer = reduced(FACE_VERIFICATION, people, answers).results
+    assert val.value == 1.0
+    assert "insufficient evidence" in val.note
+    assert eer.value < 0.01
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,23 @@ def _schema(kind: str) -> Any:
     return pa.schema([("sample", pa.string()), *fields], metadata={"answer": kind})
 
 
-def write_answers(path: Path, kind: type[Any], answers: Iterable[tuple[str, Answer]]) -> None:
-    """Write one shard's answers, each with the id of its sample."""
+def answers_table(kind: type[Any], answers: Iterable[tuple[str, Answer]]) -> Any:
+    """Answers as an Arrow table, each with the id of its sample."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     rows = [{"sample": sample, **answer.to_row()} for sample, answer in answers]
-    pq.write_table(pa.Table.from_pylist(rows, schema=_schema(kind.__name__)), path, compression="zstd")
+    return pa.Table.from_pylist(rows, schema=_schema(kind.__name__))
+
+
+def answers_from_table(table: Any, place: str) -> dict[str, Answer]:
+    """The answers of a table by sample id; `place` names it in messages."""
+    kind = KINDS.get((table.schema.metadata or {}).get(b"answer", b"").decode())
+    if kind is None:
+        raise InputError(f"{place}: does not say what kind of answers it holds; saved answers come from a run")
+    try:
+        return {row.pop("sample"): kind.from_row(row) for row in table.to_pylist()}
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{place}: holds answers that cannot be read ({error})") from error
 
 
 def read_answers(folder: Path) -> dict[str, Answer]:
@@ -57,9 +67,5 @@ def read_answers(folder: Path) -> dict[str, Answer]:
             table = pq.read_table(file)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{file}: not a readable Parquet file ({error})") from error
-        kind = KINDS.get((table.schema.metadata or {}).get(b"answer", b"").decode())
-        if kind is None:
-            raise InputError(f"{file}: does not say what kind of answers it holds; saved answers come from a run")
-        for row in table.to_pylist():
-            answers[row.pop("sample")] = kind.from_row(row)
+        answers.update(answers_from_table(table, str(file)))
     return answers

@@ -125,7 +125,7 @@ def score(
     against: Annotated[Path | None, typer.Option(help="Other predictions: the difference, paired.")] = None,
 ) -> None:
     """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
-    from countenance.run.directory import write_json
+    from countenance.files import write_json
     from countenance.suites.bias_bounty.pairing import score_difference
     from countenance.suites.bias_bounty.printing import score_lines
     from countenance.suites.bias_bounty.scoring import score_files
@@ -179,7 +179,7 @@ def leaderboard(
     seed: Seed = 0,
 ) -> None:
     """Rank the submissions, public and private, supervised and unsupervised, with intervals and ties."""
-    from countenance.run.directory import write_json
+    from countenance.files import write_json
     from countenance.suites.bias_bounty.board import rank, table_lines
     from countenance.suites.bias_bounty.page import write_pages
 
@@ -203,7 +203,7 @@ def time_(
     threads: Annotated[int, typer.Option(min=1, help="Threads of the network.")] = 1,
 ) -> None:
     """Time an entry in a process of its own: warm-up, the median of 5 passes, loading apart from inference."""
-    from countenance.run.directory import write_json
+    from countenance.files import write_json
     from countenance.suites.bias_bounty.timing import measure, timing_lines
 
     found = measure(entry, images, passes=passes, threads=threads)

@@ -163,8 +163,8 @@ def audit(
 ) -> None:
     """Compare groups: of a run, or of any table with a row per unit."""
     from countenance.audit import audit as audit_table
+    from countenance.files import write_json
     from countenance.run import Run, audit_run, store_audit
-    from countenance.run.directory import write_json
 
     settings = {
         "cluster": "auto" if cluster is None else None if cluster == "none" else cluster,

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from countenance.data.record import Record
 from countenance.errors import InputError
 
 AssignedBy = Literal["self-reported", "annotated", "rendered", "predicted", "unknown"]
@@ -19,7 +20,7 @@ class AttributeCard(BaseModel):
     values: tuple[str, ...] | None = None
 
 
-class DatasetCard(BaseModel):
+class DatasetCard(Record):
     """Name, version, licence, consent basis, citation, and the attributes with who assigned them.
 
     >>> DatasetCard(name="mine").licence

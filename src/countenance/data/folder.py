@@ -170,7 +170,7 @@ def copy_image(sample: Sample, out: Path) -> str:
 
     file = f"images/{sample.id.removesuffix('.png')}.png"
     target = _new_file(out, file, sample)
-    target.write_bytes(encode_png(sample.image.pixels))
+    target.write_bytes(encode_png(sample.load()))
     return file
 
 

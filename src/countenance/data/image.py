@@ -37,6 +37,17 @@ def max_pixels() -> int:
     return int(value)
 
 
+def decoder() -> str:
+    """What turns files into pixels here: name and version, recorded with every run.
+
+    >>> decoder().split()[0]
+    'pillow'
+    """
+    import PIL
+
+    return f"pillow {PIL.__version__}"
+
+
 @dataclass(frozen=True)
 class LazyImage:
     """A picture on disk, decoded by `load()`; nothing is read before that."""
@@ -59,13 +70,7 @@ class LazyImage:
 
     def size(self) -> tuple[int, int]:
         """Width and height as `load()` will give them, from the header alone."""
-        with _open(self.read_bytes(), str(self.path)) as picture:
-            width, height = picture.size
-            try:
-                turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-            except Exception as error:  # for some formats this decodes the picture
-                raise InputError(f"{self.path}: damaged or truncated ({error})") from error
-        return (height, width) if turned else (width, height)
+        return _upright_size(self.read_bytes(), str(self.path))
 
     def format_problem(self) -> str | None:
         """A sentence when the content is not what the file's ending says, else None."""
@@ -74,6 +79,27 @@ class LazyImage:
         if self.path.suffix.lower() in EXTENSIONS.get(found, ()):
             return None
         return f"{self.path}: is a {found} picture, the name says {self.path.suffix or 'nothing'}; rename it"
+
+
+@dataclass(frozen=True)
+class EncodedImage:
+    """A picture whose file content is in memory: a row of a Parquet file, a member of an archive."""
+
+    content: bytes
+    name: str = "image"
+
+    def load(self) -> NDArray[np.uint8]:
+        """The pixels as height × width × 3 RGB, turned upright by EXIF."""
+        return decode(self.content, self.name)
+
+    def read_bytes(self) -> bytes:
+        return self.content
+
+    def size(self) -> tuple[int, int]:
+        return _upright_size(self.content, self.name)
+
+    def format_problem(self) -> str | None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -118,6 +144,17 @@ def _open(content: bytes, name: str) -> Any:
     if picture.mode not in MODES:
         raise InputError(f"{name}: pixel format {picture.mode} is not supported; convert it to 8-bit RGB")
     return picture
+
+
+def _upright_size(content: bytes, name: str) -> tuple[int, int]:
+    """Width and height after EXIF's rotation, from the header alone."""
+    with _open(content, name) as picture:
+        width, height = picture.size
+        try:
+            turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        except Exception as error:  # for some formats this decodes the picture
+            raise InputError(f"{name}: damaged or truncated ({error})") from error
+    return (height, width) if turned else (width, height)
 
 
 def decode(content: bytes, name: str = "image") -> NDArray[np.uint8]:

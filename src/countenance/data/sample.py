@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.card import DatasetCard
-from countenance.data.image import ArrayImage, LazyImage
+from countenance.data.image import ArrayImage, EncodedImage, LazyImage
+from countenance.errors import InputError
 
 Value = str | float | tuple[str, ...] | None
 """An attribute's value: a word, a number, several words, or not known."""
@@ -68,7 +69,7 @@ class Sample:
     """One image and everything known about it."""
 
     id: str
-    image: LazyImage | ArrayImage
+    image: LazyImage | EncodedImage | ArrayImage
     width: int
     height: int
     subjects: tuple[Subject, ...] = ()
@@ -81,7 +82,13 @@ class Sample:
         return self.image.load()
 
     def content_hash(self) -> str:
-        return self.sha256 or hashlib.sha256(self.image.read_bytes()).hexdigest()
+        """The hash of the picture's file; a picture that cannot be read has a word instead."""
+        if self.sha256:
+            return self.sha256
+        try:
+            return hashlib.sha256(self.image.read_bytes()).hexdigest()
+        except InputError:
+            return "unreadable"
 
 
 class Dataset(Sequence[Sample]):
@@ -92,9 +99,11 @@ class Dataset(Sequence[Sample]):
     (0, 'empty')
     """
 
-    def __init__(self, card: DatasetCard, samples: Sequence[Sample]) -> None:
+    def __init__(self, card: DatasetCard, samples: Sequence[Sample], aliases: Mapping[str, str] | None = None) -> None:
         self.card = card
         self.samples = tuple(samples)
+        self.aliases = aliases or {}
+        """Other names of images (a COCO image id, say) with the sample id that each means."""
 
     @property
     def name(self) -> str:
@@ -109,7 +118,7 @@ class Dataset(Sequence[Sample]):
     def __getitem__(self, index: slice) -> "Dataset": ...
     def __getitem__(self, index: int | slice) -> "Sample | Dataset":
         if isinstance(index, slice):
-            return Dataset(self.card, self.samples[index])
+            return Dataset(self.card, self.samples[index], self.aliases)
         return self.samples[index]
 
     def __iter__(self) -> Iterator[Sample]:
@@ -120,7 +129,7 @@ class Dataset(Sequence[Sample]):
 
     def filter(self, keep: Callable[[Sample], bool]) -> "Dataset":
         """The samples for which `keep` is true, under the same card."""
-        return Dataset(self.card, [sample for sample in self.samples if keep(sample)])
+        return Dataset(self.card, [sample for sample in self.samples if keep(sample)], self.aliases)
 
     def attribute_names(self) -> list[str]:
         """Every attribute that some sample or subject carries, in order of first appearance."""

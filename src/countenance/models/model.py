@@ -7,7 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict, Field
+
+from countenance.data.record import Record
 
 Images = Sequence[NDArray[np.uint8]]
 
@@ -19,7 +21,7 @@ class Model(Protocol):
     def __call__(self, images: Images) -> Sequence[Any]: ...
 
 
-class ModelCard(BaseModel):
+class ModelCard(Record):
     """What a model is, by what right it is used, and which bytes it is made of.
 
     >>> ModelCard(name="mine").licence
@@ -34,7 +36,9 @@ class ModelCard(BaseModel):
     source: str = ""
     content: str = ""
     """A hash of weights and code: a changed model has another one, and its run never mixes with an old one."""
-    settings: dict[str, Any] = {}
+    hashed: bool = False
+    """Whether `content` covers all that the model is. Objects with state and code that opens files cannot be hashed."""
+    settings: dict[str, Any] = Field(default_factory=dict)
 
 
 def file_hash(path: Path) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,18 @@ class ModelSpec:
     weights: str | None = None
     device: str = "cpu"
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def needs_process(self) -> bool:
+        """Whether it runs foreign code, which belongs into a worker process; saved predictions do not."""
+        return not self.source.startswith("answers:")
+
+    def located(self) -> "ModelSpec":
+        """The same with absolute paths, for a process that may work in another folder."""
+        source, weights = self.source, self.weights
+        if source.endswith(".onnx"):
+            source = str(Path(source).absolute())
+        return replace(self, source=source, weights=None if weights is None else str(Path(weights).absolute()))
 
     def card(self) -> ModelCard:
         """The model's card with a hash of its weights, code and settings, without loading the model."""
@@ -70,7 +82,7 @@ def _load(spec: ModelSpec) -> Model:
     if name.startswith("answers:"):
         from countenance.models.saved import SavedAnswers
 
-        return SavedAnswers(Path(name.removeprefix("answers:")))
+        return SavedAnswers.of_run(Path(name.removeprefix("answers:")))  # type: ignore[return-value]
     if name.endswith(".onnx"):
         from countenance.models.onnx import OnnxModel, OnnxSpec
 
@@ -110,7 +122,7 @@ def _card(spec: ModelSpec) -> ModelCard:
         parts += [file_hash(path) for path in files]
         return ModelCard(
             name=name, version=countenance.__version__, description=entry.description, licence=entry.licence,
-            source=entry.source, content=_digest(parts), settings=settings,
+            source=entry.source, content=_digest(parts), settings=settings, hashed=True,
         )  # fmt: skip
     if name.startswith("answers:"):
         folder = Path(name.removeprefix("answers:"))
@@ -119,15 +131,18 @@ def _card(spec: ModelSpec) -> ModelCard:
         if not files or not all(path.is_file() for path in files):
             raise InputError(f"{folder}: holds no saved answers (*.parquet)")
         parts += [file_hash(path) for path in files]
-        return ModelCard(name=f"answers of {folder.parent.name or folder.name}", content=_digest(parts))
+        return ModelCard(name=f"answers of {folder.parent.name or folder.name}", content=_digest(parts), hashed=True)
     if name.endswith(".onnx"):
         from countenance.models.onnx import OnnxSpec
 
         if not Path(name).is_file():
             raise InputError(f"{name}: no such file")
         declared = OnnxSpec.read(Path(name + ".json"))
-        parts += [file_hash(Path(name)), declared.model_dump_json()]
-        return ModelCard(name=declared.name or Path(name).stem, licence=declared.licence, content=_digest(parts))
+        files = [Path(name), *external_data(Path(name))]
+        parts += [*(file_hash(path) for path in files), declared.model_dump_json()]
+        return ModelCard(
+            name=declared.name or Path(name).stem, licence=declared.licence, content=_digest(parts), hashed=True
+        )
     target = load_code("model", name) if ":" in name else _plugin(name)
     return _code_card(target, name, parts, settings)
 
@@ -152,6 +167,15 @@ def card_of_callable(model: Callable[..., Any]) -> ModelCard:
     content = getattr(model, "content", None)
     parts = [countenance.__version__, str(shown), str(content)]
     return _code_card(model, str(shown), parts, {})
+
+
+def external_data(path: Path) -> list[Path]:
+    """The files beside an ONNX network in which it keeps weights: those whose names stand in the network's file."""
+    content = path.read_bytes()
+    folder = path.parent
+    beside = [file for file in sorted(folder.iterdir()) if file.is_file() and file != path]
+    below = [file for inner in folder.iterdir() if inner.is_dir() for file in sorted(inner.iterdir()) if file.is_file()]
+    return [file for file in [*beside, *below] if file.relative_to(folder).as_posix().encode() in content]
 
 
 def _digest(parts: list[str]) -> str:

@@ -1,29 +1,54 @@
-"""Saved answers as a model: what was answered before is answered again, and no network runs."""
+"""Saved predictions as a model: they are looked up by sample id, and no picture is decoded."""
 
+import hashlib
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from countenance.answers.formats import Predictions
 from countenance.answers.store import read_answers
-from countenance.models.model import Images
+from countenance.errors import InputError
+from countenance.models.model import ModelCard, file_hash
 
 
 class SavedAnswers:
-    """Answers by sample id from a run's `answers/` folder (or a run, or one Parquet file).
+    """Predictions by sample id."""
 
-    The engine asks it by id, not by pixels: `takes_ids` tells it to.
-    """
+    needs_pixels = False
 
-    takes_ids = True
+    def __init__(self, answers: Mapping[str, Any], place: str, empty: Callable[[], Any] | None = None) -> None:
+        self.answers, self.place, self.empty = answers, place, empty
 
-    def __init__(self, path: Path) -> None:
-        self.path = path / "answers" if (path / "answers").is_dir() else path
-        self.answers = read_answers(self.path)
+    @classmethod
+    def of_run(cls, path: Path) -> "SavedAnswers":
+        """The predictions in a run's `answers/` folder (or a run, or one Parquet file)."""
+        folder = path / "answers" if (path / "answers").is_dir() else path
+        return cls(read_answers(folder), str(folder))
 
-    def __call__(self, images: Images) -> list[Any]:
-        raise TypeError("saved answers are asked by sample id")
+    @classmethod
+    def of_file(cls, found: Predictions) -> "SavedAnswers":
+        """The predictions of a file in one of the formats of `answers.formats`."""
+        return cls(found.by_id, found.place, found.empty)
 
     def by_id(self, sample: str) -> Any:
-        """The answer for a sample; a sample without one is a failure of that sample."""
-        if sample not in self.answers:
-            raise ValueError(f"no saved answer in {self.path}")
-        return self.answers[sample]
+        """The prediction for a sample; a sample without one is a failure of that sample."""
+        if sample in self.answers:
+            return self.answers[sample]
+        if self.empty is not None:
+            return self.empty()
+        raise InputError(f"no saved answer in {Path(self.place).name}")
+
+
+def card_of_predictions(found: Predictions, name: str | None = None) -> ModelCard:
+    """The card of saved predictions: named after their file, hashed over their content."""
+    path = Path(found.place)
+    if path.is_file():
+        content = file_hash(path)
+    else:
+        rows = {key: found.by_id[key].to_row() for key in sorted(found.by_id)}
+        content = hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()
+    shown = name or (path.stem if path.is_file() else "predictions")
+    return ModelCard(
+        name=shown, description=f"saved predictions ({found.format})", content=f"{found.format}:{content}", hashed=True
+    )

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from countenance.answers import Answer, Picture
-from countenance.answers.store import read_answers
 from countenance.data import Dataset, Sample
 from countenance.errors import InputError
 from countenance.report import drawing, numbers, pictures
@@ -69,8 +68,7 @@ def mode_for(asked: str, real_people: bool) -> str:
 
 def gallery(source: Source, asked: str) -> Gallery:
     """The gallery of a run. A dataset that is gone or has changed costs the pictures, not the report."""
-    card = source.run.manifest["dataset"]["card"]
-    real = bool(card.get("real_people", True))
+    real = source.run.manifest.dataset.card.real_people
     mode = mode_for(asked, real)
     if mode == "off":
         if asked == "auto":
@@ -108,7 +106,7 @@ def gallery(source: Source, asked: str) -> Gallery:
 
 
 def _changed(source: Source, dataset: Dataset) -> str:
-    if dataset.fingerprint() != source.run.manifest["dataset"]["fingerprint"]:
+    if dataset.fingerprint() != source.run.manifest.dataset.fingerprint:
         return "the dataset has changed since this run"
     return ""
 
@@ -180,10 +178,7 @@ def _telling_attribute(source: Source) -> str:
 
 
 def _answers(source: Source, samples: set[str]) -> dict[str, Answer]:
-    found: dict[str, Answer] = {}
-    for file in sorted((source.run.path / "answers").glob("*.parquet")):
-        found.update({key: answer for key, answer in read_answers(file).items() if key in samples})
-    return found
+    return dict(source.run.store.answers(samples))
 
 
 def _failure(row: dict[str, Any], sample: Sample, answer: Answer | None, source: Source, *, blurred: bool) -> Failure:

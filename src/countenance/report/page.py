@@ -42,7 +42,7 @@ def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "aut
 
 def context(source: Source, asked: str) -> dict[str, Any]:
     """Everything the template says. A suite may put its own sections into `extra`: (id, title, markup) each."""
-    manifest, audit, settings = DEFAULTS | source.run.manifest, source.audit, AUDITED | source.audit.settings
+    manifest, audit, settings = DEFAULTS | source.run.manifest.plain(), source.audit, AUDITED | source.audit.settings
     better, names = source.better, source.names
     made = pictures.gallery(source, asked)
     disparities = words.by_weight(audit.findings, better)

@@ -9,10 +9,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from countenance.files import write_atomically
 from countenance.report import numbers
 from countenance.report.figures.marks import icon
 from countenance.report.names import attribute_label, clean, value_label
-from countenance.run.directory import write_atomically
 
 HERE = Path(__file__).parent
 

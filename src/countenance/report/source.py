@@ -10,7 +10,7 @@ from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.report.names import Names
 from countenance.run import Run, metrics_of, read_audit
-from countenance.tasks import Metric, Task, load_task
+from countenance.tasks import Metric, Result, Task, load_task
 
 EVERYONE = "(everyone)"
 
@@ -29,7 +29,7 @@ class Source:
         if not run.complete:
             raise InputError(f"{run.path}: the run did not finish; the same `countenance run` command goes on")
         try:
-            task = load_task(str(run.manifest.get("task_source") or run.manifest["task"]))
+            task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
         except InputError:
             task = None
         return cls(run, read_audit(run), task)
@@ -38,6 +38,11 @@ class Source:
     def scores(self) -> Any:
         """The score table."""
         return self.run.scores()
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """The results of the whole run."""
+        return self.run.results()
 
     @cached_property
     def names(self) -> Names:

@@ -1,5 +1,6 @@
 """Auditing a run: the statistics of `countenance.audit` on its score table, with what the run itself must say."""
 
+import inspect
 import json
 import math
 from collections import Counter
@@ -10,7 +11,10 @@ from typing import Any
 from countenance.audit import Audit, Finding, audit
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.run.directory import Run, write_atomically, write_json
+from countenance.files import to_json
+from countenance.run.run import Run
+from countenance.run.store import AUDIT, FINDINGS
+from countenance.storage import Missing
 from countenance.tasks import Metric, load_task
 
 DEFAULT_ATTRIBUTES = ("skin_tone", "age_group", "gender")
@@ -19,8 +23,11 @@ TOO_MANY_FAILED = "insufficient evidence"
 
 def metrics_of(run: Run) -> tuple[Metric, ...]:
     """The metrics as the run recorded them, or as its task says; none where neither is at hand."""
-    if "metrics" in run.manifest:
-        return tuple(Metric(**told) for told in run.manifest["metrics"])
+    if run.manifest.metrics is not None:
+        names = Metric.__dataclass_fields__
+        return tuple(
+            Metric(**{n: v for n, v in told.model_dump().items() if n in names}) for told in run.manifest.metrics
+        )
     try:
         return load_task(str(run.manifest["task"])).metrics
     except InputError:
@@ -108,30 +115,37 @@ def _with_failures(found: Audit, run: Run) -> Audit:
 
 
 def store_audit(run: Run, found: Audit) -> Path:
-    """Write `findings.parquet` and `audit.json` into the run directory."""
-    import pyarrow.parquet as pq
-
-    table = found.to_arrow()
-    write_atomically(run.path / "findings.parquet", lambda part: pq.write_table(table, part))
-    write_json(run.path / "audit.json", found.model_dump(mode="json"))
-    return run.path / "findings.parquet"
+    """Write `findings.parquet` and `audit.json` into the run."""
+    with run.store.replacing(FINDINGS, AUDIT):
+        run.store.write_table(FINDINGS, found.to_arrow())
+        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json")).encode())
+    return run.path / FINDINGS
 
 
 def read_audit(run: Run) -> Audit:
     """The stored audit of a run."""
-    path = run.path / "audit.json"
-    if not path.exists():
-        raise InputError(f"{run.path}: has not been audited; `countenance audit {run.path}` does it")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(run.store.storage.read(AUDIT))
         for row in content["findings"]:
             row |= {name: math.nan for name in _NUMBERS if row.get(name) is None}
         for row in content.get("groups", []):
             row |= {name: math.nan for name, value in row.items() if value is None}
         return Audit.model_validate(content)
+    except Missing:
+        raise InputError(f"{run.path}: has not been audited; `countenance audit {run.path}` does it") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path}: damaged; `countenance audit {run.path}` writes it again") from None
+        raise InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.path}` writes it again") from None
 
 
 _NUMBERS = [name for name, field in Finding.model_fields.items() if field.annotation is float]
 """JSON has no NaN: these fields of a finding are stored as null where there is no number."""
+
+
+def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
+    """The audit of a run with all the settings of an earlier one."""
+    known = inspect.signature(audit).parameters
+    kept = {name: value for name, value in settings.items() if name in known and name not in ("table", "by", "metrics")}
+    if " else " in str(kept.get("cluster")):
+        kept["cluster"] = "auto"
+    where = settings.get("where") or None
+    return audit_run(run, settings["by"], settings["metrics"], where, **kept)

@@ -1,210 +1,416 @@
-"""`evaluate`: the road from a model and a dataset to a finished run directory."""
+"""`evaluate`: from a model and a dataset to a finished run."""
 
-import datetime
-import os
-import shutil
+import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
+from countenance.answers.formats import Wanted, read_predictions
+from countenance.answers.formats.names import Names
 from countenance.data import Dataset, load_dataset
-from countenance.data.sample import Value
+from countenance.data.manifest import ManifestWriter, SampleManifest
 from countenance.errors import InputError
-from countenance.models import ModelSpec, card_of_callable
-from countenance.run.directory import MANIFEST, Run, locked, write_atomically, write_json
-from countenance.run.engine import missing_orders, run_here, run_workers
-from countenance.run.plan import Plan, make_plan
-from countenance.run.rows import columns_of, concatenate
+from countenance.models import ModelCard, ModelSpec, card_of_callable
+from countenance.models.saved import SavedAnswers, card_of_predictions
+from countenance.run.engine import Engine, InProcess, Job, Workers
+from countenance.run.engine.local import thread_environment
+from countenance.run.manifest import Manifest, Place
+from countenance.run.plan import InManifest, InMemory, Piece, Plan, Settings, make_plan
+from countenance.run.rows import columns_of
+from countenance.run.run import Run
+from countenance.run.stages import finish, score
+from countenance.run.stale import draw
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, REPORT, Marker, RunStore
+from countenance.run.verify import verify
+from countenance.storage import is_url
 from countenance.tasks import Task, findable, load_task
 
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
+Say = Callable[[str], None]
+PREDICTIONS = "predictions:"
+SAVED = (".csv", ".parquet", ".json", ".txt", ".gz")
+"""Endings of files that hold predictions rather than a model."""
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How a run is worked off; nothing here changes its numbers."""
+
+    workers: int = 1
+    threads: int | None = None
+    time_limit: float = 120.0
+    strict: bool = False
+    max_failures: float = 0.05
+    progress: ProgressMaker | None = None
+    say: Say = lambda line: None
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise InputError(f"workers is {self.workers}, expected at least 1")
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of `evaluate`."""
+
+    weights: str | Path | None
+    device: str
+    settings: dict[str, Any] | None
+    workers: int
+    threads: int | None
+    batch: int
+    limit: int | None
+    seed: int
+    shard: int | None
+    strict: bool
+    time_limit: float
+    max_failures: float
+    progress: ProgressMaker | None
+    say: Say
+    options: Mapping[str, Any] | None
+    source: str | None
+    suite: str | None
+    about: Mapping[str, Any] | None
+    card: ModelCard | None
 
 
 def evaluate(
     model: Any,
     task: str | Task,
-    data: str | Path | Dataset,
+    data: str | Path | Dataset | SampleManifest,
     *,
     out: str | Path | None = None,
-    weights: str | Path | None = None,
-    device: str = "cpu",
-    settings: dict[str, Any] | None = None,
-    workers: int = 1,
-    threads: int | None = None,
-    batch: int = 8,
-    limit: int | None = None,
-    seed: int = 0,
-    strict: bool = False,
-    time_limit: float = 120.0,
-    max_failures: float = 0.05,
-    progress: ProgressMaker | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    **given: Unpack[Options],
 ) -> Run:
-    """Ask `model` the question of `task` about every image of `data`, score the answers, return the run.
+    """Evaluate `model` on every image of `data`, score its predictions and return the run.
 
-    A model is a name, a path, `module:attr` (run in worker processes) or any callable on a list of images
-    (run here). An interrupted run goes on where it stopped; a changed model, dataset or version starts anew.
+    A model is a name, a path, `module:attr` (these run in worker processes), saved predictions (`predictions:FILE`,
+    `answers:RUN`, a DataFrame) or any callable on a list of images (which runs here). An interrupted run goes on where
+    it stopped; a changed model, dataset or version starts a new one and keeps the old one under another name.
+
+    Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `batch`, `limit`, `seed`
+    and `shard`, which determine the numbers; `workers`, `threads`, `time_limit`, `strict`, `max_failures`, `progress`
+    and `say`, which do not.
     """
-    the_task = load_task(task)
-    dataset = load_dataset(data)
-    source = None if isinstance(data, Dataset) else str(data)
-    if workers < 1:
-        raise InputError(f"workers is {workers}, expected at least 1")
-    spec = None
-    if isinstance(model, (str, Path)):
-        spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings or {})
-        card = spec.card()
-    elif isinstance(model, ModelSpec):
-        spec, card = model, model.card()
-    elif callable(model):
-        card = card_of_callable(model)
-    else:
-        raise InputError(f"model is a {type(model).__name__}, expected a name, a path or a callable on images")
-    # A task that lives in this program alone cannot be sent to another process.
-    here = spec is None or findable(the_task) is None
-    plan = make_plan(the_task, dataset, card, source=source, batch=batch, seed=seed, limit=limit)
-    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="countenance-run-"))
-    _prepare(folder, plan.key(), say)
-    with locked(folder):
-        if _finished(folder, plan.key()):
-            say(f"{folder}: already complete, nothing to do")
-            return Run(folder)
-        engine = {
-            "workers": 0 if here else workers,
-            "threads": threads,
-            "device": device,
-            "time_limit": time_limit,
-        }
-        started = time.perf_counter()
-        manifest = plan.manifest() | {"status": "running", "engine": engine, "command": _command()}
-        write_json(folder / MANIFEST, manifest)
-        done_before = len(plan.samples) - sum(o.end - o.start for o in missing_orders(plan, folder))
-        if done_before:
-            say(f"{folder}: going on; {done_before} of {len(plan.samples)} images are done")
-        if spec is not None and here:
-            say(f"task {the_task.name!r} lives in this program alone: asked here, without workers or time limit")
-        with _progress(progress, len(plan.samples)) as step:
-            step(done_before)
-            if spec is None or here:
-                run_here(plan, model if spec is None else spec.load(), folder, strict=strict, progress=step)
-            else:
-                run_workers(
-                    plan, spec, folder, workers=workers, time_limit=time_limit, strict=strict, threads=threads,
-                    progress=step,
-                )  # fmt: skip
-        _finish(
-            plan,
-            folder,
-            manifest,
-            time.perf_counter() - started,
-            len(plan.samples) - done_before,
-            max_failures,
+    chosen: dict[str, Any] = dict(given)
+    model_settings = {name: chosen.pop(name, None) for name in ("weights", "device", "settings")}
+    plan_settings = Settings(
+        **{name: chosen.pop(name) for name in ("batch", "limit", "seed", "shard") if name in chosen}
+    )
+    names = ("workers", "threads", "time_limit", "strict", "max_failures", "progress", "say")
+    engine_settings = EngineSettings(**{name: chosen.pop(name) for name in names if name in chosen})
+    about = {name: chosen.pop(name, None) for name in ("source", "suite", "about")}
+    the_task = load_task(task, chosen.pop("options", None))
+    card_given = chosen.pop("card", None)
+    if chosen:
+        raise TypeError(f"evaluate() has no argument {next(iter(chosen))!r}")
+    dataset = data if isinstance(data, SampleManifest) else load_dataset(data)
+    source = about.pop("source") or (str(data) if isinstance(data, str | Path) else None)
+    chosen_model = _model(model, model_settings, the_task, dataset)
+    card = card_given or chosen_model.card
+    plan = make_plan(the_task, dataset, card, source=source, settings=plan_settings, **about)
+    place = out if out is not None else tempfile.mkdtemp(prefix="countenance-run-")
+    return _Evaluation(plan, chosen_model, RunStore(place), engine_settings).run()
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model as it was given: by name (it can be made in another process) or as an object."""
+
+    card: ModelCard
+    spec: ModelSpec | None = None
+    target: Any = None
+    device: str = "cpu"
+    notes: tuple[str, ...] = ()
+
+    def here(self) -> Any:
+        """The model in this process."""
+        return self.target if self.spec is None else self.spec.load()
+
+
+def _model(model: Any, settings: Mapping[str, Any], task: Task, data: Dataset | SampleManifest) -> _Model:
+    weights, device = settings["weights"], settings["device"] or "cpu"
+    if (predictions := _predictions(model)) is not None:
+        options = {str(name): str(value) for name, value in (settings["settings"] or {}).items()}
+        name = options.pop("format", None)
+        wanted = Wanted(task.answer, names_of(data), options)
+        found = read_predictions(predictions, wanted, name)
+        notes = tuple(note for note in (*found.notes, found.absent) if note)
+        return _Model(card_of_predictions(found), target=SavedAnswers.of_file(found), notes=notes)
+    if isinstance(model, str | Path):
+        spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings["settings"] or {})
+        return _Model(spec.card(), spec, device=device)
+    if isinstance(model, ModelSpec):
+        return _Model(model.card(), model, device=model.device)
+    if callable(model) or hasattr(model, "by_id"):
+        return _Model(card_of_callable(model), target=model)
+    raise InputError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")
+
+
+def _predictions(model: Any) -> Any:
+    """What a model that is a file or a table of predictions names; None for any other model."""
+    if isinstance(model, str) and model.startswith(PREDICTIONS):
+        return model.removeprefix(PREDICTIONS)
+    if isinstance(model, str | Path) and Path(model).suffix.lower() in SAVED and Path(model).is_file():
+        return model
+    table = hasattr(model, "column_names") or (hasattr(model, "columns") and hasattr(model, "to_dict"))
+    return model if table or isinstance(model, Mapping) else None
+
+
+def names_of(data: Dataset | SampleManifest) -> Names:
+    """The names of a dataset's images."""
+    return Names([sample.id for sample in data], getattr(data, "aliases", {}))
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """One call of `evaluate`."""
+
+    plan: Plan
+    model: _Model
+    store: RunStore
+    settings: EngineSettings
+
+    def run(self) -> Run:
+        """Do what is missing of the run and return it."""
+        self._make_way()
+        if self.store.exists():  # the same run: what was withdrawn from it stays out
+            withdrawn = frozenset(self.store.manifest().withdrawn)
+            return replace(self, plan=replace(self.plan, withdrawn=withdrawn))._try()
+        return self._try()
+
+    def _try(self) -> Run:
+        try:
+            return self._run()
+        except _OtherModel as other:
+            self._move_aside(str(other))
+            return self._run()
+
+    def _run(self) -> Run:
+        place, pieces = self.store.place, self.plan.pieces()
+        with self.store.storage.hold(), ExitStack() as resources:
+            list(self.store.storage.leftovers())
+            engine = _Lazy(lambda: self._engine(resources))
+            intact = self._intact()
+            markers = self.store.committed(rows=False) if intact else self._repaired()
+            if markers:
+                self._check_model(engine, markers)
+            missing = [piece for piece in pieces if piece.number not in markers]
+            if intact and not missing:
+                self.settings.say(f"{place}: already complete, nothing to do")
+                return Run(place)
+            manifest = self._start()
+            done = sum(piece.images for piece in pieces if piece.number in markers)
+            if done:
+                self.settings.say(f"{place}: going on; {done} of {self.plan.images()} images are done")
+            started = time.perf_counter()
+            with _progress(self.settings.progress, self.plan.images()) as step:
+                step(done)
+                if missing:
+                    engine().run(missing, step)
+            seconds, evaluated = time.perf_counter() - started, sum(piece.images for piece in missing)
+            speed = round(evaluated / seconds, 2) if evaluated else None
+            manifest = manifest.model_copy(update={"seconds": round(seconds, 3), "images_per_second": speed})
+            finish(self.plan, self.store, self._all_markers(pieces), manifest, self.settings.progress)
+        return Run(place)
+
+    def _all_markers(self, pieces: list[Piece]) -> dict[int, Marker]:
+        markers = self.store.committed()
+        lost = [piece.number for piece in pieces if piece.number not in markers]
+        if lost:
+            raise InputError(
+                f"{self.store.place}: shard {lost[0]} was damaged while the run was being finished; "
+                "run the same command again"
+            )
+        return markers
+
+    def _make_way(self) -> None:
+        """Make sure that the place is new or holds this very run; another run is moved aside, never mixed with."""
+        names = [entry.name for entry in self.store.storage.entries() if entry.name != LOCAL]
+        if not names:
+            return
+        if not self.store.exists():
+            if all(name.startswith(("shards/", "answers/", "work/")) for name in names):
+                return  # killed before the manifest was written
+            raise InputError(f"{self.store.place}: exists and holds no run; name a folder that is new or empty")
+        if JOURNAL in names:
+            raise InputError(f"{self.store.place}: a purge was interrupted; `countenance purge` goes on with it")
+        if self.store.manifest().key != self.plan.key():
+            self._move_aside("model, data, settings or version changed")
+
+    def _move_aside(self, why: str) -> None:
+        key = self.store.manifest().key or "unknown"
+        name, place = Path(self.store.place).name, self.store.place
+        taken = {Path(storage.place).name for storage in self.store.storage.siblings(f"{name}-")}
+        wanted = [f"{name}-{key[:8]}", *(f"{name}-{key[:8]}-{k}" for k in range(2, len(taken) + 3))]
+        aside = next(candidate for candidate in wanted if candidate not in taken)
+        kept = self.store.storage.move_aside(aside)
+        self.settings.say(f"{place}: held another run ({why}); it is kept as {kept.place}")
+
+    def _intact(self) -> bool:
+        """Whether the run is finished and every file is as it was written; what is damaged is told."""
+        if not self.store.exists() or self.store.manifest().status != "complete":
+            return False
+        try:
+            found = verify(self.store).problems
+        except InputError as error:
+            found = [str(error)]
+        if found:
+            self.settings.say(f"{self.store.place}: damaged ({found[0]}); repairing")
+            for name in (FINDINGS, AUDIT, REPORT):
+                if any(problem.startswith(f"{name}:") for problem in found):
+                    self.store.storage.delete(name)
+        return not found
+
+    def _repaired(self) -> dict[int, Marker]:
+        """The shards that count. Intact predictions without rows are scored again; damaged shards are given up."""
+        whole = self.store.committed()
+        pieces = {piece.number: piece for piece in self.plan.pieces()}
+        for number, marker in self.store.committed(rows=False).items():
+            if number not in whole and number in pieces:
+                score(self.plan, self.store, pieces[number], marker)
+        markers = self.store.committed()
+        for entry in self.store.storage.entries("shards/"):
+            stem = Path(entry.name).stem
+            if not stem.isdigit() or int(stem) not in markers:
+                self.store.storage.delete(entry.name)
+        return markers
+
+    def _check_model(self, engine: "_Lazy", markers: Mapping[int, Marker]) -> None:
+        """Make a few stored predictions again where the model's hash does not cover all that it is."""
+        if self.model.card.hashed:
+            return
+        pieces = [piece for piece in self.plan.pieces() if piece.number in markers]
+        stored = {piece.number: sorted(self.store.shard_answers(piece.number)) for piece in pieces}
+        found = engine().probe(pieces, draw(stored, self.plan.settings.seed))
+        if found is None:
+            return
+        if found.repeatable:
+            raise _OtherModel(f"its prediction for {found.sample} is not what the model predicts now")
+        self.settings.say(
+            f"{self.store.place}: the model is nondeterministic: it predicts {found.sample} differently each time; "
+            "going on with what is stored"
         )
-    return Run(folder)
+
+    def _start(self) -> Manifest:
+        """Say in the store that the run is under way."""
+        engine = {
+            "name": "local",
+            "workers": 0 if self._in_process() else self.settings.workers,
+            "threads": self.settings.threads,
+            "device": self.model.device,
+            "time_limit": self.settings.time_limit,
+        }
+        manifest = self.plan.manifest().model_copy(
+            update={
+                "engine": engine,
+                "command": published_command(),
+                "max_failures": self.settings.max_failures,
+                "notes": list(self.model.notes),
+                "withdrawn": sorted(self.plan.withdrawn),
+                "purged": len(self.plan.withdrawn),
+            }
+        )
+        self.store.write_local(Place(source=located(self.plan.source), command=shlex.join(sys.argv)))
+        self.store.write_manifest(manifest)
+        return manifest
+
+    def _in_process(self) -> bool:
+        """A model that is an object, saved predictions, and a task that exists in this program alone stay here."""
+        spec = self.model.spec
+        return spec is None or not spec.needs_process or findable(self.plan.task) is None
+
+    def _engine(self, resources: ExitStack) -> Engine:
+        columns = columns_of(self.plan.task, self.plan.samples.attributes)
+        if self._in_process():
+            if self.model.spec is not None and self.model.spec.needs_process:
+                self.settings.say(
+                    f"task {self.plan.task.name!r} exists in this program alone: evaluated here, "
+                    "without workers or time limit"
+                )
+            return InProcess(
+                self.plan, self.model.here(), self.store, columns, self.settings.strict, self.settings.max_failures
+            )
+        task, spec = self.plan.task, self.model.spec
+        assert spec is not None
+        job = Job(
+            task=task.source or task.name,
+            options=None if task.options is None else task.options.model_dump(mode="json"),
+            model=spec.located(),
+            manifest=self._manifest_place(resources),
+            store=self.store.place if is_url(self.store.place) else str(Path(self.store.place).absolute()),
+            columns=columns,
+            batch=self.plan.settings.batch,
+            strict=self.settings.strict,
+            time_limit=self.settings.time_limit,
+            max_failures=self.settings.max_failures,
+            withdrawn=self.plan.withdrawn,
+            environment=thread_environment(self.settings.workers, self.settings.threads),
+        )
+        return Workers(job, self.settings.workers)
+
+    def _manifest_place(self, resources: ExitStack) -> str:
+        """Where workers read the samples: the dataset's own manifest, or a temporary one."""
+        samples = self.plan.samples
+        if isinstance(samples, InManifest):
+            return samples.manifest.storage.place
+        assert isinstance(samples, InMemory)
+        folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="countenance-samples-"))
+        ManifestWriter(folder, samples.card, partition=len(samples.samples)).write(samples.samples)
+        return folder
+
+
+class _OtherModel(Exception):
+    """The stored predictions are another model's."""
+
+
+class _Lazy:
+    """An engine that is made when it is first needed: a finished run needs none."""
+
+    def __init__(self, make: Callable[[], Engine]) -> None:
+        self.make, self.made = make, None
+
+    made: Engine | None
+
+    def __call__(self) -> Engine:
+        if self.made is None:
+            self.made = self.make()
+        return self.made
 
 
 def _progress(maker: ProgressMaker | None, total: int) -> AbstractContextManager[Callable[..., None]]:
-    from contextlib import nullcontext
-
-    if maker is None:
-        return nullcontext(lambda n=1: None)
-    return maker("asking", total)
+    return nullcontext(lambda n=1: None) if maker is None else maker("evaluating", total)
 
 
-def _command() -> str:
-    import shlex
+def published_command() -> str:
+    """The command line with the folders of this machine left out.
 
-    program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
-    return shlex.join([program, *sys.argv[1:]])
-
-
-def _prepare(folder: Path, key: str, say: Callable[[str], None]) -> None:
-    """Make sure that `folder` is new or holds this very run; another run's folder is moved aside, never mixed."""
-    if not folder.exists() or not any(child.name != ".lock" for child in folder.iterdir()):
-        return
-    manifest_path = folder / MANIFEST
-    if not manifest_path.exists():
-        raise InputError(f"{folder}: exists and holds no run; name a folder that is new or empty")
-    old = str(Run(folder).manifest.get("key", "unknown"))
-    if old == key:
-        return
-    with locked(folder):
-        aside = folder.with_name(f"{folder.name}-{old[:8]}")
-        if aside.exists():
-            raise InputError(f"{folder}: holds another run, and {aside} is taken; name another folder")
-        folder.rename(aside)
-    say(f"{folder}: held another run (model, data or version changed); it is kept as {aside}")
+    >>> import sys
+    >>> sys.argv, kept = ["/usr/bin/countenance", "run", "--data", "/home/me/faces"], sys.argv
+    >>> published_command()
+    'countenance run --data faces'
+    >>> sys.argv = kept
+    """
+    words = sys.argv or ["python"]
+    return shlex.join([Path(word).name if Path(word).is_absolute() else word for word in words])
 
 
-def _finished(folder: Path, key: str) -> bool:
-    if not (folder / MANIFEST).exists():
-        return False
-    run = Run(folder)
-    return run.complete and run.manifest.get("key") == key and (folder / "scores.parquet").exists()
+def located(source: str | None) -> str | None:
+    """A dataset's source with an absolute path, so that it is found from any folder.
 
-
-def _finish(
-    plan: Plan, folder: Path, manifest: dict[str, Any], seconds: float, asked: int, max_failures: float
-) -> None:
-    """Put the shards together and say that the run is complete; the manifest is the last thing written."""
-    import json
-
-    import pyarrow.parquet as pq
-
-    numbers = range(len(plan.shards()))
-    work = folder / "work"
-    write_atomically(
-        folder / "scores.parquet",
-        lambda part: concatenate([work / f"{n:05d}.scores.parquet" for n in numbers], part),
-    )
-    failures = [row for n in numbers for row in json.loads((work / f"{n:05d}.json").read_text())["failures"]]
-    table = failure_table(failures, plan)
-    write_atomically(folder / "failures.parquet", lambda part: pq.write_table(table, part))
-    summary = _summaries(plan, folder)
-    manifest |= {
-        "status": "complete",
-        "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "failed": len(failures),
-        "max_failures": max_failures,
-        "seconds": round(seconds, 3),
-        "images_per_second": round(asked / seconds, 2) if asked else None,
-        "cores": os.cpu_count(),
-        "summaries": summary,
-    }
-    write_json(folder / MANIFEST, manifest)
-    shutil.rmtree(work)
-
-
-def failure_table(failures: list[dict[str, str]], plan: Plan) -> Any:
-    """The failures as a table that also says who is in the pictures: `attr.*` lists every person's value."""
-    import pyarrow as pa
-
-    shown = {sample.id: sample for sample in plan.samples}
-    names = [
-        name
-        for name, kind in columns_of(plan.task, plan.samples).items()
-        if name.startswith("attr.") and kind != "double"
-    ]
-    rows = []
-    for row in failures:
-        sample = shown[row["sample"]]
-        people: list[Mapping[str, Value]] = [subject.attributes for subject in sample.subjects] or [{}]
-        values = {
-            name: [{**sample.attributes, **person}.get(name.removeprefix("attr.")) for person in people]
-            for name in names
-        }
-        rows.append(row | {name: [None if v is None else str(v) for v in found] for name, found in values.items()})
-    text = [(name, pa.string()) for name in ("sample", "kind", "reason")]
-    return pa.Table.from_pylist(rows, schema=pa.schema([*text, *((name, pa.list_(pa.string())) for name in names)]))
-
-
-def _summaries(plan: Plan, folder: Path) -> list[dict[str, Any]]:
-    from countenance.answers.store import read_answers
-
-    answers = read_answers(folder / "answers")
-    answered = [sample for sample in plan.samples if sample.id in answers]
-    return [vars(summary) for summary in plan.task.summarise(answered, answers, plan.seed)]
+    >>> located("people:portraits"), located(None)
+    ('people:portraits', None)
+    """
+    if source is None or is_url(source):
+        return source
+    head, colon, rest = source.partition(":")
+    path, mark, options = (rest if colon else head).partition("?")
+    if Path(source).exists():
+        return str(Path(source).absolute())
+    if colon and path and Path(path).exists():
+        return f"{head}:{Path(path).absolute()}{mark}{options}"
+    return source

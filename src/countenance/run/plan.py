@@ -1,23 +1,154 @@
-"""The plan: what is asked, of whom, in which shards, and the key under which its results may be reused."""
+"""The plan: what is evaluated, on what, in which shards, and the key under which its results may be used again."""
 
 import hashlib
 import inspect
 import json
 import platform
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 import countenance
 from countenance.data import Dataset, Sample
+from countenance.data.card import DatasetCard
+from countenance.data.manifest import SampleManifest, attribute_kinds
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
+from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.tasks import Task
 
-SHARD = 64
+SMALLEST, LARGEST = 64, 50_000
+"""Images in a shard: so few that little is lost when a small run is killed, so many that a large one has few files."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A shard of a run: rows of one partition of the samples."""
+
+    number: int
+    partition: int
+    start: int
+    stop: int
+    chosen: tuple[int, ...] | None = None
+    """The rows drawn, where only some of the range are; None: all of them."""
+
+    @property
+    def images(self) -> int:
+        return self.stop - self.start if self.chosen is None else len(self.chosen)
+
+
+class Samples(Protocol):
+    """The samples of a plan, in memory or in a manifest."""
+
+    @property
+    def card(self) -> DatasetCard: ...
+    @property
+    def attributes(self) -> Mapping[str, str]: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def skipped(self) -> int: ...
+    def pieces(self, size: int) -> list[Piece]: ...
+    def read(self, piece: Piece) -> list[Sample]: ...
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """The samples of a dataset that a program or a reader holds: those that the task asks about, or some of them."""
+
+    card: DatasetCard
+    samples: tuple[Sample, ...]
+    attributes: Mapping[str, str]
+    fingerprint: str
+    skipped: int
+
+    def pieces(self, size: int) -> list[Piece]:
+        n = len(self.samples)
+        return [Piece(k, 0, start, min(start + size, n)) for k, start in enumerate(range(0, n, size))]
+
+    def read(self, piece: Piece) -> list[Sample]:
+        return list(self.samples[piece.start : piece.stop])
+
+
+@dataclass(frozen=True)
+class InManifest:
+    """The samples of a partitioned manifest; whether the task asks about one is decided where it is read."""
+
+    manifest: SampleManifest
+    drawn: tuple[tuple[int, ...], ...] | None = None
+    """Rows drawn from each partition; None: all."""
+
+    @property
+    def card(self) -> DatasetCard:
+        return self.manifest.card
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        return self.manifest.attributes
+
+    @property
+    def fingerprint(self) -> str:
+        return self.manifest.fingerprint()
+
+    @property
+    def skipped(self) -> int:
+        return 0
+
+    def pieces(self, size: int) -> list[Piece]:
+        return list(self._pieces(size))
+
+    def _pieces(self, size: int) -> Iterator[Piece]:
+        number = 0
+        for k, partition in enumerate(self.manifest.partitions):
+            rows = range(partition.rows) if self.drawn is None else self.drawn[k]
+            for i in range(0, len(rows), size):
+                some = rows[i : i + size]
+                chosen = None if self.drawn is None else tuple(some)
+                yield Piece(number, k, some[0], some[-1] + 1, chosen)
+                number += 1
+
+    def read(self, piece: Piece) -> list[Sample]:
+        return read_piece(self.manifest, piece)
+
+
+def hashed_id(sample: str) -> str:
+    """A sample's id as it is remembered after a purge: enough to leave it out, not enough to name it."""
+    return hashlib.sha256(sample.encode()).hexdigest()[:32]
+
+
+def present(samples: list[Sample], withdrawn: frozenset[str]) -> list[Sample]:
+    """The samples without those that were withdrawn."""
+    return [sample for sample in samples if hashed_id(sample.id) not in withdrawn] if withdrawn else samples
+
+
+def read_piece(manifest: SampleManifest, piece: Piece) -> list[Sample]:
+    """The samples of a piece."""
+    found = manifest.rows(piece.partition, piece.start, piece.stop)
+    return found if piece.chosen is None else [found[row - piece.start] for row in piece.chosen]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What determines a run's results beside task, model and data."""
+
+    batch: int = 8
+    seed: int = 0
+    limit: int | None = None
+    shard: int | None = None
+    """Images in a shard; chosen from the number of images where it is not given."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("batch", 1), ("seed", 0), ("limit", 1), ("shard", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                shown = "batch size" if name == "batch" else name
+                raise InputError(f"{shown} {value}, expected at least {least}")
 
 
 @dataclass(frozen=True)
@@ -25,57 +156,96 @@ class Plan:
     """Everything that determines a run's results, and nothing that does not."""
 
     task: Task
-    dataset: Dataset
-    source: str | None
     card: ModelCard
-    samples: tuple[Sample, ...]
-    skipped: tuple[str, ...]
-    batch: int
-    seed: int
-    limit: int | None
-    fingerprint: str
+    samples: Samples
+    source: str | None
+    settings: Settings
+    suite: str | None = None
+    about: Mapping[str, Any] | None = None
+    withdrawn: frozenset[str] = frozenset()
+    """Hashes of the ids of images that a purge removed; they are never read again."""
 
-    def shards(self) -> list[tuple[int, int]]:
-        """Start and end of each shard in `samples`."""
-        size = max(self.batch, SHARD // self.batch * self.batch)
-        return [(start, min(start + size, len(self.samples))) for start in range(0, len(self.samples), size)]
+    def read(self, piece: Piece) -> list[Sample]:
+        """The samples of a piece."""
+        return present(self.samples.read(piece), self.withdrawn)
+
+    def pieces(self) -> list[Piece]:
+        """The shards. They depend on the plan alone, so every engine and every number of workers has the same."""
+        return self.samples.pieces(self.shard_size())
+
+    def shard_size(self) -> int:
+        """Images in a shard: a hundredth of the run within bounds, a multiple of the batch."""
+        batch = self.settings.batch
+        images = sum(piece.images for piece in self.samples.pieces(LARGEST))
+        wanted = self.settings.shard or min(max(images // 100, SMALLEST), LARGEST)
+        return max(batch, wanted // batch * batch)
+
+    def images(self) -> int:
+        return sum(piece.images for piece in self.pieces())
 
     def key(self) -> str:
-        """A hash of what was asked: equal keys mean that stored shards may be reused."""
+        """A hash of what is evaluated: equal keys mean that stored shards may be used again."""
+        options = None if self.task.options is None else self.task.options.model_dump(mode="json")
         asked = [
-            countenance.__version__, self.task.name, _code_of(self.task), self.card.content, self.card.name,
-            self.fingerprint, self.batch, self.seed, self.limit, [sample.id for sample in self.samples],
+            countenance.__version__, self.task.name, options, _code_of(self.task), self.card.content, self.card.name,
+            self.samples.fingerprint, asdict(self.settings), self.shard_size(),
         ]  # fmt: skip
-        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """What `run.json` says of the plan."""
-        return {
-            "countenance": countenance.__version__,
-            "key": self.key(),
-            "task": self.task.name,
-            "task_source": self.task.source,
-            "question": self.task.question,
-            "metrics": [asdict(metric) for metric in self.task.metrics],
-            "model": self.card.model_dump(),
-            "dataset": {
-                "card": self.dataset.card.model_dump(),
-                "source": self.source,
-                "fingerprint": self.fingerprint,
-                "images": len(self.samples),
-                "skipped": len(self.skipped),
-            },
-            "batch": self.batch,
-            "seed": self.seed,
-            "limit": self.limit,
-            "versions": versions(),
-        }
+        from countenance.data.image import decoder
+
+        options = {} if self.task.options is None else self.task.options.model_dump(mode="json")
+        return Manifest(
+            key=self.key(),
+            suite=self.suite,
+            task=self.task.name,
+            task_source=self.task.source,
+            question=self.task.question,
+            options=options,
+            metrics=[MetricRecord(**asdict(metric)) for metric in self.task.metrics],
+            model=self.card,
+            dataset=DatasetRecord(
+                card=self.samples.card,
+                source=bare(self.source),
+                fingerprint=self.samples.fingerprint,
+                images=self.images(),
+                skipped=self.samples.skipped,
+            ),
+            batch=self.settings.batch,
+            shard=self.shard_size(),
+            seed=self.settings.seed,
+            limit=self.settings.limit,
+            decoder=decoder(),
+            versions=versions(),
+            about=dict(self.about or {}),
+            status="running",
+        )
+
+
+def bare(source: str | None) -> str | None:
+    """A dataset's source without the folders of this machine: what may be published.
+
+    >>> bare("people:portraits"), bare("/home/me/data/faces"), bare("uccs:/data/uccs?set=test")
+    ('people:portraits', 'faces', 'uccs:uccs?set=test')
+    """
+    if source is None:
+        return None
+    scheme, colon, rest = (
+        source.partition(":") if ":" in source and "/" not in source.split(":")[0] else ("", "", source)
+    )
+    path, mark, options = rest.partition("?")
+    return f"{scheme}{colon}{Path(path).name if '/' in path else path}{mark}{options}"
 
 
 def _code_of(task: Task) -> list[str]:
-    """Hashes of the files that a task of one's own is written in; the version stands for ours."""
+    """Hashes of the files that a custom task is written in; the version stands for ours."""
     found = []
-    for part in (task.score, task.coerce, task.asks, task.summarise):
+    parts: list[Callable[..., Any]] = [task.score, task.coerce, task.asks]
+    if task.reduce is not None:
+        parts += [task.reduce.partial, task.reduce.finish, task.reduce.merge]
+    for part in parts:
         if not str(getattr(part, "__module__", "")).startswith("countenance."):
             try:
                 found.append(file_hash(Path(inspect.getfile(part))))
@@ -86,37 +256,53 @@ def _code_of(task: Task) -> list[str]:
 
 def make_plan(
     task: Task,
-    dataset: Dataset,
+    data: Dataset | SampleManifest,
     card: ModelCard,
     *,
     source: str | None = None,
-    batch: int = 8,
-    seed: int = 0,
-    limit: int | None = None,
+    settings: Settings | None = None,
+    suite: str | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Plan:
     """The plan of a run. With a limit, a seeded sample of the images, in the dataset's order."""
-    if not len(dataset):
-        raise InputError(f"dataset {dataset.name!r} holds no image")
-    if batch < 1:
-        raise InputError(f"batch size {batch}, expected at least 1")
-    if seed < 0:
-        raise InputError(f"seed {seed}, expected 0 or more")
-    if limit is not None and limit < 1:
-        raise InputError(f"limit {limit}, expected at least 1")
+    settings = settings or Settings()
+    if not len(data):
+        raise InputError(f"dataset {data.card.name!r} holds no image")
+    chosen: Samples = (
+        _in_manifest(data, settings) if isinstance(data, SampleManifest) else _in_memory(task, data, settings)
+    )
+    return Plan(task, card, chosen, source, settings, suite, about)
+
+
+def _in_memory(task: Task, dataset: Dataset, settings: Settings) -> InMemory:
+    name, times = next(iter(Counter(sample.id for sample in dataset).most_common(1)))
+    if times > 1:
+        raise InputError(
+            f"dataset {dataset.name!r}: the id {name!r} names {times} images; ids must be unique "
+            "(`countenance data check` lists them all)"
+        )
     asked = [sample for sample in dataset if task.asks(sample)]
     if not asked:
         raise InputError(f"dataset {dataset.name!r} has no image with the truth that {task.name} needs")
-    skipped = tuple(sample.id for sample in dataset if not task.asks(sample))
-    if limit is not None and limit < len(asked):
-        asked = _drawn(asked, limit, seed)
-    return Plan(task, dataset, source, card, tuple(asked), skipped, batch, seed, limit, dataset.fingerprint())
+    skipped = len(dataset) - len(asked)
+    if settings.limit is not None and settings.limit < len(asked):
+        asked = [asked[i] for i in _drawn(len(asked), settings)]
+    return InMemory(dataset.card, tuple(asked), attribute_kinds(asked), dataset.fingerprint(), skipped)
 
 
-def _drawn(samples: Sequence[Sample], n: int, seed: int) -> list[Sample]:
-    import numpy as np
+def _in_manifest(manifest: SampleManifest, settings: Settings) -> InManifest:
+    if settings.limit is None or settings.limit >= len(manifest):
+        return InManifest(manifest)
+    rows = _drawn(len(manifest), settings)
+    starts = np.concatenate([[0], np.cumsum([p.rows for p in manifest.partitions])])
+    cut = np.searchsorted(rows, starts)
+    drawn = [tuple(int(r - starts[k]) for r in rows[cut[k] : cut[k + 1]]) for k in range(len(manifest.partitions))]
+    return InManifest(manifest, tuple(drawn))
 
-    chosen = np.random.default_rng(seed).permutation(len(samples))[:n]  # a smaller draw is part of a larger one
-    return [samples[i] for i in sorted(chosen)]
+
+def _drawn(n: int, settings: Settings) -> list[int]:
+    chosen = np.random.default_rng(settings.seed).permutation(n)[: settings.limit]  # a smaller draw is part of a larger
+    return sorted(int(i) for i in chosen)
 
 
 def versions() -> dict[str, str]:
@@ -126,15 +312,7 @@ def versions() -> dict[str, str]:
         "platform": platform.platform(),
         "machine": platform.machine(),
     }
-    for package in (
-        "numpy",
-        "scipy",
-        "statsmodels",
-        "duckdb",
-        "pyarrow",
-        "onnxruntime",
-        "opencv-python-headless",
-    ):
+    for package in ("numpy", "scipy", "duckdb", "pyarrow", "onnxruntime", "pillow", "opencv-python-headless", "torch"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -1,46 +1,30 @@
-"""Score rows as Arrow tables with the same columns in every shard, so that shards concatenate."""
+"""Score rows and failures as Arrow tables with the same columns in every shard, so that shards concatenate."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.data import Sample
 from countenance.tasks import Task
 
 FIRST = {"sample": "string", "subject": "string", "identity": "string"}
+FAILURE = ("sample", "kind", "reason")
 
 
-def columns_of(task: Task, samples: Sequence[Sample]) -> dict[str, str]:
+def columns_of(task: Task, attributes: Mapping[str, str]) -> dict[str, str]:
     """The columns of a run's score table with their types: who, the attributes, then the metrics."""
-    columns = dict(FIRST)
-    for sample in samples:
-        for attributes in (sample.attributes, *(subject.attributes for subject in sample.subjects)):
-            for name, value in attributes.items():
-                column = f"attr.{name}"
-                columns[column] = _wider(columns.get(column), value)
-    columns = {name: kind or "string" for name, kind in columns.items()}
+    columns = FIRST | {f"attr.{name}": kind for name, kind in attributes.items()}
     return columns | {f"m.{metric.name}": "double" for metric in task.metrics}
 
 
-def _wider(known: str | None, value: Any) -> str:
-    if value is None:
-        return known or ""
-    kind = "list" if isinstance(value, tuple) else "double" if isinstance(value, float) else "string"
-    if not known or known == kind:
-        return kind
-    return "list" if "list" in (known, kind) else "string"
-
-
-def write_rows(path: Path, rows: Sequence[dict[str, Any]], columns: dict[str, str]) -> None:
-    """Write score rows under the columns given, metrics that only some rows have after them."""
+def rows_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> Any:
+    """Score rows under the columns given; metrics that only some rows have come after them."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     further = sorted({name for row in rows for name in row} - set(columns))
-    kinds = columns | dict.fromkeys(further, "double")
+    kinds = dict(columns) | dict.fromkeys(further, "double")
     types = {"string": pa.string(), "double": pa.float64(), "list": pa.list_(pa.string())}
     arrays = [pa.array([_as(kind, row.get(name)) for row in rows], types[kind]) for name, kind in kinds.items()]
-    pq.write_table(pa.table(arrays, names=list(kinds)), path, compression="zstd")
+    return pa.table(arrays, names=list(kinds))
 
 
 def _as(kind: str, value: Any) -> Any:
@@ -48,14 +32,49 @@ def _as(kind: str, value: Any) -> Any:
         return value
     if kind == "list":
         return list(value) if isinstance(value, (tuple, list)) else [str(value)]
-    return f"{value:g}" if isinstance(value, float) else value
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def concatenate(paths: Sequence[Path], out: Path) -> int:
-    """Put the shards' tables together, in order, as one file; returns the number of rows."""
+def failure_row(sample: Sample, kind: str, reason: str) -> dict[str, Any]:
+    """A failed image: why, and who is in it, so that nobody is left out in silence."""
+    people = [{**sample.attributes, **subject.attributes} for subject in sample.subjects] or [dict(sample.attributes)]
+    names = dict.fromkeys(name for person in people for name in person)
+    values = {
+        name: [None if person.get(name) is None else _text(person[name]) for person in people]
+        for name in names
+        if not any(isinstance(person.get(name), float) for person in people)
+    }
+    return {
+        "sample": sample.id,
+        "kind": kind,
+        "reason": reason.encode("utf-8", "replace").decode()[:500],
+        "people": [subject.identity or subject.id for subject in sample.subjects],
+        "attributes": values,
+    }
+
+
+def _text(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def failure_table(failures: Sequence[Mapping[str, Any]], attributes: Mapping[str, str]) -> Any:
+    """Failed images as a table; `people` and each `attr.*` list one value for each person in the image."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    table = pa.concat_tables([pq.read_table(path) for path in paths], promote_options="default").combine_chunks()
-    pq.write_table(table, out, compression="zstd")
-    return int(table.num_rows)
+    names = [name for name, kind in attributes.items() if kind != "double"]
+    rows = [
+        {name: row[name] for name in FAILURE}
+        | {"people": row.get("people") or []}
+        | {f"attr.{name}": (row.get("attributes") or {}).get(name) for name in names}
+        for row in failures
+    ]
+    several = pa.list_(pa.string())
+    schema = [*((name, pa.string()) for name in FAILURE), ("people", several)]
+    return pa.Table.from_pylist(rows, schema=pa.schema([*schema, *((f"attr.{name}", several) for name in names)]))
+
+
+def together(tables: Sequence[Any]) -> Any:
+    """Tables of shards as one, in order; a column that only some have is null in the others."""
+    import pyarrow as pa
+
+    return pa.concat_tables(tables, promote_options="default").combine_chunks()

@@ -1,27 +1,29 @@
-"""One shard: decode ahead, ask in batches, validate, score, and write all of it at once.
+"""One shard: decode ahead, predict in batches, validate and score.
 
-The same code runs in a worker process and, for models that live in the user's program, in that program.
+The same code runs in a worker process and, for models that are objects of the user's program, in that program.
 """
 
+import inspect
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.answers.store import write_answers
 from countenance.data import Sample
-from countenance.run.directory import write_atomically, write_json
-from countenance.run.rows import write_rows
-from countenance.tasks import Task
+from countenance.errors import InputError
+from countenance.run.rows import failure_row, rows_table
+from countenance.run.store import RunStore
+from countenance.tasks import Row, Task
 
 Pixels = NDArray[np.uint8]
+Failure = Mapping[str, Any]
+"""A failed image: sample, kind, reason, and who is in it."""
 AHEAD = 2
-"""Batches decoded before the model asks for them."""
+"""Batches decoded before the model is ready for them."""
 
 
 class Stop(Exception):
@@ -33,12 +35,26 @@ class ShardResult:
     """What became of the images of a shard."""
 
     answers: list[tuple[str, Any]] = field(default_factory=list)
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    failures: list[dict[str, str]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    skipped: int = 0
 
     def fail(self, sample: Sample, kind: str, reason: str) -> None:
-        text = reason.encode("utf-8", "replace").decode()[:500]
-        self.failures.append({"sample": sample.id, "kind": kind, "reason": text})
+        self.failures.append(failure_row(sample, kind, reason))
+
+    def commit(self, store: RunStore, number: int, task: Task, columns: Mapping[str, str]) -> bool:
+        """Store the shard; False when another writer did so before."""
+        rows = rows_table(self.rows, columns)
+        return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped)
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What a shard reports while it works."""
+
+    before_batch: Callable[[Sequence[str]], None] = lambda ids: None
+    after_batch: Callable[[int, Sequence[Failure]], None] = lambda done, failures: None
+    """Images done, and those among them that failed."""
 
 
 def run_shard(
@@ -48,49 +64,59 @@ def run_shard(
     *,
     batch: int,
     strict: bool = False,
-    known_failures: dict[str, str] | None = None,
-    before_batch: Callable[[Sequence[str]], None] = lambda ids: None,
-    after_batch: Callable[[int], None] = lambda n: None,
+    known_failures: Mapping[str, str] | None = None,
+    hooks: Hooks | None = None,
 ) -> ShardResult:
-    """Ask about every sample; what fails is recorded with its reason and the rest goes on.
+    """Predict and score every sample; what fails is recorded with its reason and the rest goes on.
 
-    `known_failures` are samples that brought a worker down before; they are not asked again.
+    `known_failures` are samples that brought a worker down before; they are not tried again.
     """
-    result = ShardResult()
-    known = known_failures or {}
-    asked = [sample for sample in samples if sample.id not in known]
-    for sample in samples:
+    result, known, hooks = ShardResult(), known_failures or {}, hooks or Hooks()
+    asked = [sample for sample in samples if task.asks(sample)]
+    result.skipped = len(samples) - len(asked)
+    for sample in asked:
         if sample.id in known:
             result.fail(sample, "model", known[sample.id])
-    with ThreadPoolExecutor(1) as pool:
-        for group, pixels in _decoded_ahead(asked, batch, pool):
-            before_batch([sample.id for sample in group])
-            readable = []
-            for sample, content in zip(group, pixels, strict=True):
-                if isinstance(content, Exception):
-                    result.fail(sample, "image", str(content))
-                else:
-                    readable.append((sample, content))
-            _ask(task, model, readable, result)
-            if strict and result.failures:
-                first = result.failures[0]
-                raise Stop(f"{first['sample']}: {first['reason']}")
-            after_batch(len(group))
+    left = [sample for sample in asked if sample.id not in known]
+    for group, pixels in _batches(model, left, batch):
+        hooks.before_batch([sample.id for sample in group])
+        before = len(result.failures)
+        readable = []
+        for sample, content in zip(group, pixels, strict=True):
+            if isinstance(content, Exception):
+                result.fail(sample, "image", str(content))
+            else:
+                readable.append((sample, content))
+        _predict(task, model, readable, result)
+        if strict and result.failures:
+            first = result.failures[0]
+            raise Stop(f"{first['sample']}: {first['reason']}")
+        hooks.after_batch(len(group), result.failures[before:])
     return result
 
 
-def _decoded_ahead(
-    samples: Sequence[Sample], batch: int, pool: ThreadPoolExecutor
-) -> Iterator[tuple[Sequence[Sample], list[Pixels | Exception]]]:
+def needs_pixels(model: Any) -> bool:
+    """Whether a model looks at pictures; saved predictions do not."""
+    return bool(getattr(model, "needs_pixels", True))
+
+
+def _batches(
+    model: Any, samples: Sequence[Sample], batch: int
+) -> Iterator[tuple[Sequence[Sample], Sequence[Pixels | Exception | None]]]:
     groups = [samples[i : i + batch] for i in range(0, len(samples), batch)]
-    waiting: list[tuple[Sequence[Sample], Future[list[Pixels | Exception]]]] = []
-    for group in groups:
-        waiting.append((group, pool.submit(_decode, group)))
-        if len(waiting) > AHEAD:
-            ready, future = waiting.pop(0)
+    if not needs_pixels(model):
+        for group in groups:
+            yield group, [None] * len(group)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        waiting: list[tuple[Sequence[Sample], Future[list[Pixels | Exception]]]] = []
+        for group in groups:
+            waiting.append((group, pool.submit(_decode, group)))
+            if len(waiting) > AHEAD:
+                ready, future = waiting.pop(0)
+                yield ready, future.result()
+        for ready, future in waiting:
             yield ready, future.result()
-    for ready, future in waiting:
-        yield ready, future.result()
 
 
 def _decode(samples: Sequence[Sample]) -> list[Pixels | Exception]:
@@ -103,39 +129,55 @@ def _decode(samples: Sequence[Sample]) -> list[Pixels | Exception]:
     return decoded
 
 
-def _ask(task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels]], result: ShardResult) -> None:
+def _predict(task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels | None]], result: ShardResult) -> None:
     if not batch:
         return
     try:
-        answers = _answers(model, batch)
+        answers = predictions(model, batch)
     except Exception as error:
         if len(batch) > 1:  # find out which image it was
             for one in batch:
-                _ask(task, model, [one], result)
+                _predict(task, model, [one], result)
         else:
-            result.fail(batch[0][0], "model", f"{type(error).__name__}: {_words(error)}")
+            kind = "answer" if isinstance(error, InputError) else "model"
+            reason = words(error) if kind == "answer" else f"{type(error).__name__}: {words(error)}"
+            result.fail(batch[0][0], kind, reason)
         return
     for (sample, _), raw in zip(batch, answers, strict=True):
-        try:
-            answer = task.check(raw, sample)
-        except Exception as error:  # an answer is foreign: whatever it does when looked at, it is no answer
-            result.fail(sample, "answer", _words(error))
-            continue
-        result.rows += task.score(sample, answer)
-        result.answers.append((sample.id, answer))
+        score_one(task, sample, raw, result)
 
 
-def _words(error: Exception) -> str:
+def score_one(task: Task, sample: Sample, raw: Any, result: ShardResult) -> None:
+    """Validate and score one prediction; one that is not valid is a failure of its image."""
+    try:
+        answer = task.check(raw, sample)
+    except Exception as error:  # a prediction is foreign: whatever it does when it is looked at, it is not valid
+        result.fail(sample, "answer", words(error))
+        return
+    try:
+        rows = task.score(sample, answer)
+    except ValueError as error:  # a valid answer that does not fit this image; anything else is a bug
+        result.fail(sample, "answer", words(error))
+        return
+    result.rows += rows
+    result.answers.append((sample.id, answer))
+
+
+def words(error: BaseException) -> str:
+    """An exception's text; a foreign exception class may fail even at this."""
     try:
         return str(error)
-    except Exception:  # a model's own exception class may fail even at this
+    except Exception:
         return type(error).__name__
 
 
-def _answers(model: Any, batch: Sequence[tuple[Sample, Pixels]]) -> list[Any]:
-    if getattr(model, "takes_ids", False):
-        return [model.by_id(sample.id) for sample, _ in batch]
-    answers = model([pixels.copy() for _, pixels in batch])  # a model may write on what it is given
+def predictions(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:
+    """What the model returns for a batch, one for each image."""
+    ids = [sample.id for sample, _ in batch]
+    if not needs_pixels(model):
+        return [model.by_id(name) for name in ids]
+    images = [pixels.copy() for _, pixels in batch if pixels is not None]  # a model may write on what it is given
+    answers = model(images, ids) if takes_ids(model) else model(images)
     if not hasattr(answers, "__iter__"):
         raise ValueError(f"the model returned {type(answers).__name__}, expected one answer for each image")
     answers = list(itertools.islice(answers, len(batch) + 1))
@@ -144,9 +186,13 @@ def _answers(model: Any, batch: Sequence[tuple[Sample, Pixels]]) -> list[Any]:
     return list(answers)
 
 
-def write_shard(folder: Path, number: int, task: Task, result: ShardResult, columns: dict[str, str]) -> None:
-    """Store a shard. The JSON file is written last: a shard that has it is done, any other is redone."""
-    name = f"{number:05d}"
-    write_atomically(folder / "answers" / f"{name}.parquet", lambda p: write_answers(p, task.answer, result.answers))
-    write_atomically(folder / "work" / f"{name}.scores.parquet", lambda p: write_rows(p, result.rows, columns))
-    write_json(folder / "work" / f"{name}.json", {"failures": result.failures, "answered": len(result.answers)})
+def takes_ids(model: Any) -> bool:
+    """Whether a model's call has a second parameter named `ids`.
+
+    >>> takes_ids(lambda images, ids: []), takes_ids(lambda images: [])
+    (True, False)
+    """
+    try:
+        return "ids" in inspect.signature(model).parameters
+    except (TypeError, ValueError):
+        return False

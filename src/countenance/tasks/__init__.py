@@ -1,13 +1,17 @@
 """One file per question that can be asked: its answer, its scoring into rows."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
+from typing import Any
 
 from countenance.data.code import load_code
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.tasks.task import Metric, Row, Summary, Task
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
+from countenance.tasks.results import Curve, Matrix, Number, Result, Table
+from countenance.tasks.task import Metric, Options, Row, Task
 
 GROUP = "countenance.tasks"
 _HOME = {
@@ -25,7 +29,10 @@ _HOME = {
     "person_parsing": "countenance.tasks.person_parsing:PERSON_PARSING",
 }
 
-__all__ = ["Metric", "Row", "Summary", "Task", "findable", "load_task", "task_names"]
+__all__ = [
+    "Curve", "Matrix", "Metric", "Number", "Options", "Reduce", "Reduced", "Result", "Row", "Shard", "State", "Table",
+    "Task", "Whole", "findable", "load_task", "task_names",
+]  # fmt: skip
 
 
 def task_names() -> list[str]:
@@ -33,15 +40,15 @@ def task_names() -> list[str]:
     return sorted({*_HOME, *(point.name for point in entry_points(group=GROUP))})
 
 
-def load_task(name: str | Task) -> Task:
-    """A task by its name, or `module:attr` for one of your own.
+def load_task(name: str | Task, options: Mapping[str, Any] | None = None) -> Task:
+    """A task by its name, or `module:attr` for a custom one, with the options given.
 
     >>> load_task("face_localisation")
     Traceback (most recent call last):
     countenance.errors.InputError: no task 'face_localisation' (did you mean face_localization or ...); there are ...
     """
     if isinstance(name, Task):
-        return name
+        return name.configured(options)
     if name in _HOME:
         module, _, attribute = _HOME[name].partition(":")
         found = getattr(import_module(module), attribute)
@@ -56,17 +63,18 @@ def load_task(name: str | Task) -> Task:
         found = points[0].load()
     if not isinstance(found, Task):
         raise InputError(f"task {name!r}: that is a {type(found).__name__}, expected a Task")
-    return found
+    return found.configured(options)
 
 
 def findable(task: Task) -> str | None:
-    """The name by which another process finds the very same task; None for one that lives in this program alone.
+    """The name by which another process finds the same task; None for one that exists in this program alone.
 
     >>> findable(load_task("attributes"))
     'attributes'
     """
     name = task.source or task.name
     try:
-        return name if load_task(name) == task else None
+        options = None if task.options is None else task.options.model_dump()
+        return name if load_task(name, options) == task else None
     except InputError:
         return None

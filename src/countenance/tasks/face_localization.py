@@ -1,6 +1,6 @@
 """Where are the faces? Boxes against the true face boxes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,8 @@ import numpy as np
 from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
-from countenance.tasks.localization import overlap_curve, precision_summary
-from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
+from countenance.tasks.localization import overlap_curve, precision
+from countenance.tasks.task import Metric, Row, Task, subject_row
 
 FALSE_POSITIVE_OVERLAP = 0.5
 
@@ -55,11 +55,6 @@ def score(sample: Sample, answer: Boxes) -> list[Row]:
     return [*rows, image]
 
 
-def summarise(samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int) -> list[Summary]:
-    """Average precision over the run."""
-    return precision_summary(lambda subject: subject.face_box, samples, answers, seed)
-
-
 FACE_LOCALIZATION = Task(
     name="face_localization",
     question="Where are the faces?",
@@ -78,7 +73,7 @@ FACE_LOCALIZATION = Task(
     coerce=to_boxes,
     score=score,
     asks=lambda sample: not sample.subjects or any(subject.face_box is not None for subject in sample.subjects),
-    summarise=summarise,
+    reduce=precision(lambda subject: subject.face_box),
     curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of faces found"),

@@ -1,15 +1,17 @@
 """Do two pictures show the same person? Embeddings, compared over all pairs of the run."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from countenance.answers import Embedding
 from countenance.data import Sample
+from countenance.errors import InputError
 from countenance.metrics.verification import validation_rate
 from countenance.metrics.verification_bands import roc_bands
-from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
+from countenance.tasks.results import Number
+from countenance.tasks.task import Metric, Row, Task, subject_row
 
 
 def to_embedding(raw: Any) -> Embedding:
@@ -36,25 +38,38 @@ def score(sample: Sample, answer: Embedding) -> list[Row]:
     return [row]
 
 
-def summarise(samples: Sequence[Sample], answers: Mapping[str, Embedding], seed: int) -> list[Summary]:
-    """Validation rate at a false acceptance rate of .001 with its interval, and the equal error rate."""
-    known = [(s, v) for s in samples if (v := answers[s.id].vector) is not None]
+def partial(shard: Shard) -> State:
+    """The vectors of a shard and whose they are."""
+    known = [(sample, answer.vector) for sample, answer in shard.answered() if answer.vector is not None]
     lengths = {len(vector) for _, vector in known}
-    if len(lengths) != 1:
-        return []
-    vectors = np.array([vector / (np.linalg.norm(vector) or 1.0) for _, vector in known])
-    _, identity = np.unique([str(s.subjects[0].identity) for s, _ in known], return_inverse=True)
+    if len(lengths) > 1:
+        raise InputError(f"embeddings of {len(lengths)} lengths ({', '.join(map(str, sorted(lengths)))}), expected one")
+    return {
+        "vector": np.array([vector for _, vector in known]).reshape(len(known), -1),
+        "identity": np.array([str(sample.subjects[0].identity) for sample, _ in known], dtype=np.str_),
+    }
+
+
+def finish(state: State, whole: Whole) -> Reduced:
+    """Validation rate at a false acceptance rate of .001 with its interval, and the equal error rate."""
+    vectors = state["vector"] / np.maximum(np.linalg.norm(state["vector"], axis=1, keepdims=True), 1e-300)
+    if not len(vectors):
+        return Reduced()
+    _, identity = np.unique(state["identity"], return_inverse=True)
     if np.bincount(identity).max() < 2 or identity.max() < 1:
-        return []
-    found = validation_rate(vectors, identity, seed=seed)
-    note = "" if found.sufficient else " (insufficient evidence: fewer different pairs than 3 / 0.001)"
-    meaning = "same pairs accepted at the largest threshold with a false acceptance rate of at most 0.001" + note
-    bands = roc_bands(vectors, identity, seed=seed)
+        return Reduced()
+    found = validation_rate(vectors, identity, seed=whole.seed)
+    note = "" if found.sufficient else "insufficient evidence: fewer different pairs than 3 / 0.001"
+    meaning = "same pairs accepted at the largest threshold with a false acceptance rate of at most 0.001"
+    bands = roc_bands(vectors, identity, seed=whole.seed)
     equal = "where false acceptances and false rejections are equally frequent"
-    return [
-        Summary("VAL@0.001", meaning, found.val, found.low, found.high, len(known)),
-        Summary("EER", equal, found.eer, bands.eer_low, bands.eer_high, len(known)),
-    ]
+    n = len(vectors)
+    return Reduced(
+        [
+            Number(name="VAL@0.001", meaning=meaning, value=found.val, low=found.low, high=found.high, n=n, note=note),
+            Number(name="EER", meaning=equal, value=found.eer, low=bands.eer_low, high=bands.eer_high, n=n),
+        ]
+    )
 
 
 FACE_VERIFICATION = Task(
@@ -69,5 +84,5 @@ FACE_VERIFICATION = Task(
     coerce=to_embedding,
     score=score,
     asks=lambda sample: len(sample.subjects) == 1 and sample.subjects[0].identity is not None,
-    summarise=summarise,
+    reduce=Reduce(partial, finish),
 )

@@ -1,6 +1,5 @@
 """Where are the people? Boxes against the true person boxes."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,8 @@ from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
 from countenance.tasks.face_localization import to_boxes
-from countenance.tasks.localization import overlap_curve, precision_summary
-from countenance.tasks.task import Metric, Row, Summary, Task, subject_row
+from countenance.tasks.localization import overlap_curve, precision
+from countenance.tasks.task import Metric, Row, Task, subject_row
 
 
 def people(sample: Sample) -> list[Subject]:
@@ -40,11 +39,6 @@ def score(sample: Sample, answer: Boxes) -> list[Row]:
     return [*rows, image]
 
 
-def summarise(samples: Sequence[Sample], answers: Mapping[str, Boxes], seed: int) -> list[Summary]:
-    """Average precision over the run."""
-    return precision_summary(lambda subject: subject.person_box, samples, answers, seed)
-
-
 PERSON_LOCALIZATION = Task(
     name="person_localization",
     question="Where are the people?",
@@ -62,7 +56,7 @@ PERSON_LOCALIZATION = Task(
     coerce=to_boxes,
     score=score,
     asks=lambda sample: not sample.subjects or bool(people(sample)),
-    summarise=summarise,
+    reduce=precision(lambda subject: subject.person_box),
     curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of people found"),

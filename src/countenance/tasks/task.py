@@ -5,11 +5,16 @@ A new task is one file that makes a `Task` and one line in `tasks/__init__.py` (
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from countenance.answers import Answer
 from countenance.data import Sample, Subject
+from countenance.data.tables import near
+from countenance.errors import InputError
+from countenance.tasks.reduce import Reduce
 
 Row = dict[str, Any]
 """One unit that can fail: sample, subject, identity, attributes as `attr.*`, metrics as `m.*`."""
@@ -26,16 +31,10 @@ class Metric:
     """Audited and shown first when the user names no metric."""
 
 
-@dataclass(frozen=True)
-class Summary:
-    """A number of the whole run that is no mean of rows (average precision, say), with its interval."""
+class Options(BaseModel):
+    """Base of a task's options: fields with defaults; an unknown one is refused by name."""
 
-    name: str
-    meaning: str
-    estimate: float
-    low: float
-    high: float
-    n: int
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,12 @@ class Task:
     """The score rows of one image."""
     asks: Callable[[Sample], bool] = lambda sample: True
     """Whether the question makes sense for an image (its truth is there)."""
-    summarise: Callable[[Sequence[Sample], Mapping[str, Any], int], list[Summary]] = lambda samples, answers, seed: []
-    """Numbers of the whole run that are no means of rows."""
+    reduce: Reduce | None = None
+    """What only the whole run shows: pairs, ranks, curves, average precision."""
+    options: Options | None = None
+    """The options in force; None for a task that has none."""
+    make: Callable[[Any], "Task"] | None = None
+    """The task with other options."""
     curve: Callable[[Sequence[float]], tuple[Sequence[float], Sequence[float]]] | None = None
     """A curve over the rows of a group (thresholds and values), from the column `curve_of`."""
     curve_of: str | None = None
@@ -63,7 +66,7 @@ class Task:
     """`module:attr`, where the task was named so."""
 
     def check(self, raw: Any, sample: Sample) -> Answer:
-        """The validated answer for a sample; ValueError with the reason when it is none."""
+        """The validated answer for a sample; ValueError with the reason when it is not valid."""
         answer = self.coerce(raw)
         problem = answer.problem(sample.width, sample.height)
         if problem:
@@ -71,7 +74,28 @@ class Task:
         return answer
 
     def metric(self, name: str) -> Metric | None:
+        """The metric of that name, if the task declares it."""
         return next((metric for metric in self.metrics if metric.name == name), None)
+
+    def configured(self, options: Mapping[str, Any] | None) -> "Task":
+        """This task with the options given; InputError names one that is unknown or out of range."""
+        if not options:
+            return self
+        if self.options is None or self.make is None:
+            raise InputError(f"task {self.name!r} has no options; it was given {', '.join(options)}")
+        known = list(type(self.options).model_fields)
+        for name in options:
+            if name not in known:
+                raise InputError(
+                    f"task {self.name!r}: no option {name!r}{near(name, known)}; there are {', '.join(known)}"
+                )
+        try:
+            wanted = type(self.options).model_validate(self.options.model_dump() | dict(options))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"]) or "options"
+            raise InputError(f"task {self.name!r}: option {place}: {first['msg']}") from None
+        return replace(self.make(wanted), source=self.source)
 
 
 def subject_row(sample: Sample, subject: Subject | None) -> Row:

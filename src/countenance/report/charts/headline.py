@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from countenance.audit import Estimate
 from countenance.report import numbers, words
 from countenance.report.source import Source
+from countenance.tasks import Number
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,10 @@ def headline_numbers(source: Source) -> list[Headline]:
                     _size(estimate, source),
                 )
             )
-    for row in source.run.manifest.get("summaries", []):
-        interval = numbers.span(row["low"], row["high"])
-        n = numbers.plural(int(row["n"]), "image")
-        made.append(Headline(row["name"], row["meaning"], numbers.value(row["estimate"]), interval, n))
+    for row in source.results:
+        if isinstance(row, Number) and row.group is None:
+            interval, value = numbers.span(row.low, row.high), f"{row.bound} {numbers.value(row.value)}".strip()
+            meaning = f"{row.meaning} ({row.note})" if row.note else row.meaning
+            n = numbers.plural(row.n, (row.unit or "images").removesuffix("s"))
+            made.append(Headline(row.name, meaning, value, interval, n))
     return made

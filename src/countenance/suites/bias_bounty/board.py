@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
+from countenance.files import write_json
 from countenance.metrics.bounty import efficiency, score2
-from countenance.run.directory import write_json
 from countenance.suites.bias_bounty.files import ATTRIBUTES, Table, read_labels, read_names, read_predictions
 from countenance.suites.bias_bounty.scoring import Score, score_files
 from countenance.suites.bias_bounty.writing import new_folder

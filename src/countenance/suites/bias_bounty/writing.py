@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from countenance.errors import InputError
-from countenance.run.directory import write_atomically
+from countenance.files import write_atomically
 
 
 def write_text(path: Path, text: str) -> None:

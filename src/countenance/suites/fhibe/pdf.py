@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from countenance.run.directory import write_atomically
+from countenance.files import write_atomically
 
 WIDTH, HEIGHT, MARGIN = 595.0, 842.0, 54.0
 _PLAIN = {0x2212: "-", 0x2009: " ", 0x202F: " ", 0x2265: ">=", 0x2264: "<=", 0x03B4: "delta"}

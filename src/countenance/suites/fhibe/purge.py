@@ -13,8 +13,10 @@ from typing import Any
 
 from countenance.data.tables import read_text
 from countenance.errors import InputError
+from countenance.files import write_atomically, write_json
 from countenance.run import Run, audit_run, store_audit
-from countenance.run.directory import MANIFEST, locked, write_atomically, write_json
+from countenance.run.store import MANIFEST
+from countenance.storage.local import LocalStorage
 from countenance.suites.fhibe.outputs import FILE, Matcher, read_entries, write_entries
 from countenance.suites.fhibe.rundir import DERIVED, FOLDERS, MODEL_CARD, FhibeRun
 from countenance.suites.fhibe.scoring.verification import keys_of
@@ -91,7 +93,7 @@ def _purge_any(run: Run, gone: set[str]) -> list[str]:
     listed = pa.array(sorted(gone), pa.string())
     made = []
     audited, reported = _settings(run), (run.path / "report.html").exists()
-    with locked(run.path):
+    with LocalStorage(run.path).hold():
         for file in (
             run.path / "scores.parquet",
             run.path / "failures.parquet",
@@ -105,11 +107,11 @@ def _purge_any(run: Run, gone: set[str]) -> list[str]:
                 write_atomically(file, lambda part, kept=kept: pq.write_table(kept, part, compression="zstd"))  # type: ignore[misc]
                 made.append(str(file.relative_to(run.path)))
         _forget(run.path)
-        images = max(int(run.manifest["dataset"]["images"]) - len(gone), 0)
-        run.manifest["dataset"]["images"] = images
-        run.manifest["purged"] = int(run.manifest.get("purged", 0)) + len(gone)
-        run.manifest["summaries"] = []  # they were computed over everybody
-        write_json(run.path / MANIFEST, run.manifest)
+        manifest = run.manifest.model_dump()
+        images = max(int(manifest["dataset"]["images"]) - len(gone), 0)
+        manifest["dataset"]["images"] = images
+        manifest["purged"] += len(gone)
+        write_json(run.path / MANIFEST, manifest)
     again = Run(run.path)
     if audited is not None and images:
         store_audit(again, audit_run(again, audited["by"], audited["metrics"], depth=audited["depth"]))
@@ -145,7 +147,7 @@ def _purge_fhibe(runs: list[FhibeRun], gone: set[str]) -> tuple[list[str], list[
     audits = {run.path: _settings(run) for run in runs}
     made = _purge_outputs(folder, table, about["task"], gone)
     for run in runs:
-        with locked(run.path):
+        with LocalStorage(run.path).hold():
             _forget(run.path)
     for file in folder.glob("*.json"):
         if file.name not in (FILE, MODEL_CARD):
@@ -194,13 +196,13 @@ def _score_again(run: FhibeRun, table: Table, gone: set[str]) -> FhibeRun:
         results_rootdir=folder.parents[3] if in_mini else folder.parents[2],
         compat=about["compat"],
         fhibe_layout=bool(about.get("layout")),
-        dataset_version=run.manifest["dataset"]["card"]["version"],
+        dataset_version=run.manifest.dataset.card.version,
         without=gone | {name for name in table.text("filepath") if name not in here},
         command=str(run.manifest["command"]),
         **{k: v for k, v in about["options"].items() if k in ("custom_keypoints", "map_ears_to_skin", "lpips_weights")},
     )
-    again.manifest["purged"] = int(run.manifest.get("purged", 0)) + len(gone & here)
-    write_json(again.path / MANIFEST, again.manifest)
+    again.manifest.purged = run.manifest.purged + len(gone & here)
+    write_json(again.path / MANIFEST, again.manifest.model_dump(exclude={"format"}))
     return again
 
 

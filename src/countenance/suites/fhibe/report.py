@@ -8,13 +8,13 @@ from markupsafe import Markup
 
 from countenance.audit import Audit, Finding
 from countenance.errors import InputError
+from countenance.files import write_json
 from countenance.report import numbers, render, words
 from countenance.report.figures import curves as drawing
 from countenance.report.names import CROSS, attribute_label
 from countenance.report.page import context
 from countenance.report.source import Source
 from countenance.run import audit_run, store_audit
-from countenance.run.directory import write_json
 from countenance.suites.fhibe import descriptions
 from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.places import is_largest
@@ -101,12 +101,14 @@ def write_bias_report(
         raise InputError(f"{path}: a PDF never shows a face; for gallery {gallery!r} name a file that ends in .html")
     run.largest_regions = group_largest_regions
     found = audit_fhibe(run, by, depth)
-    run.manifest["fhibe"] |= {"gallery": gallery, "group_largest_regions": group_largest_regions}
+    manifest = run.manifest.model_dump(exclude={"format"})
+    manifest["fhibe"] |= {"gallery": gallery, "group_largest_regions": group_largest_regions}
     if dataset_version is not None:
-        run.manifest["dataset"]["card"]["version"] = dataset_version
+        manifest["dataset"]["card"]["version"] = dataset_version
     if path.parent.resolve() == run.path.parent.resolve():
-        run.manifest["fhibe"]["reports"] = sorted({path.name, *run.fhibe.get("reports", ())})  # for `purge`
-    write_json(run.path / "run.json", run.manifest)
+        manifest["fhibe"]["reports"] = sorted({path.name, *run.fhibe.get("reports", ())})  # for `purge`
+    write_json(run.path / "run.json", manifest)
+    run.manifest = run.store.manifest()
     source = Source(run, found, fhibe_task(run))
     said = context(source, gallery)
     said["card"] = _card_of(run, source)
@@ -127,14 +129,15 @@ def write_bias_report(
 
 def _card_of(run: FhibeRun, source: Source) -> dict[str, Any]:
     """The dataset's card, which describes the compared attributes alone."""
-    card: dict[str, Any] = run.manifest["dataset"]["card"]
+    card = run.manifest.dataset.card.model_dump()
     return card | {"attributes": {n: about for n, about in card["attributes"].items() if n in source.names.by}}
 
 
 def meanings(run: FhibeRun, by: list[str]) -> list[tuple[str, str]]:
     """What some attributes mean: as the dataset's card says, which may differ from FHIBE's (rendered people)."""
-    said = run.manifest["dataset"]["card"]["attributes"]
-    return [(name, said.get(name, {}).get("meaning") or descriptions.ATTRIBUTE_MEANINGS.get(name, "")) for name in by]
+    card = run.manifest.dataset.card.attributes
+    said = {name: about.meaning for name, about in card.items() if about.meaning}
+    return [(name, said.get(name, descriptions.ATTRIBUTE_MEANINGS.get(name, ""))) for name in by]
 
 
 def by_size(found: Audit) -> list[Finding]:
@@ -156,7 +159,7 @@ def _section(run: FhibeRun, found: Audit, source: Source) -> dict[str, Any]:
         "task": descriptions.TASKS[task],
         "about": about,
         "by": names.by,
-        "version": run.manifest["dataset"]["card"]["version"],
+        "version": run.manifest.dataset.card.version,
         "compat": "as published, quirks included" if about["compat"] == "strict" else "corrected (the default)",
         "metrics": [_metric(run, metric, source) for metric in source.metrics],
         "curves": _curves(about["curves"]),

@@ -12,9 +12,12 @@ import countenance
 from countenance.data import Dataset
 from countenance.data.card import DatasetCard
 from countenance.errors import InputError
+from countenance.files import write_atomically, write_json
 from countenance.models import ModelCard
-from countenance.run.directory import MANIFEST, Run, locked, write_atomically, write_json
 from countenance.run.plan import versions
+from countenance.run.run import Run
+from countenance.run.store import MANIFEST
+from countenance.storage.local import LocalStorage
 from countenance.suites.fhibe.cards import dataset_card
 from countenance.suites.fhibe.descriptions import QUESTIONS
 from countenance.suites.fhibe.evaluate import Evaluation
@@ -60,7 +63,7 @@ class FhibeRun(Run):
             raise InputError(f"{self.path}: not a run of `countenance fhibe evaluate`")
         return found
 
-    def dataset(self) -> Dataset:
+    def dataset(self, source: str | None = None) -> Dataset:
         """The pictures and truths that were asked about, read again."""
         from countenance.suites.fhibe.dataset import read_dataset
 
@@ -130,7 +133,7 @@ def write_run(
         "summaries": summaries(evaluation, images),
         "fhibe": about(evaluation, depth, layout),
     }
-    with locked(folder):
+    with LocalStorage(folder).hold():
         replaced = tuple(name for name in DERIVED if (folder / name).exists())
         for name in replaced:
             (folder / name).unlink()

@@ -11,7 +11,8 @@ from countenance.audit import Audit, Finding
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
-from countenance.run.directory import Run, write_atomically
+from countenance.files import write_atomically
+from countenance.run.run import Run
 from countenance.suites.mask_fairness.seed_rule import SeedRow, seed_columns, seed_table
 from countenance.suites.mask_fairness.why import why
 

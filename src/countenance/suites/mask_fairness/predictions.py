@@ -49,7 +49,7 @@ class Predicted:
 class Predictions:
     """Answers by sample id; a picture that no row names got no box."""
 
-    takes_ids = True
+    needs_pixels = False
 
     def __init__(self, answers: Mapping[str, Boxes], name: str, content: str) -> None:
         self.answers, self.name, self.content = answers, name, content
@@ -79,7 +79,7 @@ def read_predictions(
     if path.is_dir() or path.suffix == ".parquet":
         from countenance.models.saved import SavedAnswers
 
-        return SavedAnswers(path)
+        return SavedAnswers.of_run(path)
     form: Form
     if path.suffix.lower() == ".json":
         rows, form, units = _coco_rows(path, classes or data.classes), "topleft", units or "pixels"

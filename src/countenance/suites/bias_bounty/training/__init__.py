@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError, MissingExtra
-from countenance.run.directory import write_json
+from countenance.files import write_json
 from countenance.suites.bias_bounty.entry import FILE, EntryCard
 from countenance.suites.bias_bounty.writing import new_folder
 

@@ -1,0 +1,129 @@
+"""COCO results: a JSON list of objects with `image_id`, `category_id`, `bbox` (x, y, width, height) and `score`."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countenance.answers.formats.base import Format, Predictions, Wanted
+from countenance.answers.types import Answer, Boxes, Keypoints, Masks
+from countenance.data.tables import read_text
+from countenance.errors import InputError
+from countenance.files import write_text
+
+
+def _entries(path: Path) -> list[Any]:
+    try:
+        content = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
+    if not isinstance(content, list):
+        raise InputError(f"{path}: expected a list of results, found {type(content).__name__}")
+    return content
+
+
+def read_coco_results(path: Path, wanted: Wanted) -> Predictions:
+    """Results by image; an image without a result counts as one in which nothing was found."""
+    by_image: dict[str, list[Mapping[str, Any]]] = {}
+    unknown = []
+    for i, entry in enumerate(_entries(path)):
+        if not isinstance(entry, Mapping) or "image_id" not in entry:
+            raise InputError(f"{path}[{i}]: expected an object with image_id, bbox and score, found {entry!r:.60}")
+        found = wanted.names.find(str(entry["image_id"]))
+        if found is None:
+            unknown.append(str(entry["image_id"]))
+        else:
+            by_image.setdefault(found, []).append({**entry, "place": f"{path}[{i}]"})
+    sentence = wanted.names.unmatched(unknown, str(path))
+    if unknown and not by_image:
+        raise InputError(f"{sentence}; image_id is the id of the image in the annotations, or its file name")
+    reader = {Boxes: _boxes, Masks: _masks, Keypoints: _keypoints}[wanted.kind]
+    made = {name: reader(rows) for name, rows in by_image.items()}
+    left = len(wanted.names.ids) - len(made)
+    absent = (
+        f"{path}: {left} of {len(wanted.names.ids)} images have no result and count as images where nothing was found"
+    )
+    empty = {Boxes: lambda: Boxes(np.zeros((0, 4))), Masks: lambda: Masks([]), Keypoints: lambda: Keypoints([])}
+    notes = (sentence,) if sentence else ()
+    return Predictions(str(path), "coco", made, absent if left else None, empty[wanted.kind], notes)
+
+
+def _numbers(row: Mapping[str, Any], name: str, size: int | None = None) -> list[float]:
+    values = row.get(name)
+    good = isinstance(values, list) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+    if not isinstance(values, list) or not good or (size is not None and len(values) != size):
+        raise InputError(f"{row['place']}: {name} is {values!r:.60}, expected {size or 'a list of'} numbers")
+    return [float(v) for v in values]
+
+
+def _score(row: Mapping[str, Any]) -> float:
+    value = row.get("score", 1.0)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{row['place']}: score is {value!r:.40}, expected a number")
+    return float(value)
+
+
+def _boxes(rows: list[Mapping[str, Any]]) -> Boxes:
+    labels = [str(row["category"]) for row in rows if row.get("category") is not None]
+    return Boxes.from_xywh(
+        [_numbers(row, "bbox", 4) for row in rows],
+        [_score(row) for row in rows],
+        labels if len(labels) == len(rows) else None,
+    )
+
+
+def _masks(rows: list[Mapping[str, Any]]) -> Masks:
+    from countenance.data.cells import rle
+
+    made = []
+    for row in rows:
+        mask = row.get("segmentation")
+        size = mask.get("size") if isinstance(mask, Mapping) else None
+        good = isinstance(size, list) and len(size) == 2 and all(isinstance(v, int) and v > 0 for v in size)
+        if not isinstance(mask, Mapping) or not isinstance(size, list) or not good:
+            raise InputError(f"{row['place']}: segmentation is {mask!r:.60}, expected run lengths (size and counts)")
+        made.append(rle(mask.get("counts"), size[1], size[0], row["place"]).decode())
+    return Masks(np.array(made), [_score(row) for row in rows])
+
+
+def _keypoints(rows: list[Mapping[str, Any]]) -> Keypoints:
+    points = [np.reshape(_numbers(row, "keypoints", 51), (17, 3)) for row in rows]
+    return Keypoints(np.array(points), [_score(row) for row in rows])
+
+
+def write_coco_results(path: Path, answers: Iterable[tuple[str, Answer]]) -> None:
+    """Write boxes as COCO results; `image_id` is the sample's id."""
+    rows = []
+    for name, answer in answers:
+        if not isinstance(answer, Boxes):
+            raise InputError(f"{path}: COCO results are written from boxes, not from {type(answer).__name__.lower()}")
+        for k, (box, score) in enumerate(zip(answer.xyxy.tolist(), answer.scores.tolist(), strict=True)):
+            row = {
+                "image_id": name,
+                "category_id": 1,
+                "bbox": [*box[:2], box[2] - box[0], box[3] - box[1]],
+                "score": score,
+            }
+            rows.append(row | ({} if answer.labels is None else {"category": answer.labels[k]}))
+    write_text(path, json.dumps(rows) + "\n")
+
+
+def _is_coco(path: Path) -> bool:
+    """A JSON list whose first object has an image_id."""
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        start = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
+    return start.startswith(b"[") and (b'"image_id"' in start or start[1:].lstrip().startswith(b"]"))
+
+
+COCO = Format(
+    name="coco",
+    meaning="COCO results JSON",
+    kinds=(Boxes, Masks, Keypoints),
+    detects=_is_coco,
+    read=read_coco_results,
+    write=write_coco_results,
+)

@@ -1,0 +1,80 @@
+"""Whose image is meant: a file of predictions names images in its own way, a dataset in another."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from countenance.data.tables import near
+
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Names:
+    """The images of a dataset under every name that can only mean one of them.
+
+    A name is looked up as it is, then by its aliases (a COCO image id, say), then by the end of its path, without its
+    folders, and without its ending.
+
+    >>> names = Names(["a/1.jpg", "a/2.jpg", "b/2.jpg"])
+    >>> names.find("1"), names.find("/data/a/2.jpg"), names.find("2.jpg")
+    ('a/1.jpg', 'a/2.jpg', None)
+    """
+
+    ids: list[str]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _exact(self) -> set[str]:
+        return set(self.ids)
+
+    @cached_property
+    def _endings(self) -> dict[str, str]:
+        """Every ending of every path that belongs to one image alone."""
+        return _unique((ending, name) for name in self.ids for ending in _endings(name))
+
+    @cached_property
+    def _stems(self) -> dict[str, str]:
+        return _unique((stem, name) for name in self.ids for stem in map(_without_suffix, _endings(name)))
+
+    def find(self, name: str) -> str | None:
+        """The sample id that a name means; None when it means nobody, or more than one."""
+        if name in self._exact:
+            return name
+        if name in self.aliases:
+            return self.aliases[name]
+        endings = list(_endings(name.replace("\\", "/")))
+        whole = (self._endings.get(ending) for ending in endings)
+        bare = (self._stems.get(_without_suffix(ending)) for ending in endings)
+        return next((found for found in (*whole, *bare) if found is not None), None)
+
+    def unmatched(self, names: Iterable[str], place: str) -> str | None:
+        """A sentence about the names that mean no image of the dataset; None when all do."""
+        lost = [name for name in dict.fromkeys(names) if self.find(name) is None]
+        if not lost:
+            return None
+        shown = ", ".join(lost[:MOST_NAMED]) + (", …" if len(lost) > MOST_NAMED else "")
+        hint = near(lost[0], self.ids[:5000])
+        images = "1 image" if len(lost) == 1 else f"{len(lost)} images"
+        return f"{place}: names {images} that the dataset does not have ({shown}){hint}"
+
+
+def _endings(name: str) -> Iterable[str]:
+    """`a/b/c.jpg`, `b/c.jpg`, `c.jpg`."""
+    parts = PurePosixPath(name).parts
+    for i in range(len(parts)):
+        yield "/".join(parts[i:])
+
+
+def _without_suffix(name: str) -> str:
+    head, slash, last = name.rpartition("/")
+    stem = last.rpartition(".")[0]
+    return f"{head}{slash}{stem or last}"
+
+
+def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    listed = list(dict.fromkeys(pairs))
+    times = Counter(key for key, _ in listed)
+    return {key: name for key, name in listed if times[key] == 1}

@@ -1,0 +1,71 @@
+"""Which formats there are, and which one a file is in."""
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from countenance.answers.formats.base import Format, Predictions, Wanted
+from countenance.data.tables import near
+from countenance.errors import InputError
+
+GROUP = "countenance.formats"
+_HOME = {
+    "coco": "countenance.answers.formats.coco:COCO",
+    "table": "countenance.answers.formats.table:TABLE",
+}
+"""Formats in the order in which a file is tried: the particular ones first."""
+
+
+def format_names() -> list[str]:
+    """The names of the formats."""
+    return [*_HOME, *sorted(point.name for point in entry_points(group=GROUP) if point.name not in _HOME)]
+
+
+def load_format(name: str) -> Format:
+    """A format by its name."""
+    if name in _HOME:
+        module, _, attribute = _HOME[name].partition(":")
+        found = getattr(import_module(module), attribute)
+    else:
+        points = list(entry_points(group=GROUP, name=name))
+        if not points:
+            known = format_names()
+            raise InputError(f"no format {name!r}{near(name, known)}; there are {', '.join(known)}")
+        found = points[0].load()
+    if not isinstance(found, Format):
+        raise InputError(f"format {name!r}: that is a {type(found).__name__}, expected a Format")
+    return found
+
+
+def read_predictions(source: Any, wanted: Wanted, name: str | None = None) -> Predictions:
+    """Predictions from a file, a DataFrame, an Arrow table or a mapping of columns.
+
+    The format is recognised from the file; `name` says it where that is not enough.
+    """
+    if not isinstance(source, str | Path):
+        from countenance.answers.formats.table import read_columns
+
+        return read_columns(source, wanted)
+    path = Path(source)
+    if not path.exists():
+        raise InputError(f"{path}: no such file; predictions:FILE names a file of saved predictions")
+    chosen = load_format(name) if name else _recognised(path, wanted)
+    if wanted.kind not in chosen.kinds:
+        holds = ", ".join(kind.__name__.lower() for kind in chosen.kinds)
+        raise InputError(f"{path}: {chosen.name} holds {holds}; the task needs {wanted.kind.__name__.lower()}")
+    unknown = [option for option in wanted.options if option not in chosen.options]
+    if unknown:
+        has = ", ".join(chosen.options) or "none"
+        raise InputError(f"{path}: format {chosen.name} has no option {unknown[0]!r}; it has {has}")
+    return chosen.read(path, wanted)
+
+
+def _recognised(path: Path, wanted: Wanted) -> Format:
+    formats = [load_format(name) for name in format_names()]
+    fitting = [found for found in formats if found.detects(path)]
+    of_kind = [found for found in fitting if wanted.kind in found.kinds]
+    if of_kind or fitting:
+        return (of_kind or fitting)[0]
+    known = "; ".join(f"{found.name}: {found.meaning}" for found in formats if wanted.kind in found.kinds)
+    raise InputError(f"{path}: in none of the formats that hold {wanted.kind.__name__.lower()} ({known})")

@@ -1,0 +1,114 @@
+"""Files written whole or not at all: the one atomic writer of the package.
+
+The content goes to a temporary file in the same folder, is flushed to disk, and takes the name in one step. A reader
+sees the old file or the new one, and a crash of the machine leaves one of the two.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+PART = ".part"
+"""The ending of temporary files; the name begins with a dot, so that no pattern for data files matches it."""
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Call `write` on a temporary file beside `path`, then put it in place.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "a.txt"
+    >>> write_atomically(target, lambda part: part.write_text("whole"))
+    >>> target.read_text(), [file.name for file in target.parent.iterdir()]
+    ('whole', ['a.txt'])
+    """
+    _write(path, write, Path.replace)
+
+
+def create_atomically(path: Path, content: bytes) -> bool:
+    """Write a file unless it exists; of several writers exactly one gets True.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "marker"
+    >>> create_atomically(target, b"first"), create_atomically(target, b"second"), target.read_bytes()
+    (True, False, b'first')
+    """
+
+    def link(part: Path, target: Path) -> None:
+        target.hardlink_to(part)
+        part.unlink()
+
+    try:
+        _write(path, lambda part: part.write_bytes(content), link)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _write(path: Path, write: Callable[[Path], object], place: Callable[[Path, Path], object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
+    try:
+        write(temporary)
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())
+        place(temporary, path)
+        sync_folder(path.parent)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            error.filename = str(path)  # the user knows the target, not the temporary name
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's list of names to disk, where the file system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # some network file systems refuse
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text as UTF-8, whole or not at all."""
+    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", newline=""))
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON, whole or not at all; numbers that are not finite become null."""
+    write_text(path, to_json(content))
+
+
+def to_json(content: Any) -> str:
+    """Readable JSON; numbers that are not finite become null, since JSON has no word for them.
+
+    >>> to_json({"a": float("nan"), "b": (1, 2)})
+    '{\\n  "a": null,\\n  "b": [\\n    1,\\n    2\\n  ]\\n}\\n'
+    """
+    return json.dumps(finite(content), indent=2, ensure_ascii=False, default=_plain) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of numpy as Python's; anything else as its text."""
+    if hasattr(value, "tolist"):
+        return finite(value.tolist())
+    return str(value)
+
+
+def finite(value: Any) -> Any:
+    """The same value with None in place of every float that is not finite."""
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    if isinstance(value, Mapping):
+        return {str(k): finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(v) for v in value]
+    return value

@@ -1,0 +1,71 @@
+"""When a run is hopeless: the model has failed on everything so far, so the rest would only cost hours.
+
+The rule counts images that the model was asked about, from the start of the run. It stops the run when not one of
+them has a valid answer and either the first `FIRST` of them failed, with the model or its answer at fault, or the
+first `LOST` of them each took a worker process down (each such failure costs a restart or the time limit).
+An unreadable image says nothing about the model and is not counted, so a dataset whose first images are damaged is
+evaluated to its end. A run in which every image failed for whatever reason ends with the first reason. Whoever allows
+that every image fails (`max_failures` 1) goes on deliberately.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from countenance.errors import InputError
+
+FIRST = 10
+LOST = 3
+UNREADABLE = "image"
+"""The kind of a failure that is the image's own."""
+GO_ON = "--max-failures 1 goes on all the same"
+
+
+def hopeless(answered: int, failed: int, lost: int) -> bool:
+    """Whether a run should stop after so many answered images, failures of the model or its answers, and lost workers.
+
+    >>> hopeless(answered=0, failed=10, lost=0), hopeless(answered=1, failed=99, lost=9), hopeless(0, 3, lost=3)
+    (True, False, True)
+    """
+    return answered == 0 and (failed >= FIRST or lost >= LOST)
+
+
+@dataclass
+class Watch:
+    """Follows a run from its first image and raises as soon as it is hopeless."""
+
+    max_failures: float
+    answered: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    """The reason for each failed image that was readable, in the order of the failures."""
+    lost: int = 0
+
+    def saw(self, answered: int, failures: Iterable[Mapping[str, str]] = (), *, lost: bool = False) -> None:
+        """Take note of images that were answered or failed since the last call; `lost`: they took their worker down."""
+        self.answered += answered
+        for row in failures:
+            if row["kind"] != UNREADABLE and row["sample"] not in self.failed:
+                self.failed[row["sample"]] = row["reason"]
+                self.lost += lost
+        if self.max_failures < 1 and hopeless(self.answered, len(self.failed), self.lost):
+            n = len(self.failed)
+            raise InputError(f"stopped: the first {n} images all failed; {first_reason(self.failed)} ({GO_ON})")
+
+
+def refuse_if_all_failed(failures: list[dict[str, str]], total: int, max_failures: float) -> None:
+    """Raise when a finished run has no valid answer at all."""
+    if total and len(failures) == total and max_failures < 1:
+        images = "the only image" if total == 1 else f"all {total} images"
+        reason = first_reason({row["sample"]: row["reason"] for row in failures})
+        raise InputError(f"{images} failed; {reason} ({GO_ON})")
+
+
+def first_reason(failed: Mapping[str, str]) -> str:
+    """The first failure in one line, and how many other reasons there are.
+
+    >>> first_reason({"a.jpg": "KeyError: 'x'", "b.jpg": "no answer within 3 s"})
+    "the first, a.jpg: KeyError: 'x'; 1 more reason among the others"
+    """
+    (sample, reason), *others = failed.items()
+    different = {text for _, text in others} - {reason}
+    more = f"; {len(different)} more reason{'s' * (len(different) > 1)} among the others" if different else ""
+    return f"the first, {sample}: {' '.join(reason.split())}{more}"

@@ -1,0 +1,143 @@
+"""`run.json`: what was evaluated, on what, with which versions. Validated once, when a run is opened."""
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import countenance
+from countenance.data.card import DatasetCard
+from countenance.data.record import Record
+from countenance.errors import InputError
+from countenance.models.model import ModelCard
+
+FORMAT = 2
+"""The version of the layout of a run. Older ones open; newer ones are refused by name."""
+
+
+class Part(Record):
+    """A part of the manifest."""
+
+    model_config = ConfigDict(extra="allow", validate_assignment=True)
+
+
+class DatasetRecord(Part):
+    """The dataset as it was when it was evaluated."""
+
+    card: DatasetCard
+    source: str | None = None
+    """What loads it again, as the user named it and without the path; None for one made in a program."""
+    fingerprint: str = ""
+    images: int = 0
+    skipped: int = 0
+
+
+class MetricRecord(Part):
+    """A metric as the task described it."""
+
+    name: str
+    meaning: str = ""
+    better: Literal["higher", "lower"] = "higher"
+    headline: bool = False
+    delta: float | None = None
+    bounded: bool | None = None
+
+
+class Manifest(Part):
+    """The whole of `run.json`."""
+
+    format: int = FORMAT
+    countenance: str = countenance.__version__
+    key: str = ""
+    """A hash of what was evaluated: equal keys mean that stored shards may be used again."""
+    suite: str | None = None
+    task: str
+    task_source: str | None = None
+    """`module:attr`, for a task that is not registered by name."""
+    question: str = ""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """The task's options, where it has some."""
+    metrics: list[MetricRecord] | None = None
+    model: ModelCard
+    dataset: DatasetRecord
+    status: Literal["running", "complete"] = "complete"
+    batch: int | None = None
+    shard: int | None = None
+    """Images in a shard."""
+    seed: int = 0
+    limit: int | None = None
+    decoder: str = ""
+    """What turned files into pixels; runs whose pixels differ are not comparable image by image."""
+    engine: dict[str, Any] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+    command: str = ""
+    finished: str | None = None
+    failed: int = 0
+    max_failures: float = 0.05
+    seconds: float | None = None
+    images_per_second: float | None = None
+    cores: int | None = None
+    notes: list[str] = Field(default_factory=list)
+    """What a reader of the numbers should know; shown on the report."""
+    purged: int = 0
+    """Images that were removed because somebody in them withdrew."""
+    withdrawn: list[str] = Field(default_factory=list)
+    """Hashes of the ids of those images, so that they are left out when the run is repaired."""
+    about: dict[str, Any] = Field(default_factory=dict)
+    """What a suite needs to know of its own protocol."""
+
+    def plain(self) -> dict[str, Any]:
+        """The manifest as nested dicts, without what is not known."""
+        return {name: value for name, value in self.model_dump().items() if value is not None}
+
+    def to_bytes(self) -> bytes:
+        """The manifest as it is stored."""
+        from countenance.files import to_json
+
+        return to_json(self.model_dump(mode="json", exclude_none=False)).encode()
+
+
+class Place(BaseModel):
+    """`local.json`: where things lie on this machine. It is no part of the run and is never published."""
+
+    model_config = ConfigDict(extra="ignore")
+    source: str | None = None
+    command: str = ""
+
+
+def read_manifest(content: bytes, place: str) -> Manifest:
+    """The manifest in `content`; `place` names the file in messages.
+
+    >>> read_manifest(b'{"format": 99}', "run.json")
+    Traceback (most recent call last):
+    countenance.errors.InputError: run.json: made by a newer version (format 99, this one reads up to 2); update ...
+    """
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: not JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{place}: not a run's manifest; `countenance run` makes one")
+    version = found.get("format", 1)
+    if isinstance(version, int) and version > FORMAT:
+        raise InputError(
+            f"{place}: made by a newer version (format {version}, this one reads up to {FORMAT}); update countenance"
+        )
+    if version == 1:
+        _from_format_1(found)
+    try:
+        return Manifest.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{place}: not a run's manifest ({where}: {first['msg']})") from None
+
+
+def _from_format_1(found: dict[str, Any]) -> None:
+    """Runs made before the format had a number: nothing is missing, suites kept their facts under their own name."""
+    found["format"] = 1
+    if isinstance(found.get("fhibe"), dict):
+        found.setdefault("about", found["fhibe"])
+    for name in ("engine", "versions", "command", "seed"):
+        if found.get(name) is None:
+            found.pop(name, None)

@@ -1,0 +1,335 @@
+"""Withdrawn consent: remove people from a run and make everything again that rests on them.
+
+Every image in which a withdrawn person appears goes, with its predictions, its scores and its pictures, because a
+prediction about an image is a prediction about everybody in it. The work is written into a journal first, so that a
+purge that was killed goes on when it is called again. What was sent elsewhere cannot be recalled.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from countenance.data.tables import read_text
+from countenance.errors import InputError
+from countenance.files import to_json
+from countenance.run.auditing import audit_again, store_audit
+from countenance.run.plan import hashed_id
+from countenance.run.run import Run
+from countenance.run.stages import reduce, stored, write_scores
+from countenance.run.store import (
+    ANSWERS,
+    AUDIT,
+    FAILURES,
+    FILES,
+    FINDINGS,
+    JOURNAL,
+    LOCAL,
+    MANIFEST,
+    RESULTS,
+    SHARDS,
+    WORK,
+    Marker,
+    RunStore,
+    digest,
+    marker_name,
+)
+from countenance.storage import Missing
+from countenance.tasks import load_task
+
+ID_COLUMNS = ("subject_id", "identity", "subject", "person", "id")
+KEPT = (MANIFEST, LOCAL, FILES, FAILURES, JOURNAL)
+"""Files that are rewritten in place; tables and predictions are too, and everything else is made again."""
+
+Again = Callable[[Run, dict[str, Any]], list[str]]
+"""Makes the files again that were in the run beside its own (reports, tables of a suite) and names them."""
+
+
+@dataclass(frozen=True)
+class Purged:
+    """What was removed."""
+
+    people: int = 0
+    images: int = 0
+    rows: int = 0
+    unknown: tuple[str, ...] = ()
+    """Ids on the list that no run holds."""
+    made_again: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    """The runs that were changed."""
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What a purge is going to do, written before it begins."""
+
+    samples: list[str]
+    audit: dict[str, Any] | None = None
+    files: list[str] = field(default_factory=list)
+    """The files that are to be made again."""
+    pages: dict[str, Any] = field(default_factory=dict)
+    people: int = 0
+    rows: int = 0
+
+
+def read_subjects(path: Path) -> list[str]:
+    """The ids of the people who withdrew: one on each line, or a CSV with a column such as subject_id.
+
+    A `#` begins a comment where the file has one id on each line.
+    """
+    text = read_text(path)
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text), strict=True) if any(row)]
+    except csv.Error as error:
+        raise InputError(f"{path}: not a list of ids nor a CSV ({error})") from error
+    if rows and (column := next((name for name in ID_COLUMNS if name in rows[0]), None)):
+        place = rows[0].index(column)
+        ids = [row[place] for row in rows[1:] if len(row) > place]
+    elif rows and len(rows[0]) > 1 and not rows[0][0].startswith("#"):
+        raise InputError(
+            f"{path} line 1: {len(rows[0])} columns and none of {', '.join(ID_COLUMNS)}; "
+            "name the column of ids subject_id, or write one id on each line"
+        )
+    else:
+        ids = [line.split("#", 1)[0].strip() for line in text.splitlines()]
+    found = list(dict.fromkeys(name for name in ids if name))
+    if not found:
+        raise InputError(f"{path}: names nobody; write one subject id on each line")
+    return found
+
+
+def purge(place: Path | str, subjects: Iterable[str], again: Again = lambda run, journal: []) -> Purged:
+    """Remove people from a run, from runs kept beside it under another name, and from runs below a folder.
+
+    `subjects` are identities or subject ids as the score table has them. `again` makes reports and a suite's files
+    again. InputError when nobody on the list is in any of the runs.
+    """
+    wanted = list(dict.fromkeys(subjects))
+    stores = _stores(place)
+    matched: set[str] = set()
+    done: list[tuple[RunStore, Purged]] = []
+    for store in stores:
+        with store.storage.hold():
+            list(store.storage.leftovers())
+            if (earlier := _resume(store, again)) is not None:
+                done.append((store, earlier))
+            found = _held(store, set(wanted))
+            matched |= found.people
+            if found.samples:
+                done.append((store, _purge(store, found, again)))
+    unknown = tuple(name for name in wanted if name not in matched)
+    if wanted and not matched and not done:
+        shown = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        raise InputError(f"{place}: nobody on the list is in this run ({shown}); ids are those of the column identity")
+    return Purged(
+        people=max(len(matched), max((one.people for _, one in done), default=0)),
+        images=sum(one.images for _, one in done),
+        rows=sum(one.rows for _, one in done),
+        unknown=unknown,
+        made_again=tuple(name for _, one in done for name in one.made_again),
+        runs=tuple(store.place for store, _ in done),
+    )
+
+
+def _stores(place: Path | str) -> list[RunStore]:
+    """The run at a place with its older versions beside it, or the runs below a folder."""
+    store = RunStore(place)
+    if store.exists():
+        siblings = [RunStore(other) for other in store.storage.siblings(f"{Path(store.place).name}-")]
+        return [store, *(other for other in siblings if other.exists())]
+    below = [entry.name for entry in store.storage.entries() if entry.name.endswith(f"/{MANIFEST}")]
+    if not below:
+        store.manifest()  # says that no run is here
+    return [RunStore(f"{store.place}/{name.removesuffix(f'/{MANIFEST}')}") for name in below]
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The images of a run that show wanted people."""
+
+    samples: set[str]
+    people: set[str]
+    rows: int
+
+
+def _held(store: RunStore, wanted: set[str]) -> _Held:
+    samples: set[str] = set()
+    people: set[str] = set()
+    rows = 0
+    tables = []
+    for name in [*store.score_files(), *(entry.name for entry in store.storage.entries(WORK))]:
+        try:
+            store.storage.read(name)
+        except Missing:
+            continue
+        table = store.table(name)
+        columns = [n for n in ("sample", "subject", "identity") if n in table.column_names]
+        tables.append(table.select(columns).to_pylist())
+    for row in (row for table in tables for row in table):
+        names = {row.get("identity"), row.get("subject")} & wanted
+        if names:
+            samples.add(row["sample"])
+            people |= {str(name) for name in names}
+    for row in _failures(store):
+        names = set(row.get("people") or ()) & wanted
+        if names:
+            samples.add(row["sample"])
+            people |= names
+    rows = sum(row["sample"] in samples for table in tables for row in table)
+    return _Held(samples, people, rows)
+
+
+def _failures(store: RunStore) -> list[dict[str, Any]]:
+    found = []
+    for entry in store.storage.entries(SHARDS):
+        marker = Marker.read(store.storage.read(entry.name))
+        found += marker.failures if marker else []
+    try:
+        store.storage.read(FAILURES)
+    except Missing:
+        return found
+    return found + list(store.table(FAILURES).to_pylist())
+
+
+def _purge(store: RunStore, found: _Held, again: Again) -> Purged:
+    names = [entry.name for entry in store.storage.entries()]
+    audited = _audit_settings(store)
+    tables = (*store.score_files(), RESULTS, AUDIT, FINDINGS)
+    others = [n for n in names if n not in KEPT + tables and not n.startswith((ANSWERS, SHARDS, WORK))]
+    journal = Journal(sorted(found.samples), audited, others, _pages(store), len(found.people), found.rows)
+    store.storage.write(JOURNAL, to_json(vars(journal)).encode())
+    return _go_on(store, journal, again)
+
+
+def _resume(store: RunStore, again: Again) -> Purged | None:
+    """Finish a purge that was killed; None when there is none."""
+    try:
+        content = json.loads(store.storage.read(JOURNAL))
+    except Missing:
+        return None
+    except ValueError:
+        raise InputError(f"{store.place}/{JOURNAL}: damaged; delete it and purge again") from None
+    return _go_on(store, Journal(**content), again)
+
+
+def _go_on(store: RunStore, journal: Journal, again: Again) -> Purged:
+    """Every step leads to the same end when it is done twice."""
+    gone = set(journal.samples)
+    for name in (*journal.files, AUDIT, FINDINGS, RESULTS):
+        store.storage.delete(name)  # computed from everybody, or shows somebody
+    before = _filter_shards(store, gone)
+    for name in (*store.score_files(), FAILURES):
+        _filter_table(store, name, gone)
+    manifest = store.manifest()
+    hashed = {hashed_id(name) for name in gone}
+    fresh = hashed - set(manifest.withdrawn)
+    images = max(manifest.dataset.images - len(fresh), 0)
+    failed = _rows(store, FAILURES)
+    manifest = manifest.model_copy(
+        update={
+            "withdrawn": sorted(hashed | set(manifest.withdrawn)),
+            "purged": manifest.purged + len(fresh),
+            "failed": manifest.failed if failed is None else failed,
+            "dataset": manifest.dataset.model_copy(update={"images": images}),
+        }
+    )
+    store.write_manifest(manifest)
+    made = [name for name in before if not name.startswith(SHARDS)]
+    if manifest.status == "complete":
+        made += _recompute(store, journal, again)
+        store.seal()
+    store.storage.delete(JOURNAL)
+    return Purged(journal.people, len(gone), journal.rows, (), tuple(made))
+
+
+def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
+    """Remove images from predictions, rows and markers; the new marker is written before the old files go."""
+    changed = []
+    for entry in store.storage.entries(SHARDS):
+        marker = Marker.read(store.storage.read(entry.name))
+        if marker is None:
+            store.storage.delete(entry.name)
+            continue
+        files = {}
+        for name, known in marker.files.items():
+            kept = _filter_table(store, name, gone)
+            files[name] = known if kept is None else kept
+            changed += [name] if kept is not None else []
+        failures = [row for row in marker.failures if row["sample"] not in gone]
+        if files != dict(marker.files) or failures != marker.failures:
+            answered = _rows(store, f"{ANSWERS}{marker.number:05d}.parquet")
+            fresh = Marker(marker.number, answered or 0, failures, files, marker.skipped)
+            store.storage.write(marker_name(marker.number), fresh.to_bytes())
+    return changed
+
+
+def _filter_table(store: RunStore, name: str, gone: set[str]) -> str | None:
+    """Remove rows from a table; the new hash, or None when the table is not there or was not changed."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        content = store.storage.read(name)
+    except Missing:
+        return None
+    table = store.table(name)
+    kept = table.filter(pc.invert(pc.is_in(table["sample"], pa.array(sorted(gone), pa.string()))))
+    if kept.num_rows == table.num_rows:
+        return digest(content)
+    store.write_table(name, kept)
+    return digest(store.storage.read(name))
+
+
+def _rows(store: RunStore, name: str) -> int | None:
+    try:
+        return int(store.table(name).num_rows)
+    except InputError:
+        return None
+
+
+def _audit_settings(store: RunStore) -> dict[str, Any] | None:
+    try:
+        settings: dict[str, Any] = json.loads(store.storage.read(AUDIT))["settings"]
+        return settings
+    except (Missing, ValueError, KeyError, TypeError):
+        return None
+
+
+def _pages(store: RunStore) -> dict[str, Any]:
+    from countenance.run.store import PAGES
+
+    try:
+        found: dict[str, Any] = json.loads(store.storage.read(PAGES))
+        return found
+    except (Missing, ValueError):
+        return {}
+
+
+def _recompute(store: RunStore, journal: Journal, again: Again) -> list[str]:
+    """Results, audit and reports of those who are left."""
+    run = Run(store.place)
+    made = _reduce_again(run)
+    if journal.audit is not None and run.scores().num_rows:
+        store_audit(run, audit_again(run, journal.audit))
+        made += [FINDINGS, AUDIT]
+    return made + again(run, vars(journal))
+
+
+def _reduce_again(run: Run) -> list[str]:
+    """Results again where the dataset can be loaded; otherwise they are gone, and the manifest says why."""
+    task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
+    if task.reduce is None:
+        return []
+    try:
+        reduced = reduce(task, stored(run.store, run.dataset(), run.manifest.seed))
+    except (InputError, OSError) as error:
+        note = f"results were removed by a purge and could not be computed again ({error})"
+        run.manifest.notes = [*run.manifest.notes, note]
+        run.store.write_manifest(run.manifest)
+        return []
+    write_scores(run.store, run.scores(), reduced)
+    run.store.write_results(reduced.results)
+    return [RESULTS]

@@ -1,0 +1,163 @@
+"""The stages after prediction: score, reduce, finish. Each reads and writes the store and can run alone."""
+
+import datetime
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from countenance.answers.store import answers_from_table
+from countenance.data import Sample
+from countenance.errors import InputError
+from countenance.run.early_stop import refuse_if_all_failed
+from countenance.run.manifest import Manifest
+from countenance.run.plan import Piece, Plan
+from countenance.run.rows import columns_of, failure_table, together
+from countenance.run.shard import ShardResult, score_one
+from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore, work_rows
+from countenance.tasks import Reduced, Shard, Task
+from countenance.tasks.reduce import merged
+
+Progress = Callable[[str, int], Any]
+MOST_VALUES = 30
+"""Attributes with more values are not compared unless they are named."""
+NEVER_GROUPS = ("split", "part", "base")
+"""Attributes that say where an image comes from, not who is in it."""
+
+
+def score(plan: Plan, store: RunStore, piece: Piece, marker: Marker) -> None:
+    """Score the stored predictions of a shard again: no model is needed."""
+    answers = store.shard_answers(piece.number)
+    result = ShardResult(failures=list(marker.failures), skipped=marker.skipped)
+    for sample in plan.read(piece):
+        if sample.id in answers:
+            score_one(plan.task, sample, answers[sample.id], result)
+    store.forget_shard(piece.number)
+    result.commit(store, piece.number, plan.task, columns_of(plan.task, plan.samples.attributes))
+
+
+@dataclass
+class WholeRun:
+    """The run as a reducer sees it."""
+
+    table: Any
+    read: Callable[[], Iterator[Shard]]
+    seed: int = 0
+    maker: Progress | None = None
+
+    def rows(self) -> Any:
+        return self.table
+
+    def shards(self) -> Iterator[Shard]:
+        return self.read()
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """Attributes of words with 2 to 30 values."""
+        kept = []
+        for column in self.table.column_names:
+            name = column.removeprefix("attr.")
+            if name != column and name not in NEVER_GROUPS and str(self.table.schema.field(column).type) == "string":
+                values = self.table[column].unique().drop_null()
+                if 2 <= len(values) <= MOST_VALUES:
+                    kept.append(name)
+        return tuple(kept)
+
+    def progress(self, what: str, total: int) -> Any:
+        return nullcontext(lambda n=1: None) if self.maker is None else self.maker(what, total)
+
+
+def planned(plan: Plan, store: RunStore, progress: Progress | None = None) -> WholeRun:
+    """A run that has just been worked off, shard by shard as planned."""
+    pieces = plan.pieces()
+
+    def shards() -> Iterator[Shard]:
+        for piece in pieces:
+            samples = [sample for sample in plan.read(piece) if plan.task.asks(sample)]
+            yield Shard(samples, store.shard_answers(piece.number), store.table(work_rows(piece.number)))
+
+    table = together([store.table(work_rows(piece.number)) for piece in pieces])
+    return WholeRun(table, shards, plan.settings.seed, progress)
+
+
+def stored(store: RunStore, dataset: Iterable[Sample], seed: int, progress: Progress | None = None) -> WholeRun:
+    """A finished run, with the samples of its dataset as it is now; InputError when some are gone from it."""
+    table = store.scores()
+    by_id = {sample.id: sample for sample in dataset}
+
+    def shards() -> Iterator[Shard]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for name in store.answer_files():
+            answers = answers_from_table(store.table(name), f"{store.place}/{name}")
+            lost = [key for key in answers if key not in by_id]
+            if lost:
+                raise InputError(f"the dataset no longer has {lost[0]!r}")
+            rows = table.filter(pc.is_in(table["sample"], pa.array(list(answers), pa.string())))
+            yield Shard([by_id[key] for key in answers], answers, rows)
+
+    return WholeRun(table, shards, seed, progress)
+
+
+def reduce(task: Task, whole: WholeRun) -> Reduced:
+    """What the task's reducer finds in the run; nothing where it has none."""
+    if task.reduce is None:
+        return Reduced()
+    state = merged([task.reduce.partial(shard) for shard in whole.shards()], task.reduce.merge)
+    return task.reduce.finish(state, whole)
+
+
+def finish(
+    plan: Plan, store: RunStore, markers: Mapping[int, Marker], manifest: Manifest, progress: Progress | None = None
+) -> Manifest:
+    """Put the shards together, reduce them, and say that the run is complete."""
+    pieces = plan.pieces()
+    failures = [row for piece in pieces for row in markers[piece.number].failures]
+    refuse_if_all_failed(failures, plan.images(), manifest.max_failures)
+    whole = planned(plan, store, progress)
+    reduced = reduce(plan.task, whole)
+    write_scores(store, whole.table, reduced)
+    store.write_table(FAILURES, failure_table(failures, plan.samples.attributes))
+    store.write_results(reduced.results)
+    skipped = plan.samples.skipped + sum(marker.skipped for marker in markers.values())
+    dataset = manifest.dataset.model_copy(
+        update={"skipped": skipped, "images": plan.images() - sum(m.skipped for m in markers.values())}
+    )
+    manifest = manifest.model_copy(
+        update={
+            "status": "complete",
+            "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "failed": len(failures),
+            "dataset": dataset,
+            "cores": os.cpu_count(),
+            "notes": [*manifest.notes, *reduced.notes],
+        }
+    )
+    store.write_manifest(manifest)
+    store.seal()
+    for entry in store.storage.entries(WORK):
+        store.storage.delete(entry.name)
+    return manifest
+
+
+def write_scores(store: RunStore, table: Any, reduced: Reduced) -> None:
+    """Write the score table with the columns that the reducer adds."""
+    import pyarrow as pa
+
+    for name, values in reduced.columns.items():
+        if len(values) != table.num_rows:
+            raise InputError(f"column {name!r} of the reducer has {len(values)} values for {table.num_rows} rows")
+        column = pa.array(values, pa.float64(), from_pandas=True)
+        place = table.column_names.index(f"m.{name}") if f"m.{name}" in table.column_names else None
+        if place is None:
+            table = table.append_column(f"m.{name}", column)
+        else:
+            table = table.set_column(place, f"m.{name}", column)
+    if table.num_rows <= MOST_ROWS:
+        store.write_table(SCORES, table)
+        return
+    for number, start in enumerate(range(0, table.num_rows, MOST_ROWS)):
+        store.write_table(f"{MANY_SCORES}{number:05d}.parquet", table.slice(start, MOST_ROWS))

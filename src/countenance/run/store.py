@@ -1,0 +1,266 @@
+"""The layout of a run in its storage: the only reader and writer of runs.
+
+A shard counts when its marker exists and the files that it names have the hashes that it names. `files.json` holds the
+hash of every file of a finished run; a stage takes the files that it is going to replace off that list first and puts
+them back last, so that a kill in between is seen by `verify` and never reported as intact.
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from countenance.answers.store import answers_from_table, answers_table
+from countenance.errors import InputError
+from countenance.files import to_json
+from countenance.run.manifest import Manifest, Place, read_manifest
+from countenance.storage import Missing, Storage, open_storage
+from countenance.tasks.results import Result, results_from_json, results_to_json
+
+MANIFEST, LOCAL, FILES = "run.json", "local.json", "files.json"
+SCORES, FAILURES, RESULTS = "scores.parquet", "failures.parquet", "results.json"
+FINDINGS, AUDIT = "findings.parquet", "audit.json"
+REPORT, PAGES = "report.html", "pages.json"
+JOURNAL = "purge.json"
+"""What a purge is going to do; it is there only while the purge is under way."""
+ANSWERS, SHARDS, WORK, MANY_SCORES = "answers/", "shards/", "work/", "scores/"
+MOST_ROWS = 10_000_000
+"""Above so many rows the score table is a folder of files with the same columns."""
+UNSEALED = (LOCAL, FILES, JOURNAL)
+"""Files that have no hash: they differ from machine to machine, hold the hashes, or are there for a moment."""
+
+
+def digest(content: bytes) -> str:
+    """The sha256 of some bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True)
+class Marker:
+    """What a committed shard says about itself."""
+
+    number: int
+    answered: int
+    failures: list[dict[str, Any]]
+    files: Mapping[str, str]
+    """File names with their hashes."""
+    skipped: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        return to_json(vars(self)).encode()
+
+    @classmethod
+    def read(cls, content: bytes) -> "Marker | None":
+        """A marker, or None when the file is damaged."""
+        try:
+            return cls(**json.loads(content))
+        except (ValueError, TypeError, RecursionError):
+            return None
+
+
+class RunStore:
+    """A run in its storage."""
+
+    def __init__(self, place: Any) -> None:
+        self.storage: Storage = open_storage(place)
+
+    @property
+    def place(self) -> str:
+        return self.storage.place
+
+    # manifest
+
+    def exists(self) -> bool:
+        """Whether a run, finished or not, is here."""
+        return any(entry.name == MANIFEST for entry in self.storage.entries(MANIFEST))
+
+    def manifest(self) -> Manifest:
+        try:
+            content = self.storage.read(MANIFEST)
+        except Missing:
+            raise InputError(
+                f"{self.place}: no run here ({MANIFEST} is missing); `countenance run` makes one"
+            ) from None
+        return read_manifest(content, f"{self.place}/{MANIFEST}")
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        self.storage.write(MANIFEST, manifest.to_bytes())
+
+    def local(self) -> Place:
+        """Where things lie on this machine; nothing where the run came from another one."""
+        try:
+            return Place.model_validate_json(self.storage.read(LOCAL))
+        except (Missing, ValueError):
+            return Place()
+
+    def write_local(self, place: Place) -> None:
+        self.storage.write(LOCAL, to_json(place.model_dump()).encode())
+
+    # shards
+
+    def commit(
+        self,
+        number: int,
+        kind: type[Any],
+        answers: Sequence[tuple[str, Any]],
+        rows: Any,
+        failures: list[dict[str, Any]],
+        skipped: int = 0,
+    ) -> bool:
+        """Store a shard; the marker comes last. False when another writer committed the same shard before."""
+        names = {f"{ANSWERS}{number:05d}.parquet": answers_table(kind, answers), work_rows(number): rows}
+        files = {}
+        for name, table in names.items():
+            content = parquet_bytes(table)
+            self.storage.write(name, content)
+            files[name] = digest(content)
+        marker = Marker(number, len(answers), failures, files, skipped)
+        return self.storage.create(marker_name(number), marker.to_bytes())
+
+    def committed(self, *, rows: bool = True) -> dict[int, Marker]:
+        """The shards that count. A damaged one loses its marker, so that it is done again.
+
+        With `rows=False` only the answers must be intact: rows can be scored again from them.
+        """
+        there = {entry.name: entry.size for entry in self.storage.entries()}
+        found = {}
+        for name in there:
+            if not name.startswith(SHARDS):
+                continue
+            marker = Marker.read(self.storage.read(name))
+            if marker is not None and marker_name(marker.number) == name and self._intact(marker, there, rows):
+                found[marker.number] = marker
+        return found
+
+    def _intact(self, marker: Marker, there: Mapping[str, int], rows: bool) -> bool:
+        for name, expected in marker.files.items():
+            if not rows and name.startswith(WORK):
+                continue
+            if name not in there or digest(self.storage.read(name)) != expected:
+                return False
+        return True
+
+    def forget_shard(self, number: int) -> None:
+        """Take back a shard that is damaged."""
+        self.storage.delete(marker_name(number))
+
+    def shard_answers(self, number: int) -> dict[str, Any]:
+        """The predictions of a shard by sample id."""
+        return answers_from_table(self.table(f"{ANSWERS}{number:05d}.parquet"), f"{self.place}/{ANSWERS}{number:05d}")
+
+    def answer_files(self) -> list[str]:
+        return [entry.name for entry in self.storage.entries(ANSWERS) if entry.name.endswith(".parquet")]
+
+    def answers(self, wanted: set[str] | None = None) -> Iterator[tuple[str, Any]]:
+        """Every stored prediction with its sample id, or those of the samples wanted."""
+        for name in self.answer_files():
+            table = self.table(name)
+            if wanted is not None:
+                import pyarrow as pa
+                import pyarrow.compute as pc
+
+                table = table.filter(pc.is_in(table["sample"], pa.array(sorted(wanted), pa.string())))
+            yield from answers_from_table(table, f"{self.place}/{name}").items()
+
+    # tables
+
+    def table(self, name: str) -> Any:
+        """A Parquet file as an Arrow table."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.read_table(pa.BufferReader(self.storage.read(name)))
+        except Missing:
+            raise InputError(f"{self.place}/{name}: missing; {_remedy(name)}") from None
+        except (pa.ArrowException, OSError) as error:
+            first = str(error).splitlines()[0]
+            raise InputError(f"{self.place}/{name}: not a readable Parquet file ({first}); {_remedy(name)}") from error
+
+    def write_table(self, name: str, table: Any) -> None:
+        self.storage.write(name, parquet_bytes(table))
+
+    def score_files(self) -> list[str]:
+        """The files of the score table: one, or those of its folder."""
+        many = [entry.name for entry in self.storage.entries(MANY_SCORES) if entry.name.endswith(".parquet")]
+        return many or [SCORES]
+
+    def scores(self) -> Any:
+        """The score table."""
+        import pyarrow as pa
+
+        tables = [self.table(name) for name in self.score_files()]
+        return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
+
+    def results(self) -> list[Result]:
+        """The results; none where the task has no reducer."""
+        try:
+            return results_from_json(self.storage.read(RESULTS))
+        except Missing:
+            return []
+        except ValueError as error:
+            first = str(error).splitlines()[0]
+            raise InputError(f"{self.place}/{RESULTS}: damaged ({first}); {_remedy(RESULTS)}") from None
+
+    def write_results(self, results: Iterable[Result]) -> None:
+        self.storage.write(RESULTS, results_to_json(results).encode())
+
+    # hashes
+
+    def sealed(self) -> dict[str, str]:
+        """The hash of every file of the run; empty where the run was made before hashes were kept."""
+        try:
+            found = json.loads(self.storage.read(FILES))
+            return {str(name): str(value) for name, value in found["files"].items()}
+        except Missing:
+            return {}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(f"{self.place}/{FILES}: damaged; the same `countenance run` command repairs it") from None
+
+    def seal(self, names: Iterable[str] | None = None) -> None:
+        """Write down the hash of the files named (of every file, by default)."""
+        entries = [entry.name for entry in self.storage.entries() if entry.name not in UNSEALED]
+        known = {} if names is None else self.sealed()
+        wanted = entries if names is None else [name for name in names if name in entries]
+        fresh = {name: digest(self.storage.read(name)) for name in wanted if not name.startswith(WORK)}
+        files = {name: value for name, value in (known | fresh).items() if name in entries}
+        self.storage.write(FILES, to_json({"files": dict(sorted(files.items()))}).encode())
+
+    @contextmanager
+    def replacing(self, *names: str) -> Iterator[None]:
+        """Files that are written in the context are off the list of hashes until it ends."""
+        known = self.sealed()
+        had_list = any(entry.name == FILES for entry in self.storage.entries(FILES))
+        if had_list and any(name in known for name in names):
+            left = {name: value for name, value in known.items() if name not in names}
+            self.storage.write(FILES, to_json({"files": left}).encode())
+        yield
+        if had_list:
+            self.seal(names)
+
+
+def marker_name(number: int) -> str:
+    return f"{SHARDS}{number:05d}.json"
+
+
+def work_rows(number: int) -> str:
+    return f"{WORK}{number:05d}.scores.parquet"
+
+
+def parquet_bytes(table: Any) -> bytes:
+    """A table as the content of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _remedy(name: str) -> str:
+    if name in (FINDINGS, AUDIT):
+        return "`countenance audit RUN` writes it"
+    return "the same `countenance run` command makes it again"

@@ -1,0 +1,91 @@
+"""`countenance verify`: does every file of a run have the content that was written?"""
+
+import json
+from dataclasses import dataclass
+
+from countenance.errors import InputError
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, Marker, RunStore, digest
+from countenance.storage import Missing
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a verification found: files checked, and a sentence for each that is not as it was written."""
+
+    files: int
+    problems: list[str]
+    hashed: bool = True
+    """Whether the run keeps hashes; runs of earlier versions do not."""
+
+
+def verify(store: RunStore) -> Check:
+    """Check the manifest, every hash, and that nothing is missing or left unfinished.
+
+    Files that a user put beside those of the run are no part of it and are not looked at.
+    """
+    manifest = store.manifest()
+    if manifest.status != "complete":
+        return Check(0, [f"{store.place}: the run did not finish; the same `countenance run` command goes on"])
+    known = store.sealed()
+    if not known and manifest.format < 2:
+        return _without_hashes(store)
+    if not known:
+        return Check(0, [f"{store.place}: the list of hashes (files.json) is missing"])
+    problems = []
+    for name, expected in known.items():
+        try:
+            content = store.storage.read(name)
+        except Missing:
+            problems.append(f"{name}: missing")
+            continue
+        except OSError as error:
+            problems.append(f"{name}: cannot be read ({error.strerror})")
+            continue
+        if digest(content) != expected:
+            problems.append(f"{name}: its content is not what was written")
+    there = [entry.name for entry in store.storage.entries()]
+    problems += [
+        f"{name}: not on the list of hashes; whatever wrote it was interrupted"
+        for name in (MANIFEST, AUDIT, FINDINGS)
+        if name in there and name not in known
+    ]
+    if JOURNAL in there:
+        problems.append(f"{JOURNAL}: a purge was interrupted; `countenance purge` with the same list goes on")
+    problems += [f"{name}: left behind by an interrupted run" for name in there if name.startswith(WORK)]
+    return Check(len([name for name in known if name not in UNSEALED]), problems + _markers(store, known))
+
+
+def _markers(store: RunStore, known: dict[str, str]) -> list[str]:
+    """Answers that a marker names and the list does not."""
+    problems = []
+    for name in known:
+        if name.startswith(SHARDS):
+            try:
+                marker = Marker.read(store.storage.read(name))
+            except Missing:
+                continue
+            problems += [
+                f"{file}: {name} names it, the list of hashes does not"
+                for file in (marker.files if marker else ())
+                if not file.startswith(WORK) and file not in known
+            ]
+    return problems
+
+
+def _without_hashes(store: RunStore) -> Check:
+    """A run of an earlier version: its tables must at least be readable."""
+    problems = []
+    names = [entry.name for entry in store.storage.entries() if entry.name.endswith(".parquet")]
+    for name in names:
+        try:
+            store.table(name)
+        except InputError as error:
+            problems.append(str(error))
+    for name in (AUDIT,):
+        try:
+            json.loads(store.storage.read(name))
+        except Missing:
+            continue
+        except (ValueError, RecursionError):
+            problems.append(f"{name}: not JSON")
+    return Check(len(names), problems, hashed=False)

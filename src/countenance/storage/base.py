@@ -1,0 +1,59 @@
+"""What a run needs from the place it is kept in, and nothing that only a disk can do."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+
+class Missing(Exception):
+    """There is no blob of that name."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A blob's name and size."""
+
+    name: str
+    size: int
+
+
+class Storage(Protocol):
+    """Blobs by name; names are relative, with forward slashes."""
+
+    @property
+    def place(self) -> str:
+        """Where this is, as the user knows it: a folder or a URL."""
+
+    def read(self, name: str) -> bytes:
+        """The whole content; `Missing` when there is none."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Replace the content, whole or not at all, durably."""
+
+    def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
+        """Like `write`, for content that is too large for memory."""
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Write unless there is one already; of several writers exactly one gets True."""
+
+    def delete(self, name: str) -> None:
+        """Remove a blob; nothing happens when there is none."""
+
+    def entries(self, prefix: str = "") -> list[Entry]:
+        """Every blob whose name begins with `prefix`, in order of name; temporary ones left out."""
+
+    def local_file(self, name: str) -> AbstractContextManager[str]:
+        """A file on this machine with the content, for libraries that take a file name."""
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Keep other writers out while the context lasts; `InputError` when one is at work."""
+
+    def move_aside(self, name: str) -> "Storage":
+        """Give everything here another name beside it, so that this place is empty; `InputError` when it is taken."""
+
+    def siblings(self, prefix: str) -> "Sequence[Storage]":
+        """Places beside this one whose names begin with `prefix`."""
+
+    def leftovers(self) -> Iterator[str]:
+        """Remove temporary blobs that a killed writer left, and name them."""

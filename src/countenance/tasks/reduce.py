@@ -1,0 +1,103 @@
+"""Reduce: from all predictions of a run to further columns of its rows and to results.
+
+A reducer sees a run shard by shard, so that the same code serves one process, many, and a cluster. What it keeps of a
+shard is a `State`: arrays by name, which can be stored, sent and merged in any order.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data import Sample
+from countenance.tasks.results import Result
+
+State = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a run: its samples, the prediction for each (None where the image failed), and its score rows."""
+
+    samples: Sequence[Sample]
+    answers: Mapping[str, Any]
+    rows: Any
+    """An Arrow table with the columns of `scores.parquet`."""
+
+    def answered(self) -> Iterator[tuple[Sample, Any]]:
+        """The samples that have a prediction, each with it."""
+        for sample in self.samples:
+            if sample.id in self.answers:
+                yield sample, self.answers[sample.id]
+
+
+class Whole(Protocol):
+    """The run as `finish` sees it."""
+
+    seed: int
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that results are given for, where a result has groups."""
+
+    def rows(self) -> Any:
+        """The whole score table (Arrow), in the run's order."""
+
+    def shards(self) -> Iterator[Shard]:
+        """The shards again, one at a time, for reducers that must see predictions twice."""
+
+    def progress(self, what: str, total: int) -> Any:
+        """A context manager that gives a function `step(n)`, for long work."""
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What a reducer found."""
+
+    results: list[Result] = field(default_factory=list)
+    columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Further metrics, one value for each row of the score table, in its order; NaN: not in the denominator."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader of the numbers should know."""
+
+
+def joined(one: State, two: State) -> State:
+    """Both states' arrays, one after the other: the merge of reducers that collect.
+
+    >>> joined({"a": np.array([1])}, {"a": np.array([2, 3])})
+    {'a': array([1, 2, 3])}
+    """
+    return {name: np.concatenate([one[name], two[name]]) for name in one}
+
+
+def added(one: State, two: State) -> State:
+    """The sums of both states' arrays: the merge of reducers that count.
+
+    >>> added({"a": np.array([1, 2])}, {"a": np.array([2, 3])})
+    {'a': array([3, 5])}
+    """
+    return {name: one[name] + two[name] for name in one}
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """How a task reduces a run."""
+
+    partial: Callable[[Shard], State]
+    finish: Callable[[State, Whole], Reduced]
+    merge: Callable[[State, State], State] = joined
+
+
+def merged(states: Sequence[State], merge: Callable[[State, State], State]) -> State:
+    """All states as one, merged pairwise like a tree, so that no array is copied more than log n times.
+
+    >>> merged([{"n": np.array([i])} for i in range(5)], joined)
+    {'n': array([0, 1, 2, 3, 4])}
+    """
+    level = list(states)
+    while len(level) > 1:
+        pairs = [merge(*level[i : i + 2]) if i + 1 < len(level) else level[i] for i in range(0, len(level), 2)]
+        level = pairs
+    return level[0]

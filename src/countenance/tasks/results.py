@@ -1,0 +1,137 @@
+"""Results: what belongs to a whole run rather than to one row. Four types; pages and comparisons are made by type."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+
+from countenance.files import to_json
+
+NAN = math.nan
+
+
+def _number(value: Any) -> Any:
+    return NAN if value is None else value
+
+
+Real = Annotated[float, BeforeValidator(_number)]
+"""A float; JSON stores what is not finite as null."""
+
+
+class Result(BaseModel):
+    """What every result says about itself."""
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="null")
+    name: str
+    meaning: str = ""
+    note: str = ""
+    """What a reader must know to use it: too few pairs, a bound instead of an estimate."""
+
+
+class Number(Result):
+    """One number with its interval.
+
+    >>> Number(name="EER", value=0.02, low=0.01, high=0.03, n=500).text()
+    '0.020 [0.010, 0.030]'
+    """
+
+    type: Literal["number"] = "number"
+    value: Real
+    low: Real = NAN
+    high: Real = NAN
+    n: int = 0
+    """What it was computed from; `unit` names it."""
+    unit: str = ""
+    level: float = 0.95
+    better: Literal["higher", "lower", ""] = ""
+    attribute: str | None = None
+    group: str | None = None
+    """The group that the number is about; everybody where there is no group."""
+    bound: Literal["", "<", ">"] = ""
+    """The value is a bound: no error was seen in n trials, so the rate is below 3/n."""
+
+    def text(self) -> str:
+        """The number as a page shows it."""
+        value = f"{self.bound}{' ' if self.bound else ''}{self.value:.3f}"
+        return value if math.isnan(self.low) else f"{value} [{self.low:.3f}, {self.high:.3f}]"
+
+
+class Line(BaseModel):
+    """One line of a curve, with a band where there is one."""
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="null")
+    label: str = ""
+    x: list[Real]
+    y: list[Real]
+    low: list[Real] = []
+    high: list[Real] = []
+
+
+class Axis(BaseModel):
+    """What an axis shows."""
+
+    model_config = ConfigDict(frozen=True)
+    label: str
+    log: bool = False
+
+
+class Curve(Result):
+    """Lines over one pair of axes; `marks` are positions on the horizontal axis that have a meaning."""
+
+    type: Literal["curve"] = "curve"
+    x: Axis
+    y: Axis
+    lines: list[Line]
+    attribute: str | None = None
+    marks: list[Real] = []
+
+
+class Matrix(Result):
+    """Numbers by two lists of names, with the count behind each."""
+
+    type: Literal["matrix"] = "matrix"
+    rows: list[str]
+    columns: list[str]
+    values: list[list[Real]]
+    counts: list[list[int]] = []
+    low: list[list[Real]] = []
+    high: list[list[Real]] = []
+    row_label: str = ""
+    column_label: str = ""
+    attribute: str | None = None
+
+
+class Table(Result):
+    """Anything else that has columns; cells are text, numbers or null."""
+
+    type: Literal["table"] = "table"
+    columns: list[str]
+    rows: list[list[str | int | float | bool | None]]
+
+
+AnyResult = Annotated[Number | Curve | Matrix | Table, Field(discriminator="type")]
+_LIST: TypeAdapter[list[Number | Curve | Matrix | Table]] = TypeAdapter(list[AnyResult])
+
+
+def results_to_json(results: Iterable[Result]) -> str:
+    """The content of `results.json`: a list of objects, each with its `type` and `name`.
+
+    >>> print(results_to_json([Number(name="EER", value=0.5)]))
+    [
+      {
+        "name": "EER",
+        ...
+    """
+    return to_json([result.model_dump() for result in results])
+
+
+def results_from_json(content: bytes | str) -> list[Result]:
+    """The results of a `results.json`; ValueError when it is damaged."""
+    return list(_LIST.validate_python(json.loads(content)))
+
+
+def numbers(results: Sequence[Result]) -> list[Number]:
+    """The numbers among results."""
+    return [result for result in results if isinstance(result, Number)]

@@ -1,0 +1,121 @@
+"""A run knows whether it is intact, and the same command repairs it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from countenance.errors import InputError
+from countenance.run import Run, audit_run, evaluate, store_audit
+from countenance.run.store import RunStore
+from countenance.run.verify import verify
+from countenance.testing import DiscDetector
+
+TASK = "face_localization"
+
+
+@pytest.fixture
+def run(tmp_path: Path, discs: Path) -> Run:
+    made = evaluate("countenance.testing:DiscDetector", TASK, discs, out=tmp_path / "run", batch=8, shard=16)
+    store_audit(made, audit_run(made, by=["gender"]))
+    return made
+
+
+def files(run: Run) -> list[Path]:
+    return sorted(p for p in run.path.rglob("*") if p.is_file() and p.name not in (".lock", "local.json"))
+
+
+def test_a_finished_run_is_intact(run: Run) -> None:
+    found = verify(run.store)
+    assert found.problems == [] and found.hashed
+    assert found.files == len(files(run)) - 1  # all but the list itself
+
+
+def test_every_file_is_watched(run: Run) -> None:
+    for path in files(run):
+        kept = path.read_bytes()
+        path.write_bytes(kept[: len(kept) // 2])
+        name = path.relative_to(run.path).as_posix()
+        try:
+            problems = verify(RunStore(run.path)).problems
+        except InputError as error:
+            problems = [str(error)]
+        assert any(name in problem for problem in problems), name
+        path.write_bytes(kept)
+    assert verify(run.store).problems == []
+
+
+@pytest.mark.parametrize("how", ["truncated", "missing", "empty", "garbage"])
+def test_the_same_command_repairs_any_damage(tmp_path: Path, discs: Path, how: str) -> None:
+    def make() -> Run:
+        return evaluate("countenance.testing:DiscDetector", TASK, discs, out=tmp_path / "run", batch=8, shard=32)
+
+    run = make()
+    scores = (run.path / "scores.parquet").read_bytes()
+    for path in files(run):
+        if path.name == "run.json":
+            continue
+        if how == "missing":
+            path.unlink()
+        else:
+            content = path.read_bytes()
+            path.write_bytes({"truncated": content[:-7], "empty": b"", "garbage": b"\x00" * len(content)}[how])
+        again = make()
+        assert verify(again.store).problems == [], path
+        assert (again.path / "scores.parquet").read_bytes() == scores, path
+
+
+def test_intact_predictions_are_not_made_again(tmp_path: Path, discs: Path) -> None:
+    calls: list[int] = []
+
+    class Counted(DiscDetector):
+        def __call__(self, images):  # type: ignore[no-untyped-def]
+            calls.append(len(images))
+            return super().__call__(images)
+
+    run = evaluate(Counted(), TASK, discs, out=tmp_path / "run", batch=8, shard=32)
+    (run.path / "scores.parquet").unlink()
+    (run.path / "answers" / "00001.parquet").unlink()
+    before = sum(calls)
+    evaluate(Counted(), TASK, discs, out=tmp_path / "run", batch=8, shard=32)
+    assert sum(calls) - before == 32 + 8  # the lost shard, and the few that show that the model is the same
+
+
+def test_an_interrupted_audit_is_seen(run: Run) -> None:
+    with pytest.raises(RuntimeError), run.store.replacing("audit.json", "findings.parquet"):
+        run.store.storage.write("audit.json", b"{}")
+        raise RuntimeError
+    assert any("interrupted" in problem for problem in verify(run.store).problems)
+    store_audit(run, audit_run(run, by=["gender"]))
+    assert verify(run.store).problems == []
+
+
+def test_an_unfinished_run_is_not_intact(run: Run) -> None:
+    manifest = json.loads((run.path / "run.json").read_text()) | {"status": "running"}
+    (run.path / "run.json").write_text(json.dumps(manifest))
+    assert "did not finish" in verify(RunStore(run.path)).problems[0]
+
+
+def test_a_run_of_an_earlier_version_opens(run: Run) -> None:
+    manifest = json.loads((run.path / "run.json").read_text())
+    del manifest["format"]
+    (run.path / "run.json").write_text(json.dumps(manifest))
+    (run.path / "files.json").unlink()
+    found = verify(RunStore(run.path))
+    assert not found.hashed and found.problems == []
+    (run.path / "scores.parquet").write_bytes(b"PAR1")
+    assert "scores.parquet: not a readable Parquet file" in verify(RunStore(run.path)).problems[0]
+
+
+def test_a_run_of_a_newer_version_is_refused_by_name(run: Run) -> None:
+    manifest = json.loads((run.path / "run.json").read_text()) | {"format": 9}
+    (run.path / "run.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="made by a newer version \\(format 9"):
+        Run(run.path)
+
+
+def test_what_is_published_names_no_folder_of_this_machine(run: Run, tmp_path: Path) -> None:
+    for path in files(run):
+        assert str(tmp_path).encode() not in path.read_bytes(), path
+    assert str(tmp_path.parent) in str(run.store.local().source)
+    assert run.dataset().name == "discs"

@@ -1,0 +1,154 @@
+"""Blobs on a disk: whole or not at all, one writer, nothing outside the folder."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from countenance.errors import InputError
+from countenance.files import write_atomically
+from countenance.storage import Missing, open_storage
+from countenance.storage.local import LocalStorage
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> LocalStorage:
+    return LocalStorage(tmp_path / "run")
+
+
+def test_what_is_written_is_read(place: LocalStorage) -> None:
+    place.write("a/b.bin", b"one")
+    place.write("a/b.bin", b"two")
+    place.write_stream("c.bin", lambda stream: stream.write(b"three"))
+    assert place.read("a/b.bin") == b"two" and place.read("c.bin") == b"three"
+    assert [(entry.name, entry.size) for entry in place.entries()] == [("a/b.bin", 3), ("c.bin", 5)]
+    assert [entry.name for entry in place.entries("a/")] == ["a/b.bin"]
+    with place.local_file("c.bin") as path:
+        assert Path(path).read_bytes() == b"three"
+
+
+def test_what_is_not_there_is_missing(place: LocalStorage) -> None:
+    for name in ("a", "a/b", "."):
+        with pytest.raises(Missing):
+            place.read(name)
+    place.delete("a")
+    assert place.entries() == [] and list(place.leftovers()) == []
+    with pytest.raises(Missing), place.local_file("a"):
+        pass
+
+
+def test_of_sixteen_writers_the_first_wins(place: LocalStorage) -> None:
+    won: list[int] = []
+    barrier = threading.Barrier(16)
+
+    def write(number: int) -> None:
+        barrier.wait()
+        if place.create("marker", str(number).encode()):
+            won.append(number)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1 and place.read("marker") == str(won[0]).encode()
+    assert list(place.leftovers()) == []
+
+
+def test_a_failed_write_leaves_the_old_content(place: LocalStorage) -> None:
+    place.write("a", b"old")
+
+    def fail(stream: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        place.write_stream("a", fail)
+    assert place.read("a") == b"old" and [path.name for path in place.folder.iterdir()] == ["a"]
+
+
+def test_the_users_file_is_named_not_the_temporary_one(tmp_path: Path) -> None:
+    def fail(part: Path) -> None:
+        raise OSError(28, "No space left on device", str(part))
+
+    with pytest.raises(OSError) as caught:
+        write_atomically(tmp_path / "page.html", fail)
+    assert caught.value.filename == str(tmp_path / "page.html")
+
+
+def test_an_emptied_folder_goes_and_others_stay(place: LocalStorage) -> None:
+    place.write("a/b/c", b"1")
+    place.write("a/d", b"2")
+    place.delete("a/b/c")
+    assert not (place.folder / "a" / "b").exists() and place.read("a/d") == b"2"
+    place.delete("a/d")
+    assert place.folder.exists() and list(place.folder.iterdir()) == []
+
+
+def test_a_second_writer_is_refused_until_the_first_has_ended(place: LocalStorage) -> None:
+    with place.hold(), pytest.raises(InputError, match="another run is writing here"), place.hold():
+        pass
+    with place.hold():
+        pass
+
+
+def test_a_lock_ends_with_its_process(place: LocalStorage) -> None:
+    script = (
+        "import sys, time; from pathlib import Path; from countenance.storage.local import LocalStorage\n"
+        "with LocalStorage(Path(sys.argv[1])).hold():\n    print('held', flush=True); time.sleep(60)"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", script, str(place.folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as holder:
+        assert holder.stdout and holder.stdout.readline() == b"held\n"
+        with pytest.raises(InputError, match="another run"), place.hold():
+            pass
+        holder.kill()
+        holder.wait()
+    with place.hold():
+        pass
+
+
+def test_a_lock_never_follows_a_link(place: LocalStorage, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("content")
+    place.folder.mkdir()
+    (place.folder / ".lock").symlink_to(precious)
+    with pytest.raises(InputError, match="cannot be opened as a lock"), place.hold():
+        pass
+    assert precious.read_text() == "content"
+
+
+def test_links_are_no_part_of_a_run(place: LocalStorage, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("x")
+    place.write("a", b"1")
+    (place.folder / "link").symlink_to(outside / "secret")
+    (place.folder / "folder").symlink_to(outside)
+    assert [entry.name for entry in place.entries()] == ["a"]
+
+
+def test_a_run_moves_aside_and_its_place_is_free(place: LocalStorage) -> None:
+    place.write("a", b"1")
+    aside = place.move_aside("run-old")
+    assert aside.read("a") == b"1" and place.entries() == []
+    assert [other.place for other in place.siblings("run-")] == [aside.place]
+    place.write("a", b"2")
+    with pytest.raises(InputError, match="is taken"):
+        place.move_aside("run-old")
+
+
+def test_leftovers_of_a_killed_writer_are_removed(place: LocalStorage) -> None:
+    place.write("a/b", b"1")
+    (place.folder / "a" / ".b.1234.part").write_bytes(b"half")
+    assert [entry.name for entry in place.entries()] == ["a/b"]
+    assert list(place.leftovers()) == ["a/.b.1234.part"] and list(place.leftovers()) == []
+
+
+def test_a_folder_is_opened_as_storage(tmp_path: Path) -> None:
+    assert open_storage(tmp_path).place == str(tmp_path)
+    storage = LocalStorage(tmp_path)
+    assert open_storage(storage) is storage
