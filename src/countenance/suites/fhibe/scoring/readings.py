@@ -20,7 +20,7 @@ def reading_problems(job: Job, truth: Array, image: Ints, boxes: Array, counts: 
 
     def size(number: int) -> tuple[float, float] | None:
         try:
-            return LazyImage(job.table.image_path(int(np.flatnonzero(image == number)[0]))).size()
+            return LazyImage(job.people.image_path(int(np.flatnonzero(image == number)[0]))).size()
         except InputError:
             return None
 
