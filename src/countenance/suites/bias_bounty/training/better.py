@@ -65,7 +65,7 @@ class ClassWeights:
     def __call__(self, losses: Tensor, codes: Tensor, faces: Tensor) -> Tensor:
         """The weighted mean of the rows' losses; a class that does worse than the others weighs more.
 
-        `faces` is each row's probability of being a face: a row that is none says nothing about its label.
+        `faces` is each row's probability of being a face: the label of a non-face says nothing.
         """
         zero = torch.zeros_like(self.loss)
         sums, seen = zero.index_add(0, codes, losses.detach() * faces), zero.index_add(0, codes, faces)
