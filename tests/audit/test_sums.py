@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from countenance.audit.from_rows import Column, RowSums
+from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import group, subsets
-from countenance.audit.permute import Permutations, Wanted
+from countenance.audit.layout import Column
+from countenance.audit.permute import Permutations
+from countenance.audit.permute_rows import Wanted
 from countenance.audit.sums import covariance
 from countenance.audit.table import Attribute
 from countenance.audit.units import Units

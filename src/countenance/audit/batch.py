@@ -14,8 +14,8 @@ from countenance.audit._dist import quantile
 from countenance.audit.comparisons import REST, Draft, is_alarming, which, why_untestable
 from countenance.audit.effects import MeanGap, RankBiserial, RateGap, angle, equivalence
 from countenance.audit.estimates import interval
-from countenance.audit.from_rows import Column
 from countenance.audit.groups import Grouping, Members
+from countenance.audit.layout import Column
 from countenance.audit.settings import Judged, Settings
 from countenance.audit.sums import Cross, GroupSums, Side, concatenate, concatenate_crosses
 from countenance.audit.table import Array

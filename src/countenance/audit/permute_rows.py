@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from countenance.audit.from_rows import Column, RowSums, pattern_of, powers, side
+from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping
+from countenance.audit.layout import Column, pattern_of, powers, side
 from countenance.audit.sums import Cross, CrossWay, Side
 from countenance.audit.table import Array
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from countenance.audit._dist import both, quantile
 from countenance.audit.effects import RankBiserial, rank_biserial, z_of_u
-from countenance.audit.from_rows import Column
+from countenance.audit.layout import Column
 from countenance.audit.sums import Cross, Numbers, Side, covariance
 from countenance.audit.table import Array
 

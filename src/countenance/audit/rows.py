@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from countenance.audit.attributes import Chosen, bare, choose, coded
-from countenance.audit.from_rows import Column, pattern_of
+from countenance.audit.layout import Column, pattern_of
 from countenance.audit.settings import Settings
 from countenance.audit.source import Source
 from countenance.audit.table import Array, Attribute, attribute, metric
@@ -40,26 +41,31 @@ class Rows:
             raise InputError(f"column {sorted(both)[0]!r} is named both as an attribute and as a metric")
         mask = kept_rows(source, settings.conditions)
         kept = None if mask is None else pa.array(mask)
+        # A source that is kept and used again need not be coded again.
+        keep = source.keep if table is source and kept is None else lambda key, make: make()
         read = source.read([*attributes, *pairs, *grouped], [*measured, *masks.values()])
         columns = read if kept is None else {name: column.filter(kept) for name, column in read.items()}
         self.attributes: list[Attribute] = [
-            coded(choice, columns[choice.column], settings.max_groups) for choice in self.chosen.attributes
+            keep(("attribute", choice), lambda c=choice: coded(c, columns[c.column], settings.max_groups))
+            for choice in self.chosen.attributes
         ]
         self.columns: list[Column] = []
         for name, column in zip(self.metrics, measured, strict=True):
-            values, kind = metric(name, columns[column])
+            values, kind = keep(("metric", column), lambda n=name, c=column: metric(n, columns[c]))
             if name in masks:
                 values = np.where(_mask(masks[name], columns[masks[name]]), values, np.nan)
             self.columns.append(Column.of(name, kind, values))
         self.total = len(self.columns[0].values)
-        self.units: Units = units([(name, columns[name]) for name in grouped], settings.cluster)
+        self.units: Units = keep(
+            ("units", tuple(grouped)), lambda: units([(name, columns[name]) for name in grouped], settings.cluster)
+        )
         self.pairs: Array | None = _pairs([columns[name] for name in pairs]) if pairs else None
         self.order: Array = np.arange(self.total)
         """The place that each row has in the table."""
         self.shared_scenes = self._shared_scenes(source, settings, kept) if settings.adjust == "minp" else ""
         """Why labels must not be shuffled between people; empty where they may."""
         if len(self.units.codes) < 2:
-            self._arrange(settings.comparison == "spread" or settings.adjust == "minp")
+            self._arrange(settings.comparison == "spread" or settings.adjust == "minp", keep, tuple(grouped))
 
     def _shared_scenes(self, source: Source, settings: Settings, kept: Any) -> str:
         """Where one column was named although images cross it: an attribute of the image is shared by people."""
@@ -81,7 +87,7 @@ class Rows:
         """For each metric, whether it is a rate or has values between 0 and 1 only."""
         return [column.kind == "rate" or _within(column) for column in self.columns]
 
-    def _arrange(self, shuffled: bool) -> None:
+    def _arrange(self, shuffled: bool, keep: Callable[[Any, Callable[[], Any]], Any], grouped: tuple[str, ...]) -> None:
         """Put the rows of a unit side by side: sums over clusters then walk through memory in order.
 
         Where labels will be shuffled, units (and their rows) stand in an order that their content alone gives, so
@@ -102,7 +108,7 @@ class Rows:
         elif codes is None or (np.diff(codes) >= 0).all():
             return
         else:
-            order = np.argsort(codes, kind="stable")
+            order = keep(("order", grouped), lambda: np.argsort(codes, kind="stable"))
         place = np.empty(self.total, dtype=np.int64)
         place[order] = np.arange(self.total)
         self.order = order
@@ -153,10 +159,10 @@ def kept_rows(source: Source, conditions: Mapping[str, Sequence[str]]) -> Array 
 
 def _reordered(one: Attribute, order: Array, place: Array) -> Attribute:
     if one.rows is None:
-        return Attribute(one.name, one.levels, one.codes[order])
+        return replace(one, codes=one.codes[order])
     rows = place[one.rows]
     sort = np.argsort(rows, kind="stable")
-    return Attribute(one.name, one.levels, one.codes[sort], rows[sort])
+    return replace(one, codes=one.codes[sort], rows=rows[sort])
 
 
 def _metrics(metrics: Sequence[str] | None, source: Source) -> list[str]:

@@ -19,8 +19,9 @@ from countenance.audit._dist import quantile
 from countenance.audit.comparisons import Draft
 from countenance.audit.effects import cohen_h
 from countenance.audit.estimates import clopper_pearson_limits, interval, wilson_limits
-from countenance.audit.from_rows import Column, RowSums
+from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping
+from countenance.audit.layout import Column
 from countenance.audit.permute import Permutations
 from countenance.audit.permute_rows import Wanted
 from countenance.audit.power import rank_from_d

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from countenance.audit.table import Array
+from countenance.audit.table import Array, is_text
 from countenance.errors import InputError
 
 AUTO = "auto"
 PERSON, IMAGE = "identity", "sample"
-NOUNS = {PERSON: ("person", "people"), IMAGE: ("image", "images"), "subject": ("subject", "subjects")}
+NOUNS = {
+    PERSON: ("person", "people"), "person": ("person", "people"), "person_id": ("person", "people"),
+    IMAGE: ("image", "images"), **{name: (name, f"{name}s") for name in ("image", "photo", "picture", "scene")},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Units:
         """What a unit is called, one and many.
 
         >>> Units((), ()).nouns, Units((np.array([0]),), ("ward",)).nouns
-        (('row', 'rows'), ('ward', 'different values of ward'))
+        (('row', 'rows'), ('ward cluster', 'ward clusters'))
         """
         return nouns(self.ways if self.codes else ())
 
@@ -75,7 +78,9 @@ def nouns(ways: Sequence[str]) -> tuple[str, str]:
     if not ways:
         return "row", "rows"
     bare = [way.removeprefix("attr.") for way in ways]
-    named = [NOUNS.get(way, (way.replace("_", " "), f"different values of {way.replace('_', ' ')}")) for way in bare]
+    named = [
+        NOUNS.get(way, tuple(f"{way.replace('_', ' ')} {word}" for word in ("cluster", "clusters"))) for way in bare
+    ]
     return " or ".join(one for one, _ in named), " or ".join(many for _, many in named)
 
 
@@ -122,15 +127,18 @@ def codes_of(column: Any) -> Array:
     >>> codes_of(pa.array(["p", None, "", "q", "p"])).tolist()
     [0, -1, -1, 1, 0]
     """
+    import pyarrow as pa
+
     encoded = column.dictionary_encode()
     codes = np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)
     values = encoded.dictionary
-    empty = [i for i, value in enumerate(values.to_pylist()) if value is None or value == "" or value != value]
-    if empty:
-        codes[np.isin(codes, empty)] = -1
-        used = np.ones(len(values) + 1, dtype=np.int64)
-        used[empty] = 0
-        place = np.cumsum(used) - 1
+    empty = np.zeros(len(values) + 1, dtype=bool)
+    if is_text(values.type):
+        empty[:-1] = np.asarray(pa.compute.equal(values, ""))
+    elif pa.types.is_floating(values.type):
+        empty[:-1] = np.isnan(np.asarray(values))
+    if empty.any():
+        place = np.where(empty, -1, np.cumsum(~empty) - 1)
         codes = np.where(codes >= 0, place[codes], -1)
     return codes
 

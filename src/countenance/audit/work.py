@@ -10,11 +10,13 @@ import numpy as np
 
 from countenance.audit import minp, ranks, spread, tests
 from countenance.audit.batch import Batch
+from countenance.audit.cautions import cautions
 from countenance.audit.comparisons import Draft
 from countenance.audit.estimates import interval
 from countenance.audit.finding import Estimate, Finding
-from countenance.audit.from_rows import Column, RowSums
+from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping, Members, group, subsets
+from countenance.audit.layout import Column
 from countenance.audit.multiplicity import benjamini_hochberg, family_of, holm
 from countenance.audit.paired import paired
 from countenance.audit.rows import Rows
@@ -25,8 +27,6 @@ from countenance.audit.verdict import concluded
 from countenance.errors import InputError
 
 MOST_COMPARISONS = 50_000
-FEW_UNITS = 40
-MOST_SKEWED = 3.0
 
 
 class Work:
@@ -151,11 +151,9 @@ class Work:
             Batch(column, self.judged[column.name], bounded, self.settings, self.nouns[1], self._kurtosis(column))
             for column, bounded in zip(self.rows.columns, self.rows.bounded, strict=True)
         ]
-        dense: dict[str, Array] = {}
+        self.dense: dict[str, Array] = {}
         for grouping in self.groupings:
-            members = grouping.members(self.rows.attributes, self.rows.total)
-            for batch in batches:
-                self._compare(batch, grouping, members, dense)
+            self._compare(batches, grouping)
         batches = [batch for batch in batches if batch.g]
         for batch in batches:
             batch.join()
@@ -164,8 +162,7 @@ class Work:
             sized = np.array([sizes[name] for name in own])
             batch.test(self.settings.alpha / np.maximum(sized, 1) / np.array(batch.weight))
         drafts = [draft for batch in batches for draft in batch.drafts(batch.column.values + batch.column.centre)]
-        for batch in batches:
-            self._warn(batch)
+        self.notes += cautions(batches, self.nouns[1], self.settings.alpha)
         if self.settings.adjust == "minp":
             self.adjust_why = minp.why_not(self.settings, self.sums, batches, self.rows.shared_scenes)
         shuffled = self.settings.adjust == "minp" and not self.adjust_why
@@ -177,20 +174,35 @@ class Work:
         order = {grouping.name: i for i, grouping in enumerate(self.groupings)}
         return sorted(found, key=lambda f: (order[f.attribute], place[f.metric]))
 
-    def _compare(self, batch: Batch, grouping: Grouping, members: Members, dense: dict[str, Array]) -> None:
-        column, rest = batch.column, self.settings.comparison == "rest"
-        sums = self.sums.of(grouping, members, column, pairs=not rest)
-        self._estimate(grouping, members, column, sums)
-        if len(grouping.cells) < 2:
-            return
-        ranked = None
-        if batch.needs_ranks:
-            if column.name not in dense:
-                dense[column.name] = ranks.dense_ranks(column.values)
-            if rest:
-                known = members.known(self.rows.total)
-                ranked = self.sums.of(grouping, members, ranks.rank_column(column, dense[column.name], known))
-        batch.add(grouping, sums, ranked, members, dense.get(column.name), self.rows.units.codes)
+    def _compare(self, batches: Sequence[Batch], grouping: Grouping) -> None:
+        """Sum all metrics over one grouping, and their ranks where those are needed; take up the comparisons."""
+        rest = self.settings.comparison == "rest"
+        members = grouping.members(self.rows.attributes, self.rows.total)
+        several = len(grouping.cells) > 1
+        ranked = [batch for batch in batches if batch.needs_ranks and several]
+        for batch in ranked:
+            if batch.column.name not in self.dense:
+                self.dense[batch.column.name] = ranks.dense_ranks(batch.column.values)
+        columns = [batch.column for batch in batches]
+        if rest:
+            known = members.known(self.rows.total)
+            columns += [self._ranks(batch.column, known) for batch in ranked]
+        sums = self.sums.of_each(grouping, members, columns, pairs=not rest)
+        of_ranks = {batch.column.name: sums[len(batches) + i] for i, batch in enumerate(ranked)} if rest else {}
+        for batch, own in zip(batches, sums, strict=False):
+            self._estimate(grouping, members, batch.column, own)
+            if several:
+                name = batch.column.name
+                batch.add(grouping, own, of_ranks.get(name), members, self.dense.get(name), self.rows.units.codes)
+
+    def _ranks(self, column: Column, known: Array) -> Column:
+        """A metric's ranks among the rows that are known; one ranking serves all groupings that know every row."""
+        if not known.all():
+            return ranks.rank_column(column, self.dense[column.name], known)
+        kept: dict[str, Column] = self.__dict__.setdefault("_ranked", {})
+        if column.name not in kept:
+            kept[column.name] = ranks.rank_column(column, self.dense[column.name], known)
+        return kept[column.name]
 
     def _families(self, batches: Sequence[Batch]) -> tuple[list[list[str]], dict[str, int]]:
         """The family of every comparison, and how many tested comparisons each family has."""
@@ -218,27 +230,6 @@ class Work:
         adjusted, levels = np.full(len(drafts), math.nan), np.full(len(drafts), math.nan)
         adjusted[tested], levels[tested] = found.p, found.levels
         return adjusted, levels, 1 / (found.permutations + 1)
-
-    def _warn(self, batch: Batch) -> None:
-        """Name the groups for which a level is less sure than it looks."""
-        if batch.column.kind == "rate":
-            return
-        with np.errstate(all="ignore"):
-            ratio = np.asarray(batch.one.spread) / batch.two.spread
-            known = batch.column.values[~np.isnan(batch.column.values)]
-            skew = float(np.mean((known - known.mean()) ** 3) / known.std() ** 3) if known.std() > 0 else 0.0
-        few = (np.asarray(batch.one.units) < FEW_UNITS) & batch.tested
-        unlike = few & ((ratio > 9) | (ratio < 1 / 9))
-        hit = np.flatnonzero(few if abs(skew) > MOST_SKEWED else unlike)
-        if not len(hit):
-            return
-        told = [f"{batch.groupings[batch.place[i]].name} = {batch.names[i][0]}" for i in hit[:4]]
-        more = f" and {len(hit) - 4} more" if len(hit) > 4 else ""
-        what = "the metric is strongly skewed" if abs(skew) > MOST_SKEWED else "their variance is far from the others'"
-        self.notes.append(
-            f"{batch.column.name}: groups of fewer than {FEW_UNITS} {self.nouns[1]} ({', '.join(told)}{more}), and "
-            f"{what}: false alarms were up to .075 in such tables, not {self.settings.alpha:g}"
-        )
 
     # ---- spread and paired
 
