@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         load_dataset,
     )
     from countenance.errors import InputError
+    from countenance.gating import Gate, gate
     from countenance.models import ModelCard, ModelSpec
     from countenance.run.evaluate import evaluate
     from countenance.run.run import Run
@@ -38,6 +39,7 @@ _HOME = {
     "DatasetCard": "data",
     "Embedding": "answers",
     "Finding": "audit",
+    "Gate": "gating",
     "InputError": "errors",
     "Keypoints": "answers",
     "LabelMap": "answers",
@@ -56,6 +58,7 @@ _HOME = {
     "Task": "tasks",
     "audit": "audit",
     "evaluate": "run",
+    "gate": "gating",
     "load_dataset": "data",
     "load_task": "tasks",
     "plan": "audit",
@@ -71,6 +74,7 @@ __all__ = [
     "DatasetCard",
     "Embedding",
     "Finding",
+    "Gate",
     "InputError",
     "Keypoints",
     "LabelMap",
@@ -89,6 +93,7 @@ __all__ = [
     "Task",
     "audit",
     "evaluate",
+    "gate",
     "load_dataset",
     "load_task",
     "plan",

@@ -19,11 +19,15 @@ from countenance.cli.audit_options import (
     names_of,
 )
 from countenance.cli.auditing import audit, run_lines, shuffling
+from countenance.cli.gating import fail_on as fail_on_names
+from countenance.cli.gating import fail_on_verdict
+from countenance.cli.gating import show as show_gate
 from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
 from countenance.cli.planning import plan
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
+    from countenance.audit import Audit
     from countenance.data import Dataset
     from countenance.run import Run
 
@@ -67,24 +71,44 @@ def run(
         bool, typer.Option("--allow-mismatch", help="Evaluate a model that finds something else than the task needs.")
     ] = False,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    allow_licence: Annotated[
+        list[str] | None,
+        typer.Option(help="Licences that data and weights may have (MIT,CC0,'CC-BY-*'); others do not start."),
+    ] = None,
+    fail_on: Annotated[
+        str | None, typer.Option(help="Exit 1 for such a verdict: disparity, or disparity,insufficient.")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="Rules (see `countenance gate`): licences are checked first, the rest at the end."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a model, score every prediction, audit by group and write the report."""
     from functools import partial
 
     from countenance.cli.progress import progress
+    from countenance.gating import gate, read_policy
     from countenance.run import evaluate
+    from countenance.run.licences import Allowed
 
+    named = fail_on_names(fail_on)
+    rules = None if policy is None else read_policy(policy)
+    allowed = [one for one in (Allowed.of(allow_licence), rules and rules.licences and rules.licences.allowed) if one]
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
     _check_before(task, data, names_of(metric), device, gallery, choices, categories)
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
         categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
+        allow_licence=allowed,
         box_format=box_format.value if box_format else None,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
-    _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    found = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    if rules is not None:
+        show_gate(gate(finished, rules))
+    fail_on_verdict(found, named)
 
 
 def _check_before(
@@ -150,7 +174,7 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
 
 def _audit_and_report(
     finished: "Run", metrics: list[str] | None, gallery: str, choices: Choices, *, quiet: bool
-) -> None:
+) -> "Audit":
     from countenance.report import write_report
     from countenance.run import audit_run, store_audit
 
@@ -167,6 +191,7 @@ def _audit_and_report(
     for note in finished.notes:
         typer.echo(f"note     {note}")
     typer.echo(f"report   {page.resolve()}")
+    return found
 
 
 def report(

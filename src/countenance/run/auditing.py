@@ -71,7 +71,7 @@ def audit_run(
             raise InputError(f"{run.path}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
     told = {metric.name: metric.better for metric in metrics_of(run) if metric.name in measured}
     settings["better"] = told | parse_better(settings.get("better"))
-    rows = _about(scores, measured)
+    rows = rows_about(scores, measured)
     try:
         found = audit(Source(rows, label=str(run.path)), by=by, metrics=measured, where=where, **settings)
     except NothingToCompare:
@@ -99,7 +99,7 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
             raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
 
 
-def _about(scores: Any, metrics: Sequence[str]) -> Any:
+def rows_about(scores: Any, metrics: Sequence[str]) -> Any:
     """The rows that are about some of the metrics."""
     import pyarrow.compute as pc
 
