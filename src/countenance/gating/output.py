@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from countenance.files import write_text
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, WARN, Check, Gate, RuleOutcome
+from countenance.report.cards.tables import cell
 from countenance.run.licences import in_words
 
 MOST_CHECKS, MOST_PASSED = 8, 3
@@ -146,20 +147,6 @@ def markdown(gate: Gate) -> str:
     ]
     made[-1] += f"Made by countenance {gate.countenance}."
     return "\n".join(made) + "\n"
-
-
-def cell(text: str) -> str:
-    """Text that is only text inside a Markdown table.
-
-    >>> cell("a|b <b>\\n_c_")
-    'a\\\\|b &lt;b&gt; \\\\_c\\\\_'
-    """
-    plain = " ".join(text.translate(_BAD).split())
-    for sign, instead in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "\\`")):
-        plain = plain.replace(sign, instead)
-    for sign in ("*", "_", "[", "]"):
-        plain = plain.replace(sign, f"\\{sign}")
-    return plain
 
 
 def write_summary(gate: Gate, path: Path | None) -> None:

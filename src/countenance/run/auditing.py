@@ -17,6 +17,7 @@ from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.licences import in_words, of_manifest
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FINDINGS
 from countenance.storage import Missing
@@ -127,8 +128,10 @@ def _with_failures(found: Audit, run: Run) -> Audit:
 def store_audit(run: Run, found: Audit) -> Path:
     """Write `findings.parquet` and `audit.json` into the run."""
     with run.store.replacing(FINDINGS, AUDIT):
-        run.store.write_table(FINDINGS, found.to_arrow())
-        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json")).encode())
+        licences = of_manifest(run.manifest)
+        table = found.to_arrow().replace_schema_metadata({"countenance.licences": in_words(licences)})
+        run.store.write_table(FINDINGS, table)
+        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json") | {"licences": licences}).encode())
     return run.path / FINDINGS
 
 
