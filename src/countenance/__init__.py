@@ -10,8 +10,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from countenance import audit as audit
+    from countenance import compare as compare
     from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
     from countenance.audit import Audit, Finding, plan
+    from countenance.compare import Comparison
     from countenance.data import (
         ArrayImage,
         AttributeCard,
@@ -35,6 +37,7 @@ _HOME = {
     "AttributeCard": "data",
     "Audit": "audit",
     "Boxes": "answers",
+    "Comparison": "compare",
     "Dataset": "data",
     "DatasetCard": "data",
     "Embedding": "answers",
@@ -57,6 +60,7 @@ _HOME = {
     "Subject": "data",
     "Task": "tasks",
     "audit": "audit",
+    "compare": "compare",
     "evaluate": "run",
     "gate": "gating",
     "load_dataset": "data",
@@ -70,6 +74,7 @@ __all__ = [
     "AttributeCard",
     "Audit",
     "Boxes",
+    "Comparison",
     "Dataset",
     "DatasetCard",
     "Embedding",
@@ -92,6 +97,7 @@ __all__ = [
     "Subject",
     "Task",
     "audit",
+    "compare",
     "evaluate",
     "gate",
     "load_dataset",
