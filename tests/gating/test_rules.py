@@ -245,7 +245,7 @@ def test_lower_is_better_turns_a_regression_round(made: Made) -> None:
 
 def test_a_baseline_of_other_data_is_refused(made: Made) -> None:
     one, two = (made({"m.ok": rate(9, 10)}, decoder=name) for name in ("this", "that"))
-    with pytest.raises(InputError, match="decoder this where .* has that: not comparable"):
+    with pytest.raises(InputError, match=r"decoder this where .* has that: not comparable"):
         decided(one, "regression", baseline=two, metric="ok", at_most=0.1)
 
 

@@ -21,6 +21,7 @@ class What(StrEnum):
     groups = "groups"
     findings = "findings"
     coco = "coco"
+    figures = "figures"
 
 
 class Format(StrEnum):
@@ -56,16 +57,20 @@ def card(
 
 def export(
     run: RunFolder,
-    what: Annotated[What, typer.Option(help="groups, findings, or coco (predictions as COCO results).")],
-    out: Annotated[Path, typer.Option(help="The file.")],
+    what: Annotated[What, typer.Option(help="groups, findings, figures, or coco (predictions as COCO results).")],
+    out: Annotated[Path, typer.Option(help="The file; of figures its ending is .pdf, .svg or .png.")],
     format: Annotated[Format | None, typer.Option(help="Of tables: md, latex or csv (default: by the name).")] = None,
 ) -> None:
-    """Write the tables of a run as Markdown, LaTeX or CSV, or its predictions as COCO results."""
+    """Write the tables of a run (Markdown, LaTeX, CSV), its figures (PDF, SVG, PNG) or its predictions (COCO)."""
     from countenance.files import write_json, write_text
     from countenance.report.cards import FORMATS, findings_table, groups_table
     from countenance.report.source import Source
     from countenance.run.licences import of_manifest
 
+    if what is What.figures:
+        for path in _figures(run, out, format):
+            typer.echo(path.resolve())
+        return
     if what is What.coco:
         from countenance.answers.formats.coco import write_coco_results
         from countenance.run import Run
@@ -87,6 +92,23 @@ def export(
         table = groups_table(source) if what is What.groups else findings_table(source)
         write_text(out, FORMATS[chosen](table))
     typer.echo(out.resolve())
+
+
+def _figures(run: Path, out: Path, format: Format | None) -> list[Path]:
+    """A file for each figure; where there are several, their names go into the files' names."""
+    from countenance.report.plots import all_figures, save
+    from countenance.report.source import Source
+    from countenance.run.licences import in_words, of_manifest
+
+    if format is not None:
+        raise InputError(f"--format {format.value} is for tables; the ending of --out says how figures are written")
+    source = Source.of(_audited(run))
+    made = all_figures(source)
+    about = (
+        f"{source.run.model_name} on {source.run.dataset_name}. Licences: {in_words(of_manifest(source.run.manifest))}"
+    )
+    names = [out] if len(made) == 1 else [out.with_name(f"{out.stem}-{name}{out.suffix}") for name, _ in made]
+    return [save(figure, path, about) for path, (_, figure) in zip(names, made, strict=True)]
 
 
 def dataset_card(

@@ -198,15 +198,19 @@ def report(
     run_directory: Annotated[Path, typer.Argument(help="A run directory.", metavar="RUN")],
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     gallery: Annotated[str, typer.Option(help="Worst failures with pictures: auto, off, blurred, full.")] = "auto",
+    pdf: Annotated[Path | None, typer.Option(help="Write the report as PDF here (and a page only with --out).")] = None,
 ) -> None:
-    """Write the report of a run again, from the run directory alone."""
-    from countenance.report import write_report
+    """Write the report of a run again, from the run directory alone: a page, or a PDF."""
+    from countenance.report import write_pdf, write_report
     from countenance.run import Run, audit_run, store_audit
 
     finished = Run(run_directory)
     if not (finished.path / "audit.json").exists():
         store_audit(finished, audit_run(finished))
-    typer.echo(write_report(finished, out, gallery=gallery).resolve())
+    if pdf is not None:
+        typer.echo(write_pdf(finished, pdf).resolve())
+    if pdf is None or out is not None:
+        typer.echo(write_report(finished, out, gallery=gallery).resolve())
 
 
 def list_() -> None:
