@@ -188,6 +188,12 @@ def test_people_are_counted_not_rows(made: Made) -> None:
     assert decided(run, "people", at_least=4).evidence == "fail"
     outcome = decided(run, "people", at_least=2, by="tone")
     assert {check.about: check.evidence for check in outcome.checks} == {"tone = a": "pass", "tone = b": "fail"}
+    crossed = made(columns | {"attr.age": [10, 20, 30, 40], "attr.hat": ["y", "n", "y", "n"]})
+    counted = decided(crossed, "people", at_least=1, by="tone*hat").checks
+    assert {c.about: c.n for c in counted} == {
+        "tone*hat = a × n": 1, "tone*hat = a × y": 2, "tone*hat = b × n": 1, "tone*hat = b × y": 0,
+    }  # fmt: skip
+    assert [c.n for c in decided(crossed, "people", at_least=1, by="age:18").checks] == [1, 3]
     nobody = made(columns | {"identity": [None] * 3 + [""]})
     assert decided(nobody, "people", at_least=1).evidence == "insufficient"
 

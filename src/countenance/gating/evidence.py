@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -179,14 +180,19 @@ class Evidence:
             return {"everybody": len(np.unique(identity[identity >= 0]))}
         self.need_attribute(by)
         source = Source(rows, label=self.run.place)
-        (choice,) = choose([by], source, []).attributes
-        groups = coded(choice, source.read([choice.column], [])[choice.column], 10_000)
-        codes, owner = np.asarray(groups.codes), identity if groups.rows is None else identity[groups.rows]
-        return {
-            level: len(np.unique(owner[(codes == code) & (owner >= 0)]))
-            for code, level in enumerate(groups.levels)
-            if level != UNKNOWN
-        }
+        choices = choose([by], source, []).attributes
+        attributes = [coded(one, source.read([one.column], [])[one.column], 10_000) for one in choices]
+        if len(attributes) > 1 and any(one.rows is not None for one in attributes):
+            raise InputError(f"{by}: people with several values of an attribute cannot be counted by intersections")
+        counts: dict[str, int] = {}
+        for codes in itertools.product(*(range(len(one.levels)) for one in attributes)):
+            names = [one.levels[code] for one, code in zip(attributes, codes, strict=True)]
+            if UNKNOWN in names:
+                continue
+            member = np.logical_and.reduce([one.codes == code for one, code in zip(attributes, codes, strict=True)])
+            owner = identity if attributes[0].rows is None else identity[attributes[0].rows]
+            counts[" × ".join(names)] = len(np.unique(owner[member & (owner >= 0)]))
+        return counts
 
 
 def missing(about: str, reason: str) -> Check:

@@ -21,6 +21,13 @@ def gate(run: Run | Path | str, policy: Any, *, baseline: Run | Path | str | Non
     Each rule is decided by intervals: it passes when the interval keeps the limit, fails when the interval lies beyond
     it, and otherwise the evidence is insufficient, for which the policy says what happens. `baseline` is the run that
     rules of the kind `regression` compare with, on the same rows. The result is true where the run passes.
+
+    >>> import countenance as ct
+    >>> nothing = lambda images: [ct.Boxes([]) for image in images]
+    >>> run = ct.evaluate(nothing, "face_localization", "people:portraits", limit=30)
+    >>> found = gate(run, {"rules": [{"estimate": {"metric": "recall@0.5", "at_least": 0.9}, "insufficient": "fail"}]})
+    >>> bool(found), found.summary
+    (False, '1 of 1 rule failed: recall@0.5 at least 0.9')
     """
     rules = read_policy(policy)
     judged = run if isinstance(run, Run) else Run(run)

@@ -6,9 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Real = Annotated[float, Field(strict=False, allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1)]
+from countenance.audit.verdict import plural
+
+Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
 class Strict(BaseModel):
@@ -119,11 +121,13 @@ class Equity(Bound):
 class People(Strict):
     """How many different people the run is about: in all, or in each group of `by`."""
 
-    at_least: Annotated[int, Field(ge=1)]
+    at_least: Annotated[int, Field(ge=1, strict=True)]
     by: str | None = None
 
     def words(self) -> str:
-        return f"at least {self.at_least:,} people{f' in each group of {self.by}' if self.by else ''}"
+        return (
+            f"at least {plural(self.at_least, 'person', 'people')}{f' in each group of {self.by}' if self.by else ''}"
+        )
 
 
 class FailedImages(Strict):
@@ -148,7 +152,7 @@ class Latency(Strict):
     """A quantile of the time that images took, in the unit of its column."""
 
     at_most: Positive
-    quantile: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    quantile: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.95
     metric: str | None = None
     """The column (default: latency, latency_ms or latency_s, whichever the run has)."""
 
@@ -160,7 +164,7 @@ class Regression(Strict):
     """How much worse than the baseline a metric may be: overall, or in each group of `by`, on the same rows."""
 
     metric: str
-    at_most: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    at_most: Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
     by: str | None = None
 
     def words(self) -> str:

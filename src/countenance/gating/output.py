@@ -28,7 +28,7 @@ def lines(gate: Gate) -> list[str]:
     for rule in gate.rules:
         made.append(f"{MARKS[rule.outcome]:5} {_rule_words(rule)}")
         shown = worst_first(rule)
-        made += [f"      {MARKS[check.evidence]:6}  {check.about}: {check.reason}" for check in shown]
+        made += [f"      {MARKS[check.evidence]:6}  {check.about}: {check.reason}{_takes(check)}" for check in shown]
         if len(shown) < len(rule.checks):
             made.append(f"              and {len(rule.checks) - len(shown)} more (--json has all)")
     return made
@@ -44,6 +44,13 @@ def worst_first(rule: RuleOutcome) -> list[Check]:
 def _room(check: Check) -> float:
     """The passed checks with the lowest numbers first; those without a number last."""
     return check.low if math.isfinite(check.low) else check.value if math.isfinite(check.value) else math.inf
+
+
+def _takes(check: Check) -> str:
+    """How many units it takes, where the reason does not say it."""
+    if check.evidence != INSUFFICIENT or check.needed is None or "takes about" in check.reason:
+        return ""
+    return f"; it takes about {check.needed:,} {check.unit}"
 
 
 def _rule_words(rule: RuleOutcome) -> str:

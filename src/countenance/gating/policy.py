@@ -69,10 +69,20 @@ def read_policy(source: Any) -> Policy:
 def _yaml(path: Path) -> Any:
     import yaml
 
+    class Once(yaml.SafeLoader):
+        """Refuses a key that is there twice: YAML takes the last one without a word."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            names = [key.value for key, _ in node.value]
+            for i, (key, _) in enumerate(node.value):
+                if key.value in names[:i]:
+                    raise yaml.YAMLError(f"line {key.start_mark.line + 1}: {key.value!r} is there twice")
+            return super().construct_mapping(node, deep)
+
     text = read_text(path)
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
+        return yaml.load(text, Once)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
         said = getattr(error, "problem", None) or str(error).partition("\n")[0]
@@ -115,7 +125,7 @@ def _where(given: Any, place: str) -> dict[str, list[str]]:
 
 def _rule(rule: Any, place: str, usual: Any) -> Rule:
     if not isinstance(rule, dict) or not rule:
-        raise InputError(f"{place}: {rule!r:.60}, expected one of {', '.join(KINDS)} with its settings")
+        raise InputError(f"{place}: {_short(rule)}, expected one of {', '.join(KINDS)} with its settings")
     kinds = [key for key in rule if key in KINDS]
     _known(rule, [*KINDS, *ABOUT], place)
     if len(kinds) != 1:
@@ -145,6 +155,13 @@ def _choice(given: Any, place: str) -> None:
         )
 
 
+def _short(value: Any) -> str:
+    """A value in few signs, however deep it is nested."""
+    import reprlib
+
+    return reprlib.repr(value)
+
+
 def _known(content: Mapping[Any, Any], names: Sequence[str], place: str) -> None:
     for key in content:
         if key not in names:
@@ -154,7 +171,7 @@ def _known(content: Mapping[Any, Any], names: Sequence[str], place: str) -> None
 def _model(kind: type[Any], given: Any, place: str) -> Any:
     """The settings of a rule, with pydantic's complaints in our words."""
     if not isinstance(given, dict):
-        raise InputError(f"{place}: {given!r:.60}, expected settings: {', '.join(kind.model_fields)}")
+        raise InputError(f"{place}: {_short(given)}, expected settings: {', '.join(kind.model_fields)}")
     _known(given, list(kind.model_fields), place)
     try:
         return kind.model_validate(given)
@@ -164,5 +181,5 @@ def _model(kind: type[Any], given: Any, place: str) -> Any:
         said = str(first["msg"]).removeprefix("Value error, ")
         if first["type"] == "missing":
             raise InputError(f"{place}: {where} is missing") from None
-        found = f" is {first['input']!r:.60}" if where else ""
+        found = f" is {_short(first['input'])}" if where else ""
         raise InputError(f"{place}: {where}{found}: {said}".replace(": : ", ": ")) from None
