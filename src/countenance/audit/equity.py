@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -217,31 +218,27 @@ class _Attribute:
         joined = np.where(np.isfinite(joined), joined, rates)  # a group of which no unit was drawn stays as it is
         return _log_odds(joined, units) - _log_odds(rates, units)
 
-    @property
+    @cached_property
     def _resampled(self) -> list[Array]:
-        if not hasattr(self, "_drawn"):
-            size = len(self.grouping.cells)
-            each = [_by_unit(self.layout, self.members, column, size) for column in self.columns]
-            sums = np.concatenate(each, axis=1)
-            totals = resampled(sums, self.draws, self.settings.seed)
-            with np.errstate(all="ignore"):
-                self._drawn = [
-                    totals[:, 2 * i * size : (2 * i + 1) * size] / totals[:, (2 * i + 1) * size : (2 * i + 2) * size]
-                    for i in range(len(self.columns))
-                ]
-        return self._drawn
+        """The rates of the groups in a bootstrap of units."""
+        size = len(self.grouping.cells)
+        each = [_by_unit(self.layout, self.members, column, size) for column in self.columns]
+        totals = resampled(np.concatenate(each, axis=1), self.draws, self.settings.seed)
+        with np.errstate(all="ignore"):
+            return [
+                totals[:, 2 * i * size : (2 * i + 1) * size] / totals[:, (2 * i + 1) * size : (2 * i + 2) * size]
+                for i in range(len(self.columns))
+            ]
 
-    @property
+    @cached_property
     def _fair(self) -> list[Array]:
         """The rates of the groups when labels are shuffled over units."""
-        if not hasattr(self, "_shuffled"):
-            size = len(self.grouping.cells)
-            nobody = np.full(size, -1)
-            wanted = [Wanted(column, np.zeros(size, np.int64), np.arange(size), nobody) for column in self.columns]
-            drawn = Permutations(self.sums, [self.grouping], wanted, self.settings.seed)
-            parts = [[np.asarray(one.one.mean) for one in samples] for samples in drawn.draw(self.draws)]
-            self._shuffled = [np.concatenate([part[i] for part in parts]) for i in range(len(self.columns))]
-        return self._shuffled
+        size = len(self.grouping.cells)
+        nobody = np.full(size, -1)
+        wanted = [Wanted(column, np.zeros(size, np.int64), np.arange(size), nobody) for column in self.columns]
+        drawn = Permutations(self.sums, [self.grouping], wanted, self.settings.seed)
+        parts = [[np.asarray(one.one.mean) for one in samples] for samples in drawn.draw(self.draws)]
+        return [np.concatenate([part[i] for part in parts]) for i in range(len(self.columns))]
 
 
 def _by_unit(layout: Layout, members: Members, column: Column, size: int) -> Array:
