@@ -47,7 +47,9 @@ def fmr_by_group(
     return count, total
 
 
-def dyadic_variance(pairs: Written, identity: np.ndarray, accepted: np.ndarray, used: np.ndarray) -> tuple[float, float]:
+def dyadic_variance(
+    pairs: Written, identity: np.ndarray, accepted: np.ndarray, used: np.ndarray
+) -> tuple[float, float]:
     """Σ r_a² and Σ e_ab² over people and pairs of people, of the impostor pairs used."""
     rate = accepted[used].mean()
     person: dict[int, float] = {}
