@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countenance.cli import task_options
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,19 +58,25 @@ def run(
         float, typer.Option(min=0, max=1, help="Share of failed images a verdict may rest on.")
     ] = 0.05,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    threshold: task_options.Threshold = None,
+    fmr: task_options.Fmr = None,
+    challenge_age: task_options.ChallengeAge = None,
+    option: task_options.More = None,
     quiet: Quiet = False,
 ) -> None:
-    """Ask a model, score every answer, audit by group and write the report."""
+    """Evaluate a model, score every prediction, audit by group and write the report."""
     from functools import partial
 
     from countenance.cli.progress import progress
     from countenance.run import evaluate
 
+    options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
     _check_before_asking(task, data, _names(by), _names(metric), device, gallery)
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
-        progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
+        progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True), options=options,
+        by=_names(by),
     )  # fmt: skip
     _audit_and_report(finished, _names(by), _names(metric), gallery)
 

@@ -94,7 +94,8 @@ class Task:
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"]) or "options"
-            raise InputError(f"task {self.name!r}: option {place}: {first['msg']}") from None
+            reason = str(first["msg"]).removeprefix("Value error, ")
+            raise InputError(f"task {self.name!r}: option {place}: {reason}") from None
         return replace(self.make(wanted), source=self.source)
 
 
