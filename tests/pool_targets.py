@@ -82,7 +82,7 @@ def forks_away(job):
         script = (
             "import subprocess, sys; "
             "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)'], "
-            "start_new_session=True).pid)"
+            "start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)"
         )
         return int(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout)
 

@@ -73,10 +73,10 @@ class Data:
     def evidence(self, seed: int):
         """Labelled (left out), the labels, all unlabelled, validation: as a run of this seed sees them."""
         from countenance.suites.happyfaces.networks.evidence import gather
-        from countenance.suites.happyfaces.sampler import through_the_wall
+        from countenance.suites.happyfaces.sampler import method_input
 
         if seed not in self._evidence:
-            pixels, labels, _ = through_the_wall(self, np.zeros(0, np.int64), seed)
+            pixels, labels, _ = method_input(self, np.zeros(0, np.int64), seed)
             found = gather(pixels, labels, self.settings, seed)
             parts = (found.labelled, labels, found(self.unlabelled.pixels), found(self.validation.pixels))
             self._evidence[seed] = parts

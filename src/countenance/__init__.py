@@ -60,7 +60,7 @@ _HOME = {
     "load_task": "tasks",
     "plan": "audit",
 }
-"""The room where each public name lives."""
+"""The package or module of each public name."""
 
 __all__ = [
     "ArrayImage",
@@ -97,8 +97,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        room = import_module(f"countenance.{_HOME[name]}")
-        return room if name == _HOME[name] else getattr(room, name)
+        home = import_module(f"countenance.{_HOME[name]}")
+        return home if name == _HOME[name] else getattr(home, name)
     raise AttributeError(f"module 'countenance' has no attribute {name!r}")
 
 

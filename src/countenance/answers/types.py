@@ -11,6 +11,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from countenance.metrics.readings import CORNERS, Reading, fitting, listed
+
 Array = NDArray[np.float64]
 
 
@@ -88,6 +90,15 @@ class Boxes:
         labels = None if categories is None else [categories[row["category_id"]] for row in rows]
         return cls.from_xywh([row["bbox"] for row in rows], [row.get("score", 1.0) for row in rows], labels)
 
+    def read_as(self, reading: Reading, width: int, height: int) -> "Boxes":
+        """The same boxes when the numbers given as `xyxy` are to be read in another way.
+
+        >>> Boxes([[0.5, 0.5, 0.2, 0.4]]).read_as(Reading("centre", "normalised"), 100, 50).xyxy
+        array([[40., 15., 60., 35.]])
+        """
+        corners = reading.corners(self.xyxy, np.array([[float(width), float(height)]]))
+        return Boxes(corners, self.scores, self.labels, self.landmarks)
+
     def to_row(self) -> dict[str, Any]:
         return {
             "boxes": self.xyxy.tolist(),
@@ -110,8 +121,16 @@ class Boxes:
         turned = (self.xyxy[:, 2] < self.xyxy[:, 0]) | (self.xyxy[:, 3] < self.xyxy[:, 1])
         if turned.any():
             shown = ", ".join(f"{v:g}" for v in self.xyxy[turned][0])
-            return f"box [{shown}] has x1 < x0 or y1 < y0; boxes are x0, y0, x1, y1"
+            return (
+                f"box [{shown}] has x1 < x0 or y1 < y0; boxes are x0, y0, x1, y1 in pixels{self._fits(width, height)}"
+            )
         return None
+
+    def _fits(self, width: int, height: int) -> str:
+        """The readings in which these numbers would be boxes of the picture, in words, or nothing."""
+        sizes = np.full((len(self.xyxy), 2), [float(width), float(height)])
+        others = [reading for reading in fitting(self.xyxy, sizes) if reading != CORNERS]
+        return f" (these numbers fit the picture as {listed(others)})" if others else ""
 
 
 @dataclass(frozen=True)

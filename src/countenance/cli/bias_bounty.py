@@ -83,7 +83,11 @@ def train(
         entry.value, data, out, device=device, epochs=epochs, threads=threads, seed=seed,
         progress=partial(progress, quiet=quiet),
     )  # fmt: skip
-    typer.echo(f"{made['name']}: trained in {made['training']['seconds']:.1f} s on {made['training']['device']}")
+    threads = made["training"]["threads"]
+    where = (
+        f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else made["training"]["device"]
+    )
+    typer.echo(f"{made['name']}: trained in {made['took']['seconds']:.1f} s on {where}")
     typer.echo(f"{out.resolve()}")
 
 
@@ -154,13 +158,20 @@ def submit(
     board: Annotated[Path, typer.Option(help="The folder of submissions.")],
     test: Annotated[Path, typer.Option(help="Predictions of the public test.")],
     holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
-    timing: Annotated[Path | None, typer.Option(help="What `time --json` wrote.")] = None,
+    entry: Annotated[
+        str | None, typer.Option(help="The entry itself (a folder or a shipped one), so that it can be timed.")
+    ] = None,
+    timing: Annotated[
+        Path | None, typer.Option(help="What `time --json` wrote: checked and shown, earns nothing.")
+    ] = None,
     replace: Annotated[bool, typer.Option(help="Replace an entry of the same name.")] = False,
 ) -> None:
     """Check predictions whole and hand them in: one folder with submission.json on the board."""
-    from countenance.suites.bias_bounty.board import hand_in
+    from countenance.suites.bias_bounty.submissions import hand_in
 
-    score_ = hand_in(board, name, kind.value, data, test=test, holdout=holdout, timing=timing, replace=replace)
+    score_ = hand_in(
+        board, name, kind.value, data, test=test, holdout=holdout, entry=entry, timing=timing, replace=replace
+    )
     low, high = score_.score1_interval
     typer.echo(f"{name}: Score₁ {score_.score1:.4f} [{low:.3f}, {high:.3f}] on the public test, handed in to {board}")
 
@@ -175,15 +186,24 @@ def leaderboard(
     pictures: Annotated[
         bool | None, typer.Option(help="Show failures as pictures (default: when nobody in them is real).")
     ] = None,
+    time: Annotated[
+        bool, typer.Option("--time", help="Time every entry that was handed in, here and now, on the holdout.")
+    ] = False,
+    passes: Annotated[int, typer.Option(min=1, help="With --time: passes over the images.")] = 5,
     replicates: Replicates = 2000,
     seed: Seed = 0,
+    quiet: Quiet = False,
 ) -> None:
-    """Rank the submissions, public and private, supervised and unsupervised, with intervals and ties."""
+    """Rank the submissions by paired differences, public and private, supervised and unsupervised; name the prizes."""
+    from countenance.cli.progress import progress
     from countenance.files import write_json
-    from countenance.suites.bias_bounty.board import rank, table_lines
+    from countenance.suites.bias_bounty.board import Rules, rank, submission_folders
     from countenance.suites.bias_bounty.page import write_pages
+    from countenance.suites.bias_bounty.printing import table_lines
 
-    found = rank(board, data, strict_rubric=strict_rubric, replicates=replicates, seed=seed)
+    rules = Rules(strict_rubric, replicates, seed, time, passes)
+    with progress("timing", len(submission_folders(board)), quiet=quiet or not time) as step:
+        found = rank(board, data, rules, step)
     for line in table_lines(found):
         typer.echo(line)
     if json is not None:
@@ -191,7 +211,7 @@ def leaderboard(
     if out is not None:
         typer.echo(f"page     {write_pages(found, data, out, pictures=pictures).resolve()}")
     if not found.standings and found.rejected:
-        raise InputError(f"{board}: every submission was rejected; the reasons stand above")
+        raise InputError(f"{board}: every submission was rejected; the reasons are above")
 
 
 @app.command("time")
@@ -202,12 +222,12 @@ def time_(
     passes: Annotated[int, typer.Option(min=1, help="Passes over the images; their median counts.")] = 5,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the network.")] = 1,
 ) -> None:
-    """Time an entry in a process of its own: warm-up, the median of 5 passes, loading apart from inference."""
+    """Time an entry in its own process: warm-up, the median of 5 passes, loading apart from inference."""
     from countenance.files import write_json
     from countenance.suites.bias_bounty.timing import measure, timing_lines
 
     found = measure(entry, images, passes=passes, threads=threads)
     if json is not None:
-        write_json(json, found)
+        write_json(json, found.model_dump())
     for line in timing_lines(found):
         typer.echo(line)

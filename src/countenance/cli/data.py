@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countenance.cli.options import CategoriesOption
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,18 +43,28 @@ def _part_sizes(dataset: "Dataset") -> dict[str, int]:
     return dict(Counter(str(sample.attributes["part"]) for sample in dataset if "part" in sample.attributes))
 
 
+def _load(name: str, categories: str | None) -> "Dataset":
+    """A dataset; what its reader left out is said."""
+    from countenance.data import load_dataset
+
+    dataset = load_dataset(name, categories=categories)
+    for note in dataset.notes:
+        typer.echo(note, err=True)
+    return dataset
+
+
 @app.command()
 def show(
     name: Name,
     out: Annotated[Path | None, typer.Option(help="Also write an HTML page with thumbnails here.")] = None,
     thumbnails: Annotated[int, typer.Option(help="How many pictures the page shows.", min=0)] = 96,
     faces: Annotated[bool, typer.Option(help="Show pictures of real people on the page.")] = False,
+    categories: CategoriesOption = None,
 ) -> None:
     """Print a dataset's card, counts and attribute balance; with --out, write a page of its pictures."""
-    from countenance.data import load_dataset
     from countenance.data.balance import balance, card_lines
 
-    dataset = load_dataset(name)
+    dataset = _load(name, categories)
     for line in card_lines(dataset):
         typer.echo(line)
     for attribute, counts in balance(dataset).items():
@@ -75,18 +86,18 @@ def export(
     format: Annotated[
         Format, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
     ] = Format.coco,
+    categories: CategoriesOption = None,
 ) -> None:
     """Write a dataset in another format; reading it back gives the same truth."""
     import shutil
     import tempfile
 
-    from countenance.data import load_dataset
     from countenance.data.coco import write_coco
     from countenance.data.folder import write_folder
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    dataset = load_dataset(name)
+    dataset = _load(name, categories)
     out.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
     try:
@@ -98,15 +109,14 @@ def export(
 
 
 @app.command()
-def check(name: Name, quiet: Quiet = False) -> None:
+def check(name: Name, categories: CategoriesOption = None, quiet: Quiet = False) -> None:
     """Validate every truth of a dataset: one line for each problem, a summary, exit 2 when there are any."""
     from collections import Counter
 
     from countenance.cli.progress import progress
-    from countenance.data import load_dataset
     from countenance.data.check import check as check_dataset
 
-    dataset = load_dataset(name)
+    dataset = _load(name, categories)
     with progress("checking", len(dataset), quiet=quiet) as step:
         problems = check_dataset(dataset, step)
     for problem in problems:
@@ -116,4 +126,6 @@ def check(name: Name, quiet: Quiet = False) -> None:
         typer.echo(f"{len(problems)} problems: " + ", ".join(f"{n} × {kind}" for kind, n in kinds.most_common()))
         raise typer.Exit(2)
     subjects = sum(len(sample.subjects) for sample in dataset)
-    typer.echo(f"{dataset.name}: {len(dataset)} images, {subjects} people, no problem found")
+    images = "1 image" if len(dataset) == 1 else f"{len(dataset)} images"
+    people = "1 person" if subjects == 1 else f"{subjects} people"
+    typer.echo(f"{dataset.name}: {images}, {people}, no problem found")

@@ -20,6 +20,8 @@ Attributes = Annotated[
     str | None, typer.Option("--attributes", help="With commas: pronoun,age (see `countenance fhibe attributes`).")
 ]
 
+Version = Annotated[str | None, typer.Option("--dataset-version", help="The dataset's version, as reports name it.")]
+
 
 class Compat(StrEnum):
     """Which numbers."""
@@ -69,6 +71,7 @@ def evaluate(
     report: Annotated[bool, typer.Option(help="Also audit and write the bias report.")] = True,
     gallery: Annotated[Gallery, typer.Option(help="Faces in the report.")] = Gallery.off,
     pdf: Annotated[bool, typer.Option(help="The report as PDF too.")] = False,
+    dataset_version: Version = None,
     quiet: Quiet = False,
 ) -> None:
     """Score a model on one of FHIBE's tasks, from stored outputs or by running it."""
@@ -81,12 +84,16 @@ def evaluate(
         finished = _evaluate(
             data, one, model_name=model_name, model=model, dataset=dataset, results=results, metrics=metrics,
             attributes=attributes, mini=mini, full_size=full_size, keypoints=keypoints, lpips_weights=lpips_weights,
-            face_embedding=face_embedding, compat=compat, fhibe_layout=fhibe_layout, depth=depth, quiet=quiet,
+            face_embedding=face_embedding, compat=compat, fhibe_layout=fhibe_layout, depth=depth,
+            dataset_version=dataset_version, quiet=quiet,
         )  # fmt: skip
         _print_run(finished)
         if report:
             page = finished.report(gallery=gallery.value, pdf=pdf, depth=depth or 2)
             typer.echo(f"report   {page.resolve()}")
+        lost = [name for name in finished.replaced if not (finished.path / name).exists()]
+        if lost:
+            typer.echo(f"note: removed {', '.join(lost)} of the earlier run here: the scores are new", err=True)
 
 
 def _evaluate(
@@ -107,6 +114,7 @@ def _evaluate(
     compat: Compat = Compat.default,
     fhibe_layout: bool = False,
     depth: int | None = None,
+    dataset_version: str | None = None,
     quiet: bool = True,
 ) -> "FhibeRun":
     import sys
@@ -150,6 +158,7 @@ def _evaluate(
             depth=depth,
             step=step,
             command="countenance " + " ".join(sys.argv[1:]),
+            dataset_version=dataset_version,
             **options,
         )  # fmt: skip
 
@@ -194,16 +203,28 @@ def _print_run(finished: "FhibeRun") -> None:
 @app.command()
 def report(
     run: Annotated[Path, typer.Argument(help="A run directory of `countenance fhibe evaluate`.")],
-    out: Annotated[Path | None, typer.Option(help="Where the page goes (default: report.html in the run).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A file that ends in .html or .pdf (default: report.html in the run).")
+    ] = None,
     attributes: Attributes = None,
     depth: Annotated[int, typer.Option(min=1, help="Intersections of up to so many attributes.")] = 2,
     gallery: Annotated[Gallery, typer.Option(help="Faces: off, blurred or full; recorded on the page.")] = Gallery.off,
     pdf: Annotated[bool, typer.Option(help="A PDF beside the page.")] = False,
+    dataset_version: Version = None,
+    largest_regions: Annotated[bool, typer.Option(help="Compare ancestry and nationality by continent.")] = False,
 ) -> None:
     """Audit a run and write its bias report; no face is shown unless asked for."""
     from countenance.suites.fhibe import FhibeRun
 
-    page = FhibeRun(run).report(out, by=_names(attributes), depth=depth, gallery=gallery.value, pdf=pdf)
+    page = FhibeRun(run).report(
+        out,
+        by=_names(attributes),
+        depth=depth,
+        gallery=gallery.value,
+        pdf=pdf,
+        dataset_version=dataset_version,
+        group_largest_regions=largest_regions,
+    )
     typer.echo(f"report   {page.resolve()}")
 
 
@@ -214,7 +235,7 @@ def attributes(task: Annotated[str | None, typer.Option(help="Only those a task'
     from countenance.suites.fhibe.vocabulary import ATTRIBUTES, FACE_TASKS, MULTIPLE, NOT_ON_FACES, TASKS
 
     if task is not None and task not in TASKS:
-        raise InputError(f"task {task!r} is none of {', '.join(TASKS)}")
+        raise InputError(f"task {task!r} is not one of {', '.join(TASKS)}")
     for name in ATTRIBUTES:
         if task in FACE_TASKS and name in NOT_ON_FACES:
             continue
@@ -275,14 +296,18 @@ def purge(
         Path, typer.Option(help="A file with one subject id on each line, or with a column subject_id.")
     ],
 ) -> None:
-    """Take people who withdrew out of a run, and make its scores, findings and report again."""
-    from countenance.suites.fhibe.purge import purge as take_out
+    """Remove people who withdrew from a run, and make its scores, findings and report again."""
+    from countenance.report.numbers import plural
+    from countenance.suites.fhibe.purge import purge as remove
     from countenance.suites.fhibe.purge import read_subjects
 
-    done = take_out(run, read_subjects(subjects))
-    typer.echo(f"{done.people} people, {done.images} images and {done.rows} rows were taken out of {run}")
+    done = remove(run, read_subjects(subjects))
+    people, images = plural(done.people, "person", "people"), plural(done.images, "image")
+    typer.echo(f"removed {people}, {images} and {plural(done.rows, 'row')} from {run}")
     if done.unknown:
-        typer.echo(f"{done.unknown} of the ids are in no row of this run")
+        typer.echo(f"not in this run: {plural(done.unknown, 'id')}")
     if done.made_again:
         typer.echo("made again: " + ", ".join(done.made_again))
+    if done.removed:
+        typer.echo("removed, to be made again by hand: " + ", ".join(done.removed))
     typer.echo("Copies of reports and outputs elsewhere, and the dataset itself, must be cleaned by hand.")

@@ -17,6 +17,8 @@ MethodName = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
+NAMING = "heads       assigned to features by validation truth, the better of the two ways"
+
 
 @app.command()
 def build(
@@ -74,6 +76,7 @@ def run(
         if found:
             heads = ", ".join(f"{name} {head['accuracy']:.3f}" for name, head in found["heads"].items())
             typer.echo(f"{part.replace('_', ' '):10}  worst head {found['worst_head']:.3f}   ({heads})")
+    typer.echo(NAMING)
     if "way" in record["notes"]:
         why = record["notes"].get("why")
         typer.echo(f"by          {record['notes']['way']}{f', because {why}' if why else ''}")
@@ -109,14 +112,14 @@ def sweep(
     for row in table["mix_rates"]:
         if row["answered"]:
             beside = "" if row["not_drawn_mean"] is None else f"   not drawn {row['not_drawn_mean']:.3f}"
-            typer.echo(
-                f"mix rate {row['mix_rate']:.2f}   worst head {row['worst_head_mean']:.3f}"
-                f" ± {row['worst_head_std']:.3f}{beside}"
-            )
+            about = "(1 seed)" if row["worst_head_std"] is None else f"± {row['worst_head_std']:.3f}"
+            typer.echo(f"mix rate {row['mix_rate']:.2f}   worst head {row['worst_head_mean']:.3f} {about}{beside}")
         else:
             typer.echo(f"mix rate {row['mix_rate']:.2f}   no answer")
     for reason in table["not_answered"]:
         typer.echo(f"no answer: {reason}")
+    if any(row["answered"] for row in table["mix_rates"]):
+        typer.echo(NAMING)
     if table["auc_0_30"] is not None:
         typer.echo(f"AUC 0–30 %  {table['auc_0_30']:.3f}")
     if table["lowest_mix_rate_above_90"] is not None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from countenance.cli.options import BOX_FORMATS, BoxFormat, Units, reading
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -13,20 +14,6 @@ app = typer.Typer(
 )
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-
-
-class BoxFormat(StrEnum):
-    """What x and y of a box are."""
-
-    topleft = "topleft"
-    centre = "centre"
-
-
-class Units(StrEnum):
-    """What the numbers of a box are."""
-
-    pixels = "pixels"
-    normalised = "normalised"
 
 
 class DataFormat(StrEnum):
@@ -40,12 +27,17 @@ class DataFormat(StrEnum):
 
 Dataset = Annotated[str, typer.Option(help="fairface, bafmd, bafmd-yolo, bafmd-voc, folder, or people:portraits.")]
 Directory = Annotated[Path | None, typer.Option("--data-directory", help="The dataset's folder.")]
-BoxFormatOption = Annotated[BoxFormat, typer.Option(help="Annotated BAFMD: what x, y are.")]
-UnitsOption = Annotated[Units, typer.Option(help="Annotated BAFMD: what the numbers are.")]
+BoxFormatOption = Annotated[
+    BoxFormat, typer.Option(help=f"Annotated BAFMD and YOLO files: what the four numbers of a box are: {BOX_FORMATS}.")
+]
+UnitsOption = Annotated[Units, typer.Option(help="Annotated BAFMD and YOLO files: what the numbers are.")]
 Split = Annotated[str | None, typer.Option(help="Only this split (train, validation, test).")]
-Classes = Annotated[
+ClassesOption = Annotated[
     str | None,
-    typer.Option(help="Class numbers of YOLO files or predictions: 0=mask,1=no_mask (default: the format's own)."),
+    typer.Option(
+        help="Class numbers of the predictions, else of YOLO files without a classes.txt or of COCO categories: "
+        "0=mask,1=no_mask (default: classes.txt, else the format's own; YOLO 0=no_mask,1=mask)."
+    ),
 ]
 
 
@@ -65,15 +57,6 @@ def _classes(text: str | None) -> dict[int, str] | None:
     return found
 
 
-def _class_list(classes: dict[int, str] | None) -> list[str]:
-    """YOLO files count classes from 0 without gaps."""
-    if classes is None:
-        return ["mask", "no_mask"]
-    if sorted(classes) != list(range(len(classes))):
-        raise InputError("--classes: YOLO files count classes from 0 without gaps, such as 0=mask,1=no_mask")
-    return [classes[i] for i in sorted(classes)]
-
-
 @app.command()
 def assess(
     dataset: Dataset,
@@ -88,13 +71,17 @@ def assess(
     box_format: BoxFormatOption = BoxFormat.centre,
     units: UnitsOption = Units.normalised,
     prediction_format: Annotated[
-        BoxFormat | None, typer.Option(help="Predictions without confidence: what x, y are (default: recognised).")
+        BoxFormat | None,
+        typer.Option(
+            help="Predictions, or a detector's boxes: what the four numbers are (default: as the format has it)."
+        ),
     ] = None,
     prediction_units: Annotated[
-        Units | None, typer.Option(help="Predictions: what the numbers are (default: recognised).")
+        Units | None,
+        typer.Option(help="Predictions, or a detector's boxes: what the numbers are (default: recognised; pixels)."),
     ] = None,
-    classes: Classes = None,
-    attributes: Annotated[Path | None, typer.Option(help="Any folder: its CSV of attributes.")] = None,
+    classes: ClassesOption = None,
+    attributes: Annotated[Path | None, typer.Option(help="A folder or raw BAFMD: its CSV of attributes.")] = None,
     split: Split = None,
     only_present: Annotated[bool, typer.Option(help="FairFace: assess the pictures that are there.")] = False,
     depth: Annotated[int, typer.Option(min=1, help="Audit intersections of up to so many attributes.")] = 1,
@@ -105,6 +92,10 @@ def assess(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     limit: Annotated[int | None, typer.Option(min=1, help="Only so many pictures, drawn with the seed.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    max_failures: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of failed images a verdict may rest on; 1 goes on when all fail."),
+    ] = 0.05,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
     quiet: Quiet = False,
 ) -> None:
@@ -127,8 +118,8 @@ def assess(
 
     numbered = _classes(classes)
     data = load_mask_data(
-        dataset, data_directory, box_format=box_format.value, units=units.value, say=say, attributes=attributes,
-        classes=_class_list(numbered if predictions is None else None), only_present=only_present,
+        dataset, data_directory, reading=reading(box_format, units), say=say, attributes=attributes,
+        classes=numbered if predictions is None else None, only_present=only_present,
     )  # fmt: skip
     data = of_split(data, split)
     model = detector or read_predictions(
@@ -136,9 +127,14 @@ def assess(
         units=prediction_units.value if prediction_units else None,
         box_format=prediction_format.value if prediction_format else None,
     )  # fmt: skip
+    given = {
+        "box_format": prediction_format.value if prediction_format else None,
+        "units": prediction_units.value if prediction_units else None,
+    }
     finished, assessment = run_assessment(
         data, model, out, by=_names(by), weights=weights, say=say, workers=workers, threads=threads, device=device,
-        limit=limit, seed=seed, progress=partial(progress, quiet=quiet),
+        limit=limit, seed=seed, max_failures=max_failures, progress=partial(progress, quiet=quiet),
+        **(given if detector else {}),
         audit={"depth": depth, "min_n": min_n, "adjust": adjust},
     )  # fmt: skip
     page = write_suite_report(finished, assessment, out / "report.html", gallery=gallery)
@@ -175,7 +171,7 @@ def make_data(
     split: Split = None,
     box_format: BoxFormatOption = BoxFormat.centre,
     units: UnitsOption = Units.normalised,
-    classes: Classes = None,
+    classes: ClassesOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
@@ -190,8 +186,9 @@ def make_data(
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
     found = load_mask_data(
-        dataset, data_directory, box_format=box_format.value, units=units.value, classes=_class_list(_classes(classes))
-    )
+        dataset, data_directory, reading=reading(box_format, units), classes=_classes(classes),
+        say=lambda line: typer.echo(line, err=True),
+    )  # fmt: skip
     loaded = of_split(found, split).dataset
     out.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
@@ -249,6 +246,7 @@ def twins(
     from functools import partial
 
     from countenance.cli.progress import progress
+    from countenance.run import Run
     from countenance.suites.mask_fairness.twins import effect_lines, twins_audit
 
     effects = twins_audit(
@@ -257,6 +255,8 @@ def twins(
     )  # fmt: skip
     for line in effect_lines(effects):
         typer.echo(line)
+    for note in Run(out / "run").notes:
+        typer.echo(f"note     {note}")
     typer.echo(f"table    {(out / 'twins.csv').resolve()}")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countenance.cli import task_options
+from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,8 +56,19 @@ def run(
     strict: Annotated[bool, typer.Option(help="Stop at the first failing image.")] = False,
     time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds a batch may take.")] = 120.0,
     max_failures: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of failed images a verdict may rest on.")
+        float,
+        typer.Option(min=0, max=1, help="Share of failed images a verdict may rest on; 1 goes on when all fail."),
     ] = 0.05,
+    categories: CategoriesOption = None,
+    box_format: Annotated[
+        BoxFormat | None, typer.Option(help=f"What the model's boxes are (default corners): {BOX_FORMATS}.")
+    ] = None,
+    units: Annotated[
+        Units | None, typer.Option(help="What the model's boxes are measured in (default pixels).")
+    ] = None,
+    allow_mismatch: Annotated[
+        bool, typer.Option("--allow-mismatch", help="Evaluate a model that finds something else than the task needs.")
+    ] = False,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
     threshold: task_options.Threshold = None,
     fmr: task_options.Fmr = None,
@@ -71,25 +83,33 @@ def run(
     from countenance.run import evaluate
 
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
-    _check_before_asking(task, data, _names(by), _names(metric), device, gallery)
+    _check_before_asking(task, data, _names(by), _names(metric), device, gallery, categories)
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
-        progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True), options=options,
-        by=_names(by),
+        categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
+        box_format=box_format.value if box_format else None,
+        progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
+        options=options, by=_names(by),
     )  # fmt: skip
     _audit_and_report(finished, _names(by), _names(metric), gallery)
 
 
 def _check_before_asking(
-    task: str, data: str, by: list[str] | None, metrics: list[str] | None, device: str, gallery: str
+    task: str,
+    data: str,
+    by: list[str] | None,
+    metrics: list[str] | None,
+    device: str,
+    gallery: str,
+    categories: str | None,
 ) -> None:
     """Refuse a typo now, not after every image was asked about."""
     from countenance.data import load_dataset
     from countenance.data.tables import near
     from countenance.tasks import load_task
 
-    known = load_dataset(data).attribute_names()
+    known = load_dataset(data, categories=categories).attribute_names()
     for name in by or []:
         if name not in known:
             raise InputError(f"{data}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
@@ -114,6 +134,8 @@ def _audit_and_report(finished: "Run", by: list[str] | None, metrics: list[str] 
     page = write_report(finished, gallery=gallery)
     for line in verdict_lines(finished, found):
         typer.echo(line)
+    for note in finished.notes:
+        typer.echo(f"note     {note}")
     typer.echo(f"report   {page.resolve()}")
 
 

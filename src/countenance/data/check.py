@@ -4,10 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from countenance.data.card import DatasetCard
 from countenance.data.sample import Dataset, Floats, Sample, Subject
 from countenance.data.vocabulary import VOCABULARIES
 from countenance.errors import InputError
+from countenance.metrics.readings import guessed_units
 
 TOLERANCE = 0.5
 """A box may leave the image by half a pixel: rounding, not an error."""
@@ -37,7 +40,17 @@ def check(dataset: Dataset, progress: Callable[[], None] | None = None) -> list[
         problems += _sample_problems(sample, dataset.card)
         if progress:
             progress()
-    return problems
+    return problems + list(_unit_problems(dataset))
+
+
+def _unit_problems(dataset: Dataset) -> Iterator[Problem]:
+    """Boxes whose numbers are shares of the picture would all lie in its first pixels."""
+    for name in ("person_box", "face_box"):
+        boxes = [box for s in dataset for subject in s.subjects if (box := getattr(subject, name)) is not None]
+        if boxes and guessed_units(np.array(boxes)) == "normalised":
+            shown = ", ".join(f"{v:g}" for v in boxes[0])
+            message = f"{dataset.name}: {name} [{shown}] and (almost) all others have no number above 1.5"
+            yield Problem("normalised boxes", f"{message}; boxes are x0, y0, x1, y1 in pixels")
 
 
 def _sample_problems(sample: Sample, card: DatasetCard) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from countenance.data import cells
 from countenance.data.card import DatasetCard
+from countenance.data.categories import Categories, choose, refuse_without_people
 from countenance.data.folder import PREFIX, attribute_columns, copy_image
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
@@ -20,35 +21,75 @@ FAR = 4
 """A polygon may leave its picture by so many times the picture's size; one farther out would take for ever to draw."""
 
 
-def read_coco(annotations: Path, *, images: Path | None = None, attributes: Path | None = None) -> Dataset:
-    """Read a COCO file; `images` is the folder its file names are in (default: beside the file).
+def read_coco(
+    annotations: Path, *, images: Path | None = None, attributes: Path | None = None, categories: str | None = None
+) -> Dataset:
+    """Read a COCO file; `images` is the folder its file names are in (default: where they are found near the file).
 
     `attributes` is a CSV keyed by `annotation_id` (else by `file_name`, for all people of an image) whose other
-    columns are attributes; `attributes.csv` beside the file is taken when it is there.
+    columns are attributes; `attributes.csv` beside the file is taken when it is there. `categories` chooses what is
+    a person and what a face (`face=1,person=18`) where the names of the categories do not say so; what is neither, and
+    regions that show a crowd, are left out, and the dataset's notes say how many.
     """
-    root = images or annotations.parent
     content = _read_json(annotations)
+    root = images or _picture_folder(annotations, _rows(content, "images", annotations))
     card_file = annotations.parent / "card.json"
-    card = DatasetCard.read(card_file) if card_file.exists() else DatasetCard(name=annotations.parent.name)
-    categories = {c.get("id"): c.get("name") for c in _rows(content, "categories", annotations)}
+    own_folder = annotations.parent.name == "annotations"  # COCO's layout: the file names the set
+    name = annotations.stem if own_folder else annotations.parent.name
+    card = DatasetCard.read(card_file) if card_file.exists() else DatasetCard(name=name)
+    known_categories = choose(_rows(content, "categories", annotations), categories, str(annotations))
     beside = annotations.parent / "attributes.csv"
     by_key = _attribute_rows(attributes or (beside if beside.exists() else None), card, content, annotations)
     people: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
-    for i, annotation in enumerate(_rows(content, "annotations", annotations)):
+    annotated = _rows(content, "annotations", annotations)
+    crowds = 0
+    for i, annotation in enumerate(annotated):
         image_id = _key(annotation.get("image_id"), f"{annotations} annotations[{i}]: image_id")
-        people.setdefault(image_id, []).append((i, annotation))
+        own = people.setdefault(image_id, [])
+        if _kind(annotation, known_categories, f"{annotations} annotations[{i}]") is None:
+            continue
+        if annotation.get("iscrowd") == 1:
+            crowds += 1
+        else:
+            own.append((i, annotation))
+    refuse_without_people(known_categories, len(annotated), str(annotations))
     samples = []
-    known = set()
+    known: dict[Any, str] = {}
     for i, image in enumerate(_rows(content, "images", annotations)):
         place = f"{annotations} images[{i}]"
         image_id = _key(image.get("id"), f"{place}: id")
-        known.add(image_id)
-        samples.append(_sample(image, people.get(image_id, []), root, categories, by_key, place, annotations))
-    stray = set(people) - known
+        samples.append(_sample(image, people.get(image_id, []), root, known_categories, by_key, place, annotations))
+        known[image_id] = samples[-1].id
+    stray = set(people) - set(known)
     if stray:
-        index = people[next(iter(stray))][0][0]
-        raise InputError(f"{annotations} annotations[{index}]: image_id {next(iter(stray))!r} is not among the images")
-    return Dataset(card, samples)
+        index = next(i for i, annotation in enumerate(annotated) if annotation["image_id"] in stray)
+        raise InputError(
+            f"{annotations} annotations[{index}]: image_id {annotated[index]['image_id']!r} is not among the images"
+        )
+    notes = known_categories.notes(annotations.name)
+    if crowds:
+        regions = "1 region that shows" if crowds == 1 else f"{crowds:,} regions that show"
+        notes.append(f"{annotations.name}: {regions} a crowd (iscrowd) left out; nobody in them is counted one by one")
+    return Dataset(card, samples, {str(image_id): name for image_id, name in known.items()}, notes)
+
+
+def _kind(annotation: dict[str, Any], categories: Categories, place: str) -> str | None:
+    """What an annotation shows: a person, a face, or None (left out)."""
+    if "category_id" not in annotation and (annotation.get("person_box") or annotation.get("face_box")):
+        return "person"  # the box itself says what it is of
+    return categories.kind(annotation.get("category_id"), place)
+
+
+def _picture_folder(annotations: Path, images: list[dict[str, Any]]) -> Path:
+    """The folder of the pictures: beside the file, or where COCO's own layout (annotations/, val2017/) has them."""
+    beside = annotations.parent
+    files = [image["file_name"] for image in images if isinstance(image.get("file_name"), str)]
+    part = annotations.stem.rpartition("_")[2]  # instances_val2017.json belongs to val2017/
+    above = beside.parent
+    for folder in (beside, beside / "images", above / part, above / "images" / part, above / "images", above):
+        if files and (folder / files[0]).is_file():
+            return folder
+    return beside
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -103,7 +144,7 @@ def _sample(
     image: dict[str, Any],
     people: list[tuple[int, dict[str, Any]]],
     root: Path,
-    categories: dict[Any, Any],
+    categories: Categories,
     by_key: dict[str, dict[str, str]],
     place: str,
     annotations: Path,
@@ -142,15 +183,20 @@ def _sample(
 
 
 def _subject_values(
-    annotation: dict[str, Any], categories: dict[Any, Any], width: int, height: int, index: int, place: str
+    annotation: dict[str, Any], categories: Categories, width: int, height: int, index: int, place: str
 ) -> dict[str, Any]:
     values: dict[str, Any] = {name: annotation[name] for name in EXTRA if name in annotation}
     values["id"] = annotation.get("subject", annotation.get("id", index))
+    category = annotation.get("category_id")
+    is_face = categories.kinds.get(category) == "face"
     box = cells.numbers(annotation.get("bbox"), (4,), f"{place}: bbox")
     if box is not None:
         corners = [box[0], box[1], box[0] + box[2], box[1] + box[3]]
-        is_face = str(categories.get(annotation.get("category_id"))).lower() == "face"
         values.setdefault("face_box" if is_face else "person_box", corners)
+    if category in categories.masked:
+        values["attributes"] = {"masked": categories.masked[category], **(values.get("attributes") or {})}
+    if is_face:  # the keypoints and pixels of a face are not those of a person
+        return values
     if annotation.get("keypoints"):
         values["keypoints"] = annotation["keypoints"]
     if annotation.get("segmentation"):

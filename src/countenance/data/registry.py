@@ -19,18 +19,23 @@ def dataset_names() -> list[str]:
     return sorted({"people", *(point.name for point in entry_points(group=GROUP))})
 
 
-def load_dataset(source: str | Path | Dataset, *, part: str | None = None) -> Dataset:
+COCO_FILES = ("annotations.json", "_annotations.coco.json")
+
+
+def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categories: str | None = None) -> Dataset:
     """A dataset from its name (`people`, `people:portraits`), a folder, a COCO file or a tar of either.
+
+    `categories` chooses the categories of a COCO file that are people or faces: `face=1,person=18`.
 
     >>> load_dataset("peple")
     Traceback (most recent call last):
     countenance.errors.InputError: 'peple' is neither a dataset's name (people) (did you mean people?) nor ...
     """
     if isinstance(source, Dataset):
-        return source
+        return _no_categories(source, categories, source.name)
     name, _, wanted = str(source).partition(":")
     if name in dataset_names():
-        return _by_name(name, part or wanted or None)
+        return _no_categories(_by_name(name, part or wanted or None), categories, name)
     path = Path(source)
     if not path.exists():
         names = dataset_names()
@@ -39,12 +44,19 @@ def load_dataset(source: str | Path | Dataset, *, part: str | None = None) -> Da
             "nor a path that exists"
         )
     if path.is_file() and path.suffix.lower() != ".json":
-        return _read_dir(_unpacked(path), path.name.split(".")[0])
+        return _read_dir(_unpacked(path), categories)
     if path.is_file():
         from countenance.data.coco import read_coco
 
-        return read_coco(path)
-    return _read_dir(path, path.name)
+        return read_coco(path, categories=categories)
+    return _read_dir(path, categories)
+
+
+def _no_categories(dataset: Dataset, categories: str | None, name: str) -> Dataset:
+    """A dataset that is no COCO file; categories chosen for it are a mistake."""
+    if categories is not None:
+        raise InputError(f"{name}: --categories is for COCO files, and this is none; leave it out")
+    return dataset
 
 
 def _by_name(name: str, part: str | None) -> Dataset:
@@ -59,25 +71,40 @@ def _by_name(name: str, part: str | None) -> Dataset:
     return loaded
 
 
-def _read_dir(root: Path, name: str) -> Dataset:
-    if (root / "annotations.json").exists():
+def _read_dir(root: Path, categories: str | None) -> Dataset:
+    coco = _coco_file(root)
+    if coco is not None:
         from countenance.data.coco import read_coco
 
-        return read_coco(root / "annotations.json")
+        return read_coco(coco, categories=categories)
     if (root / "labels.csv").exists():
         from countenance.data.folder import read_folder
 
-        return read_folder(root)
+        return _no_categories(read_folder(root), categories, str(root))
     if (root / "samples.parquet").exists():
         from countenance.data.people import read_people
 
-        return read_people(root)
+        return _no_categories(read_people(root), categories, str(root))
     inner = [child for child in root.iterdir() if child.is_dir()]
     if len(inner) == 1 and len(list(root.iterdir())) == 1:
-        return _read_dir(inner[0], name)
+        return _read_dir(inner[0], categories)
     raise InputError(
         f"{root}: holds none of annotations.json (COCO), labels.csv (a folder of images) or samples.parquet (people)"
     )
+
+
+def _coco_file(root: Path) -> Path | None:
+    """The COCO file of a folder: a usual name, or the only one in COCO's own folder `annotations`."""
+    usual = next((root / name for name in COCO_FILES if (root / name).is_file()), None)
+    if usual is not None or (root / "labels.csv").exists():
+        return usual
+    inside = sorted((root / "annotations").glob("*.json"))
+    if len(inside) > 1:
+        raise InputError(
+            f"{root}: holds {len(inside)} COCO files ({', '.join(f'annotations/{path.name}' for path in inside[:4])}"
+            f"{', …' if len(inside) > 4 else ''}); name the one that is meant"
+        )
+    return inside[0] if inside else None
 
 
 def _unpacked(archive: Path) -> Path:

@@ -99,11 +99,19 @@ class Dataset(Sequence[Sample]):
     (0, 'empty')
     """
 
-    def __init__(self, card: DatasetCard, samples: Sequence[Sample], aliases: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        card: DatasetCard,
+        samples: Sequence[Sample],
+        aliases: Mapping[str, str] | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
         self.card = card
         self.samples = tuple(samples)
         self.aliases = aliases or {}
         """Other names of images (a COCO image id, say) with the sample id that each means."""
+        self.notes = tuple(notes)
+        """What its reader has to say: what was left out, and how many."""
 
     @property
     def name(self) -> str:
@@ -118,7 +126,7 @@ class Dataset(Sequence[Sample]):
     def __getitem__(self, index: slice) -> "Dataset": ...
     def __getitem__(self, index: int | slice) -> "Sample | Dataset":
         if isinstance(index, slice):
-            return Dataset(self.card, self.samples[index], self.aliases)
+            return Dataset(self.card, self.samples[index], self.aliases, self.notes)
         return self.samples[index]
 
     def __iter__(self) -> Iterator[Sample]:
@@ -129,7 +137,7 @@ class Dataset(Sequence[Sample]):
 
     def filter(self, keep: Callable[[Sample], bool]) -> "Dataset":
         """The samples for which `keep` is true, under the same card."""
-        return Dataset(self.card, [sample for sample in self.samples if keep(sample)], self.aliases)
+        return Dataset(self.card, [sample for sample in self.samples if keep(sample)], self.aliases, self.notes)
 
     def attribute_names(self) -> list[str]:
         """Every attribute that some sample or subject carries, in order of first appearance."""

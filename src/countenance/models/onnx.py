@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from countenance.answers import Boxes, Embedding, Labels
+from countenance.answers.finds import to_finds
 from countenance.errors import InputError
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
@@ -67,6 +68,8 @@ class OutputSpec(_Strict):
     """How the network's outputs become an answer."""
 
     kind: Literal["boxes", "labels", "embedding"]
+    finds: str | None = None
+    """kind boxes: what the boxes are of, `face` or `person`; the network is then not evaluated for the other."""
     boxes: str | None = None
     scores: str | None = None
     score_column: int | None = None
@@ -88,6 +91,12 @@ class OnnxSpec(_Strict):
     licence: str = "not stated"
     input: InputSpec
     output: OutputSpec
+
+    def finds(self) -> tuple[str, ...]:
+        """What the network finds: what it declares, or what its kind says."""
+        if self.output.finds is not None:
+            return to_finds(self.output.finds, self.name or "ONNX")
+        return () if self.output.kind == "boxes" else (self.output.kind,)
 
     @classmethod
     def read(cls, path: Path) -> "OnnxSpec":

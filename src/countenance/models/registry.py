@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import countenance
+from countenance.answers.finds import to_finds
 from countenance.data.code import load_code
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.models.model import Model, ModelCard, file_hash
+from countenance.models.saved import finds_of_saved
 from countenance.models.zoo import ZOO
 
 GROUP = "countenance.models"
@@ -122,7 +124,7 @@ def _card(spec: ModelSpec) -> ModelCard:
         parts += [file_hash(path) for path in files]
         return ModelCard(
             name=name, version=countenance.__version__, description=entry.description, licence=entry.licence,
-            source=entry.source, content=_digest(parts), settings=settings, hashed=True,
+            source=entry.source, content=_digest(parts), settings=settings, hashed=True, finds=entry.finds,
         )  # fmt: skip
     if name.startswith("answers:"):
         folder = Path(name.removeprefix("answers:"))
@@ -131,7 +133,8 @@ def _card(spec: ModelSpec) -> ModelCard:
         if not files or not all(path.is_file() for path in files):
             raise InputError(f"{folder}: holds no saved answers (*.parquet)")
         parts += [file_hash(path) for path in files]
-        return ModelCard(name=f"answers of {folder.parent.name or folder.name}", content=_digest(parts), hashed=True)
+        shown = f"answers of {folder.parent.name or folder.name}"
+        return ModelCard(name=shown, content=_digest(parts), hashed=True, finds=finds_of_saved(folder))
     if name.endswith(".onnx"):
         from countenance.models.onnx import OnnxSpec
 
@@ -141,8 +144,9 @@ def _card(spec: ModelSpec) -> ModelCard:
         files = [Path(name), *external_data(Path(name))]
         parts += [*(file_hash(path) for path in files), declared.model_dump_json()]
         return ModelCard(
-            name=declared.name or Path(name).stem, licence=declared.licence, content=_digest(parts), hashed=True
-        )
+            name=declared.name or Path(name).stem, licence=declared.licence, content=_digest(parts), hashed=True,
+            finds=declared.finds(),
+        )  # fmt: skip
     target = load_code("model", name) if ":" in name else _plugin(name)
     return _code_card(target, name, parts, settings)
 
@@ -157,7 +161,7 @@ def _code_card(target: Any, name: str, parts: list[str], settings: dict[str, Any
     licence = getattr(target, "licence", "not stated")
     return ModelCard(
         name=shown if isinstance(shown, str) else name, licence=str(licence), source=name, content=_digest(parts),
-        settings=settings,
+        settings=settings, finds=to_finds(getattr(target, "finds", None), name),
     )  # fmt: skip
 
 

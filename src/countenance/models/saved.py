@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from countenance.answers.finds import FINDS
 from countenance.answers.formats import Predictions
 from countenance.answers.store import read_answers
 from countenance.errors import InputError
@@ -38,6 +39,15 @@ class SavedAnswers:
         if self.empty is not None:
             return self.empty()
         raise InputError(f"no saved answer in {Path(self.place).name}")
+
+
+def finds_of_saved(folder: Path) -> tuple[str, ...]:
+    """What the model of a run found whose `answers/` folder this is; empty where the run does not say."""
+    try:
+        found = json.loads((folder.parent / "run.json").read_text(encoding="utf-8"))["model"].get("finds")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return ()
+    return tuple(word for word in found if word in FINDS) if isinstance(found, list) else ()
 
 
 def card_of_predictions(found: Predictions, name: str | None = None) -> ModelCard:

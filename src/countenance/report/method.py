@@ -76,6 +76,11 @@ def commands(manifest: Mapping[str, Any], settings: Mapping[str, Any], gallery: 
         run += ["--out", folder, "--batch", manifest.get("batch", 8), "--seed", manifest.get("seed", 0)]
         if manifest.get("limit") is not None:
             run += ["--limit", manifest["limit"]]
+        if manifest["dataset"].get("categories"):
+            run += ["--categories", manifest["dataset"]["categories"]]
+        boxes = manifest.get("boxes") or {"form": "corners", "units": "pixels"}
+        if boxes != {"form": "corners", "units": "pixels"}:
+            run += ["--box-format", boxes["form"], "--units", boxes["units"]]
         lines.append(_line(run))
     audit = ["countenance", "audit", folder, "--by", ",".join(settings.get("by", []))]
     audit += ["--metric", ",".join(settings.get("metrics", [])), "--comparison", settings.get("comparison", "rest")]

@@ -8,8 +8,10 @@ evaluated to its end. A run in which every image failed for whatever reason ends
 that every image fails (`max_failures` 1) goes on deliberately.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from countenance.errors import InputError
 
@@ -29,43 +31,65 @@ def hopeless(answered: int, failed: int, lost: int) -> bool:
     return answered == 0 and (failed >= FIRST or lost >= LOST)
 
 
+class AllFailed(InputError):
+    """A finished run has no valid answer at all."""
+
+
 @dataclass
 class Watch:
     """Follows a run from its first image and raises as soon as it is hopeless."""
 
     max_failures: float
     answered: int = 0
+    explain: Callable[[Mapping[str, list[list[float]]]], list[str]] = lambda boxes: []
+    """Sentences on the refused boxes of samples, such as the reading in which they would be right."""
     failed: dict[str, str] = field(default_factory=dict)
     """The reason for each failed image that was readable, in the order of the failures."""
     lost: int = 0
+    remedy: str = f" ({GO_ON})"
+    refused: dict[str, list[list[float]]] = field(default_factory=dict)
 
-    def saw(self, answered: int, failures: Iterable[Mapping[str, str]] = (), *, lost: bool = False) -> None:
-        """Take note of images that were answered or failed since the last call; `lost`: they took their worker down."""
+    def saw(self, answered: int, failures: Iterable[Mapping[str, Any]] = (), *, lost: bool = False) -> None:
+        """Take note of images that were answered or failed since the last call; `lost`: they took their worker down.
+
+        A failure has `sample`, `kind` and `reason`, and `boxes` where the boxes of an answer were refused.
+        """
         self.answered += answered
         for row in failures:
-            if row["kind"] != UNREADABLE and row["sample"] not in self.failed:
-                self.failed[row["sample"]] = row["reason"]
+            sample = row["sample"]
+            if row["kind"] != UNREADABLE and sample not in self.failed:
+                self.failed[sample] = row["reason"]
                 self.lost += lost
-        if self.max_failures < 1 and hopeless(self.answered, len(self.failed), self.lost):
+                if row.get("boxes"):
+                    self.refused[sample] = row["boxes"]
+        if hopeless(self.answered, len(self.failed), self.lost):
             n = len(self.failed)
-            raise InputError(f"stopped: the first {n} images all failed; {first_reason(self.failed)} ({GO_ON})")
+            if self.max_failures < 1:
+                start = f"stopped: the first {'image' if n == 1 else f'{n} images all'} failed"
+                raise InputError(self._sentence(start, self.failed))
 
+    def finished(self, failures: Sequence[Mapping[str, Any]], total: int) -> None:
+        """Raise when a finished run has no valid answer at all."""
+        if total and len(failures) == total and self.max_failures < 1:
+            images = "the only image" if total == 1 else f"all {total} images"
+            raise AllFailed(self._sentence(f"{images} failed", {row["sample"]: row["reason"] for row in failures}))
 
-def refuse_if_all_failed(failures: list[dict[str, str]], total: int, max_failures: float) -> None:
-    """Raise when a finished run has no valid answer at all."""
-    if total and len(failures) == total and max_failures < 1:
-        images = "the only image" if total == 1 else f"all {total} images"
-        reason = first_reason({row["sample"]: row["reason"] for row in failures})
-        raise InputError(f"{images} failed; {reason} ({GO_ON})")
+    def _sentence(self, what: str, failed: Mapping[str, str]) -> str:
+        parts = [what, first_reason(failed), *(self.explain(self.refused) if self.refused else [])]
+        return "; ".join(parts) + self.remedy
 
 
 def first_reason(failed: Mapping[str, str]) -> str:
-    """The first failure in one line, and how many other reasons there are.
+    """The first failure in one line, and how many other reasons there are (numbers in them aside).
 
     >>> first_reason({"a.jpg": "KeyError: 'x'", "b.jpg": "no answer within 3 s"})
     "the first, a.jpg: KeyError: 'x'; 1 more reason among the others"
     """
     (sample, reason), *others = failed.items()
-    different = {text for _, text in others} - {reason}
+    different = {_without_numbers(text) for _, text in others} - {_without_numbers(reason)}
     more = f"; {len(different)} more reason{'s' * (len(different) > 1)} among the others" if different else ""
     return f"the first, {sample}: {' '.join(reason.split())}{more}"
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "0", text)

@@ -10,20 +10,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from countenance.answers import Boxes
 from countenance.answers.formats import Wanted, read_predictions
 from countenance.answers.formats.names import Names
 from countenance.data import Dataset, load_dataset
 from countenance.data.manifest import ManifestWriter, SampleManifest
 from countenance.errors import InputError
+from countenance.metrics.readings import CORNERS, Form, Reading, Units
 from countenance.models import ModelCard, ModelSpec, card_of_callable
 from countenance.models.saved import SavedAnswers, card_of_predictions
+from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
 from countenance.run.manifest import Manifest, Place
+from countenance.run.matching import refuse_mismatch
 from countenance.run.plan import InManifest, InMemory, Piece, Plan, Settings, make_plan
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
-from countenance.run.stages import finish, score
+from countenance.run.stages import Notes, finish, score
 from countenance.run.stale import draw
 from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, REPORT, Marker, RunStore
 from countenance.run.verify import verify
@@ -77,6 +81,11 @@ class Options(TypedDict, total=False):
     suite: str | None
     about: Mapping[str, Any] | None
     card: ModelCard | None
+    categories: str | None
+    box_format: Form | None
+    units: Units | None
+    allow_mismatch: bool
+    notes: Notes | None
 
 
 def evaluate(
@@ -93,9 +102,12 @@ def evaluate(
     `answers:RUN`, a DataFrame) or any callable on a list of images (which runs here). An interrupted run goes on where
     it stopped; a changed model, dataset or version starts a new one and keeps the old one under another name.
 
-    Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `by`, the attributes that
-    results by group are given for; `batch`, `limit`, `seed` and `shard`, which determine the numbers; `workers`,
-    `threads`, `time_limit`, `strict`, `max_failures`, `progress` and `say`, which do not.
+    Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `by`, the attributes
+    that results by group are given for; `batch`, `limit`, `seed` and `shard`, which determine the numbers; `workers`,
+    `threads`, `time_limit`, `strict`, `max_failures`, `progress` and `say`, which do not. `categories` chooses the categories of a COCO file (`face=1,person=18`), `box_format` and
+    `units` say what the four numbers of the model's boxes are, `allow_mismatch` evaluates a model that finds something
+    else than the task needs, and `notes` replaces the task's own notes on predictions that look like a mistake. A model
+    that fails on all of the first images stops the run (`countenance.run.early_stop`).
     """
     chosen: dict[str, Any] = dict(given)
     model_settings = {name: chosen.pop(name, None) for name in ("weights", "device", "settings")}
@@ -107,15 +119,29 @@ def evaluate(
     about = {name: chosen.pop(name, None) for name in ("source", "suite", "about", "by")}
     the_task = load_task(task, chosen.pop("options", None))
     card_given = chosen.pop("card", None)
+    categories, allow_mismatch = chosen.pop("categories", None), chosen.pop("allow_mismatch", False)
+    box_format, units = chosen.pop("box_format", None), chosen.pop("units", None)
+    notes = chosen.pop("notes", None) or the_task.notes
     if chosen:
         raise TypeError(f"evaluate() has no argument {next(iter(chosen))!r}")
-    dataset = data if isinstance(data, SampleManifest) else load_dataset(data)
+    dataset = data if isinstance(data, SampleManifest) else load_dataset(data, categories=categories)
     source = about.pop("source") or (str(data) if isinstance(data, str | Path) else None)
     chosen_model = _model(model, model_settings, the_task, dataset)
     card = card_given or chosen_model.card
+    if not allow_mismatch:
+        refuse_mismatch(card, the_task)
+    reading = chosen_model.reading
+    if box_format or units:
+        if the_task.answer is not Boxes:
+            raise InputError(f"{the_task.name} has no boxes; leave --box-format and --units out")
+        reading = Reading(box_format or reading.form, units or reading.units)
+    plan_settings = replace(plan_settings, reading=reading)
+    for note in getattr(dataset, "notes", ()):
+        engine_settings.say(note)
     plan = make_plan(the_task, dataset, card, source=source, settings=plan_settings, **about)
     place = out if out is not None else tempfile.mkdtemp(prefix="countenance-run-")
-    return _Evaluation(plan, chosen_model, RunStore(place), engine_settings).run()
+    read = {"categories": categories, "notes": list(getattr(dataset, "notes", ()))}
+    return _Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read).run()
 
 
 @dataclass(frozen=True)
@@ -127,6 +153,8 @@ class _Model:
     target: Any = None
     device: str = "cpu"
     notes: tuple[str, ...] = ()
+    reading: Reading = CORNERS
+    """What the four numbers of its boxes are unless the user says otherwise."""
 
     def here(self) -> Any:
         """The model in this process."""
@@ -141,7 +169,8 @@ def _model(model: Any, settings: Mapping[str, Any], task: Task, data: Dataset | 
         wanted = Wanted(task.answer, names_of(data), options)
         found = read_predictions(predictions, wanted, name)
         notes = tuple(note for note in (*found.notes, found.absent) if note)
-        return _Model(card_of_predictions(found), target=SavedAnswers.of_file(found), notes=notes)
+        model = SavedAnswers.of_file(found)
+        return _Model(card_of_predictions(found), target=model, notes=notes, reading=found.reading)
     if isinstance(model, str | Path):
         spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings["settings"] or {})
         return _Model(spec.card(), spec, device=device)
@@ -175,6 +204,9 @@ class _Evaluation:
     model: _Model
     store: RunStore
     settings: EngineSettings
+    notes: Notes
+    read: Mapping[str, Any]
+    """How the dataset was read, for the manifest."""
 
     def run(self) -> Run:
         """Do what is missing of the run and return it."""
@@ -216,8 +248,30 @@ class _Evaluation:
             seconds, evaluated = time.perf_counter() - started, sum(piece.images for piece in missing)
             speed = round(evaluated / seconds, 2) if evaluated else None
             manifest = manifest.model_copy(update={"seconds": round(seconds, 3), "images_per_second": speed})
-            finish(self.plan, self.store, self._all_markers(pieces), manifest, self.settings.progress)
+            self._finish(pieces, manifest, engine)
         return Run(place)
+
+    def _finish(self, pieces: list[Piece], manifest: Manifest, engine: "_Lazy") -> None:
+        markers = self._all_markers(pieces)
+        watch = self._watch() if engine.made is None else engine.made.watch
+        try:
+            finish(
+                self.plan, self.store, markers, manifest, watch=watch, notes=self.notes, progress=self.settings.progress
+            )
+        except AllFailed:
+            for number in markers:  # the same command tries again once the cause is removed
+                self.store.forget_shard(number)
+            raise
+
+    def _watch(self) -> Watch:
+        """Follows the run from its first image; images of an earlier attempt count as answered."""
+        before = sum(marker.answered for marker in self.store.committed(rows=False).values())
+        return Watch(self.settings.max_failures, before, self._on_refused)
+
+    def _on_refused(self, boxes: Mapping[str, list[list[float]]]) -> list[str]:
+        """What the notes say about predictions that were refused."""
+        samples = [sample for piece in self.plan.pieces() for sample in self.plan.read(piece) if sample.id in boxes]
+        return self.notes(samples, {name: Boxes(rows) for name, rows in boxes.items()}, self.plan.context())
 
     def _all_markers(self, pieces: list[Piece]) -> dict[int, Marker]:
         markers = self.store.committed()
@@ -322,6 +376,7 @@ class _Evaluation:
                 "purged": len(self.plan.withdrawn),
             }
         )
+        manifest.dataset = manifest.dataset.model_copy(update=dict(self.read))
         self.store.write_local(Place(source=located(self.plan.source), command=shlex.join(sys.argv)))
         self.store.write_manifest(manifest)
         return manifest
@@ -339,9 +394,7 @@ class _Evaluation:
                     f"task {self.plan.task.name!r} exists in this program alone: evaluated here, "
                     "without workers or time limit"
                 )
-            return InProcess(
-                self.plan, self.model.here(), self.store, columns, self.settings.strict, self.settings.max_failures
-            )
+            return InProcess(self.plan, self.model.here(), self.store, columns, self._watch(), self.settings.strict)
         task, spec = self.plan.task, self.model.spec
         assert spec is not None
         job = Job(
@@ -356,9 +409,10 @@ class _Evaluation:
             time_limit=self.settings.time_limit,
             max_failures=self.settings.max_failures,
             withdrawn=self.plan.withdrawn,
+            context=self.plan.context(),
             environment=thread_environment(self.settings.workers, self.settings.threads),
         )
-        return Workers(job, self.settings.workers)
+        return Workers(job, self._watch(), self.settings.workers)
 
     def _manifest_place(self, resources: ExitStack) -> str:
         """Where workers read the samples: the dataset's own manifest, or a temporary one."""

@@ -30,6 +30,10 @@ class DatasetRecord(Part):
     fingerprint: str = ""
     images: int = 0
     skipped: int = 0
+    categories: str | None = None
+    """The categories of a COCO file that were chosen, as the user named them."""
+    notes: list[str] = Field(default_factory=list)
+    """What its reader left out."""
 
 
 class MetricRecord(Part):
@@ -61,6 +65,8 @@ class Manifest(Part):
     model: ModelCard
     dataset: DatasetRecord
     status: Literal["running", "complete"] = "complete"
+    boxes: dict[str, str] = Field(default_factory=dict)
+    """What the four numbers of the model's boxes were (form and units)."""
     batch: int | None = None
     shard: int | None = None
     """Images in a shard."""

@@ -18,10 +18,11 @@ from countenance.data import Dataset, Sample
 from countenance.data.card import DatasetCard
 from countenance.data.manifest import SampleManifest, attribute_kinds
 from countenance.errors import InputError
+from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
-from countenance.tasks import Task
+from countenance.tasks import Context, Task
 
 SMALLEST, LARGEST = 64, 50_000
 """Images in a shard: so few that little is lost when a small run is killed, so many that a large one has few files."""
@@ -142,6 +143,8 @@ class Settings:
     limit: int | None = None
     shard: int | None = None
     """Images in a shard; chosen from the number of images where it is not given."""
+    reading: Reading = CORNERS
+    """What the four numbers of the model's boxes are."""
 
     def __post_init__(self) -> None:
         for name, least in (("batch", 1), ("seed", 0), ("limit", 1), ("shard", 1)):
@@ -170,6 +173,12 @@ class Plan:
     def read(self, piece: Piece) -> list[Sample]:
         """The samples of a piece."""
         return present(self.samples.read(piece), self.withdrawn)
+
+    def context(self) -> Context:
+        """What every prediction of this run is checked against, besides its own image."""
+        if isinstance(self.samples, InMemory):
+            return Context.of(self.samples.samples, self.settings.reading)
+        return Context(self.settings.reading, frozenset(self.samples.attributes))
 
     def pieces(self) -> list[Piece]:
         """The shards. They depend on the plan alone, so every engine and every number of workers has the same."""
@@ -215,6 +224,7 @@ class Plan:
                 images=self.images(),
                 skipped=self.samples.skipped,
             ),
+            boxes=asdict(self.settings.reading),
             batch=self.settings.batch,
             shard=self.shard_size(),
             seed=self.settings.seed,
@@ -245,7 +255,7 @@ def bare(source: str | None) -> str | None:
 def _code_of(task: Task) -> list[str]:
     """Hashes of the files that a custom task is written in; the version stands for ours."""
     found = []
-    parts: list[Callable[..., Any]] = [task.score, task.coerce, task.asks]
+    parts: list[Callable[..., Any]] = [task.score, task.coerce, task.asks, task.refuse]
     if task.reduce is not None:
         parts += [task.reduce.partial, task.reduce.finish, task.reduce.merge]
     for part in parts:

@@ -49,6 +49,11 @@ class Run:
         return self.manifest.dataset.card.name
 
     @property
+    def notes(self) -> list[str]:
+        """What a reader of the numbers should know, such as boxes that look as if they were read wrongly."""
+        return list(self.manifest.notes)
+
+    @property
     def complete(self) -> bool:
         return self.manifest.status == "complete"
 
@@ -82,7 +87,7 @@ class Run:
         wanted = source or self.store.local().source or self.manifest.dataset.source
         if wanted is None:
             raise InputError(f"{self.place}: the dataset was made in a program and cannot be loaded again")
-        return load_dataset(wanted)
+        return load_dataset(wanted, categories=self.manifest.dataset.categories)
 
     def audit(self, by: list[str] | None = None, metrics: list[str] | None = None, **settings: Any) -> "Audit":
         """Audit this run's scores and store the findings; see `countenance.audit.audit` for the settings."""

@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.run.rows import failure_row, rows_table
 from countenance.run.store import RunStore
-from countenance.tasks import Row, Task
+from countenance.tasks import Context, Row, Task
+from countenance.tasks.task import CONTEXT, Refused
 
 Pixels = NDArray[np.uint8]
 Failure = Mapping[str, Any]
 """A failed image: sample, kind, reason, and who is in it."""
+LARGEST_COORDINATE = 1e7
 AHEAD = 2
 """Batches decoded before the model is ready for them."""
 
@@ -38,6 +41,8 @@ class ShardResult:
     rows: list[Row] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)
     skipped: int = 0
+    refused: dict[str, list[list[float]]] = field(default_factory=dict)
+    """The boxes of predictions that were refused, by sample: perhaps they are boxes in another reading."""
 
     def fail(self, sample: Sample, kind: str, reason: str) -> None:
         self.failures.append(failure_row(sample, kind, reason))
@@ -54,7 +59,7 @@ class Hooks:
 
     before_batch: Callable[[Sequence[str]], None] = lambda ids: None
     after_batch: Callable[[int, Sequence[Failure]], None] = lambda done, failures: None
-    """Images done, and those among them that failed."""
+    """Images done, and those among them that failed (with their `boxes` where those were refused)."""
 
 
 def run_shard(
@@ -65,6 +70,7 @@ def run_shard(
     batch: int,
     strict: bool = False,
     known_failures: Mapping[str, str] | None = None,
+    context: Context = CONTEXT,
     hooks: Hooks | None = None,
 ) -> ShardResult:
     """Predict and score every sample; what fails is recorded with its reason and the rest goes on.
@@ -87,11 +93,13 @@ def run_shard(
                 result.fail(sample, "image", str(content))
             else:
                 readable.append((sample, content))
-        _predict(task, model, readable, result)
+        _predict(task, model, readable, result, context)
         if strict and result.failures:
             first = result.failures[0]
             raise Stop(f"{first['sample']}: {first['reason']}")
-        hooks.after_batch(len(group), result.failures[before:])
+        boxes = result.refused
+        failed = [{**row, "boxes": boxes.get(row["sample"])} for row in result.failures[before:]]
+        hooks.after_batch(len(group), failed)
     return result
 
 
@@ -129,7 +137,9 @@ def _decode(samples: Sequence[Sample]) -> list[Pixels | Exception]:
     return decoded
 
 
-def _predict(task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels | None]], result: ShardResult) -> None:
+def _predict(
+    task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels | None]], result: ShardResult, context: Context
+) -> None:
     if not batch:
         return
     try:
@@ -137,22 +147,24 @@ def _predict(task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels | None
     except Exception as error:
         if len(batch) > 1:  # find out which image it was
             for one in batch:
-                _predict(task, model, [one], result)
+                _predict(task, model, [one], result, context)
         else:
             kind = "answer" if isinstance(error, InputError) else "model"
             reason = words(error) if kind == "answer" else f"{type(error).__name__}: {words(error)}"
             result.fail(batch[0][0], kind, reason)
         return
     for (sample, _), raw in zip(batch, answers, strict=True):
-        score_one(task, sample, raw, result)
+        score_one(task, sample, raw, result, context)
 
 
-def score_one(task: Task, sample: Sample, raw: Any, result: ShardResult) -> None:
+def score_one(task: Task, sample: Sample, raw: Any, result: ShardResult, context: Context = CONTEXT) -> None:
     """Validate and score one prediction; one that is not valid is a failure of its image."""
     try:
-        answer = task.check(raw, sample)
+        answer = task.check(raw, sample, context)
     except Exception as error:  # a prediction is foreign: whatever it does when it is looked at, it is not valid
         result.fail(sample, "answer", words(error))
+        if isinstance(error, Refused) and isinstance(error.answer, Boxes) and _usual(error.answer.xyxy):
+            result.refused[sample.id] = error.answer.xyxy.tolist()
         return
     try:
         rows = task.score(sample, answer)
@@ -161,6 +173,11 @@ def score_one(task: Task, sample: Sample, raw: Any, result: ShardResult) -> None
         return
     result.rows += rows
     result.answers.append((sample.id, answer))
+
+
+def _usual(numbers: NDArray[np.float64]) -> bool:
+    """Whether these could be boxes of a picture in some reading."""
+    return bool(np.isfinite(numbers).all() and (np.abs(numbers) < LARGEST_COORDINATE).all())
 
 
 def words(error: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 import datetime
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,16 +11,20 @@ from typing import Any
 from countenance.answers.store import answers_from_table
 from countenance.data import Sample
 from countenance.errors import InputError
-from countenance.run.early_stop import refuse_if_all_failed
+from countenance.run.early_stop import Watch
 from countenance.run.manifest import Manifest
 from countenance.run.plan import Piece, Plan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
 from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore, work_rows
-from countenance.tasks import Reduced, Shard, Task
+from countenance.tasks import Context, Reduced, Shard, Task
 from countenance.tasks.reduce import merged
 
 Progress = Callable[[str, int], Any]
+Notes = Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]]
+"""From samples and their predictions to sentences about what looks like a mistake."""
+MOST_NOTED = 5000
+"""Notes look at about so many images of a larger run."""
 MOST_VALUES = 30
 """Attributes with more values are not compared unless they are named."""
 NEVER_GROUPS = ("split", "part", "base")
@@ -118,13 +122,35 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
     return task.reduce.finish(state, whole)
 
 
+def notes_on(plan: Plan, store: RunStore, notes: Notes) -> list[str]:
+    """What looks like a mistake in the predictions; of a large run in some of its shards, evenly spaced."""
+    pieces = plan.pieces()
+    samples: list[Sample] = []
+    answers: dict[str, Any] = {}
+    for piece in pieces[:: max(1, plan.images() // MOST_NOTED)]:
+        found = store.shard_answers(piece.number)
+        samples += [sample for sample in plan.read(piece) if sample.id in found]
+        answers |= found
+    return notes(samples, answers, plan.context())
+
+
 def finish(
-    plan: Plan, store: RunStore, markers: Mapping[int, Marker], manifest: Manifest, progress: Progress | None = None
+    plan: Plan,
+    store: RunStore,
+    markers: Mapping[int, Marker],
+    manifest: Manifest,
+    *,
+    watch: Watch,
+    notes: Notes,
+    progress: Progress | None = None,
 ) -> Manifest:
-    """Put the shards together, reduce them, and say that the run is complete."""
+    """Put the shards together, reduce them, and say that the run is complete.
+
+    AllFailed: no image has a valid prediction, and `watch` does not allow that.
+    """
     pieces = plan.pieces()
     failures = [row for piece in pieces for row in markers[piece.number].failures]
-    refuse_if_all_failed(failures, plan.images(), manifest.max_failures)
+    watch.finished(failures, plan.images() - sum(marker.skipped for marker in markers.values()))
     whole = planned(plan, store, progress)
     reduced = reduce(plan.task, whole)
     write_scores(store, whole.table, reduced)
@@ -141,7 +167,7 @@ def finish(
             "failed": len(failures),
             "dataset": dataset,
             "cores": os.cpu_count(),
-            "notes": [*manifest.notes, *reduced.notes],
+            "notes": [*manifest.notes, *reduced.notes, *notes_on(plan, store, notes)],
         }
     )
     store.write_manifest(manifest)

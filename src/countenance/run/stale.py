@@ -8,7 +8,8 @@ import numpy as np
 
 from countenance.data import Sample
 from countenance.run.shard import needs_pixels, predictions
-from countenance.tasks import Task
+from countenance.tasks import Context, Task
+from countenance.tasks.task import CONTEXT
 
 PROBED = 8
 """Stored predictions that are made again."""
@@ -40,21 +41,23 @@ def draw(stored: Mapping[int, Sequence[str]], seed: int, most: int = PROBED) -> 
     return found
 
 
-def differs(task: Task, model: Any, samples: Sequence[Sample], stored: Mapping[str, Any]) -> Difference | None:
+def differs(
+    task: Task, model: Any, samples: Sequence[Sample], stored: Mapping[str, Any], context: Context = CONTEXT
+) -> Difference | None:
     """The first sample whose prediction is not the stored one; None when all come out again."""
     for sample in samples:
-        first = _again(task, model, sample)
+        first = _again(task, model, sample, context)
         if first is None or not same_answer(first, stored[sample.id]):
-            second = _again(task, model, sample)
+            second = _again(task, model, sample, context)
             agrees = (first is None) == (second is None) and (first is None or same_answer(first, second))
             return Difference(sample.id, agrees)
     return None
 
 
-def _again(task: Task, model: Any, sample: Sample) -> Any:
+def _again(task: Task, model: Any, sample: Sample, context: Context) -> Any:
     try:
         pixels = sample.load() if needs_pixels(model) else None
-        return task.check(predictions(model, [(sample, pixels)])[0], sample)
+        return task.check(predictions(model, [(sample, pixels)])[0], sample, context)
     except Exception:  # it was predicted before and fails now: that is a difference
         return None
 

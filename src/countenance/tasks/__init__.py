@@ -11,7 +11,7 @@ from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.results import Curve, Matrix, Number, Result, Table
-from countenance.tasks.task import Metric, Options, Row, Task
+from countenance.tasks.task import Context, Metric, Options, Row, Task
 
 GROUP = "countenance.tasks"
 _HOME = {
@@ -30,8 +30,8 @@ _HOME = {
 }
 
 __all__ = [
-    "Curve", "Matrix", "Metric", "Number", "Options", "Reduce", "Reduced", "Result", "Row", "Shard", "State", "Table",
-    "Task", "Whole", "findable", "load_task", "task_names",
+    "Context", "Curve", "Matrix", "Metric", "Number", "Options", "Reduce", "Reduced", "Result", "Row", "Shard", "State",
+    "Table", "Task", "Whole", "findable", "load_task", "task_names",
 ]  # fmt: skip
 
 

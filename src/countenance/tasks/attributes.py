@@ -1,11 +1,21 @@
-"""What does the person look like? Attributes of a portrait against what is known of the person."""
+"""What does the person look like? Attributes of a portrait against what is known of the person.
 
-from collections.abc import Mapping
+Names and words are matched without regard to case. An attribute that nobody in the dataset has is refused; a word
+that the dataset never uses counts as wrong, and the run says which words those were.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from countenance.answers import Labels
 from countenance.data import Sample
-from countenance.tasks.task import Metric, Row, Task, subject_row
+from countenance.data.tables import near
+from countenance.data.vocabulary import NUMERIC, VOCABULARIES
+from countenance.tasks.task import Context, Metric, Row, Task, subject_row
+
+MOST_LISTED = 12
+MOST_NOTES = 8
 
 
 def to_labels(raw: Any) -> Labels:
@@ -24,20 +34,96 @@ def to_labels(raw: Any) -> Labels:
     return Labels({str(name): value for name, value in raw.items()})
 
 
+def plain(word: Any) -> str:
+    """A word without regard to case and surrounding space; a whole number as it is written.
+
+    >>> plain(" Male "), plain(31.0), plain("31")
+    ('male', '31', '31')
+    """
+    text = str(word).strip().casefold()
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return text
+
+
+def named(names: Iterable[str], attributes: Iterable[str]) -> dict[str, str]:
+    """The attribute that each answered name means, without regard to case; names that mean none are left out.
+
+    >>> named(["Gender", "smile"], ["gender", "age"])
+    {'Gender': 'gender'}
+    """
+    exact = set(attributes)
+    folded = {name.casefold(): name for name in sorted(exact)}
+    found = {name: name if name in exact else folded.get(name.casefold()) for name in names}
+    return {name: own for name, own in found.items() if own is not None}
+
+
+def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
+    """A phrase when the answer names an attribute that nobody in the dataset has."""
+    if context.attributes is None:
+        return None
+    known = sorted(context.attributes)
+    means = named(answer.values, known)
+    for name in answer.values:
+        if name not in means:
+            more = ", …" if len(known) > MOST_LISTED else ""
+            return (
+                f"the answer names {name!r}{near(name.casefold(), known)}, which is no attribute of the people in this "
+                f"dataset ({', '.join(known[:MOST_LISTED])}{more}); name it as the dataset does, or leave it out"
+            )
+    twice = [name for name, n in Counter(means.values()).items() if n > 1]
+    return f"the answer names {twice[0]!r} twice, in different case" if twice else None
+
+
 def score(sample: Sample, answer: Labels) -> list[Row]:
-    """One row for the person, with a 0/1 metric for each attribute that is both known and asked for."""
+    """One row for the person, with a 0/1 metric for each attribute that is both known and answered."""
     (subject,) = sample.subjects
     row = subject_row(sample, subject)
+    answered = {own: answer.values[name] for name, own in named(answer.values, subject.attributes).items()}
     right = []
-    for name in sorted(subject.attributes):
+    for name in sorted(answered):
         truth = subject.attributes[name]
-        if truth is None or name not in answer.values:
+        if truth is None:
             continue
-        allowed = truth if isinstance(truth, tuple) else (str(truth),)
-        right.append(float(answer.values[name] in allowed))
+        allowed = truth if isinstance(truth, tuple) else (truth,)
+        right.append(float(plain(answered[name]) in {plain(word) for word in allowed}))
         row[f"m.correct.{name}"] = right[-1]
     row["m.correct"] = sum(right) / len(right) if right else None
     return [row]
+
+
+def notes(samples: Sequence[Sample], answers: Mapping[str, Labels], context: Context) -> list[str]:
+    """A sentence for each answered word that can never be right, because the dataset does not use it."""
+    words: dict[str, dict[str, str]] = {}
+    for sample in samples:
+        for subject in sample.subjects:
+            for name, truth in subject.attributes.items():
+                for word in truth if isinstance(truth, tuple) else () if truth is None else (truth,):
+                    words.setdefault(name, {})[plain(word)] = plain(word) if isinstance(word, float) else str(word)
+    numbers = {name for name in NUMERIC if name in words}
+    strange: Counter[tuple[str, str]] = Counter()
+    compared: set[str] = set()
+    for sample in samples:
+        values = answers[sample.id].values if sample.id in answers else {}
+        for name, own in named(values, words).items():
+            known = {*words[own], *(plain(word) for word in VOCABULARIES.get(own, ()))}
+            if own in numbers:
+                compared.add(own)
+            elif plain(values[name]) not in known:
+                strange[own, values[name]] += 1
+    told = [f"{name} is a number and counts as right only when it is equal; answer a group of it" for name in compared]
+    for (name, word), n in strange.most_common(MOST_NOTES):
+        used = sorted(words[name].values())
+        more = ", …" if len(used) > MOST_LISTED else ""
+        times = "once" if n == 1 else f"{n} times"
+        told.append(
+            f"{name}: {word!r} was answered {times} and counted as wrong, and the dataset never uses this word"
+            f"{near(word, used) or near(plain(word), list(words[name]))}; it has {', '.join(used[:MOST_LISTED])}{more}"
+        )
+    if len(strange) > MOST_NOTES:
+        told.append(f"and {len(strange) - MOST_NOTES} more words that the dataset never uses")
+    return told
 
 
 ATTRIBUTES = Task(
@@ -48,4 +134,7 @@ ATTRIBUTES = Task(
     coerce=to_labels,
     score=score,
     asks=lambda sample: len(sample.subjects) == 1,
+    needs=("labels",),
+    refuse=refuse,
+    notes=notes,
 )

@@ -72,4 +72,5 @@ BODY_PARTS_DETECTION = Task(
     coerce=to_parts,
     score=score,
     asks=lambda sample: any(subject.body_parts for subject in sample.subjects),
+    needs=("body_parts",),
 )

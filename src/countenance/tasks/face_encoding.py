@@ -60,4 +60,5 @@ FACE_ENCODING = Task(
     coerce=to_picture,
     score=score,
     asks=lambda sample: len(sample.subjects) == 1,
+    needs=("picture",),
 )

@@ -8,6 +8,7 @@ import numpy as np
 from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
+from countenance.tasks.box_notes import FACES
 from countenance.tasks.localization import overlap_curve, precision
 from countenance.tasks.task import Metric, Row, Task, subject_row
 
@@ -73,7 +74,9 @@ FACE_LOCALIZATION = Task(
     coerce=to_boxes,
     score=score,
     asks=lambda sample: not sample.subjects or any(subject.face_box is not None for subject in sample.subjects),
-    reduce=precision(lambda subject: subject.face_box),
+    needs=("face",),
+    reduce=precision(FACES.true_box),
+    notes=FACES.notes,
     curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of faces found"),

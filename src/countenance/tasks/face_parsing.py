@@ -67,4 +67,5 @@ FACE_PARSING = Task(
     coerce=to_label_map,
     score=score,
     asks=lambda sample: len(sample.subjects) == 1 and bool(sample.subjects[0].face_parts),
+    needs=("face_parts",),
 )

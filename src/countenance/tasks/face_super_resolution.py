@@ -12,4 +12,5 @@ FACE_SUPER_RESOLUTION = Task(
     coerce=to_picture,
     score=score,
     asks=lambda sample: len(sample.subjects) == 1,
+    needs=("picture",),
 )

@@ -218,6 +218,7 @@ def make(options: VerificationOptions) -> Task:
         coerce=to_embedding,
         score=score,
         asks=asks,
+        needs=("embedding",),
         reduce=Reduce(partial, _Finish(options)),
         options=options,
         make=make,

@@ -84,4 +84,5 @@ KEYPOINT_ESTIMATION = Task(
     coerce=to_keypoints,
     score=score,
     asks=lambda sample: bool(people(sample)),
+    needs=("keypoints",),
 )

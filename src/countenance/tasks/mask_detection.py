@@ -6,13 +6,15 @@ The true rates count localised faces only, so that they judge the judging and no
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from countenance.answers import Boxes
 from countenance.data import Sample, Subject
-from countenance.metrics.boxes import iou_matrix
+from countenance.metrics.boxes import best_overlap, iou_matrix
+from countenance.tasks.box_notes import FACES
 from countenance.tasks.face_localization import to_boxes
 from countenance.tasks.task import Metric, Row, Task, subject_row
 
@@ -56,6 +58,15 @@ def best_boxes(truth: Any, answer: Boxes) -> list[int | None]:
     return [int(order[row.argmax()]) if row.max() > OVERLAP else None for row in overlaps]
 
 
+def localised(truth: Any, predicted: Any) -> Any:
+    """Whether some box overlaps each face by more than one half.
+
+    >>> localised(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1.0]]))
+    array([False])
+    """
+    return best_overlap(truth, predicted) > OVERLAP
+
+
 def _judged(row: Row, subject: Subject, localised: bool, said: set[str] | None) -> Row:
     """The three metrics of a face; `said` is what the boxes it took were labelled, None without labels."""
     row["m.localised"] = float(localised)
@@ -83,6 +94,9 @@ def score_one_face(sample: Sample, answer: Boxes) -> list[Row]:
     return [_judged(subject_row(sample, subject), subject, len(answer) > 0, said)]
 
 
+LOCALISED_FACES = replace(FACES, found=localised)
+
+
 def _metrics(match: str) -> tuple[Metric, ...]:
     return (
         Metric("localised", f"share of faces that {match}", headline=True),
@@ -99,6 +113,8 @@ MASK_DETECTION = Task(
     coerce=to_judged_boxes,
     score=score_boxes,
     asks=lambda sample: any(subject.face_box is not None for subject in sample.subjects),
+    needs=("face",),
+    notes=LOCALISED_FACES.notes,
 )
 
 MASK_DETECTION_ONE_FACE = Task(
@@ -109,4 +125,5 @@ MASK_DETECTION_ONE_FACE = Task(
     coerce=to_judged_boxes,
     score=score_one_face,
     asks=lambda sample: len(sample.subjects) == 1,
+    needs=("face",),
 )

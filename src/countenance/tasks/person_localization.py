@@ -7,6 +7,7 @@ import numpy as np
 from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
+from countenance.tasks.box_notes import PEOPLE
 from countenance.tasks.face_localization import to_boxes
 from countenance.tasks.localization import overlap_curve, precision
 from countenance.tasks.task import Metric, Row, Task, subject_row
@@ -56,7 +57,9 @@ PERSON_LOCALIZATION = Task(
     coerce=to_boxes,
     score=score,
     asks=lambda sample: not sample.subjects or bool(people(sample)),
-    reduce=precision(lambda subject: subject.person_box),
+    needs=("person",),
+    reduce=precision(PEOPLE.true_box),
+    notes=PEOPLE.notes,
     curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of people found"),

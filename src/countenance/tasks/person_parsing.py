@@ -56,6 +56,7 @@ PERSON_PARSING = Task(
     coerce=to_masks,
     score=score,
     asks=lambda sample: any(subject.mask is not None for subject in sample.subjects),
+    needs=("person_mask",),
     curve=overlap_curve,
     curve_of="best_iou",
     curve_axes=("overlap threshold", "share of people found"),

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from countenance.answers import Answer
+from countenance.answers import Answer, Boxes
 from countenance.data import Sample, Subject
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.metrics.readings import CORNERS, Reading
 from countenance.tasks.reduce import Reduce
 
 Row = dict[str, Any]
@@ -38,6 +39,32 @@ class Options(BaseModel):
 
 
 @dataclass(frozen=True)
+class Context:
+    """What a run knows and a single image does not."""
+
+    reading: Reading = CORNERS
+    """What the four numbers of a model's boxes are."""
+    attributes: frozenset[str] | None = None
+    """The attributes that people of the dataset have; None where that is not known."""
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], reading: Reading = CORNERS) -> "Context":
+        """The context of a run over these samples."""
+        return cls(reading, frozenset(name for s in samples for subject in s.subjects for name in subject.attributes))
+
+
+CONTEXT = Context()
+
+
+class Refused(ValueError):
+    """An answer that was understood and is not valid; `answer` is what was understood."""
+
+    def __init__(self, problem: str, answer: Answer) -> None:
+        super().__init__(problem)
+        self.answer = answer
+
+
+@dataclass(frozen=True)
 class Task:
     """A question that can be asked about an image."""
 
@@ -53,6 +80,12 @@ class Task:
     """Whether the question makes sense for an image (its truth is there)."""
     reduce: Reduce | None = None
     """What only the whole run shows: pairs, ranks, curves, average precision."""
+    needs: tuple[str, ...] = ()
+    """What a model must find for this question (`face`, `person`, `embedding`, …), any of these; empty: not said."""
+    refuse: Callable[[Any, Sample, Context], str | None] = lambda answer, sample, context: None
+    """Why an answer that is valid by itself is no answer in this run, or None."""
+    notes: Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]] = lambda samples, answers, context: []
+    """Sentences about answers that look like a mistake (boxes in another reading, a misspelt word)."""
     options: Options | None = None
     """The options in force; None for a task that has none."""
     make: Callable[[Any], "Task"] | None = None
@@ -65,12 +98,14 @@ class Task:
     source: str | None = None
     """`module:attr`, where the task was named so."""
 
-    def check(self, raw: Any, sample: Sample) -> Answer:
+    def check(self, raw: Any, sample: Sample, context: Context = CONTEXT) -> Answer:
         """The validated answer for a sample; ValueError with the reason when it is not valid."""
         answer = self.coerce(raw)
-        problem = answer.problem(sample.width, sample.height)
+        if isinstance(answer, Boxes) and context.reading != CORNERS:
+            answer = answer.read_as(context.reading, sample.width, sample.height)
+        problem = answer.problem(sample.width, sample.height) or self.refuse(answer, sample, context)
         if problem:
-            raise ValueError(problem)
+            raise Refused(problem, answer)
         return answer
 
     def metric(self, name: str) -> Metric | None:

@@ -10,6 +10,7 @@ from countenance.data.card import DatasetCard
 from countenance.data.image import ArrayImage, encode_png
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.suites.bias_bounty.files import CLASSES, COLUMNS
+from countenance.suites.bias_bounty.make_data import write_challenge
 
 SIDE = 64
 
@@ -49,11 +50,14 @@ def write_split(folder: Path, count: int, seed: int, nonfaces: int = 0) -> None:
     for i in range(nonfaces):
         name = f"n{i:03d}.png"
         (folder / name).write_bytes(encode_png(draw_nothing(rng)))
-        rows.append([name, "", "", ""])
+        rows.append(
+            [name, *(str(rng.choice(CLASSES[column])) for column in COLUMNS[1:])]
+        )  # random, as in the challenge
         outside.append(name)
     with (folder / "labels.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([COLUMNS, *rows])
-    (folder / "nonfaces.txt").write_text("\n".join(outside) + "\n")
+    if folder.name == "holdout":
+        (folder / "nonfaces.txt").write_text("\n".join(outside) + "\n")
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +92,14 @@ def population() -> Dataset:
         who = Subject("g", face_box=np.array([400.0, 250, 460, 330]))
         samples.append(Sample(f"groups/{i}", ArrayImage(pixels), 900, 600, (who,), {"part": "groups", "split": split}))
     return Dataset(DatasetCard(name="drawn", real_people=False), samples)
+
+
+@pytest.fixture(scope="session")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded people in the challenge's layout: what the shipped entries were trained on."""
+    out = tmp_path_factory.mktemp("embedded") / "data"
+    write_challenge(out)
+    return out
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The leaderboard: ties, rejection, tables, pages."""
+"""The leaderboard: ranks, prizes, rejection, tables, pages."""
 
 import json
 import re
@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.board import Standing, hand_in, rank, table_lines, tied_places
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text, read_labels
+from countenance.suites.bias_bounty.board import Rules, rank
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text, read_labels, read_predictions
 from countenance.suites.bias_bounty.page import write_pages
+from countenance.suites.bias_bounty.pairing import score_difference
+from countenance.suites.bias_bounty.printing import table_lines
+from countenance.suites.bias_bounty.submissions import hand_in
+
+FEW = Rules(replicates=300)
 
 
 def answers(labels: Path, out: Path, right: float, seed: int) -> Path:
@@ -28,26 +33,16 @@ def answers(labels: Path, out: Path, right: float, seed: int) -> Path:
     return out
 
 
-def timing(path: Path, seconds: float) -> Path:
-    content = {
-        "seconds": seconds, "images": 90, "images_per_second": 90 / seconds, "threads": 1, "cores": 2,
-        "machine": "one", "peak_memory_mb": 100.0, "passes": [seconds],
-    }  # fmt: skip
-    path.write_text(json.dumps(content))
-    return path
-
-
 @pytest.fixture(scope="module")
 def board(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("board")
     where = folder / "board"
-    for i, (name, kind, right, seconds) in enumerate(
-        [("sharp <b>", "supervised", 0.99, 1.0), ("blunt", "supervised", 0.2, 2.0), ("blind", "unsupervised", 0.1, 3.0)]
+    for i, (name, kind, right) in enumerate(
+        [("sharp one", "supervised", 0.99), ("blunt", "supervised", 0.2), ("blind", "unsupervised", 0.1)]
     ):
-        name = name.replace("<b>", "one")
         test = answers(challenge / "test" / "labels.csv", folder / f"t{i}.csv", right, i)
         holdout = answers(challenge / "holdout" / "labels.csv", folder / f"h{i}.csv", right, i + 9)
-        hand_in(where, name, kind, challenge, test=test, holdout=holdout, timing=timing(folder / f"{i}.json", seconds))
+        hand_in(where, name, kind, challenge, test=test, holdout=holdout)
     broken = where / "broken"
     broken.mkdir()
     (broken / "submission.json").write_text('{"kind": "supervised", "score": 99}')
@@ -55,46 +50,97 @@ def board(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-def standing(name: str) -> Standing:
-    return Standing(name, "supervised", None)  # type: ignore[arg-type]
-
-
-def test_overlapping_intervals_tie_and_a_chain_does_not() -> None:
-    rows = [(standing("a"), 9.0, 8.0, 10.0), (standing("b"), 7.5, 6.5, 8.5), (standing("c"), 6.0, 5.0, 7.0)]
-    places = tied_places(rows)
-    assert [(p.standing.name, p.rank, p.tied) for p in places] == [("a", 1, True), ("b", 1, True), ("c", 3, False)]
-
-
 def test_entries_are_ranked_in_their_tables(board: Path, challenge: Path) -> None:
-    found = rank(board, challenge, replicates=300)
-    assert [p.standing.name for p in found.places("public", ("supervised",))] == ["sharp one", "blunt"]
-    assert [p.standing.name for p in found.places("private", ("unsupervised",))] == ["blind"]
+    found = rank(board, challenge, FEW)
+    assert [p.standing.name for p in found.places("public", "supervised")] == ["sharp one", "blunt"]
+    assert [p.standing.name for p in found.places("private", "unsupervised")] == ["blind"]
     best = found.places("private")[0].standing
     assert best.private is not None
     assert best.score2 == pytest.approx(best.private.score1 * best.private.multiplier * best.efficiency)
 
 
 def test_a_submission_that_cannot_be_scored_is_rejected_by_name(board: Path, challenge: Path) -> None:
-    found = rank(board, challenge, replicates=300)
+    found = rank(board, challenge, FEW)
     assert set(found.rejected) == {"broken"}
     assert "missing names: 35" in found.rejected["broken"]
     assert any(line.startswith("rejected broken") for line in table_lines(found))
 
 
-def test_few_entries_are_told_that_the_top_tier_is_empty(board: Path, challenge: Path) -> None:
-    assert any("fewer than 10" in note for note in rank(board, challenge, replicates=300).notes)
+def test_a_rank_is_that_of_the_paired_differences(board: Path, challenge: Path) -> None:
+    found = rank(board, challenge, FEW)
+    first, second = found.places("public", "supervised")
+    assert (first.rank, second.rank, first.tied, second.tied) == (1, 2, False, False)
+    assert first.behind is None
+    told = score_difference(
+        challenge / "test" / "labels.csv", board / "sharp one" / "test.csv", board / "blunt" / "test.csv",
+        replicates=FEW.replicates,
+    )  # fmt: skip
+    assert second.behind is not None
+    assert (second.behind.difference, second.behind.low, second.behind.high) == pytest.approx(
+        (told.difference, told.low, told.high)
+    )
+
+
+def test_entries_whose_intervals_overlap_are_ranked_where_their_difference_is_shown(tmp_path: Path) -> None:
+    """One entry is the other with every twelfth answer made worse: the intervals overlap, the pair is decided."""
+    rng = np.random.default_rng(3)
+    names = [f"{i}.png" for i in range(600)]
+    truth = [{a: CLASSES[a][int(rng.integers(len(CLASSES[a])))] for a in ATTRIBUTES} for _ in names]
+    (tmp_path / "data" / "test").mkdir(parents=True)
+    labels = tmp_path / "data" / "test" / "labels.csv"
+    labels.write_text(predictions_text(names, truth))
+    answers(labels, tmp_path / "good.csv", 0.6, 1)
+    said = read_predictions(tmp_path / "good.csv")
+    words = []
+    for i, right in enumerate(truth):
+        row = {a: CLASSES[a][int(said.codes[a][i])] for a in ATTRIBUTES}
+        wrong = {a: CLASSES[a][(CLASSES[a].index(right[a]) + 1) % len(CLASSES[a])] for a in ATTRIBUTES}
+        words.append(wrong if i % 12 == 0 else row)
+    (tmp_path / "worse.csv").write_text(predictions_text(names, words))
+    for name in ("good", "worse"):
+        hand_in(tmp_path / "board", name, "supervised", tmp_path / "data", test=tmp_path / f"{name}.csv")
+    first, second = rank(tmp_path / "board", tmp_path / "data", FEW).places("public", "supervised")
+    assert first.low < second.high  # by overlap they would be tied
+    assert (first.rank, second.rank) == (1, 2)
+    assert second.behind is not None and second.behind.decided
+
+
+def test_prizes_go_to_the_first_and_are_shared_only_where_the_evidence_cannot_decide(
+    board: Path, challenge: Path, tmp_path: Path
+) -> None:
+    found = {prize.name: prize for prize in rank(board, challenge, FEW).prizes}
+    assert list(found) == ["best supervised", "best unsupervised", "fastest"]
+    assert found["best supervised"].winners == ("sharp one",)
+    assert "ahead of blunt" in found["best supervised"].why
+    assert found["best unsupervised"].winners == ("blind",)
+    assert found["fastest"].winners == ()
+    for name in ("one", "two"):
+        hand_in(
+            tmp_path / "board", name, "supervised", challenge, test=board / "blunt" / "test.csv",
+            holdout=board / "blunt" / "holdout.csv",
+        )  # fmt: skip
+    shared = rank(tmp_path / "board", challenge, FEW).prizes[0]
+    assert set(shared.winners) == {"one", "two"}
+    assert "(shared)" in shared.line() and "cannot decide" in shared.why
+
+
+def test_without_answers_on_the_holdout_no_prize_is_awarded(board: Path, challenge: Path, tmp_path: Path) -> None:
+    hand_in(tmp_path / "board", "one", "supervised", challenge, test=board / "blunt" / "test.csv")
+    found = rank(tmp_path / "board", challenge, FEW)
+    assert all(not prize.winners for prize in found.prizes)
+    assert any("best supervised: not awarded" in line for line in table_lines(found))
 
 
 def test_a_claimed_score_is_never_used(board: Path, challenge: Path) -> None:
     file = board / "blunt" / "submission.json"
     content = json.loads(file.read_text())
     file.write_text(json.dumps(content | {"score": 15.9}))
-    found = {s.name: s for s in rank(board, challenge, replicates=300).standings}
+    found = {s.name: s for s in rank(board, challenge, FEW).standings}
     assert found["blunt"].public.score1 == pytest.approx(content["score"])
 
 
 def test_the_pages_stand_alone_and_escape_what_they_show(board: Path, challenge: Path, tmp_path: Path) -> None:
-    found = rank(board, challenge, replicates=300)
+    found = rank(board, challenge, FEW)
     index = write_pages(found, challenge, tmp_path / "leaderboard.html", pictures=True)
     pages = [index, *sorted((tmp_path / "leaderboard-entries").iterdir())]
     assert len(pages) == 4
@@ -111,7 +157,7 @@ def test_the_pages_stand_alone_and_escape_what_they_show(board: Path, challenge:
 
 
 def test_real_people_are_not_shown_unless_asked(board: Path, challenge: Path, tmp_path: Path) -> None:
-    found = rank(board, challenge, replicates=300)
+    found = rank(board, challenge, FEW)
     write_pages(found, challenge, tmp_path / "l.html")
     assert all("data:image" not in page.read_text() for page in (tmp_path / "l-entries").iterdir())
 

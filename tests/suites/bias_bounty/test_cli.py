@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from scipy.stats import chisquare
 
 from countenance.cli import app as root
 from countenance.cli import bias_bounty
@@ -40,7 +41,11 @@ def test_score_writes_the_contract_and_exits_with_0(challenge: Path, tmp_path: P
     assert root.run(arguments) == 0
     found = json.loads(out.read_text())
     assert found["score1"] == 16
-    assert found["randomness"]["passed"] == {"skin_tone": False, "age": False, "gender": False}
+    for name in ("skin_tone", "age", "gender"):
+        p = chisquare(list(found["randomness"]["counts"][name].values())).pvalue
+        assert found["randomness"]["p"][name] == pytest.approx(p)
+        assert found["randomness"]["passed"][name] == (p > 0.05)
+    assert found["score1_faces_alone"] == 16
     assert json.loads(submission.read_text())["submission_name"] == "me"
     assert "Score₁" in capsys.readouterr().out
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countenance.suites.bias_bounty.board import hand_in, rank
+from countenance.suites.bias_bounty.board import Rules, rank
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text, read_labels
 from countenance.suites.bias_bounty.page import write_pages
+from countenance.suites.bias_bounty.submissions import hand_in
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
@@ -28,7 +29,7 @@ def pages(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Pat
         (folder / f"{split}.csv").write_text(predictions_text(names, words))
     for name, kind in (("one", "supervised"), ("two", "unsupervised")):
         hand_in(folder / "board", name, kind, challenge, test=folder / "test.csv", holdout=folder / "holdout.csv")
-    board = rank(folder / "board", challenge, replicates=200)
+    board = rank(folder / "board", challenge, Rules(replicates=200))
     index = write_pages(board, challenge, folder / "leaderboard.html", pictures=True)
     return [index, next(iter(sorted((folder / "leaderboard-entries").iterdir())))]
 

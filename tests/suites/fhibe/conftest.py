@@ -2,12 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+collect_ignore_glob = ["scripts/*"]  # run as scripts by test_original.py, never imported
 HERE = Path(__file__).parent / "vectors"
 
 
@@ -46,3 +47,23 @@ def functions() -> list[dict[str, Any]]:
     """133 single calls of the original's functions."""
     found: list[dict[str, Any]] = json.loads((HERE / "functions.json").read_text())
     return found
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Data made from tiny people, with the outputs of a baseline for every task."""
+    from countenance.data import Dataset
+    from countenance.suites.fhibe import demo
+    from countenance.suites.fhibe.make_data import BODY, FACE, make_data
+
+    from .people import CARD, body, portrait
+
+    root = tmp_path_factory.mktemp("made") / "data"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "dlib_installed", lambda: False)
+        rows = make_data(
+            root, Dataset(CARD, [body(i) for i in range(60)]), Dataset(CARD, [portrait(i) for i in range(60)]), side=64
+        )
+        assert rows == {BODY: 60, FACE: 60}
+        demo.write_outputs(root, root / "results")
+        yield root

@@ -1,7 +1,8 @@
-"""Comparing trees of numbers, and evaluating a vector as published."""
+"""Comparing trees of numbers, evaluating a vector as published, running a command, reading a PDF."""
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +50,37 @@ def strict(root: Path, **changes: Any) -> FhibeRun:
 def read(run: FhibeRun, name: str) -> Any:
     """One of the files beside the run directory."""
     return json.loads((run.path.parent / name).read_text())
+
+
+def pdf_text(path) -> str:
+    """What a PDF says, from its own table of places: a damaged file fails here."""
+    import zlib
+
+    content = path.read_bytes()
+    assert content.startswith(b"%PDF-1.4")
+    assert content.rstrip().endswith(b"%%EOF")
+    start = int(content.rsplit(b"startxref", 1)[1].split()[0])
+    table = content[start:].splitlines()
+    count = int(table[1].split()[1])
+    said = []
+    for number in range(1, count):
+        place = int(table[2 + number].split()[0])
+        assert content[place:].startswith(f"{number} 0 obj".encode())
+        body = content[place : content.index(b"endobj", place)]
+        if b"FlateDecode" in body:
+            stream = body.split(b"stream\n", 1)[1].rsplit(b"\nendstream", 1)[0]
+            said += re.findall(r"\((.*)\) Tj", zlib.decompress(stream).decode("cp1252"))
+    return " ".join(said).replace("\\(", "(").replace("\\)", ")")
+
+
+def call(*arguments: object) -> tuple[int, str]:
+    """Run `countenance fhibe …`: its exit code and what it said; an error of ours is raised."""
+    import typer
+    from typer.testing import CliRunner
+
+    from countenance.cli import fhibe
+
+    result = CliRunner().invoke(fhibe.app, [str(a) for a in arguments])
+    if result.exception is not None and not isinstance(result.exception, (SystemExit, typer.Exit)):
+        raise result.exception
+    return result.exit_code, result.output

@@ -16,11 +16,11 @@ from countenance.suites.fhibe.literals import literal
 from . import small
 
 
-def run(root: Path, task: str = "person_localization", **options):
+def run(root: Path, task: str = "person_localization", model: str = "m", **options):
     face = task.startswith("face_") and task != "face_localization"
     dataset = "fhibe_face_crop_align" if face else "fhibe"
     settings = {"reuse_model_outputs": True, "results_rootdir": root / "results"} | options
-    return evaluate_task(root, dataset, None, "m", task, **settings)
+    return evaluate_task(root, dataset, None, model, task, **settings)
 
 
 def test_a_missing_column_is_named(tmp_path):
@@ -43,7 +43,7 @@ def test_a_malformed_or_malicious_cell_is_refused_and_not_run(tmp_path, monkeypa
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     rows[2]["person_bbox"] = cell
     small.write(tmp_path, "fhibe_downsampled", rows)
-    with pytest.raises(InputError, match=r"row 3: person_bbox: .* is no plain value"):
+    with pytest.raises(InputError, match=r"row 3: person_bbox: .* is not a plain value"):
         run(tmp_path)
     assert not (tmp_path / "HERE").exists()
 
@@ -51,7 +51,7 @@ def test_a_malformed_or_malicious_cell_is_refused_and_not_run(tmp_path, monkeypa
 def test_a_cell_of_the_wrong_shape_is_refused(tmp_path):
     rows = small.body(tmp_path, person_bbox=lambda i: [1, 2, 3])
     small.outputs(tmp_path, "person_localization", {})
-    with pytest.raises(InputError, match=r"row 1: person_bbox: \[1, 2, 3\] is no box"):
+    with pytest.raises(InputError, match=r"row 1: person_bbox: \[1, 2, 3\] is not a box"):
         run(tmp_path)
     assert rows
 
@@ -96,9 +96,9 @@ def test_a_mask_of_the_wrong_size_is_refused(tmp_path):
         ({"size": [10, 10], "counts": "d3"}, "a mask of 10×10, the picture is 64×64"),
         ({"size": [64, 64], "counts": "04"}, "run lengths cover 4 pixels"),
         ({"size": [64, 64], "counts": "~"}, "character"),
-        ({"size": [64, 64]}, "no run-length mask"),
+        ({"size": [64, 64]}, "not a run-length mask"),
         ({"size": [64, 64], "counts": 5}, "counts is int"),
-        ({"size": "64", "counts": ""}, "no run-length mask"),
+        ({"size": "64", "counts": ""}, "not a run-length mask"),
     ],
 )
 def test_run_lengths_of_the_wrong_size_are_refused(tmp_path, mask, words):
@@ -168,7 +168,7 @@ def test_one_year_more_is_noted_not_refused(tmp_path):
 
 def test_an_age_that_is_no_number_is_refused(tmp_path):
     small.body(tmp_path, age=lambda i: "young")
-    with pytest.raises(InputError, match=r"row 1: age: 'young' is no number"):
+    with pytest.raises(InputError, match=r"row 1: age: 'young' is not a number"):
         run(tmp_path)
 
 
@@ -219,7 +219,7 @@ def test_outputs_that_are_missing_say_what_to_do(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"attributes": ["gender"]}, "attribute 'gender' is none of"),
+        ({"attributes": ["gender"]}, "attribute 'gender' is not one of"),
         ({"attributes": []}, "no attributes"),
         ({"metrics": ["AR_IO"]}, "did you mean AR_IOU"),
         ({"metrics": {"AR_IOU": [0.5]}}, "thresholds"),
@@ -239,7 +239,7 @@ def test_wrong_settings_are_named(tmp_path, change, words):
 
 @pytest.mark.parametrize(
     ("names", "words"),
-    [([], "at least one"), (["Nose", "Tail"], "'Tail' is none"), (["Left eye", "Nose"], "the order must be Nose")],
+    [([], "at least one"), (["Nose", "Tail"], "'Tail' is not one"), (["Left eye", "Nose"], "the order must be Nose")],
 )
 def test_custom_keypoints_must_be_valid_and_in_order(tmp_path, names, words):
     rows = small.body(tmp_path)
@@ -251,7 +251,7 @@ def test_custom_keypoints_must_be_valid_and_in_order(tmp_path, names, words):
 def test_wrong_names_of_tasks_datasets_and_models(tmp_path):
     with pytest.raises(InputError, match="did you mean face_parsing"):
         evaluate_task(tmp_path, "fhibe", None, "m", "face_parsin", reuse_model_outputs=True)
-    with pytest.raises(InputError, match="dataset 'fhib' is none"):
+    with pytest.raises(InputError, match="dataset 'fhib' is not one"):
         evaluate_task(tmp_path, "fhib", None, "m", "person_parsing", reuse_model_outputs=True)
     with pytest.raises(InputError, match="use fhibe_face_crop_align"):
         evaluate_task(tmp_path, "fhibe", None, "m", "face_parsing", reuse_model_outputs=True)

@@ -207,6 +207,16 @@ def test_groups_cover_every_row_of_every_value():
     assert len(all_groups([label(table, "pronoun"), label(table, "age")], depth=1)) == 5
 
 
+@pytest.mark.parametrize("compat", ["default", "strict"])
+def test_an_attribute_of_which_nobody_has_a_value(tmp_path, compat):
+    rows = small.body(tmp_path, ancestry=lambda i: [])
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path, compat=compat, fhibe_layout=True, attributes=["ancestry", "age"])
+    table = json.loads((finished.path.parent / "intersectional_results_AR_IOU.json").read_text())
+    assert len(table["['age']"]) == 5
+    assert list(table.get("['ancestry']", {})) == (["['(unknown)']"] if compat == "default" else [])
+
+
 class Wrapper:
     """The original's protocol for boxes: batches from data_preprocessor, dicts from __call__."""
 

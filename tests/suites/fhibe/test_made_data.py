@@ -6,71 +6,16 @@ import re
 import numpy as np
 import pytest
 
-from countenance.cli import fhibe as commands
-from countenance.data import ArrayImage, Dataset, DatasetCard, Rle, Sample, Subject
+from countenance.data import Dataset
 from countenance.errors import InputError
 from countenance.report.source import Source
 from countenance.suites.fhibe import TASKS, FhibeRun, demo, evaluate_task
-from countenance.suites.fhibe.demo import baseline, write_outputs
+from countenance.suites.fhibe.demo import baseline
 from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, face_crop, make_data
 from countenance.suites.fhibe.report import audit_fhibe, fhibe_task
 
-SIZE = 96
-CARD = DatasetCard(name="tiny people", real_people=False)
-
-
-def body(i: int) -> Sample:
-    rng = np.random.default_rng(i)
-    mask = np.zeros((SIZE, SIZE), bool)
-    mask[20:80, 30:60] = True
-    points = np.column_stack([rng.uniform(32, 58, 17), rng.uniform(22, 78, 17), np.full(17, 2.0)])
-    subject = Subject(
-        id=f"p{i}",
-        identity=f"p{i // 2}",
-        person_box=np.array([30.0, 20, 60, 80]),
-        face_box=np.array([35.0, 20, 55, 40]),
-        keypoints=points,
-        mask=Rle.encode(mask),
-        body_parts=("Face", "Head hair", "Torso", "Left hand"),
-        attributes={
-            "gender": ("female", "male")[i % 2],
-            "age": 20.0 + 5 * (i // 2 % 8),
-            "skin_tone": f"monk_{1 + i % 10}",
-        },
-    )
-    image = ArrayImage(rng.integers(0, 256, (SIZE, SIZE, 3), dtype=np.uint8))
-    return Sample(f"b{i}", image, SIZE, SIZE, (subject,), {"light": "bright", "background": "plain"})
-
-
-def portrait(i: int) -> Sample:
-    rng = np.random.default_rng(100 + i // 3)
-    face, nose = np.zeros((SIZE, SIZE), bool), np.zeros((SIZE, SIZE), bool)
-    face[20:70, 25:70] = True
-    nose[40:50, 42:52] = True
-    ear = np.zeros((SIZE, SIZE), bool)
-    ear[35:45, 20:25] = True
-    subject = Subject(
-        id=f"q{i // 3}",
-        identity=f"q{i // 3}",
-        face_box=np.array([25.0, 20, 70, 70]),
-        face_parts={"skin": Rle.encode(face & ~nose), "nose": Rle.encode(nose), "l_ear": Rle.encode(ear)},
-        attributes={"gender": ("female", "male")[i // 3 % 2], "age": 30.0, "skin_tone": f"monk_{1 + i // 3 % 10}"},
-    )
-    picture = np.kron(rng.integers(0, 256, (12, 12, 3), dtype=np.uint8), np.ones((8, 8, 1), np.uint8))
-    return Sample(f"f{i}", ArrayImage(picture), SIZE, SIZE, (subject,), {"light": "side", "background": "room"})
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    root = tmp_path_factory.mktemp("made") / "data"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "dlib_installed", lambda: False)
-        rows = make_data(
-            root, Dataset(CARD, [body(i) for i in range(60)]), Dataset(CARD, [portrait(i) for i in range(60)]), side=64
-        )
-        assert rows == {BODY: 60, FACE: 60}
-        write_outputs(root, root / "results")
-        yield root
+from .helpers import call, pdf_text
+from .people import CARD, SIZE, body, portrait
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -118,27 +63,6 @@ def test_a_picture_is_shown_only_when_asked_for(made):
         run.report(gallery="some")
 
 
-def pdf_text(path) -> str:
-    """What a PDF says, from its own table of places: a damaged file fails here."""
-    import zlib
-
-    content = path.read_bytes()
-    assert content.startswith(b"%PDF-1.4")
-    assert content.rstrip().endswith(b"%%EOF")
-    start = int(content.rsplit(b"startxref", 1)[1].split()[0])
-    table = content[start:].splitlines()
-    count = int(table[1].split()[1])
-    said = []
-    for number in range(1, count):
-        place = int(table[2 + number].split()[0])
-        assert content[place:].startswith(f"{number} 0 obj".encode())
-        body = content[place : content.index(b"endobj", place)]
-        if b"FlateDecode" in body:
-            stream = body.split(b"stream\n", 1)[1].rsplit(b"\nendstream", 1)[0]
-            said += re.findall(r"\((.*)\) Tj", zlib.decompress(stream).decode("cp1252"))
-    return " ".join(said).replace("\\(", "(").replace("\\)", ")")
-
-
 @pytest.mark.parametrize("task", ["keypoint_estimation", "face_verification", "body_parts_detection"])
 def test_the_pdf_says_what_the_page_says(made, tmp_path, task):
     dataset = "fhibe_face_crop_align" if task == "face_verification" else "fhibe"
@@ -163,16 +87,6 @@ def test_the_crop_stays_inside(made):
         assert 0 <= x0 < x1 <= SIZE
         assert 0 <= y0 < y1 <= SIZE
         assert abs((x1 - x0) - (y1 - y0)) <= 1
-
-
-def call(*arguments: object) -> tuple[int, str]:
-    import typer
-    from typer.testing import CliRunner
-
-    result = CliRunner().invoke(commands.app, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, (SystemExit, typer.Exit)):
-        raise result.exception
-    return result.exit_code, result.output
 
 
 def test_evaluate_and_report_on_the_command_line(made, tmp_path):

@@ -10,6 +10,7 @@ from countenance.suites.fhibe import FhibeRun
 from countenance.suites.fhibe.purge import purge, read_subjects
 
 from . import small
+from .helpers import call
 from .test_bad_input import run
 from .test_default import embeddings
 
@@ -42,6 +43,55 @@ def test_a_withdrawn_person_leaves_a_run(tmp_path):
     assert (again.path / "report.pdf").exists()
     table = json.loads((folder / "intersectional_results_AR_IOU.json").read_text())
     assert sum(entry["Class_Size"] for entry in table["['pronoun']"].values()) == 59
+
+
+def test_the_strict_run_of_the_same_outputs_is_purged_too(tmp_path):
+    rows = small.body(tmp_path, people=60)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    strict = run(tmp_path, compat="strict", fhibe_layout=True)
+    default = run(tmp_path)
+    default.report(pdf=True)
+    default.report(default.path.parent / "bias_report.pdf")
+    mine = default.path.parent / "mine.pdf"
+    mine.write_bytes(b"a file of the user")
+    done = purge(default.path, {"s7"})
+    assert (done.people, done.images, done.rows) == (1, 1, 1)
+    assert traces(default.path.parent, rows[7]["filepath"], '"s7"') == []
+    assert [len(FhibeRun(one.path).scores()) for one in (default, strict)] == [59, 59]
+    assert FhibeRun(strict.path).fhibe["compat"] == "strict"
+    assert "run-strict/scores.parquet" in done.made_again
+    assert done.removed == ["bias_report.pdf"]
+    assert not (default.path.parent / "bias_report.pdf").exists()
+    assert mine.exists()
+    table = json.loads((default.path.parent / "intersectional_results_AR_IOU.json").read_text())
+    assert sum(entry["Class_Size"] for entry in table["['pronoun']"].values()) == 59
+
+
+def test_whoever_was_removed_before_does_not_come_back(tmp_path):
+    rows = small.body(tmp_path, people=60)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    for options, size in (({}, 60), ({"use_mini_dataset": True, "mini_dataset_size": 30}, 30)):
+        finished = run(tmp_path, dataset_version="v1", **options)
+        first, second, *_ = finished.scores().column("identity").to_pylist()
+        purge(finished.path, {first})
+        purge(finished.path, {second})
+        again = FhibeRun(finished.path)
+        found = again.scores()
+        assert len(found) == size - 2
+        assert not {first, second} & set(found.column("identity").to_pylist())
+        assert set(found.column("m.AR_IOU").to_pylist()) == {1.0}
+        assert again.fhibe["problems"] == []
+        assert again.manifest["dataset"]["card"]["version"] == "v1"
+
+
+def test_the_command_counts_in_plain_words(tmp_path):
+    rows = small.body(tmp_path, people=60)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path)
+    (tmp_path / "gone.txt").write_text("s1\nnobody\n")
+    _, said = call("purge", finished.path, "--subjects", tmp_path / "gone.txt")
+    assert said.startswith("removed 1 person, 1 image and 1 row from ")
+    assert "not in this run: 1 id" in said
 
 
 def test_an_image_of_two_goes_whole(tmp_path):

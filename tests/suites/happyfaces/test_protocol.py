@@ -13,8 +13,9 @@ from countenance.errors import InputError
 from countenance.suites.happyfaces import protocol
 from countenance.suites.happyfaces.ask import ask, simulated
 from countenance.suites.happyfaces.asking import at_the_terminal
+from countenance.suites.happyfaces.looks import heat_map, moved_heat
 from countenance.suites.happyfaces.published import PUBLISHED, configurations
-from countenance.suites.happyfaces.report import heat_map, moved_heat, read_sweeps, write_report
+from countenance.suites.happyfaces.report import read_sweeps, write_report
 from countenance.suites.happyfaces.scores import assign_heads, auc, lowest_mix_rate_above, worst_head
 
 answers = arrays(bool, st.tuples(st.integers(1, 30), st.just(2)))
@@ -103,6 +104,56 @@ def test_one_run_prints_both_heads(folder: Path, capsys):
     assert cli("run", "-d", str(folder), "--mix-rate", "0.3") == 0
     printed = capsys.readouterr().out
     assert "worst head" in printed and "face" in printed and "estimated" in printed
+    assert "assigned to features by validation truth" in printed
+
+
+def record(method: str, rate: float, seed: int, accuracy: float) -> dict:
+    """A run as `protocol.run` records it."""
+    heads = {name: {"accuracy": accuracy, "by_type": {"FHWH": accuracy}} for name in ("face", "writing")}
+    part = {"photos": 200, "worst_head": accuracy, "heads": heads}
+    return {
+        "method": method, "mix_rate": rate, "seed": seed, "options": {}, "answered": True, "notes": {},
+        "cpu_seconds": 0.0, "validation": part, "not_drawn": part,
+    }  # fmt: skip
+
+
+def test_one_seed_has_no_deviation_and_is_marked_beside_several(tmp_path: Path):
+    several = protocol.summary([record("many", rate, seed, 0.9 + seed / 100) for rate in (0, 0.3) for seed in (0, 1)])
+    single = protocol.summary([record("single", rate, 0, 0.95) for rate in (0, 0.3)])
+    assert several["mix_rates"][0]["worst_head_std"] == pytest.approx(0.01 / np.sqrt(2))
+    assert single["mix_rates"][0]["worst_head_std"] is None and single["mix_rates"][0]["not_drawn_std"] is None
+    for name, table in (("several", several), ("single", single)):
+        protocol.write_json(table, tmp_path / f"{name}.json")
+    page = write_report([tmp_path / "several.json", tmp_path / "single.json"], tmp_path / "page.html").read_text()
+    assert "One seed only: single." in page
+    assert "single, validation, 1 seed" in page and "many, validation, 2 seeds" in page
+    assert page.count(">one seed</td>") == 4  # two mix rates, two sets of photos
+    alone = write_report([tmp_path / "single.json"], tmp_path / "alone.html").read_text()
+    assert "One seed only" not in alone and "single, 1 seed" in alone
+
+
+def test_a_table_of_an_earlier_version_with_a_deviation_of_one_seed_is_marked_too(tmp_path: Path):
+    table = protocol.summary([record("old", rate, 0, 0.95) for rate in (0, 0.3)])
+    for row in table["mix_rates"]:
+        row["worst_head_std"] = row["not_drawn_std"] = 0.0
+    protocol.write_json(table, tmp_path / "old.json")
+    page = write_report([tmp_path / "old.json"], tmp_path / "page.html").read_text()
+    assert page.count(">one seed</td>") == 4
+
+
+def test_the_page_says_by_what_the_heads_are_named(tmp_path: Path):
+    table = protocol.summary([record("m", 0.1, seed, 0.9) for seed in (0, 1)])
+    assert "validation truth" in table["heads_named_by"]
+    protocol.write_json(table, tmp_path / "t.json")
+    page = write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text()
+    assert "assigned to the features by validation truth" in page
+
+
+def test_a_sweep_of_one_seed_prints_no_deviation(folder: Path, tmp_path: Path, capsys):
+    out = str(tmp_path / "s.json")
+    assert cli("sweep", "-d", str(folder), "--mix-rates", ".3", "--seeds", "1", "--json", out, "--quiet") == 0
+    printed = capsys.readouterr().out
+    assert "(1 seed)" in printed and "±" not in printed
 
 
 @pytest.mark.parametrize(

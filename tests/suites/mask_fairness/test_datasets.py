@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countenance.errors import InputError
+from countenance.metrics.readings import READINGS, Reading
 from countenance.suites.mask_fairness.datasets import load_mask_data
 from countenance.suites.mask_fairness.datasets.fairface import AGES, repaired_age
 from countenance.suites.mask_fairness.datasets.label_files import read_voc, read_yolo
-from countenance.suites.mask_fairness.datasets.truth import READINGS, MaskData, checked_corners, corners, of_split
+from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, checked_corners, of_split
 from countenance.suites.mask_fairness.make_data import FORMATS, make_data
 
 HEADER = "index,filename,x,y,dx,dy,mask,skincolor,sex\n"
@@ -86,19 +87,21 @@ def test_annotated_bafmd_reads_centres_by_default(pictures):
 
 def test_annotated_bafmd_reads_topleft_pixels_when_told(pictures):
     root = annotated(pictures(["images/a.jpg"]), "0,a.jpg,40,15,20,20,1,dark,female")
-    data = load_mask_data("bafmd", root, box_format="topleft", units="pixels")
+    data = load_mask_data("bafmd", root, reading=Reading("topleft", "pixels"))
     assert data.dataset[0].subjects[0].face_box.tolist() == [40, 15, 60, 35]
 
 
-def test_a_wrong_reading_is_refused_and_the_right_one_named(pictures):
+def test_a_wrong_reading_is_refused_and_every_one_that_fits_is_named(pictures):
     rows = [f"{i},a.jpg,0.{70 + i},0.6,0.2,0.4,1,dark,female" for i in range(10)]  # corners, near the right edge
     root = annotated(pictures(["a.jpg"]), *[f"{i},a.jpg,0.02,0.1,0.3,0.4,1,dark,female" for i in range(10)], *rows)
-    with pytest.raises(InputError, match="read it as box_format=topleft, units=normalised"):
+    with pytest.raises(InputError, match="this reading fits: --box-format topleft --units normalised"):
         load_mask_data("bafmd", root)
-    with pytest.raises(InputError, match="units=pixels"):
+    both = "these readings fit: --box-format topleft --units pixels .* or --box-format centre --units pixels"
+    with pytest.raises(InputError, match=both):
         load_mask_data("bafmd", annotated(root, "0,a.jpg,50,25,20,20,1,dark,female"))
-    with pytest.raises(InputError, match="no number is above 1; read it as units=normalised"):
-        load_mask_data("bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), units="pixels")
+    told = "no number is above 1; these readings fit: --box-format topleft --units normalised .* or --box-format centre"
+    with pytest.raises(InputError, match=told):
+        load_mask_data("bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), reading=Reading("centre", "pixels"))
 
 
 @given(st.sampled_from(READINGS), st.integers(0, 2**32 - 1))
@@ -107,31 +110,29 @@ def test_the_true_reading_is_never_refused(reading, seed):
     sizes = random.integers(200, 2000, (50, 2)).astype(float)
     size = random.uniform(0.05, 0.5, (50, 2))
     first = random.uniform(0, 1, (50, 2)) * (1 - size)
-    form, units = reading
-    boxes = np.hstack([first + size / 2 if form == "centre" else first, size])
-    boxes = boxes * np.tile(sizes, 2) if units == "pixels" else boxes
-    found = checked_corners(boxes, sizes, form, units, "x.csv")
-    assert np.allclose(found, np.hstack([first, first + size]) * np.tile(sizes, 2))
+    corners = np.hstack([first, first + size]) * np.tile(sizes, 2)
+    found = checked_corners(reading.numbers(corners, sizes), sizes, reading, "x.csv")
+    assert np.allclose(found, corners)
 
 
 def test_five_percent_outside_is_allowed_and_more_is_not():
     inside, outside = [0.5, 0.5, 0.2, 0.2], [0.95, 0.5, 0.2, 0.2]
     sizes = np.full((20, 2), 100.0)
-    checked_corners(np.array([inside] * 19 + [outside]), sizes, "centre", "normalised", "x.csv")
+    checked_corners(np.array([inside] * 19 + [outside]), sizes, YOLO, "x.csv")
     with pytest.raises(InputError, match="10 % of 20 boxes"):
-        checked_corners(np.array([inside] * 18 + [outside] * 2), sizes, "centre", "normalised", "x.csv")
+        checked_corners(np.array([inside] * 18 + [outside] * 2), sizes, YOLO, "x.csv")
 
 
 def test_raw_bafmd_in_yolo_and_voc(pictures):
     root = pictures(["a.jpg", "b.jpg", "c.jpg"])
-    (root / "a.txt").write_text("0 0.5 0.5 0.2 0.4\n1 0.1 0.2 0.1 0.2\n")
+    (root / "a.txt").write_text("1 0.5 0.5 0.2 0.4\n0 0.1 0.2 0.1 0.2\n")
     (root / "labels").mkdir()
     (root / "labels" / "b.txt").write_text("")
     said = []
     a, b = load_mask_data("bafmd-yolo", root, say=said.append).dataset
     assert a.subjects[0].face_box.tolist() == [40, 15, 60, 35] and a.subjects[0].attributes["masked"] == "yes"
     assert a.subjects[1].attributes["masked"] == "no" and b.subjects == ()
-    assert "1 pictures have no .txt" in said[0]
+    assert "1 picture has no .txt file and is left out" in said[0]
     box = "<bndbox><xmin>40</xmin><ymin>15</ymin><xmax>60</xmax><ymax>35</ymax></bndbox>"
     (root / "c.xml").write_text(f"<annotation><object><name>without_mask</name>{box}</object></annotation>")
     (c,) = load_mask_data("bafmd-voc", root).dataset
@@ -185,8 +186,3 @@ def test_a_split_that_is_not_there_is_told(people):
     assert of_split(MaskData(people), None).dataset is people
     with pytest.raises(InputError, match="has no split 'test'; it has no splits"):
         of_split(MaskData(people), "test")
-
-
-def test_corners_and_back():
-    boxes, sizes = np.array([[0.2, 0.3, 0.1, 0.2]]), np.array([[100.0, 200.0]])
-    assert corners(boxes, sizes, "topleft", "normalised").tolist() == [[20, 60, 30, 100]]

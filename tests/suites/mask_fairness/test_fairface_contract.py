@@ -42,7 +42,7 @@ def test_the_counts_of_rfb320_are_those_of_a_plain_loop(shared, photographs, tmp
     ]  # fmt: skip
     result = CliRunner().invoke(mask_fairness.app, command)
     assert result.exit_code == 0, result.output
-    assert "mended (03-Sep is 3-9)" in result.output
+    assert "repaired (03-Sep is 3-9)" in result.output
 
     net = ort.InferenceSession(str(weights), providers=["CPUExecutionProvider"])
     faces, found = Counter(), Counter()

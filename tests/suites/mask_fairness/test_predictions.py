@@ -87,7 +87,7 @@ def test_a_picture_without_a_row_got_no_box(tmp_path, data):
     said = []
     model = read(tmp_path, data, "p00,1,0.9,5,5,25,35\nstranger,1,0.9,5,5,25,35\n", say=said.append)
     assert len(model.by_id("p09")) == 0
-    assert any("1 boxes are of pictures" in line for line in said) and any("9 of 10" in line for line in said)
+    assert any("1 box is of a picture" in line for line in said) and any("9 of 10" in line for line in said)
     run = evaluate(model, "mask_detection", data.dataset, out=tmp_path / "run")
     assert sum(run.scores().column("m.localised").to_pylist()) == 1 and run.manifest["failed"] == 0
 

@@ -106,7 +106,7 @@ def test_a_second_run_asks_no_model_and_force_asks_again(made, how, tmp_path, mo
     body = [path.read_text().split("\n", 2)[2] for path in (first, second)]
     assert body[0] == body[1]
     forced = How(Cache(how.cache.folder, force=True))
-    with pytest.raises(RuntimeError, match="was asked"):
+    with pytest.raises(InputError, match="was asked"):
         recognize(folder, how=forced, result_file=tmp_path / "c.txt", **MODELS)
     assert not (tmp_path / "c.txt").exists()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from countenance.answers.formats.names import Names
 from countenance.answers.types import Answer
+from countenance.metrics.readings import CORNERS, Reading
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Predictions:
     """The prediction of an image without an entry, where that counts as a prediction of nothing."""
     notes: tuple[str, ...] = ()
     """What a reader of the numbers should know about the file."""
+    reading: Reading = CORNERS
+    """What the four numbers of its boxes are; they are kept as the file has them."""
 
 
 @dataclass(frozen=True)

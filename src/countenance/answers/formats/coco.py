@@ -12,6 +12,9 @@ from countenance.answers.types import Answer, Boxes, Keypoints, Masks
 from countenance.data.tables import read_text
 from countenance.errors import InputError
 from countenance.files import write_text
+from countenance.metrics.readings import Reading
+
+BBOX = Reading("topleft", "pixels")
 
 
 def _entries(path: Path) -> list[Any]:
@@ -47,7 +50,7 @@ def read_coco_results(path: Path, wanted: Wanted) -> Predictions:
     )
     empty = {Boxes: lambda: Boxes(np.zeros((0, 4))), Masks: lambda: Masks([]), Keypoints: lambda: Keypoints([])}
     notes = (sentence,) if sentence else ()
-    return Predictions(str(path), "coco", made, absent if left else None, empty[wanted.kind], notes)
+    return Predictions(str(path), "coco", made, absent if left else None, empty[wanted.kind], notes, BBOX)
 
 
 def _numbers(row: Mapping[str, Any], name: str, size: int | None = None) -> list[float]:
@@ -67,7 +70,7 @@ def _score(row: Mapping[str, Any]) -> float:
 
 def _boxes(rows: list[Mapping[str, Any]]) -> Boxes:
     labels = [str(row["category"]) for row in rows if row.get("category") is not None]
-    return Boxes.from_xywh(
+    return Boxes(
         [_numbers(row, "bbox", 4) for row in rows],
         [_score(row) for row in rows],
         labels if len(labels) == len(rows) else None,

@@ -20,6 +20,7 @@ from countenance.answers.formats.base import Format, Predictions, Wanted
 from countenance.answers.types import Boxes, Embedding, Labels
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError
+from countenance.metrics.readings import Reading
 
 IMAGE_COLUMNS = (
     "image",
@@ -39,6 +40,7 @@ LABEL_COLUMNS = ("label", "class", "category")
 CORNERS, SIZES = ("x0", "y0", "x1", "y1"), ("x", "y", "w", "h")
 OTHER_CORNERS = ("xmin", "ymin", "xmax", "ymax")
 OTHER_SIZES = ("x", "y", "width", "height")
+SIZED = (SIZES, OTHER_SIZES)
 
 Row = Mapping[str, Any]
 
@@ -97,13 +99,14 @@ def _read(
         raise InputError(sentence or f"{place}: holds no predictions")
     reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding}[wanted.kind]
     made = {name: reader(some, header, image, f"{place} {unit}") for name, some in by_image.items()}
+    reading = Reading("topleft" if wanted.kind is Boxes and _box_columns(header) in SIZED else "corners", "pixels")
     absent, empty = (None, None)
     if wanted.kind is Boxes:
         left = len(wanted.names.ids) - len(made)
         empty = lambda: Boxes(np.zeros((0, 4)))  # noqa: E731 - a value, not a function worth a name
         absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as images without boxes"
         absent = absent if left else None
-    return Predictions(place, "table", made, absent, empty, tuple(n for n in (sentence,) if n))
+    return Predictions(place, "table", made, absent, empty, tuple(n for n in (sentence,) if n), reading)
 
 
 def _column(header: Sequence[str], names: Sequence[str]) -> str | None:
@@ -121,10 +124,16 @@ def _number(value: Any, place: str, column: str) -> float:
     return number
 
 
+def _box_columns(header: Sequence[str]) -> tuple[str, ...] | None:
+    """The columns that hold the boxes, or None."""
+    lower = {name.strip().lower() for name in header}
+    sets = (CORNERS, OTHER_CORNERS, *SIZED)
+    return next((names for names in sets if all(name in lower for name in names)), None)
+
+
 def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Boxes:
-    sets = (CORNERS, OTHER_CORNERS, SIZES, OTHER_SIZES)
     lower = {name.strip().lower(): name for name in header}
-    found = next((names for names in sets if all(name in lower for name in names)), None)
+    found = _box_columns(header)
     if found is None:
         raise InputError(
             f"{place.rsplit(' ', 1)[0]}: no columns x0, y0, x1, y1 (or x, y, w, h); it has {', '.join(header)}"
@@ -140,8 +149,7 @@ def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, p
             1.0 if score is None or row[score] in (None, "") else _number(row[score], f"{place} {number}", score)
         )
         labels.append("" if label is None else str(row[label]))
-    make = Boxes if found in (CORNERS, OTHER_CORNERS) else Boxes.from_xywh
-    return make(np.array(boxes).reshape(-1, 4), scores, labels if label is not None else None)
+    return Boxes(np.array(boxes).reshape(-1, 4), scores, labels if label is not None else None)
 
 
 def _labels(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Labels:

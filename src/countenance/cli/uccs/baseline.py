@@ -38,6 +38,7 @@ def _how(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, qui
         parallel,
         tuple(gpus or ()),
         lambda what, total: progress(what, total, quiet=quiet),
+        lambda line: typer.echo(f"warning: {line}", err=True),
     )
 
 

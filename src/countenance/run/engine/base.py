@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from countenance.models import ModelSpec
+from countenance.run.early_stop import Watch
 from countenance.run.plan import Piece
 from countenance.run.stale import Difference
+from countenance.tasks import Context
+from countenance.tasks.task import CONTEXT
 
 Progress = Callable[[int], None]
 
@@ -28,11 +31,15 @@ class Job:
     time_limit: float = 120.0
     max_failures: float = 0.05
     withdrawn: frozenset[str] = frozenset()
+    context: Context = CONTEXT
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Engine(Protocol):
     """Works off shards and stores them."""
+
+    watch: Watch
+    """Told of every image that was answered or failed; it stops a run that is hopeless."""
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         """Predict, score and commit every piece."""

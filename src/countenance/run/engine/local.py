@@ -15,7 +15,7 @@ from countenance.run.plan import Piece, Plan, present, read_piece
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
 from countenance.run.stale import Difference, differs
 from countenance.run.store import RunStore
-from countenance.tasks import Task, load_task
+from countenance.tasks import Context, Task, load_task
 
 WRITING = 300.0
 """Seconds that reading samples, decoding or writing a shard may take."""
@@ -31,39 +31,46 @@ class InProcess:
     model: Any
     store: RunStore
     columns: Mapping[str, str]
+    watch: Watch
     strict: bool = False
-    max_failures: float = 0.05
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
-        watch = Watch(self.max_failures)
+        context = self.plan.context()
 
         def after(done: int, failures: Sequence[Failure]) -> None:
             progress(done)
-            watch.saw(done - len(failures), failures)
+            self.watch.saw(done - len(failures), failures)
 
         for piece in pieces:
             try:
                 result = run_shard(
                     self.plan.task, self.model, self.plan.read(piece), batch=self.plan.settings.batch,
-                    strict=self.strict, hooks=Hooks(after_batch=after),
+                    strict=self.strict, context=context, hooks=Hooks(after_batch=after),
                 )  # fmt: skip
             except Stop as stop:
                 raise InputError(f"stopped at the first failure (strict): {stop}") from None
             result.commit(self.store, piece.number, self.plan.task, self.columns)
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
-        return probe(self.plan.task, self.model, self.store, pieces, chosen, self.plan.read)
+        task, context = self.plan.task, self.plan.context()
+        return probe(task, self.model, self.store, pieces, chosen, self.plan.read, context)
 
 
 def probe(
-    task: Task, model: Any, store: RunStore, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]], read: Any
+    task: Task,
+    model: Any,
+    store: RunStore,
+    pieces: Sequence[Piece],
+    chosen: Mapping[int, Sequence[str]],
+    read: Any,
+    context: Context,
 ) -> Difference | None:
     """Predict the chosen samples again and compare with what is stored."""
     for piece in pieces:
         wanted = set(chosen.get(piece.number, ()))
         if wanted:
             samples = [sample for sample in read(piece) if sample.id in wanted]
-            found = differs(task, model, samples, store.shard_answers(piece.number))
+            found = differs(task, model, samples, store.shard_answers(piece.number), context)
             if found is not None:
                 return found
     return None
@@ -74,11 +81,12 @@ class Workers:
     """Works in `workers` processes."""
 
     job: Job
+    watch: Watch
     workers: int = 1
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         if pieces:
-            supervisor = _Shards(deque(_Work(piece) for piece in pieces), self.job, progress)
+            supervisor = _Shards(deque(_Work(piece) for piece in pieces), self.watch, progress)
             self._pool(min(self.workers, len(pieces))).run(supervisor)
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
@@ -116,16 +124,15 @@ class _Shards:
     """Supervises the shards of a run."""
 
     waiting: deque[_Work]
-    job: Job
+    watch: Watch
     progress: Progress
     left: int = field(init=False)
     under_way: dict[int, _Work] = field(default_factory=dict)
     reported: dict[int, int] = field(default_factory=dict)
     deaths: int = 0
-    watch: Watch = field(init=False)
 
     def __post_init__(self) -> None:
-        self.left, self.watch = len(self.waiting), Watch(self.job.max_failures)
+        self.left = len(self.waiting)
 
     def finished(self) -> bool:
         return self.left == 0
@@ -217,7 +224,7 @@ def serve(job: Job) -> Handler:
         if "probe" in order:
             tell(limit=job.time_limit * 4 + WRITING)
             chosen = {piece.number: order["probe"]}
-            found = probe(task, model, store, [piece], chosen, lambda p: read_piece(manifest, p))
+            found = probe(task, model, store, [piece], chosen, lambda p: read_piece(manifest, p), job.context)
             return {"difference": None if found is None else asdict(found)}
         return _shard(job, task, model, manifest, store, piece, order, tell)
 
@@ -246,14 +253,14 @@ def _shard(
         tell(asking=list(ids), limit=job.time_limit)
 
     def after(done: int, failures: Sequence[Failure]) -> None:
-        told = [{name: row[name] for name in ("sample", "kind", "reason")} for row in failures]
+        told = [{name: row.get(name) for name in ("sample", "kind", "reason", "boxes")} for row in failures]
         tell(answered=done, failures=told, limit=WRITING)
 
     samples = present(read_piece(manifest, piece), job.withdrawn)
     try:
         result = run_shard(
             task, model, samples, batch=1 if order["careful"] else job.batch, strict=job.strict,
-            known_failures=order["known_failures"], hooks=Hooks(before, after),
+            known_failures=order["known_failures"], context=job.context, hooks=Hooks(before, after),
         )  # fmt: skip
     except Stop as stop:
         return {"stop": str(stop)}

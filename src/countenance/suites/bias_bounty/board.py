@@ -1,27 +1,36 @@
-"""The leaderboard: a folder of submissions, scored anew by us, ranked public and private.
+"""The leaderboard: every submission scored again from its answers, ranked by paired differences, public and private.
 
-    BOARD/NAME/submission.json  test.csv  [holdout.csv]  [timing.json]
-
-Public: Score₁ on the test. Private: Score₂ on the holdout, from randomness and efficiency too. What a submission
-says of its own score is kept but never used. Entries whose intervals overlap with the best of a group are tied.
+Public: Score₁ on the test. Private: Score₂ on the holdout, from randomness and efficiency too. What a submission says
+of its own score or speed is kept but never used: only `leaderboard --time` earns an efficiency multiplier.
 """
 
-import json
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from countenance.audit.ranking import Pair, Ranking
 from countenance.errors import InputError
-from countenance.files import write_json
 from countenance.metrics.bounty import efficiency, score2
-from countenance.suites.bias_bounty.files import ATTRIBUTES, Table, read_labels, read_names, read_predictions
-from countenance.suites.bias_bounty.scoring import Score, score_files
-from countenance.suites.bias_bounty.writing import new_folder
+from countenance.suites.bias_bounty.files import (
+    NONFACES_FILE,
+    Table,
+    people_of,
+    read_labels,
+    read_names,
+    read_predictions,
+)
+from countenance.suites.bias_bounty.measured import measured_timings, time_entries
+from countenance.suites.bias_bounty.pairing import rank_predictions
+from countenance.suites.bias_bounty.prizes import Prize, award
+from countenance.suites.bias_bounty.scoring import Score, score_tables
+from countenance.suites.bias_bounty.submissions import ENTRY, KINDS, SUBMISSION, TIMING, read_object
+from countenance.suites.bias_bounty.timing import BUSY, PASSES, Timing, busy_warning, read_timing
 
-KINDS = ("supervised", "semi-supervised", "unsupervised")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
+GROUPS: Mapping[str, Sequence[str]] = {"all": KINDS, "supervised": KINDS[:2], "unsupervised": KINDS[2:]}
+SPLITS = {"public": "test", "private": "holdout"}
+
+Step = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -32,8 +41,18 @@ class Standing:
     kind: str
     public: Score
     private: Score | None = None
-    timing: dict[str, Any] | None = None
+    timing: Timing | None = None
+    """Measured by the leaderboard."""
+    claimed: Timing | None = None
+    """Handed in with the submission: shown, and used for nothing."""
     efficiency: float = 1.0
+    labels_used: str = ""
+    has_entry: bool = False
+
+    @property
+    def factor(self) -> float:
+        """What Score₁ is multiplied with on the private board."""
+        return (self.private.multiplier if self.private else 1.0) * self.efficiency
 
     @property
     def score2(self) -> float | None:
@@ -45,8 +64,7 @@ class Standing:
         if self.private is None:
             return None
         low, high = self.private.score1_interval
-        factor = self.private.multiplier * self.efficiency
-        return low * factor, high * factor
+        return low * self.factor, high * self.factor
 
     def value(self, which: str) -> tuple[float, float, float] | None:
         """The score that ranks this entry, with its interval."""
@@ -58,7 +76,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a table: entries with the same rank are tied."""
+    """A row of a table: entries that the evidence cannot tell apart share a rank."""
 
     rank: int
     tied: bool
@@ -66,6 +84,8 @@ class Place:
     value: float
     low: float
     high: float
+    behind: Pair | None
+    """The comparison with the table's first entry; None for that entry itself."""
 
 
 @dataclass(frozen=True)
@@ -75,200 +95,206 @@ class Board:
     standings: tuple[Standing, ...]
     rejected: dict[str, str]
     notes: tuple[str, ...]
+    rankings: Mapping[tuple[str, str], Ranking] = field(default_factory=dict)
+    """By table (public, private) and group (all, supervised, unsupervised)."""
+    prizes: tuple[Prize, ...] = ()
     strict_rubric: bool = False
     folder: Path = field(default=Path())
 
-    def places(self, which: str, kinds: Sequence[str] = KINDS) -> list[Place]:
-        """The table `public` or `private` of the given kinds, best first."""
-        rows = [(s, value) for s in self.standings if s.kind in kinds and (value := s.value(which)) is not None]
-        return tied_places([(s, *value) for s, value in rows])
+    def places(self, which: str, group: str = "all") -> list[Place]:
+        """The table `public` or `private` of a group, best first."""
+        ranking = self.rankings.get((which, group))
+        if ranking is None:
+            return []
+        by_name = {standing.name: standing for standing in self.standings}
+        rows = []
+        for name, rank_, tied in zip(ranking.names, ranking.ranks, ranking.tied, strict=True):
+            standing = by_name[name]
+            value = standing.value(which) or (float("nan"),) * 3
+            behind = None if name == ranking.names[0] else ranking.pair(name, ranking.names[0])
+            rows.append(Place(rank_, tied, standing, *value, behind))
+        return rows
 
     def to_json(self) -> dict[str, Any]:
         tables: dict[str, Any] = {}
-        for which in ("public", "private"):
-            for group, kinds in (("all", KINDS), ("supervised", KINDS[:2]), ("unsupervised", KINDS[2:])):
-                tables.setdefault(which, {})[group] = [
-                    {
-                        "rank": p.rank, "tied": p.tied, "name": p.standing.name, "kind": p.standing.kind,
-                        "score": p.value, "interval": [p.low, p.high],
-                    }
-                    for p in self.places(which, kinds)
-                ]  # fmt: skip
+        for (which, group), ranking in self.rankings.items():
+            tables.setdefault(which, {})[group] = [
+                {
+                    "rank": p.rank, "tied": p.tied, "name": p.standing.name, "kind": p.standing.kind,
+                    "labels_used": p.standing.labels_used, "score": p.value, "interval": [p.low, p.high],
+                }
+                for p in self.places(which, group)
+            ]  # fmt: skip
+            tables.setdefault(f"{which}_pairs", {})[group] = [vars(pair) for pair in ranking.pairs]
         return {
             "tables": tables,
-            "entries": {
-                s.name: {
-                    "kind": s.kind,
-                    "public": s.public.to_json(),
-                    "private": None if s.private is None else s.private.to_json(),
-                    "timing": s.timing,
-                    "efficiency": s.efficiency,
-                    "score2": s.score2,
-                    "score2_interval": s.score2_interval,
-                }
-                for s in self.standings
-            },
+            "prizes": [vars(prize) for prize in self.prizes],
+            "entries": {s.name: _entry_json(s) for s in self.standings},
             "rejected": self.rejected,
             "notes": list(self.notes),
             "strict_rubric": self.strict_rubric,
         }
 
 
-def tied_places(rows: list[tuple[Standing, float, float, float]]) -> list[Place]:
-    """Ranks by score; an entry whose interval reaches that of the first of its group ties with it.
-
-    A group begins with its best entry, so a chain of small steps never ties the first with the last.
-    """
-    rows = sorted(rows, key=lambda row: (-row[1], row[0].name))
-    groups: list[list[int]] = []
-    for i, row in enumerate(rows):
-        if groups and row[3] >= rows[groups[-1][0]][2]:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-    return [Place(group[0] + 1, len(group) > 1, rows[i][0], *rows[i][1:]) for group in groups for i in group]
-
-
-def hand_in(
-    board: Path,
-    name: str,
-    kind: str,
-    data: Path,
-    *,
-    test: Path,
-    holdout: Path | None = None,
-    timing: Path | None = None,
-    replace: bool = False,
-) -> Score:
-    """Check predictions whole, score the public test, and put the submission on the board."""
-    if not NAME.fullmatch(name):
-        raise InputError(f"name {name!r}: expected 1 to 64 letters, digits, spaces, dots, dashes or underscores")
-    if kind not in KINDS:
-        raise InputError(f"kind {kind!r}: expected one of {', '.join(KINDS)}")
-    score = score_files(data / "test" / "labels.csv", test)
-    if holdout is not None:
-        checked_holdout(data, holdout)
-    measured = None if timing is None else read_timing(timing)
-    if board.is_file():
-        raise InputError(f"{board}: a file; --board is a folder of submissions (it is made where there is none)")
-    if (board / name).exists() and not replace:
-        raise InputError(f"{board / name}: an entry of this name is there; give --replace or another name")
-    with new_folder(board / name, replace=replace) as folder:
-        write_json(folder / "submission.json", score.submission(name) | {"kind": kind})
-        (folder / "test.csv").write_bytes(test.read_bytes())
-        if holdout is not None:
-            (folder / "holdout.csv").write_bytes(holdout.read_bytes())
-        if measured is not None:
-            write_json(folder / "timing.json", measured)
-    return score
+def _entry_json(standing: Standing) -> dict[str, Any]:
+    shown = standing.timing or standing.claimed
+    return {
+        "kind": standing.kind,
+        "labels_used": standing.labels_used,
+        "public": standing.public.to_json(),
+        "private": None if standing.private is None else standing.private.to_json(),
+        "timing": None if shown is None else shown.model_dump(),
+        "timing_measured": standing.timing is not None,
+        "efficiency": standing.efficiency,
+        "score2": standing.score2,
+        "score2_interval": standing.score2_interval,
+    }
 
 
-def checked_holdout(data: Path, predictions: Path) -> Table:
-    """The holdout's predictions, refused with every problem when they are not whole."""
-    names = read_labels(data / "holdout" / "labels.csv").names
-    listed = data / "holdout" / "nonfaces.txt"
-    outside = read_names(listed) if listed.exists() else ()
-    return read_predictions(predictions, dict.fromkeys((*names, *outside)))
+@dataclass(frozen=True)
+class Rules:
+    """How a board is ranked."""
+
+    strict_rubric: bool = False
+    replicates: int = 2000
+    seed: int = 0
+    time: bool = False
+    """Time every entry here and now; else earlier timings of the same entries on the same images count."""
+    passes: int = PASSES
 
 
-def read_timing(path: Path) -> dict[str, Any]:
-    """A timing that `time --json` wrote."""
-    found = _json(path)
-    seconds = found.get("seconds")
-    if not isinstance(seconds, (int, float)) or not 0 < seconds < float("inf"):
-        raise InputError(f"{path}: no number 'seconds' above 0; `countenance bias-bounty time --json` writes one")
-    return found
+@dataclass(frozen=True)
+class Split:
+    """The truth of one table: labels, whose picture each is, and the known non-faces."""
+
+    truth: Table
+    people: tuple[str, ...] | None
+    nonfaces: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, folder: Path, *, private: bool) -> "Split | None":
+        labels, listed = folder / "labels.csv", folder / NONFACES_FILE
+        if not labels.exists():
+            return None
+        truth = read_labels(labels)
+        nonfaces = read_names(listed) if private and listed.exists() else ()
+        return cls(truth, people_of(labels, truth.names, None), nonfaces)
+
+    def predictions(self, path: Path) -> Table:
+        return read_predictions(path, dict.fromkeys((*self.truth.names, *self.nonfaces)))
+
+    def score(self, said: Table, rules: Rules) -> Score:
+        return score_tables(
+            self.truth, said, self.nonfaces, people=self.people, replicates=rules.replicates, seed=rules.seed
+        )
 
 
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error})") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: a {type(found).__name__}, expected an object")
-    return found
-
-
-def rank(board: Path, data: Path, *, strict_rubric: bool = False, replicates: int = 2000, seed: int = 0) -> Board:
-    """Score every submission anew and rank; one that cannot be scored is rejected with the reason."""
-    folders = sorted(path.parent for path in board.glob("*/submission.json"))
-    if not folders:
-        raise InputError(f"{board}: no submissions; `countenance bias-bounty submit` hands one in")
-    read_labels(data / "test" / "labels.csv")
-    standings, rejected = [], {}
+def rank(board: Path, data: Path, rules: Rules | None = None, step: Step = lambda n=1: None) -> Board:
+    """Score every submission again and rank; one that cannot be scored is rejected with the reason."""
+    chosen = rules or Rules()
+    folders = submission_folders(board)
+    splits = {which: Split.read(data / split, private=which == "private") for which, split in SPLITS.items()}
+    if splits["public"] is None:
+        raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; --data is the challenge's folder")
+    standings, answers, rejected = [], {}, {}
+    notes: list[str] = []
     for folder in folders:
         try:
-            standings.append(_standing(folder, data, replicates, seed))
+            standing, answers[folder.name] = _standing(folder, splits, chosen, notes)
+            standings.append(standing)
         except InputError as error:
             rejected[folder.name] = str(error)
-    timed = [s for s in standings if s.private is not None and s.timing is not None]
-    seconds = [s.timing["seconds"] / s.timing["images"] for s in timed if s.timing]
-    multipliers = efficiency(seconds, strict_rubric=strict_rubric)
-    earned = {s.name: multiplier for s, multiplier in zip(timed, multipliers, strict=True)}
-    ranked = tuple(Standing(s.name, s.kind, s.public, s.private, s.timing, earned.get(s.name, 1.0)) for s in standings)
-    return Board(ranked, rejected, tuple(_notes(ranked, len(timed), strict_rubric)), strict_rubric, board)
+    entries = {s.name: board / s.name for s in standings if s.private is not None and s.has_entry}
+    if chosen.time:
+        notes += time_entries(board, entries, data / "holdout", passes=chosen.passes, step=step)
+    timings, stale = measured_timings(board, entries, data / "holdout")
+    multipliers = efficiency([t.milliseconds_per_image for t in timings.values()], strict_rubric=chosen.strict_rubric)
+    earned = dict(zip(timings, multipliers, strict=True))
+    ranked = tuple(replace(s, timing=timings.get(s.name), efficiency=earned.get(s.name, 1.0)) for s in standings)
+    rankings = _rankings(ranked, answers, splits, chosen)
+    told = (*notes, *stale, *_notes(ranked, chosen))
+    return Board(ranked, rejected, told, rankings, award(ranked, rankings), chosen.strict_rubric, board)
 
 
-def _standing(folder: Path, data: Path, replicates: int, seed: int) -> Standing:
-    said = _json(folder / "submission.json")
+def submission_folders(board: Path) -> list[Path]:
+    """The folders of a board's submissions; refused where there is none."""
+    found = sorted(path.parent for path in board.glob(f"*/{SUBMISSION}"))
+    if not found:
+        raise InputError(f"{board}: no submissions; `countenance bias-bounty submit` hands one in")
+    return found
+
+
+def _standing(
+    folder: Path, splits: Mapping[str, Split | None], rules: Rules, notes: list[str]
+) -> tuple[Standing, dict[str, Table]]:
+    """An entry scored, and its predictions for each table."""
+    said = read_object(folder / SUBMISSION)
     kind = said.get("kind")
     if kind not in KINDS:
-        raise InputError(f"{folder / 'submission.json'}: kind is {kind!r}, expected one of {', '.join(KINDS)}")
-    test, holdout = data / "test", data / "holdout"
-    public = score_files(test / "labels.csv", folder / "test.csv", replicates=replicates, seed=seed)
-    private = None
-    if (folder / "holdout.csv").exists() and (holdout / "labels.csv").exists():
-        listed = holdout / "nonfaces.txt"
-        private = score_files(
-            holdout / "labels.csv", folder / "holdout.csv", listed if listed.exists() else None,
-            replicates=replicates, seed=seed,
-        )  # fmt: skip
-    timing = read_timing(folder / "timing.json") if (folder / "timing.json").exists() else None
-    return Standing(folder.name, str(kind), public, private, timing)
+        raise InputError(f"{folder / SUBMISSION}: kind is {kind!r}, expected one of {', '.join(KINDS)}")
+    tables, scores = {}, {}
+    for which, split in splits.items():
+        file = folder / f"{SPLITS[which]}.csv"
+        if split is not None and (which == "public" or file.exists()):
+            tables[which] = split.predictions(file)
+            scores[which] = split.score(tables[which], rules)
+    claimed, model = None, folder / ENTRY if (folder / ENTRY).is_dir() else None
+    if (folder / TIMING).exists():
+        try:
+            claimed = read_timing(folder / TIMING, model)
+        except InputError as error:
+            notes.append(str(error))
+    standing = Standing(
+        folder.name, str(kind), scores["public"], scores.get("private"), claimed=claimed,
+        labels_used=str(said.get("labels_used") or ""), has_entry=model is not None,
+    )  # fmt: skip
+    return standing, tables
 
 
-def _notes(standings: Sequence[Standing], timed: int, strict_rubric: bool) -> list[str]:
+def _rankings(
+    standings: Sequence[Standing],
+    answers: Mapping[str, Mapping[str, Table]],
+    splits: Mapping[str, Split | None],
+    rules: Rules,
+) -> dict[tuple[str, str], Ranking]:
+    found = {}
+    for which, split in splits.items():
+        for group, kinds in GROUPS.items():
+            own = [s for s in standings if s.kind in kinds and which in answers[s.name]]
+            if split is None or not own:
+                continue
+            found[which, group] = rank_predictions(
+                split.truth,
+                {s.name: answers[s.name][which].rows(split.truth.names) for s in own},
+                split.people,
+                factors={s.name: s.factor for s in own} if which == "private" else None,
+                replicates=rules.replicates,
+                seed=rules.seed,
+            )
+    return found
+
+
+def _notes(standings: Sequence[Standing], rules: Rules) -> list[str]:
     notes = []
-    if timed < 10:
-        notes.append(
-            f"{timed} timed {'entry' if timed == 1 else 'entries'}: with fewer than 10 the top 10 % is empty by the "
-            "literal rule, nobody earns ×1.2"
-        )
-    untimed = [s.name for s in standings if s.private is not None and s.timing is None]
+    timed = [s for s in standings if s.timing is not None]
+    if not timed:
+        notes.append("no entry was timed by this leaderboard, efficiency ×1 for all: --time measures them here")
+    elif len(timed) < 10:
+        many = "1 timed entry" if len(timed) == 1 else f"{len(timed)} timed entries"
+        notes.append(f"{many}: with fewer than 10 the top 10 % is empty by the literal rule, and no entry earns ×1.2")
+    untimed = [s.name for s in standings if timed and s.private is not None and s.timing is None]
     if untimed:
-        notes.append(f"without a timing, efficiency ×1: {', '.join(untimed)}")
-    machines = {str(s.timing.get("machine")) + f", {s.timing.get('threads')} threads" for s in standings if s.timing}
-    if len(machines) > 1:
-        notes.append(f"timings come from different machines and do not compare: {'; '.join(sorted(machines))}")
+        notes.append(f"without a timing of ours, efficiency ×1: {', '.join(untimed)}")
+    notes += [busy_warning(s.timing, s.name) for s in timed if s.timing and s.timing.busy > BUSY]
+    for s in timed:
+        if s.timing and s.claimed and s.claimed.milliseconds_per_image < s.timing.milliseconds_per_image / 2:
+            notes.append(
+                f"{s.name} claims {s.claimed.milliseconds_per_image:.3g} ms an image; "
+                f"{s.timing.milliseconds_per_image:.3g} ms were measured"
+            )
     without = [s.name for s in standings if s.private is None]
     if without:
         notes.append(f"no answers on the holdout, not in the private tables: {', '.join(without)}")
-    if strict_rubric:
+    if rules.strict_rubric:
         notes.append("strict rubric: between 10 and 15 % of inference times no multiplier is earned")
     return notes
-
-
-def table_lines(board: Board) -> list[str]:
-    """The tables in words."""
-    lines = []
-    for which, title in (("public", "public: Score₁ on the test"), ("private", "private: Score₂ on the holdout")):
-        for group, kinds in (("supervised", KINDS[:2]), ("unsupervised", KINDS[2:])):
-            places = board.places(which, kinds)
-            if not places:
-                continue
-            lines.append(f"{title}, {group}")
-            for p in places:
-                extra = ""
-                if which == "private" and p.standing.private is not None:
-                    extra = f"   randomness ×{p.standing.private.multiplier:.4g}, efficiency ×{p.standing.efficiency:g}"
-                rank_ = f"{p.rank}{'=' if p.tied else ' '}"
-                lines.append(f"  {rank_:>4} {p.standing.name:24} {p.value:8.4f} [{p.low:.3f}, {p.high:.3f}]{extra}")
-    lines += [f"rejected {name}: {why}" for name, why in board.rejected.items()]
-    lines += [f"note     {note}" for note in board.notes]
-    return lines
-
-
-__all__ = ["ATTRIBUTES", "Board", "Place", "Standing", "hand_in", "rank", "table_lines", "tied_places"]

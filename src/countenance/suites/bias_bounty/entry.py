@@ -1,6 +1,6 @@
-"""An entry on disk: `entry.json` and ONNX networks. Answers with classes; needs no torch.
+"""An entry on disk: `entry.json` and ONNX networks. Predicts classes; needs no torch.
 
-A picture that the entry takes for no face gets uniform random classes, drawn from its own pixels: the same picture
+A picture that the entry takes for a non-face gets uniform random classes, drawn from its own pixels: the same picture
 always gets the same classes, another picture others, and there is no seed that anybody could tune.
 """
 
@@ -45,6 +45,8 @@ class EntryCard(BaseModel):
     name: str
     kind: Literal["supervised", "semi-supervised", "unsupervised"]
     description: str = ""
+    labels_used: str = ""
+    """What labels served for where that is not plain from `kind`; the leaderboard shows it beside the entry."""
     networks: tuple[Network, ...]
     face_output: str | None = None
     """The output whose first number rises with being a face; below `face_threshold` the classes are random."""
@@ -78,6 +80,25 @@ def entry_folder(given: str | Path) -> Path:
     if not Path(given).exists() and shipped.parent == SHIPPED and (shipped / FILE).is_file():
         return shipped
     return Path(given)
+
+
+def entry_files(folder: Path) -> list[Path]:
+    """The files that make an entry, as they are named within its folder: entry.json and its networks."""
+    card = EntryCard.read(folder)
+    names = [FILE, *(network.file for network in card.networks)]
+    for name in names:
+        if not inside(folder, name, f"{folder / FILE}: networks").is_file():
+            raise InputError(f"{folder / name}: no such file, though {folder / FILE} names it")
+    return [Path(name) for name in names]
+
+
+def entry_hash(folder: Path) -> str:
+    """One hash of everything that makes the entry answer as it does."""
+    digest = hashlib.sha256()
+    for name in entry_files(folder):
+        content = (folder / name).read_bytes()
+        digest.update(f"{name.as_posix()}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
 
 
 def random_classes(pixels: NDArray[np.uint8]) -> dict[str, int]:

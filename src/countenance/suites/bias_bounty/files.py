@@ -24,6 +24,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "gender": VOCABULARIES["gender"],
 }
 """The classes of each attribute in their natural order, in which every table here counts them."""
+IDENTITIES, NONFACES_FILE = "identities.csv", "nonfaces.txt"
 NOT_A_NUMBER = ("nan", "na", "n/a", "none", "null")
 EXAMPLES = 3
 
@@ -179,12 +180,27 @@ def read_identities(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"identity {known[name]}" if known.get(name) else nobody(name) for name in names)
 
 
+def organiser_folder(root: Path, split: str) -> Path:
+    """Where the organiser's files of a split are: beside the holdout's labels, apart from what participants get.
+
+    >>> organiser_folder(Path("bounty"), "test").as_posix(), organiser_folder(Path("bounty"), "holdout").as_posix()
+    ('bounty/organiser/test', 'bounty/holdout')
+    """
+    return root / split if split == "holdout" else root / "organiser" / split
+
+
 def people_of(labels: Path, names: Sequence[str], identities: Path | None) -> tuple[str, ...] | None:
-    """Whose picture each is, from the file given or from identities.csv beside the labels; None without either."""
-    beside = identities or labels.parent / "identities.csv"
-    return read_identities(beside, names) if identities or beside.exists() else None
+    """Whose picture each is: from the file given, from identities.csv beside the labels, or from the organiser's.
+
+    None where there is no such file: then each row stands for itself.
+    """
+    if identities is not None:
+        return read_identities(identities, names)
+    places = (labels.parent, organiser_folder(labels.parent.parent, labels.parent.name))
+    found = next((place / IDENTITIES for place in places if (place / IDENTITIES).exists()), None)
+    return None if found is None else read_identities(found, names)
 
 
 def nobody(name: str) -> str:
-    """The cluster of an image whose person is not named: itself, never to meet an identity of the same spelling."""
+    """The cluster of an image whose person is not named: itself, distinct from any identity of the same spelling."""
     return f"image {name}"

@@ -15,8 +15,9 @@ SPLITS = ("train", "test", "holdout")
 def read_challenge(root: Path, split: str | None = None, *, sizes: bool = True) -> Dataset:
     """One split of the challenge's data: `root/split/labels.csv`, or `root/labels.csv` when no split is named.
 
-    A labelled picture has one subject with the attributes that are known; a picture without any label has none,
-    since nobody said whether a person is in it. `sizes=False` leaves the files unopened (width and height 0).
+    A labelled picture has one subject with the attributes that are known; a picture without any label has none, since
+    nobody said whether a person is in it. In the challenge non-faces have random labels, so they come as subjects too.
+    `sizes=False` leaves the files unopened (width and height 0).
     """
     folder = root / split if split else root
     if not (folder / "labels.csv").exists():

@@ -1,14 +1,19 @@
 """The challenge's layout from rendered people: train, public test, private holdout, about a fifth not faces.
 
-Portraits and (in train) twins are the faces, split by identity as the people are. The non-faces are the people's
-objects and, to make a fifth, cuttings of their full figures and group scenes that no face touches. A non-face has
-no labels; so have some faces, so that a missing label does not tell which is which. `holdout/nonfaces.txt` is for
-the organiser alone; `identities.csv` tells which pictures show one person, for honest intervals.
+Faces are portraits and, in train, twins; non-faces are the people's objects and square cuttings of their full figures
+and group scenes that touch no face. As in the challenge's datasheet, every non-face has labels drawn at random and
+only faces can be unlabelled; in test and holdout every row is labelled.
+
+Participants get `train/` and `test/`. Nothing in there tells identities or non-faces apart: every picture is written
+with the same size, format and quality, under a number in shuffled order, and a non-face's labels are those of a face
+drawn at random. `holdout/` and `organiser/` are for the organiser alone. `identities.csv` says which pictures show
+one person, for intervals over persons; non-faces are dealt out to made-up identities of the sizes that persons have.
 """
 
 import csv
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -19,17 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import load_dataset
-from countenance.data.image import encode_png
 from countenance.data.sample import Dataset, Sample
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import COLUMNS
+from countenance.suites.bias_bounty.files import COLUMNS, IDENTITIES, NONFACES_FILE, organiser_folder
 from countenance.suites.bias_bounty.writing import new_folder
 
 SPLITS: Mapping[str, str] = {"train": "train", "validation": "test", "test": "holdout"}
 """From the people's splits to the challenge's: what is looked at while choosing is the public test."""
 NONFACES = 0.2
 SIDE = 256
-FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
+SUFFIX, FORMAT, QUALITY = ".webp", "WEBP", 92
+GRID = 16
+"""Corners of cuttings lie on the compression's grid, as those of whole pictures do."""
 
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
 
@@ -42,11 +48,8 @@ class Picture:
     cut: tuple[int, int] | None = None
     """Left and top of a square cutting; None is the whole picture."""
     labels: Mapping[str, str] | None = None
+    """None for a non-face."""
     identity: str = ""
-
-    @property
-    def face(self) -> bool:
-        return bool(self.identity)
 
 
 def _faces(people: Dataset, split: str) -> Iterator[Picture]:
@@ -64,7 +67,7 @@ def _nonfaces(people: Dataset, split: str, wanted: int, rng: np.random.Generator
     whole = [Picture(sample) for sample in own if sample.attributes.get("part") == "objects"][:wanted]
     scenes = [s for s in own if s.attributes.get("part") in ("bodies", "groups") and min(s.width, s.height) >= SIDE]
     cuttings: list[Picture] = []
-    for _ in range(50 * wanted):  # a crowded scene may have no room left; then the share is a little smaller
+    for _ in range(50 * wanted):  # a crowded scene may have no place left; then the share is a little smaller
         if len(whole) + len(cuttings) >= wanted or not scenes:
             break
         scene = scenes[int(rng.integers(len(scenes)))]
@@ -76,7 +79,8 @@ def _nonfaces(people: Dataset, split: str, wanted: int, rng: np.random.Generator
 
 
 def _corner(scene: Sample, rng: np.random.Generator) -> tuple[int, int]:
-    return int(rng.integers(scene.width - SIDE + 1)), int(rng.integers(scene.height - SIDE + 1))
+    left, top = (GRID * int(rng.integers((side - SIDE) // GRID + 1)) for side in (scene.width, scene.height))
+    return left, top
 
 
 def _apart(a: tuple[int, int], b: tuple[int, int] | None) -> bool:
@@ -93,26 +97,20 @@ def _touches(corner: tuple[int, int], box: NDArray[np.float64] | None) -> bool:
     return bool(across and top < box[3] + margin and top + SIDE > box[1] - margin)
 
 
-def _content(picture: Picture) -> tuple[bytes, str]:
-    """The file's bytes and ending: whole pictures as they are, cuttings in the format of their source.
+def _content(picture: Picture) -> bytes:
+    """The file's bytes: every picture is encoded again in the same way, whether whole or cut."""
+    from PIL import Image
 
-    The format must not tell a cutting (a non-face) from a whole picture.
-    """
-    path = getattr(picture.source.image, "path", None)
-    if picture.cut is None and path is not None:
-        return picture.source.image.read_bytes(), path.suffix.lower()
     pixels = picture.source.load()
     if picture.cut is not None:
         left, top = picture.cut
         pixels = np.ascontiguousarray(pixels[top : top + SIDE, left : left + SIDE])
-    suffix = path.suffix.lower() if path is not None else ".png"
-    if suffix not in FORMATS:
-        return encode_png(pixels), ".png"
-    from PIL import Image
-
+    image = Image.fromarray(pixels)
+    if image.size != (SIDE, SIDE):
+        image = image.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, FORMATS[suffix], quality=92)
-    return buffer.getvalue(), suffix
+    image.save(buffer, FORMAT, quality=QUALITY)
+    return buffer.getvalue()
 
 
 def _csv(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
@@ -131,6 +129,31 @@ def _hide(labels: Mapping[str, str], rng: np.random.Generator, share: float) -> 
     return {**labels, str(rng.choice(sorted(labels))): ""}
 
 
+def _labels(pictures: Sequence[Picture], rng: np.random.Generator, unlabelled: float) -> list[dict[str, str]]:
+    """The row of each picture: a face's own labels, some of them hidden; a non-face's those of a random face."""
+    known = [picture.labels for picture in pictures if picture.labels is not None]
+    return [
+        dict(known[int(rng.integers(len(known)))]) if picture.labels is None else _hide(picture.labels, rng, unlabelled)
+        for picture in pictures
+    ]
+
+
+def _identities(pictures: Sequence[Picture], rng: np.random.Generator) -> list[str]:
+    """Whose picture each is; non-faces share made-up identities as large as those of persons."""
+    sizes = list(Counter(picture.identity for picture in pictures if picture.identity).values())
+    found = [picture.identity for picture in pictures]
+    others = [i for i, picture in enumerate(pictures) if not picture.identity]
+    order, number = [others[i] for i in rng.permutation(len(others))], 0
+    while order:
+        size = min(len(order), sizes[int(rng.integers(len(sizes)))])
+        if len(order) - size < min(sizes):  # too few would be left for another identity
+            size = len(order)
+        for i in order[:size]:
+            found[i] = f"nobody {number}"
+        order, number = order[size:], number + 1
+    return [hashlib.sha256(who.encode()).hexdigest()[:12] for who in found]
+
+
 def write_challenge(
     out: Path,
     people: str | Dataset = "people",
@@ -139,7 +162,7 @@ def write_challenge(
     seed: int = 0,
     progress: ProgressMaker | None = None,
 ) -> dict[str, dict[str, int]]:
-    """Write the three folders; returns how many images, non-faces and incompletely labelled faces each has."""
+    """Write the folders; returns how many images, non-faces and incompletely labelled faces each split has."""
     dataset = load_dataset(people)
     plan: dict[str, list[Picture]] = {}
     for number, (theirs, ours) in enumerate(SPLITS.items()):
@@ -155,7 +178,8 @@ def write_challenge(
     with new_folder(out) as folder, progress("writing", total) if progress else nullcontext(_nothing) as step:
         for number, (split, pictures) in enumerate(plan.items()):
             rng = np.random.default_rng([seed, 62, number])
-            counts[split] = _write_split(folder / split, pictures, split, rng, unlabelled, step)
+            hidden = unlabelled if split == "train" else 0.0
+            counts[split] = _write_split(folder, split, pictures, rng, hidden, step)
         (folder / "card.json").write_text(_card(dataset).model_dump_json(indent=2) + "\n", encoding="utf-8")
     return counts
 
@@ -165,39 +189,35 @@ def _nothing(n: int = 1) -> None:
 
 
 def _write_split(
-    folder: Path, pictures: list[Picture], split: str, rng: np.random.Generator, unlabelled: float, step: Any
+    root: Path, split: str, pictures: list[Picture], rng: np.random.Generator, unlabelled: float, step: Any
 ) -> dict[str, int]:
+    folder, private = root / split, organiser_folder(root, split)
     folder.mkdir()
-    labels, identities, nonfaces, incomplete = [], [], [], 0
-    for number, picture in enumerate(pictures):
-        content, suffix = _content(picture)
-        # The number says nothing: the order was shuffled.
-        name = f"{split.upper()}{number:04d}{suffix}"
-        (folder / name).write_bytes(content)
-        words = dict.fromkeys(COLUMNS[1:], "")
-        if picture.labels is not None:
-            # Public test and holdout judge: there a face keeps its labels more often.
-            words = _hide(picture.labels, rng, unlabelled if split == "train" else unlabelled / 4)
-            incomplete += "" in words.values()
-        else:
-            nonfaces.append(name)
-        # A non-face gets a made-up identity of its own: who is missing here would be told otherwise.
-        who = picture.identity or f"nobody in {picture.source.id} {picture.cut}"
-        identities.append((name, hashlib.sha256(who.encode()).hexdigest()[:12]))
-        labels.append((name, *(words[column] for column in COLUMNS[1:])))
+    private.mkdir(parents=True, exist_ok=True)
+    rows, people = _labels(pictures, rng, unlabelled), _identities(pictures, rng)
+    names = [f"{split.upper()}{number:04d}{SUFFIX}" for number in range(len(pictures))]
+    for name, picture in zip(names, pictures, strict=True):
+        (folder / name).write_bytes(_content(picture))
         step()
+    nonfaces = [name for name, picture in zip(names, pictures, strict=True) if picture.labels is None]
+    labels = [(name, *(row[column] for column in COLUMNS[1:])) for name, row in zip(names, rows, strict=True)]
     (folder / "labels.csv").write_text(_csv(COLUMNS, labels), encoding="utf-8")
-    (folder / "identities.csv").write_text(_csv(("name", "identity"), identities), encoding="utf-8")
-    if split == "holdout":
-        (folder / "nonfaces.txt").write_text("".join(f"{name}\n" for name in nonfaces), encoding="utf-8")
-    return {"images": len(pictures), "nonfaces": len(nonfaces), "unlabelled_faces": incomplete}
+    (private / IDENTITIES).write_text(
+        _csv(("name", "identity"), list(zip(names, people, strict=True))), encoding="utf-8"
+    )
+    (private / NONFACES_FILE).write_text("".join(f"{name}\n" for name in nonfaces), encoding="utf-8")
+    return {
+        "images": len(pictures),
+        "nonfaces": len(nonfaces),
+        "unlabelled_faces": sum("" in row.values() for row in rows),
+    }
 
 
 def _card(dataset: Dataset) -> Any:
     return dataset.card.model_copy(
         update={
             "name": f"{dataset.card.name}-bias-bounty",
-            "description": "Rendered people and non-people in the layout of the bias bounty: "
-            "skin tone, age group, gender; about a fifth are not faces, some rows are unlabelled.",
+            "description": "Rendered people and non-people in the layout of the bias bounty: skin tone, age group, "
+            "gender; about a fifth are not faces and have random labels, some faces in train are unlabelled.",
         }
     )

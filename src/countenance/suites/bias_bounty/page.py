@@ -8,6 +8,7 @@ from jinja2 import ChoiceLoader, FileSystemLoader
 from markupsafe import Markup
 
 from countenance.audit import wilson
+from countenance.audit.ranking import Pair
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.errors import InputError
@@ -17,10 +18,11 @@ from countenance.report.figures import forest
 from countenance.report.figures.scale import Scale
 from countenance.report.names import value_label
 from countenance.report.pictures import embedded, window
-from countenance.suites.bias_bounty.board import KINDS, Board, Place, Standing
+from countenance.suites.bias_bounty.board import Board, Place, Standing
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels, read_predictions
 from countenance.suites.bias_bounty.layout import read_challenge
 from countenance.suites.bias_bounty.printing import TITLES
+from countenance.suites.bias_bounty.prizes import Prize
 from countenance.suites.bias_bounty.scoring import Score
 
 FAILURES = 24
@@ -28,7 +30,7 @@ TABLES = (
     ("public", "Public", "Score₁ on the public test: accuracy and disparity."),
     ("private", "Private", "Score₂ on the private holdout: Score₁ times what randomness and efficiency earned."),
 )
-GROUPS = (("Supervised", KINDS[:2]), ("Unsupervised", KINDS[2:]))
+GROUPS = ("supervised", "unsupervised")
 
 
 def write_pages(board: Board, data: Path, out: Path, *, pictures: bool | None = None) -> Path:
@@ -64,33 +66,51 @@ def _index(board: Board, card: Any, links: dict[str, str]) -> dict[str, Any]:
         groups = []
         # One axis for both groups: a reader compares them by eye.
         scale = Scale.around([v for p in board.places(which) for v in (0.0, p.low, p.high, p.value)], least=1.0)
-        for group, kinds in GROUPS:
-            places = board.places(which, kinds)
+        for group in GROUPS:
+            places = board.places(which, group)
             if places:
                 rows = [_row(p, which, scale) | {"link": links[p.standing.name]} for p in places]
-                groups.append({"title": group, "rows": rows, "axis": forest.axis(scale)})
+                pairs = [_pair(pair) for pair in board.rankings[which, group].pairs]
+                told = {"title": group.capitalize(), "rows": rows, "axis": forest.axis(scale), "pairs": pairs}
+                groups.append(told | {"with_labels": [row for row in rows if row["labels_used"]]})
         tables.append({"id": which, "title": title, "about": about, "groups": groups})
     return {
         "tables": tables, "card": card, "entries": len(board.standings), "rejected": board.rejected,
         "notes": board.notes, "maximum": f"{MAXIMUM:.0f}", "honest": f"{HONEST_PASS:.1%}",
-        "best_time": _fastest(board),
+        "prizes": [_prize(prize, links) for prize in board.prizes], "machine": _machine(board),
     }  # fmt: skip
 
 
-def _fastest(board: Board) -> str:
-    timed = [s for s in board.standings if s.timing]
-    if not timed:
-        return ""
-    best = min(timed, key=lambda s: s.timing["seconds"] / s.timing["images"])  # type: ignore[index]
-    timing = best.timing or {}
-    cores = f"{timing['threads']} of {timing['cores']} cores"
-    return f"{best.name}, {timing['images_per_second']:.0f} images/s with {cores}"
+def _machine(board: Board) -> str:
+    """Where the entries were timed."""
+    timed = [s.timing for s in board.standings if s.timing]
+    return f"{timed[0].threads} of {timed[0].cores} cores, {timed[0].machine}" if timed else ""
+
+
+def _prize(prize: Prize, links: dict[str, str]) -> dict[str, Any]:
+    return {
+        "title": prize.name.capitalize(),
+        "winners": [(name, links[name]) for name in prize.winners],
+        "shared": len(prize.winners) > 1,
+        "why": prize.why,
+    }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {
+        "better": pair.better,
+        "worse": pair.worse,
+        "difference": f"{pair.difference:+.3f}",
+        "span": numbers.change_span(pair.low, pair.high) if pair.low == pair.low else numbers.NOTHING,
+        "adjusted": numbers.probability(pair.adjusted) if pair.adjusted == pair.adjusted else numbers.NOTHING,
+        "told": f"{pair.better} is ahead" if pair.decided else "cannot be told apart",
+    }
 
 
 def _row(place: Place, which: str, scale: Scale) -> dict[str, Any]:
     standing = place.standing
     score = standing.public if which == "public" else standing.private or standing.public
-    timing = standing.timing or {}
+    timing = standing.timing
     return {
         "rank": place.rank,
         "tied": place.tied,
@@ -105,7 +125,8 @@ def _row(place: Place, which: str, scale: Scale) -> dict[str, Any]:
         ],
         "randomness": f"×{score.multiplier:.3f}" if score.nonfaces else "not applicable",
         "efficiency": f"×{standing.efficiency:g}",
-        "speed": f"{timing['images_per_second']:.0f}" if timing else numbers.NOTHING,
+        "speed": f"{timing.images_per_second:.0f}" if timing else numbers.NOTHING,
+        "labels_used": standing.labels_used,
     }
 
 
@@ -122,6 +143,7 @@ def _entry(board: Board, standing: Standing, data: Path, card: Any, pictures: bo
                 "id": which, "title": title, "score": score, "span": numbers.span(*score.score1_interval),
                 "rate_axis": forest.axis(RATES), "attributes": [_attribute(score, name) for name in ATTRIBUTES],
                 "randomness": [_randomness(score, name) for name in ATTRIBUTES] if score.nonfaces else [],
+                "faces_alone": f"{score.faces_alone:.4f}" if score.faces_alone == score.faces_alone else "",
                 "failures": failures, "over": "identities" if score.clustered else "rows",
             }
         )  # fmt: skip

@@ -1,6 +1,8 @@
-"""A score in words: the breakdown that `score` prints."""
+"""Scores and tables in words: what `score` and `leaderboard` print."""
 
 from countenance.metrics.bounty import HONEST_PASS, MAXIMUM
+from countenance.report.numbers import probability
+from countenance.suites.bias_bounty.board import Board
 from countenance.suites.bias_bounty.files import ATTRIBUTES
 from countenance.suites.bias_bounty.scoring import Score
 
@@ -44,6 +46,8 @@ def score_lines(score: Score) -> list[str]:
     lines += [f"note       {note}" for note in score.notes]
     if not score.nonfaces:
         return [*lines, "randomness not applicable (no non-faces named), multiplier 1"]
+    if score.faces_alone == score.faces_alone:
+        lines.append(f"faces alone, without the {score.nonfaces} non-faces: Score₁ {score.faces_alone:.4f}")
     lines.append(
         f"randomness multiplier {score.multiplier:.4g} over {score.nonfaces} non-faces "
         f"(an honest uniform guesser passes all three {HONEST_PASS:.1%} of the time)"
@@ -55,4 +59,31 @@ def score_lines(score: Score) -> list[str]:
             f"  {TITLES[name]:10} {'passed' if test.passed else 'failed'}, p {test.p:.4g} ({test.method}), "
             f"×{test.multiplier:g}{flag}"
         )
+    return lines
+
+
+def table_lines(board: Board) -> list[str]:
+    """The leaderboard's tables, prizes and notes in words."""
+    lines = []
+    for which, title in (("public", "public: Score₁ on the test"), ("private", "private: Score₂ on the holdout")):
+        for group in ("supervised", "unsupervised"):
+            places = board.places(which, group)
+            if not places:
+                continue
+            lines.append(f"{title}, {group}")
+            for p in places:
+                rank = f"{p.rank}{'=' if p.tied else ' '}"
+                extra = ""
+                if which == "private" and p.standing.private is not None:
+                    extra = f"   randomness ×{p.standing.private.multiplier:.4g}, efficiency ×{p.standing.efficiency:g}"
+                if p.behind is not None:
+                    b = p.behind
+                    extra += f"   {b.better} − {b.worse} {b.difference:+.3f} [{b.low:+.3f}, {b.high:+.3f}]"
+                    extra += f", adjusted p {probability(b.adjusted)}"
+                lines.append(f"  {rank:>4} {p.standing.name:24} {p.value:8.4f} [{p.low:.3f}, {p.high:.3f}]{extra}")
+                if p.standing.labels_used:
+                    lines.append(f"       {'':24} labels: {p.standing.labels_used}")
+    lines += [f"prize    {prize.line()}" for prize in board.prizes]
+    lines += [f"rejected {name}: {why}" for name, why in board.rejected.items()]
+    lines += [f"note     {note}" for note in board.notes]
     return lines

@@ -1,6 +1,6 @@
 """`score`: a file of predictions against a file of labels, with the uncertainty of every number.
 
-The shape of the JSON is documented in docs/suites/bias_bounty.md; the attributes stand in the formula's order.
+The shape of the JSON is documented in docs/suites/bias_bounty.md; the attributes come in the formula's order.
 """
 
 import math
@@ -9,16 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from countenance.audit import bootstrap
-from countenance.audit.estimates import Side, design_effect
 from countenance.metrics import bounty
 from countenance.suites.bias_bounty.files import (
     ATTRIBUTES,
     CLASSES,
-    Ints,
     Table,
     nobody,
     people_of,
@@ -26,8 +20,7 @@ from countenance.suites.bias_bounty.files import (
     read_names,
     read_predictions,
 )
-
-Interval = tuple[float, float]
+from countenance.suites.bias_bounty.intervals import Interval, accuracy_intervals, score_intervals
 
 
 @dataclass(frozen=True)
@@ -56,6 +49,8 @@ class Score:
     nonfaces: int
     replicates: int
     seed: int
+    faces_alone: float = math.nan
+    """Score₁ of the rows that are not known non-faces; NaN where no non-faces are named."""
     clustered: bool = False
     """Whether pictures of one person were resampled together."""
     notes: tuple[str, ...] = ()
@@ -72,6 +67,7 @@ class Score:
             "accuracy": dict(self.accuracy),
             "disparity": dict(self.disparity),
             "score1": self.score1,
+            "score1_faces_alone": self.faces_alone,
             "randomness": {
                 "p": {name: self.randomness[name].p for name in ATTRIBUTES},
                 "passed": {name: self.randomness[name].passed for name in ATTRIBUTES},
@@ -91,7 +87,8 @@ class Score:
                 "disparity": {name: list(self.disparity_interval[name]) for name in ATTRIBUTES},
                 "score1": list(self.score1_interval),
                 "level": 0.95,
-                "method": "percentile bootstrap over " + ("identities" if self.clustered else "rows"),
+                "method": "accuracy: Wilson on the effective size; disparity and score1: numerical bootstrap over "
+                + ("identities" if self.clustered else "rows"),
                 "replicates": self.replicates,
                 "seed": self.seed,
             },
@@ -129,8 +126,8 @@ def score_files(
 ) -> Score:
     """Score a predictions file; InputError with every problem when the file cannot be scored whole.
 
-    A non-face need not stand in `labels`; it must stand in `predictions`. With `identities` (or a file
-    `identities.csv` beside the labels) pictures of one person are resampled together.
+    A non-face need not be in `labels`; it must be in `predictions`. With `identities` (or a file `identities.csv`
+    beside the labels or among the organiser's files) pictures of one person are resampled together.
     """
     truth = read_labels(labels)
     outside = read_names(nonfaces) if nonfaces is not None else ()
@@ -163,11 +160,9 @@ def score_tables(
         matrices[name] = matrix.tolist()
         empty[name] = tuple(word for word, n in rows_of[name].items() if n == 0)
     sums = bounty.class_sums(truth.codes, predicted, people)
-    sums = sums[sums.reshape(len(sums), -1).any(axis=1)]  # a picture without any label is nobody to draw
-    estimate = np.array([*accuracy.values(), *spread.values(), bounty.score1(accuracy, spread)])
-    _, _, drawn = bootstrap(sums, bounty.scores_from_sums, replicates=replicates, seed=seed)
-    bounds = [_bounds(drawn[:, i], value) for i, value in enumerate(estimate)]
-    deff = _design_effects(truth.codes, predicted, people)
+    sums = sums[sums.any(axis=1)]  # a picture without any label tells nothing
+    spread_bounds = score_intervals(sums, draws=replicates, seed=seed)
+    accuracy_bounds, deff = accuracy_intervals(truth.codes, predicted, people)
     return Score(
         rows=len(truth),
         labelled={name: int((truth.codes[name] >= 0).sum()) for name in ATTRIBUTES},
@@ -179,9 +174,9 @@ def score_tables(
         class_rows=rows_of,
         confusion=matrices,
         left_out=empty,
-        accuracy_interval=dict(zip(ATTRIBUTES, bounds[:3], strict=True)),
-        disparity_interval=dict(zip(ATTRIBUTES, bounds[3:6], strict=True)),
-        score1_interval=bounds[6],
+        accuracy_interval=accuracy_bounds,
+        disparity_interval=dict(zip(ATTRIBUTES, spread_bounds[:3], strict=True)),
+        score1_interval=spread_bounds[3],
         fair={
             name: bounty.fair_disparity(list(rows_of[name].values()), accuracy[name], deff=deff[name], seed=seed)
             for name in ATTRIBUTES
@@ -191,9 +186,21 @@ def score_tables(
         nonfaces=len(nonfaces),
         replicates=replicates,
         seed=seed,
+        faces_alone=_faces_alone(truth, predicted, nonfaces),
         clustered=people is not None,
         notes=_notes(truth, nonfaces, people),
     )
+
+
+def _faces_alone(truth: Table, predicted: Mapping[str, Any], nonfaces: Sequence[str]) -> float:
+    """Score₁ without the known non-faces, whose labels are random and cannot be predicted."""
+    if not nonfaces:
+        return math.nan
+    outside = set(nonfaces)
+    face = [name not in outside for name in truth.names]
+    codes = {name: truth.codes[name][face] for name in ATTRIBUTES}
+    said = {name: predicted[name][face] for name in ATTRIBUTES}
+    return float(bounty.scores_from_sums(bounty.class_sums(codes, said).sum(axis=0, keepdims=True))[0, -1])
 
 
 def _notes(truth: Table, nonfaces: Sequence[str], people: Sequence[str] | None) -> tuple[str, ...]:
@@ -201,7 +208,7 @@ def _notes(truth: Table, nonfaces: Sequence[str], people: Sequence[str] | None) 
     labelled = [name for name in nonfaces if name in truth.index and _any_label(truth, truth.index[name])]
     if labelled:
         many = f"{len(labelled)} of {len(nonfaces)} non-faces have labels (such as {labelled[0]})"
-        notes.append(f"{many}: they count as both")
+        notes.append(f"{many}: they count in Score₁ like every labelled row, and in the randomness tests")
     alone = [name for name, who in zip(truth.names, people or (), strict=False) if who == nobody(name)]
     if alone:
         many = f"{len(alone)} of {len(truth)} images have no identity (such as {alone[0]})"
@@ -211,35 +218,3 @@ def _notes(truth: Table, nonfaces: Sequence[str], people: Sequence[str] | None) 
 
 def _any_label(truth: Table, row: int) -> bool:
     return any(truth.codes[name][row] >= 0 for name in ATTRIBUTES)
-
-
-def _bounds(drawn: NDArray[np.float64], estimate: float) -> Interval:
-    """The percentile interval; a replicate without a number (an attribute it drew no rows of) is left out."""
-    finite = drawn[np.isfinite(drawn)]
-    if not finite.size or not np.isfinite(estimate):
-        return math.nan, math.nan
-    low, high = np.quantile(finite, [0.025, 0.975])
-    # The bootstrap of a range sits above the range itself; the interval must hold what was seen.
-    return min(float(low), float(estimate)), max(float(high), float(estimate))
-
-
-def _design_effects(
-    truth: Mapping[str, Ints], predicted: Mapping[str, Ints], people: Sequence[str] | None
-) -> dict[str, float]:
-    """How many times the variance of each accuracy exceeds that of independent rows."""
-    if people is None:
-        return dict.fromkeys(ATTRIBUTES, 1.0)
-    _, cluster = np.unique(np.asarray(people), return_inverse=True)
-    found = {}
-    for name in ATTRIBUTES:
-        known = truth[name] >= 0
-        right = (truth[name] == predicted[name])[known].astype(np.float64)
-        n_c = np.bincount(cluster[known])
-        y_c = np.bincount(cluster[known], weights=right)
-        y_c, n_c = y_c[n_c > 0], n_c[n_c > 0]
-        total = float(right.sum())
-        side = Side(
-            len(right), total, len(n_c), float((n_c**2).sum()), float((y_c * n_c).sum()), float((y_c**2).sum()), total
-        )
-        found[name] = design_effect(side) if len(right) else 1.0
-    return found

@@ -7,12 +7,12 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.models import ModelCard, ModelSpec, card_of_callable
-from countenance.suites.fhibe.evaluate import check_metrics, check_options, score_task, write_files
+from countenance.suites.fhibe.evaluate import check_metrics, check_options, draw, score_task, write_files
 from countenance.suites.fhibe.groups import check_attributes
 from countenance.suites.fhibe.layout import model_folder
 from countenance.suites.fhibe.rundir import FhibeRun, write_run
 from countenance.suites.fhibe.scoring.base import Step
-from countenance.suites.fhibe.table import dataset_folder, mini, read_table
+from countenance.suites.fhibe.table import dataset_folder, read_table
 from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS, Compat
 from countenance.suites.fhibe.wrapper import run_model
 
@@ -36,6 +36,7 @@ def evaluate_task(
     depth: int | None = None,
     step: Step = lambda n: None,
     command: str = "",
+    dataset_version: str | None = None,
     without: Collection[str] = (),
     **task_kwargs: Any,
 ) -> FhibeRun:
@@ -43,10 +44,11 @@ def evaluate_task(
 
     `model` is the original's wrapper, any model of ours (a callable, a name, a `ModelSpec`), or None with
     `reuse_model_outputs=True`. Results go to `{results_rootdir}/[mini/]{task}/{dataset}/{model_name}/`: the run
-    directory as `run/`, and with `fhibe_layout=True` the original's files. `compat="strict"` reproduces the
-    original's numbers, quirks included; the default is the right number (docs/suites/fhibe.md lists the
-    differences). Nothing is cached: changed outputs give changed scores. `without` names images that must not be
-    used (see `purge`).
+    directory as `run/` (strict: `run-strict/`), and with `fhibe_layout=True` the original's files.
+    `compat="strict"` reproduces the original's numbers, quirks included; the default is the right number
+    (docs/suites/fhibe.md lists the differences). Nothing is cached: changed outputs give changed scores, and the
+    findings and reports of an earlier run of the same mode are removed (`run.replaced` names them). `without`
+    names images that must not be used (see `purge`).
     """
     started = time.perf_counter()
     attributes = DEFAULT_ATTRIBUTES if attributes is None else attributes
@@ -58,6 +60,8 @@ def evaluate_task(
         card, model = spec.card(), spec.load()
     elif model is not None and not reuse_model_outputs:
         card = card_of_callable(model)
+    if card is not None:
+        card = card.model_copy(update={"name": model_name})  # what the user calls it; `source` says what it is
     dataset = dataset_folder(dataset_name, task_name, downsampled)
     names = check_attributes(attributes, face=task_name in FACE_TASKS)
     check_metrics(task_name, metrics, compat)
@@ -66,9 +70,8 @@ def evaluate_task(
         folder = model_folder(results_rootdir, task_name, dataset, model_name, use_mini_dataset)
         extra = ("person_bbox",) if task_name in ("keypoint_estimation", "body_parts_detection") else ()
         table = read_table(data_rootdir, dataset, task_name, (*names, *extra), strict=compat == "strict")
-        if use_mini_dataset:
-            table = mini(table, mini_dataset_size or 50)
-        run_model(task_name, model, table, folder, options, step)
+        _, people = draw(table, (mini_dataset_size or 50) if use_mini_dataset else None, compat)
+        run_model(task_name, model, people, folder, options, step)
     evaluation = score_task(
         data_rootdir,
         dataset_name,
@@ -88,4 +91,12 @@ def evaluate_task(
     )
     if fhibe_layout:
         write_files(evaluation, depth)
-    return write_run(evaluation, model=card, depth=depth, seconds=time.perf_counter() - started, command=command)
+    return write_run(
+        evaluation,
+        model=card,
+        depth=depth,
+        seconds=time.perf_counter() - started,
+        command=command,
+        dataset_version=dataset_version,
+        layout=fhibe_layout,
+    )

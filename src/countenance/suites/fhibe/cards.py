@@ -19,6 +19,7 @@ def dataset_card(root: Path, dataset: str, attributes: Sequence[str]) -> Dataset
             return DatasetCard.read(own)
     return DatasetCard(
         name=dataset,
+        version="not stated",
         description="Fair Human-Centric Image Benchmark (Sony AI): people photographed with their consent",
         licence="FHIBE terms of use (registration with Sony AI; no redistribution)",
         consent="informed and revocable: people may withdraw at any time, and their pictures must then be deleted",

@@ -25,7 +25,8 @@ from countenance.suites.fhibe.scoring.parsing import true_labels
 from countenance.suites.fhibe.scoring.verification import keys_of, usable
 from countenance.suites.fhibe.table import Table, read_table
 from countenance.suites.fhibe.vocabulary import BODY_TASKS, FACE_TASKS, KEYPOINTS, TASKS, visible_parts
-from countenance.suites.fhibe.wrapper import rle_of, run_model
+from countenance.suites.fhibe.wrapper import run_model
+from countenance.suites.fhibe.wrapper_answers import rle_of
 
 DARK_FACTOR = 2.0
 """How much stronger the demo's noise is for the two darkest of the six tones."""

@@ -30,7 +30,7 @@ METRICS = {
     "AR_OKS": "Average recall: the share of thresholds that the best object keypoint similarity (COCO) passes.",
     "PCK": "Visible keypoints within threshold × diagonal of the face box, mean over thresholds.",
     "AR_DET": "Average recall of body parts that are there: the share of thresholds that the probability passes.",
-    "ACC_DET": "Accuracy of body parts: presence and absence told right at the threshold.",
+    "ACC_DET": "Accuracy of body parts: presence and absence answered correctly at the threshold.",
     "F1": "Pixel F1 of each label that the truth has (background included), plain mean over labels.",
     "VAL": "Validation rate: same pairs accepted at a false acceptance rate of at most 0.001.",
     "genuine_accepted": "Of a picture's pairs with the same person, the share accepted at one threshold for everybody.",

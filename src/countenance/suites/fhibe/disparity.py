@@ -12,10 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from countenance.suites.fhibe.literals import literal
-from countenance.suites.fhibe.places import CONTINENTS, REGIONS
+from countenance.suites.fhibe.places import is_largest
 
 Statistic = Literal["U", "t"]
-LARGEST: dict[str, tuple[str, ...]] = {"ancestry": tuple(REGIONS), "nationality": tuple(CONTINENTS)}
 
 Row = list[Any]
 """Worst group, its size, best group, its size, disparity, p, effect."""
@@ -79,7 +78,7 @@ def calculate_disparity(
             entries = {
                 name: entry
                 for name, entry in results[key].items()
-                if not group_largest_regions or _is_largest(combination, name)
+                if not group_largest_regions or is_largest(combination, literal(name, "results"))
             }
             for part in parts or (None,):
                 data = {}
@@ -90,8 +89,3 @@ def calculate_disparity(
                 pairs = significant_pairs(data) if len(data) > 1 else None
                 out.extend([key, *([] if part is None else [part]), *pair] for pair in pairs or [])
     return out
-
-
-def _is_largest(combination: Sequence[str], name: str) -> bool:
-    values = literal(name, "results")
-    return all(value in LARGEST[a] for a, value in zip(combination, values, strict=True) if a in LARGEST)

@@ -1,6 +1,6 @@
 """`evaluate_task`: the drop-in for people who wrapped a model for FHIBE's API, on our spine."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from countenance.suites.fhibe.groups import Group, Labels, all_groups, check_att
 from countenance.suites.fhibe.layout import grouped_results, model_folder, outputs_folder, write_layout
 from countenance.suites.fhibe.scoring import SCORERS, Job, Scored
 from countenance.suites.fhibe.scoring.base import Array, Step
-from countenance.suites.fhibe.table import Table, dataset_folder, mini, read_table
+from countenance.suites.fhibe.table import Table, dataset_folder, everyone_in, mini, read_table
 from countenance.suites.fhibe.vocabulary import (
     DEFAULT_ATTRIBUTES,
     EXACT_THRESHOLDS,
@@ -51,6 +51,8 @@ class Evaluation:
     outputs: Path
     """Where the model's outputs lie."""
     options: dict[str, Any] = field(default_factory=dict)
+    mini: int | None = None
+    """The size of the mini dataset, where one was drawn."""
 
     @property
     def table(self) -> Table:
@@ -86,7 +88,9 @@ def check_metrics(task: str, metrics: Any, compat: Compat) -> tuple[tuple[str, .
     known = METRICS[task]
     if isinstance(metrics, str):
         metrics = [metrics]
-    if metrics is None or not metrics:
+    if metrics is not None and not isinstance(metrics, (Mapping, Sequence, Set)):
+        raise InputError(f"metrics is {metrics!r:.60}, expected names, or {{name: {{'thresholds': [...]}}}}")
+    if not metrics:
         asked: dict[str, Any] = dict.fromkeys(known)
     elif isinstance(metrics, Mapping):
         asked = {}
@@ -99,20 +103,25 @@ def check_metrics(task: str, metrics: Any, compat: Compat) -> tuple[tuple[str, .
     thresholds: dict[str, Array] = {}
     for name, value in asked.items():
         if name not in known:
-            raise InputError(f"metric {name} is none of {task}'s: {', '.join(known)}{near(name, known)}")
+            raise InputError(
+                f"metric {name} does not belong to {task}, which has {', '.join(known)}{near(name, known)}"
+            )
+        levels = np.zeros(0) if value is None else _levels(name, value)
         if name in defaults:
-            thresholds[name] = defaults[name] if value is None or not len(value) else _levels(name, value)
-        elif value:
+            thresholds[name] = levels if levels.size else defaults[name]
+        elif levels.size:
             raise InputError(f"metric {name} takes no thresholds")
     return tuple(asked), thresholds
 
 
 def _levels(name: str, values: Any) -> Array:
     try:
-        levels = np.array([float(value) for value in values])
+        levels = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"metric {name}: thresholds {values!r:.60} are no list of numbers") from None
-    if not (np.isfinite(levels).all() and (levels >= 0).all() and (levels <= 1).all()):
+        levels = np.zeros((0, 0))
+    if levels.ndim != 1:
+        raise InputError(f"metric {name}: thresholds {values!r:.60}, expected a list of numbers such as [0.5]")
+    if not ((levels >= 0) & (levels <= 1)).all():
         raise InputError(f"metric {name}: thresholds {values!r:.60}, expected numbers from 0 to 1")
     return levels
 
@@ -122,7 +131,7 @@ def check_options(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     out = {name: value for name, value in options.items() if name not in ORIGINAL_OPTIONS}
     for name in out:
         if name not in OPTIONS:
-            raise InputError(f"option {name!r} is none of {', '.join(OPTIONS)}{near(name, list(OPTIONS))}")
+            raise InputError(f"option {name!r} is not one of {', '.join(OPTIONS)}{near(name, list(OPTIONS))}")
         if out[name] is not None and task not in OPTIONS[name].split(", "):
             raise InputError(f"option {name!r} belongs to {OPTIONS[name]}, not to {task}")
     return out
@@ -156,24 +165,39 @@ def score_task(
     names = check_attributes(attributes, face=task_name in FACE_TASKS)
     asked, thresholds = check_metrics(task_name, metrics, compat)
     options = check_options(task_name, task_kwargs)
-    table = read_table(data_rootdir, dataset, task_name, names, strict=compat == "strict")
-    if use_mini_dataset:
-        table = mini(table, mini_dataset_size or 50)
+    whole = read_table(data_rootdir, dataset, task_name, names, strict=compat == "strict")
+    size = (mini_dataset_size or 50) if use_mini_dataset else None
+    table, people = draw(whole, size, compat)
     if without:
-        table = table.take(
-            np.array([i for i, name in enumerate(table.text("filepath")) if name not in without], np.intp)
-        )
+        table, people = _without(table, without), _without(people, without)
         if not len(table):
-            raise InputError(f"{table.path}: nobody is left")
-    folder = outputs_folder(results_rootdir, task_name, dataset, model_name, use_mini_dataset)
+            raise InputError(f"{table.path}: no row is left")
+    results = model_folder(results_rootdir, task_name, dataset, model_name, use_mini_dataset)
+    outputs = outputs_folder(results_rootdir, task_name, dataset, model_name, use_mini_dataset)
     where = {**options, "results_rootdir": "results" if results_rootdir is None else results_rootdir}
-    job = Job(task_name, table, folder, asked, thresholds, compat, where, step)
+    own = use_mini_dataset and outputs == results
+    job = Job(task_name, table, outputs, asked, thresholds, compat, where, step, people, own)
     scored = SCORERS[task_name](job, files)
     labels = [label(scored.table, name, compat) for name in names]
     return Evaluation(
-        task_name, dataset, model_name, names, asked, thresholds, compat, scored, labels,
-        model_folder(results_rootdir, task_name, dataset, model_name, use_mini_dataset), folder, options,
+        task_name, dataset, model_name, names, asked, thresholds, compat, scored, labels, results, outputs, options,
+        size,
     )  # fmt: skip
+
+
+def draw(table: Table, size: int | None, compat: Compat) -> tuple[Table, Table]:
+    """The rows to score (all, or a mini dataset of `size`) and all people of their images.
+
+    In strict mode the people who were not drawn count as nobody, as published.
+    """
+    if size is None:
+        return table, table
+    drawn = mini(table, size)
+    return drawn, drawn if compat == "strict" else everyone_in(table, drawn)
+
+
+def _without(table: Table, images: Collection[str]) -> Table:
+    return table.take([i for i, name in enumerate(table.text("filepath")) if name not in images])
 
 
 def write_files(evaluation: Evaluation, depth: int | None = None) -> dict[str, dict[str, Any]]:

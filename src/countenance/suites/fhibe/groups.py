@@ -63,7 +63,7 @@ def check_attributes(attributes: Sequence[str], face: bool) -> tuple[str, ...]:
     known = tuple(name for name in ATTRIBUTES if not (face and name in NOT_ON_FACES))
     for name in attributes:
         if name not in known:
-            raise InputError(f"attribute {name!r} is none of {', '.join(known)}{near(str(name), known)}")
+            raise InputError(f"attribute {name!r} is not one of {', '.join(known)}{near(str(name), known)}")
     if not attributes:
         raise InputError("no attributes given; name at least one, such as pronoun")
     return tuple(name for name in known if name in attributes)
@@ -108,7 +108,7 @@ def _selections(table: Table, row: int, attribute: str, cell: str) -> list[str]:
     place = table.place(row, attribute)
     value = literal(cell, place)
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise InputError(f"{place}: {cell[:60]!r} is no list of texts such as ['0. She/her/hers']")
+        raise InputError(f"{place}: {cell[:60]!r} is not a list of texts such as ['0. She/her/hers']")
     return list(value)
 
 
@@ -146,9 +146,11 @@ def _groups_of(combination: Sequence[Labels]) -> Iterator[Group]:
         within = np.arange(len(again)) - np.repeat(np.cumsum(each) - each, each)
         key = key[again] * len(labels.values) + labels.codes[starts[rows][again] + within]
         rows = rows[again]
+    if not len(rows):  # nobody has a value of one of them
+        return
     order = np.argsort(key, kind="stable")
     ranked = key[order]
-    bounds = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]])) if len(ranked) else np.zeros(0, int)
+    bounds = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
     ends = np.append(bounds[1:], len(ranked))
     found: list[tuple[tuple[object, ...], int, Group]] = []
     attributes = tuple(labels.attribute for labels in combination)

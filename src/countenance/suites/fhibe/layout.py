@@ -73,7 +73,7 @@ def write_layout(
     strict: bool,
     custom_keypoints: Sequence[str] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Write the published files into a model's folder, each anew; returns the grouped results by metric."""
+    """Write the published files into a model's folder; returns the grouped results by metric."""
     results: dict[str, dict[str, Any]] = {}
     for metric in metrics:
         if metric in scored.skipped:

@@ -24,7 +24,7 @@ def literal(text: str, place: str) -> Any:
     {'0. Nose': [3, 4.5, 1]}
     >>> literal("__import__('os').getcwd()", "x.csv row 2: keypoints")
     Traceback (most recent call last):
-    countenance.errors.InputError: x.csv row 2: keypoints: "__import__('os').getcwd()" is no plain value (a list, \
+    countenance.errors.InputError: x.csv row 2: keypoints: "__import__('os').getcwd()" is not a plain value (a list, \
 a dict, numbers, text); expressions are not run
     """
     if '"' not in text and "\\" not in text:
@@ -36,5 +36,5 @@ a dict, numbers, text); expressions are not run
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise InputError(
-            f"{place}: {text[:60]!r} is no plain value (a list, a dict, numbers, text); expressions are not run"
+            f"{place}: {text[:60]!r} is not a plain value (a list, a dict, numbers, text); expressions are not run"
         ) from None

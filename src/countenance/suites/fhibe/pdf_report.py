@@ -4,9 +4,11 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from countenance.audit import Audit, Estimate
 from countenance.report import numbers, words
+from countenance.report.names import REST
 from countenance.report.source import Source
 from countenance.suites.fhibe import descriptions
 from countenance.suites.fhibe.pdf import MARGIN, WIDTH, Pdf, wrap
@@ -16,30 +18,53 @@ MOST_ROWS = 60
 LABEL = 190.0
 
 
-def write_pdf(run: FhibeRun, source: Source, path: Path) -> Path:
-    """Write the report of an audited run as PDF; it never shows a face."""
+def write_pdf(run: FhibeRun, source: Source, said: dict[str, Any], path: Path, marks: bool = True) -> Path:
+    """Write the report of an audited run as PDF; it never shows a face.
+
+    `said` is what the page says (`countenance.report.page.context`), so that both begin with the same findings.
+    `marks`: groups with a disparity are marked in the plots.
+    """
+    from countenance.suites.fhibe.report import meanings
+
     found, about, card = source.audit, run.fhibe, run.manifest["dataset"]["card"]
     pdf = Pdf(f"Bias report: {run.model_name}, {about['task']}")
     pdf.text(f"Bias report: {about['task'].replace('_', ' ')}", 18, bold=True)
-    pdf.text(f"{run.model_name} on {run.dataset_name}, {run.manifest['dataset']['images']} images", 11)
-    pdf.text(f"Verdict: {found.verdict}. {found.reason}", 10, bold=True, gap=8)
+    images = numbers.plural(int(run.manifest["dataset"]["images"]), "image")
+    pdf.text(f"{run.model_name} on {run.dataset_name}, version {card['version']}, {images}", 11)
+    _lead(pdf, found, said)
     _heading(pdf, "Task, data, consent")
     pdf.text(descriptions.TASKS[about["task"]])
     for label, value in (("Data", card["description"]), ("Licence", card["licence"]), ("Consent", card["consent"])):
         pdf.text(f"{label}: {value}")
     if card["warning"]:
         pdf.text(card["warning"])
-    for name in about["attributes"]:
-        pdf.text(f"{name}: {descriptions.ATTRIBUTE_MEANINGS.get(name, '')}", x=MARGIN + 10, gap=0)
+    for name, meaning in meanings(run, source.names.by):
+        pdf.text(f"{name}: {meaning}", x=MARGIN + 10, gap=0)
+    if run.largest_regions:
+        pdf.text("Ancestry and nationality are compared by continent.", x=MARGIN + 10)
     for metric, reason in about["skipped"].items():
         pdf.text(f"{metric} was not computed: {reason}")
+    for problem in about["problems"]:
+        pdf.text(f"Note: {problem}")
     for metric in source.metrics:
-        _metric(pdf, run, source, metric.name, metric.meaning, metric.better)
-    _whole_run(pdf, run)
+        _metric(pdf, run, source, metric.name, metric.meaning, metric.better, marks)
+    _whole_run(pdf, run, source.names.by)
     _disparities(pdf, found, source)
+    pdf.text(f"The audit's reason, word for word: {found.reason}", 8)
     made_by = f"Made by countenance {run.manifest['countenance']} from the run directory"
     pdf.text(f"{made_by}; run key {run.manifest['key'][:16]}.", 8)
     return pdf.write(path)
+
+
+def _lead(pdf: Pdf, found: Audit, said: dict[str, Any]) -> None:
+    """The verdict and the findings that the page begins with, in the same order and words."""
+    pdf.text(f"Verdict: {found.verdict}. {said['headline']}", 10, bold=True, gap=6)
+    if not said["strongest"]:
+        pdf.text(said["summary"])
+    for sentence in said["strongest"] or said["in_short"]:
+        pdf.text(f"{sentence.who}: {sentence.text}", x=MARGIN + 10, gap=2)
+    if said["strongest"]:
+        pdf.text(said["how_sure"], gap=6)
 
 
 def _heading(pdf: Pdf, text: str) -> None:
@@ -48,7 +73,7 @@ def _heading(pdf: Pdf, text: str) -> None:
     pdf.text(text, 13, bold=True)
 
 
-def _metric(pdf: Pdf, run: FhibeRun, source: Source, name: str, meaning: str, better: str) -> None:
+def _metric(pdf: Pdf, run: FhibeRun, source: Source, name: str, meaning: str, better: str, marks: bool) -> None:
     _heading(pdf, name)
     whole = source.overall.get(name)
     if whole is not None:
@@ -62,15 +87,18 @@ def _metric(pdf: Pdf, run: FhibeRun, source: Source, name: str, meaning: str, be
     curve = run.fhibe["curves"].get(name)
     if curve and curve[0] and curve[1]:
         _curve(pdf, curve[0], curve[1])
+    shown = [f for f in source.audit.findings if marks and f.metric == name and f.verdict == words.DISPARITY]
+    worse = [f for f in shown if f.versus != REST or words.group_is_worse(f, source.better)]
     for attribute in source.names.by:
-        _forest(pdf, attribute, source.estimates(name, attribute))
+        failed = {words.failed_side(f, source.better) for f in worse if f.attribute == attribute}
+        _forest(pdf, attribute, source.estimates(name, attribute), failed)
 
 
-def _whole_run(pdf: Pdf, run: FhibeRun) -> None:
+def _whole_run(pdf: Pdf, run: FhibeRun, by: list[str]) -> None:
     """Numbers that no row has by itself, and the validation rate of each group."""
     from countenance.suites.fhibe.report import group_rates
 
-    summaries, rates = run.manifest["summaries"], group_rates(run)
+    summaries, rates = run.manifest["summaries"], group_rates(run, by)
     if summaries:
         _heading(pdf, "All images together")
         for s in summaries:
@@ -118,8 +146,8 @@ def _curve(pdf: Pdf, x: Sequence[float], y: Sequence[float], height: float = 90.
     pdf.y = top + height + 16
 
 
-def _forest(pdf: Pdf, attribute: str, estimates: list[Estimate]) -> None:
-    """A dot with its interval and n for each group."""
+def _forest(pdf: Pdf, attribute: str, estimates: list[Estimate], failed: set[str]) -> None:
+    """A dot with its interval and n for each group; the groups in `failed` are marked."""
     shown = [e for e in estimates if e.n]
     if not shown:
         return
@@ -139,8 +167,9 @@ def _forest(pdf: Pdf, attribute: str, estimates: list[Estimate]) -> None:
         pdf.put(wrap(e.group, 8, LABEL - 6)[0], MARGIN, y + 3, 8)
         if math.isfinite(e.low) and math.isfinite(e.high):
             pdf.line(place(e.low), y, place(e.high), y, width=1.0, grey=0.35)
-        pdf.dot(place(e.estimate), y)
-        pdf.put(f"{numbers.value(e.estimate, e.kind)}   n {e.n}", right + 8, y + 3, 8)
+        pdf.dot(place(e.estimate), y, dark=e.group not in failed)
+        mark = "  disparity" if e.group in failed else ""
+        pdf.put(f"{numbers.value(e.estimate, e.kind)}   n {e.n}{mark}", right + 8, y + 3, 8, bold=bool(mark))
         pdf.y += 12
     pdf.y += 5
 

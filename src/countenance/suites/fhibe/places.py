@@ -4,6 +4,8 @@ FHIBE's nationalities carry numbers ("146. Nigerian"); the continents are kept a
 grouping is the published one, with its gaps (106. Kittitian has no continent; 53. Cypriot has two).
 """
 
+from collections.abc import Sequence
+
 
 def _numbers(text: str) -> frozenset[int]:
     out: set[int] = set()
@@ -42,6 +44,18 @@ REGIONS: dict[str, tuple[int, int]] = {
     "22. Oceania": (22, 26),
 }
 """The five regions of ancestry, with the first and last number of what belongs to each."""
+
+LARGEST: dict[str, tuple[str, ...]] = {"ancestry": tuple(REGIONS), "nationality": tuple(CONTINENTS)}
+"""The values of these attributes that are continents."""
+
+
+def is_largest(attributes: Sequence[str], values: Sequence[str]) -> bool:
+    """Whether a group names its ancestry and nationality, where it has them, by continent.
+
+    >>> is_largest(["ancestry", "age"], ["11. Asia", "[18, 30)"]), is_largest(["ancestry"], ["12. Central Asia"])
+    (True, False)
+    """
+    return all(value in LARGEST[name] for name, value in zip(attributes, values, strict=True) if name in LARGEST)
 
 
 def number(value: str) -> int | None:

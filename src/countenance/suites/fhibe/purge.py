@@ -1,12 +1,13 @@
-"""Withdrawn consent: take people out of a run and make again everything that rests on them.
+"""Withdrawn consent: remove people from a run and make everything that rests on them again.
 
 Every image in which a withdrawn person appears goes, with its answers, its scores and its pictures, because an answer
 about an image is an answer about everybody in it. What was sent elsewhere cannot be recalled; the command says so.
+A model's default and strict runs share their outputs, so both are purged together.
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,14 @@ from countenance.run import Run, audit_run, store_audit
 from countenance.run.store import MANIFEST
 from countenance.storage.local import LocalStorage
 from countenance.suites.fhibe.outputs import FILE, Matcher, read_entries, write_entries
-from countenance.suites.fhibe.rundir import MODEL_CARD, FhibeRun
+from countenance.suites.fhibe.rundir import DERIVED, FOLDERS, MODEL_CARD, FhibeRun
 from countenance.suites.fhibe.scoring.verification import keys_of
 from countenance.suites.fhibe.table import Table, read_table
 
 
 @dataclass(frozen=True)
 class Purged:
-    """What was taken out."""
+    """What was removed."""
 
     people: int
     images: int
@@ -32,6 +33,8 @@ class Purged:
     unknown: int
     """Names on the list that the run does not hold."""
     made_again: list[str]
+    removed: list[str] = field(default_factory=list)
+    """Reports that were removed and not made again."""
 
 
 def read_subjects(path: Path) -> set[str]:
@@ -48,25 +51,37 @@ def read_subjects(path: Path) -> set[str]:
 
 
 def purge(path: Path | str, subjects: Iterable[str]) -> Purged:
-    """Take people out of a run and make its findings and report again.
+    """Remove people from a run and make its findings and report again.
 
     `subjects` are identities as the score table has them (FHIBE: subject_id).
     """
     run = Run(path)
+    fhibe = _siblings(run) if run.manifest.get("fhibe") else []
     wanted = set(subjects)
-    scores = run.scores()
-    rows = scores.select([n for n in ("sample", "subject", "identity") if n in scores.column_names]).to_pylist()
-    hit = [row for row in rows if row.get("identity") in wanted or row.get("subject") in wanted]
-    gone = {row["sample"] for row in hit}
-    held = {row.get("identity") for row in hit} | {row.get("subject") for row in hit}
-    people = len(wanted & held)
-    removed = sum(row["sample"] in gone for row in rows)
-    counts = (people, len(gone), removed, len(wanted - held))
+    runs: Sequence[Run] = fhibe or [run]
+    rows = {row for one in runs for row in _people(one)}
+    hit = [row for row in rows if wanted & set(row[1:])]
+    gone = {row[0] for row in hit}
+    held = {name for row in hit for name in row[1:]}
+    counts = (len(wanted & held), len(gone), sum(row[0] in gone for row in rows), len(wanted - held))
     if not gone:
         return Purged(*counts, [])
-    if run.manifest.get("fhibe"):
-        return Purged(*counts, _purge_fhibe(FhibeRun(run.path), gone))
-    return Purged(*counts, _purge_any(run, gone))
+    return Purged(*counts, *_purge_fhibe(fhibe, gone)) if fhibe else Purged(*counts, _purge_any(run, gone))
+
+
+def _people(run: Run) -> Iterable[tuple[str, str | None, str | None]]:
+    """Of each row: the image, the identity and the subject."""
+    scores = run.scores()
+    empty = [None] * len(scores)
+    named = [scores.column(n).to_pylist() if n in scores.column_names else empty for n in ("identity", "subject")]
+    return zip(scores.column("sample").to_pylist(), *named, strict=True)
+
+
+def _siblings(run: Run) -> list[FhibeRun]:
+    """The runs of the same model's outputs, the latest last: its published files replaced those of the others."""
+    folders = [run.path.parent / name for name in FOLDERS.values()]
+    found = {path.resolve(): path for path in [run.path, *folders] if (path / MANIFEST).is_file()}
+    return sorted((FhibeRun(path) for path in found.values()), key=lambda one: str(one.manifest.get("finished")))
 
 
 def _purge_any(run: Run, gone: set[str]) -> list[str]:
@@ -117,57 +132,78 @@ def _settings(run: Run) -> dict[str, Any] | None:
 
 def _forget(folder: Path) -> None:
     """Remove what was computed from everybody and could show somebody."""
-    for name in ("findings.parquet", "audit.json", "report.html", "report.pdf", "verification.json"):
+    for name in DERIVED:
         (folder / name).unlink(missing_ok=True)
 
 
-def _purge_fhibe(run: FhibeRun, gone: set[str]) -> list[str]:
-    """A FHIBE run: clean the model's outputs and the published files, then score, audit and report again."""
-    from countenance.suites.fhibe.api import evaluate_task
+def _purge_fhibe(runs: list[FhibeRun], gone: set[str]) -> tuple[list[str], list[str]]:
+    """The runs of one model: clean its outputs and the published files, then score, audit and report again.
 
-    about, folder = run.fhibe, run.path.parent
-    audited = _settings(run)
-    reported, pdf = (run.path / "report.html").exists(), (run.path / "report.pdf").exists()
-    had_layout = any(folder.glob("intersectional_results_*.json"))
-    task, dataset = about["task"], about["dataset"]
-    table = read_table(about["data_rootdir"], dataset, task, tuple(about["attributes"]), strict=True)
-    made = _purge_outputs(folder, table, task, gone)
-    with LocalStorage(run.path).hold():
-        _forget(run.path)
+    Returns what was made again, and which reports were removed for good.
+    """
+    about, folder = runs[0].fhibe, runs[0].path.parent
+    table = read_table(about["data_rootdir"], about["dataset"], about["task"], tuple(about["attributes"]), strict=True)
+    reports = {run.path: [(run.path / f"report.{kind}").exists() for kind in ("html", "pdf")] for run in runs}
+    audits = {run.path: _settings(run) for run in runs}
+    made = _purge_outputs(folder, table, about["task"], gone)
+    for run in runs:
+        with LocalStorage(run.path).hold():
+            _forget(run.path)
     for file in folder.glob("*.json"):
         if file.name not in (FILE, MODEL_CARD):
             file.unlink()  # per-row files and grouped results name people or rest on them
+    others = sorted({name for run in runs for name in run.fhibe.get("reports", ()) if (folder / name).is_file()})
+    for name in others:
+        (folder / name).unlink()
+    for run in runs:
+        again = _score_again(run, table, gone)
+        audited, (reported, pdf) = audits[run.path], reports[run.path]
+        prefix = "" if len(runs) == 1 else f"{run.path.name}/"
+        made += [f"{prefix}scores.parquet", f"{prefix}{MANIFEST}"]
+        made += ["the published files"] if run.fhibe.get("layout") else []
+        if audited is None:
+            continue
+        again.report(
+            by=audited["by"], depth=int(audited["depth"]), gallery=run.fhibe.get("gallery", "off"), pdf=pdf,
+            group_largest_regions=bool(run.fhibe.get("group_largest_regions")),
+        )  # fmt: skip
+        made += [f"{prefix}{name}" for name in ("findings.parquet", "audit.json", "report.html")]
+        made += [f"{prefix}report.pdf"] if pdf else []
+        if not reported:
+            (again.path / "report.html").unlink()
+    return made, others
+
+
+def _score_again(run: FhibeRun, table: Table, gone: set[str]) -> FhibeRun:
+    """Evaluate a run again as it was, without the images that are gone now or were removed before."""
+    from countenance.suites.fhibe.api import evaluate_task
+
+    about, folder = run.fhibe, run.path.parent
     in_mini = folder.parents[2].name == "mini"
-    results = folder.parents[3] if in_mini else folder.parents[2]
-    size = len(run.scores()) if in_mini else 50
+    here = set(run.scores().column("sample").to_pylist())
     again = evaluate_task(
         about["data_rootdir"],
-        dataset,
+        about["dataset"],
         None,
         about["model_name"],
-        task,
+        about["task"],
         metrics={name: {"thresholds": levels} for name, levels in about["thresholds"].items()} or about["metrics"],
         attributes=about["attributes"],
         use_mini_dataset=in_mini,
-        mini_dataset_size=size,
-        downsampled=dataset.endswith("_downsampled"),
+        mini_dataset_size=about.get("mini") or (len(run.scores()) if in_mini else 50),
+        downsampled=about["dataset"].endswith("_downsampled"),
         reuse_model_outputs=True,
-        results_rootdir=results,
+        results_rootdir=folder.parents[3] if in_mini else folder.parents[2],
         compat=about["compat"],
-        fhibe_layout=had_layout,
-        without=gone,
+        fhibe_layout=bool(about.get("layout")),
+        dataset_version=run.manifest.dataset.card.version,
+        without=gone | {name for name in table.text("filepath") if name not in here},
         command=str(run.manifest["command"]),
         **{k: v for k, v in about["options"].items() if k in ("custom_keypoints", "map_ears_to_skin", "lpips_weights")},
     )
-    again.manifest.purged = run.manifest.purged + len(gone)
+    again.manifest.purged = run.manifest.purged + len(gone & here)
     write_json(again.path / MANIFEST, again.manifest.model_dump(exclude={"format"}))
-    made += ["scores.parquet", MANIFEST] + (["the published files"] if had_layout else [])
-    if audited is not None:
-        again.report(by=audited["by"], depth=int(audited["depth"]), gallery=about.get("gallery", "off"), pdf=pdf)
-        made += ["findings.parquet", "audit.json", "report.html"] + (["report.pdf"] if pdf else [])
-        if not reported:
-            (again.path / "report.html").unlink()
-    return made
+    return again
 
 
 def _purge_outputs(folder: Path, table: Table, task: str, gone: set[str]) -> list[str]:

@@ -17,6 +17,7 @@ from countenance.report.source import Source
 from countenance.run import audit_run, store_audit
 from countenance.suites.fhibe import descriptions
 from countenance.suites.fhibe.literals import literal
+from countenance.suites.fhibe.places import is_largest
 from countenance.suites.fhibe.rundir import VERIFICATION, FhibeRun
 from countenance.suites.fhibe.vocabulary import LOWER_IS_BETTER
 from countenance.tasks import Metric, Task
@@ -28,7 +29,7 @@ AXES = {
     "AR_OKS": ("similarity threshold", "share of people found"),
     "PCK": ("threshold × face diagonal", "share of keypoints"),
     "AR_DET": ("probability threshold", "share of parts found"),
-    "ACC_DET": ("probability threshold", "share of parts told right"),
+    "ACC_DET": ("probability threshold", "share of parts answered correctly"),
     "ROC": ("false acceptance rate", "validation rate"),
 }
 
@@ -76,32 +77,67 @@ def write_bias_report(
     depth: int = 2,
     gallery: str = "off",
     pdf: bool = False,
+    dataset_version: str | None = None,
+    group_largest_regions: bool = False,
+    show_significance: bool = True,
 ) -> Path:
-    """Audit the run and write its bias report; no face is shown unless `gallery` is blurred or full.
+    """Audit the run and write its bias report: a page, a PDF beside it with `pdf`, or a PDF alone if `out` is one.
 
-    People may withdraw their consent, and a page that was sent cannot be recalled: what was shown is recorded in
-    the run.
+    `by` names some of the run's attributes; the report is about these alone. With `group_largest_regions` ancestry
+    and nationality are compared by continent; `show_significance` marks groups with a disparity in the PDF's plots.
+
+    No face is shown unless `gallery` is blurred or full: people may withdraw their consent, and a page that was sent
+    cannot be recalled. What was shown is recorded in the run.
     """
     if gallery not in ("off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected off, blurred or full")
+    path = run.path / "report.html" if out is None else Path(out)
+    only_pdf = path.suffix.lower() == ".pdf"
+    if not only_pdf and path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{path}: expected a name that ends in .html or .pdf")
+    if path.is_dir():
+        raise InputError(f"{path}: a folder; name the file to write")
+    if only_pdf and gallery != "off":
+        raise InputError(f"{path}: a PDF never shows a face; for gallery {gallery!r} name a file that ends in .html")
+    run.largest_regions = group_largest_regions
     found = audit_fhibe(run, by, depth)
     manifest = run.manifest.model_dump(exclude={"format"})
-    manifest["fhibe"]["gallery"] = gallery
+    manifest["fhibe"] |= {"gallery": gallery, "group_largest_regions": group_largest_regions}
+    if dataset_version is not None:
+        manifest["dataset"]["card"]["version"] = dataset_version
+    if path.parent.resolve() == run.path.parent.resolve():
+        manifest["fhibe"]["reports"] = sorted({path.name, *run.fhibe.get("reports", ())})  # for `purge`
     write_json(run.path / "run.json", manifest)
+    run.manifest = run.store.manifest()
     source = Source(run, found, fhibe_task(run))
-    text = render.page("report.html.j2", **context(source, gallery))
-    template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
-    section = render.environment().from_string(template).render(**_section(run, found, source))
-    text = text.replace("</nav>", "</nav>\n" + section, 1)
-    text = text.replace(
-        '<li><a href="#cannot-tell">', '<li><a href="#fhibe">FHIBE</a></li>\n<li><a href="#cannot-tell">', 1
-    )
-    path = render.write(Path(out) if out is not None else run.path / "report.html", text)
-    if pdf:
+    said = context(source, gallery)
+    said["card"] = _card_of(run, source)
+    if not only_pdf:
+        template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
+        section = render.environment().from_string(template).render(**_section(run, found, source))
+        text = render.page("report.html.j2", **said).replace("</nav>", "</nav>\n" + section, 1)
+        text = text.replace(
+            '<li><a href="#cannot-tell">', '<li><a href="#fhibe">FHIBE</a></li>\n<li><a href="#cannot-tell">', 1
+        )
+        render.write(path, text)
+    if pdf or only_pdf:
         from countenance.suites.fhibe.pdf_report import write_pdf
 
-        write_pdf(run, source, path.with_suffix(".pdf"))
+        write_pdf(run, source, said, path.with_suffix(".pdf") if pdf and not only_pdf else path, show_significance)
     return path
+
+
+def _card_of(run: FhibeRun, source: Source) -> dict[str, Any]:
+    """The dataset's card, which describes the compared attributes alone."""
+    card = run.manifest.dataset.card.model_dump()
+    return card | {"attributes": {n: about for n, about in card["attributes"].items() if n in source.names.by}}
+
+
+def meanings(run: FhibeRun, by: list[str]) -> list[tuple[str, str]]:
+    """What some attributes mean: as the dataset's card says, which may differ from FHIBE's (rendered people)."""
+    card = run.manifest.dataset.card.attributes
+    said = {name: about.meaning for name, about in card.items() if about.meaning}
+    return [(name, said.get(name, descriptions.ATTRIBUTE_MEANINGS.get(name, ""))) for name in by]
 
 
 def by_size(found: Audit) -> list[Finding]:
@@ -122,6 +158,8 @@ def _section(run: FhibeRun, found: Audit, source: Source) -> dict[str, Any]:
     return {
         "task": descriptions.TASKS[task],
         "about": about,
+        "by": names.by,
+        "version": run.manifest.dataset.card.version,
         "compat": "as published, quirks included" if about["compat"] == "strict" else "corrected (the default)",
         "metrics": [_metric(run, metric, source) for metric in source.metrics],
         "curves": _curves(about["curves"]),
@@ -142,8 +180,8 @@ def _section(run: FhibeRun, found: Audit, source: Source) -> dict[str, Any]:
             for f in by_size(found)[:LISTED]
         ],
         "tested": len(by_size(found)),
-        "val": group_rates(run),
-        "attributes": [(name, descriptions.ATTRIBUTE_MEANINGS.get(name, "")) for name in about["attributes"]],
+        "val": group_rates(run, names.by),
+        "attributes": meanings(run, names.by),
     }
 
 
@@ -180,8 +218,8 @@ def _curve(name: str, known: dict[str, list[list[float]]]) -> dict[str, Any]:
     return {"name": name, "figure": figure, "told": told}
 
 
-def group_rates(run: FhibeRun) -> list[dict[str, Any]]:
-    """Each group's validation rate with its interval, from the run."""
+def group_rates(run: FhibeRun, by: list[str]) -> list[dict[str, Any]]:
+    """The validation rate of each group of some attributes with its interval, from the run."""
     import json
 
     path = run.path / VERIFICATION
@@ -189,9 +227,12 @@ def group_rates(run: FhibeRun) -> list[dict[str, Any]]:
         return []
     rows = []
     for attributes, groups in json.loads(path.read_text(encoding="utf-8")).items():
-        names = CROSS.join(attribute_label(name) for name in literal(attributes, str(path)))
-        for group, entry in groups.items():
-            values = CROSS.join(str(value) for value in literal(group, str(path)))
+        names = literal(attributes, str(path))
+        for group, entry in groups.items() if set(names) <= set(by) else ():
+            values = literal(group, str(path))
+            if run.largest_regions and not is_largest(names, values):
+                continue
             fields = {key.replace(" ", "_"): value for key, value in entry.items()}
-            rows.append({"attributes": names, "group": values, **fields})
+            said = {"attributes": CROSS.join(map(attribute_label, names)), "group": CROSS.join(map(str, values))}
+            rows.append({**said, **fields})
     return rows

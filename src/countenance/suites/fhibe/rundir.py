@@ -22,16 +22,38 @@ from countenance.suites.fhibe.cards import dataset_card
 from countenance.suites.fhibe.descriptions import QUESTIONS
 from countenance.suites.fhibe.evaluate import Evaluation
 from countenance.suites.fhibe.outputs import FILE
-from countenance.suites.fhibe.vocabulary import MULTIPLE
+from countenance.suites.fhibe.places import LARGEST
+from countenance.suites.fhibe.vocabulary import MULTIPLE, UNKNOWN
 
-FOLDER = "run"
 VERIFICATION = "verification.json"
+FOLDERS = {"default": "run", "strict": "run-strict"}
+"""Where the run of each mode lies, so that neither replaces the other."""
+DERIVED = ("findings.parquet", "audit.json", "report.html", "report.pdf", VERIFICATION)
+"""Files that rest on the scores: they go when the scores are replaced."""
 MODEL_CARD = "model_card.json"
 """Beside model_outputs.json: what the model is, where somebody wrote it down."""
 
 
 class FhibeRun(Run):
     """A run of FHIBE's protocol: a run like any other, which also knows the groups of VAL and its own report."""
+
+    replaced: tuple[str, ...] = ()
+    """What `evaluate_task` removed of an earlier run of the same mode here, because it rests on other scores."""
+
+    largest_regions: bool = False
+    """Whether `scores()` names ancestry and nationality by continent alone, for a report."""
+
+    def scores(self) -> Any:
+        """The score table: one row per person."""
+        table = super().scores()
+        for attribute, kept in LARGEST.items():
+            name = f"attr.{attribute}"
+            if self.largest_regions and name in table.column_names:
+                column = [
+                    [v for v in row or () if v in (*kept, UNKNOWN)] or [UNKNOWN] for row in table[name].to_pylist()
+                ]
+                table = table.set_column(table.column_names.index(name), name, [column])
+        return table
 
     @property
     def fhibe(self) -> dict[str, Any]:
@@ -56,13 +78,20 @@ class FhibeRun(Run):
 
 
 def write_run(
-    evaluation: Evaluation, *, model: ModelCard | None, depth: int | None, seconds: float, command: str = ""
+    evaluation: Evaluation,
+    *,
+    model: ModelCard | None,
+    depth: int | None,
+    seconds: float,
+    command: str = "",
+    dataset_version: str | None = None,
+    layout: bool = False,
 ) -> FhibeRun:
-    """Write the run directory of an evaluation; what was there before is replaced, never mixed with."""
+    """Write the run directory of an evaluation; an earlier run of the same mode is replaced, never mixed with."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    folder = evaluation.folder / FOLDER
+    folder = evaluation.folder / FOLDERS[evaluation.compat]
     evaluation.overall()
     table = score_table(evaluation)
     failures = [
@@ -82,7 +111,7 @@ def write_run(
         "question": QUESTIONS[evaluation.task],
         "model": card.model_copy(update={"content": card.content or content}).model_dump(),
         "dataset": {
-            "card": _card(evaluation).model_dump(),
+            "card": _card(evaluation, dataset_version).model_dump(),
             "source": None,
             "fingerprint": _hash(evaluation.table.path),
             "images": images,
@@ -102,18 +131,21 @@ def write_run(
         "images_per_second": round(images / seconds, 2) if seconds > 0 else None,
         "cores": os.cpu_count(),
         "summaries": summaries(evaluation, images),
-        "fhibe": about(evaluation, depth),
+        "fhibe": about(evaluation, depth, layout),
     }
     with LocalStorage(folder).hold():
-        for stale in ("findings.parquet", "audit.json", "report.html", "report.pdf", VERIFICATION):
-            (folder / stale).unlink(missing_ok=True)
+        replaced = tuple(name for name in DERIVED if (folder / name).exists())
+        for name in replaced:
+            (folder / name).unlink()
         write_atomically(folder / "scores.parquet", lambda part: pq.write_table(table, part, compression="zstd"))
         rows = pa.Table.from_pylist(failures, schema=schema)
         write_atomically(folder / "failures.parquet", lambda part: pq.write_table(rows, part))
         if evaluation.scored.of_group and evaluation.compat == "default":
             write_json(folder / VERIFICATION, evaluation.results("VAL", depth or 2))
         write_json(folder / MANIFEST, manifest)
-    return FhibeRun(folder)
+    run = FhibeRun(folder)
+    run.replaced = replaced
+    return run
 
 
 def stored_card(evaluation: Evaluation) -> ModelCard:
@@ -127,7 +159,7 @@ def stored_card(evaluation: Evaluation) -> ModelCard:
     return ModelCard(name=evaluation.model_name, description="stored model outputs")
 
 
-def about(evaluation: Evaluation, depth: int | None) -> dict[str, Any]:
+def about(evaluation: Evaluation, depth: int | None, layout: bool) -> dict[str, Any]:
     """What the manifest says of FHIBE's protocol."""
     return {
         "data_rootdir": str(evaluation.table.root),
@@ -141,6 +173,8 @@ def about(evaluation: Evaluation, depth: int | None) -> dict[str, Any]:
         "skipped": evaluation.scored.skipped,
         "problems": evaluation.problems,
         "depth": depth,
+        "mini": evaluation.mini,
+        "layout": layout,
         "options": {name: value if _is_plain(value) else str(value) for name, value in evaluation.options.items()},
         "model_name": evaluation.model_name,
         "table": str(evaluation.table.path),
@@ -152,7 +186,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def summaries(evaluation: Evaluation, images: int) -> list[dict[str, Any]]:
-    """Numbers of the whole run that are no means of rows."""
+    """Numbers of the whole run that are not means of rows."""
     meanings = {
         "AP@0.5": "COCO's average precision at overlap 0.5 (101 recalls), all images together",
         "FPPI": "boxes that hit nobody, or somebody already hit, for each image",
@@ -197,8 +231,9 @@ def score_table(evaluation: Evaluation) -> Any:
     return pa.table(columns)
 
 
-def _card(evaluation: Evaluation) -> DatasetCard:
-    return dataset_card(evaluation.table.root, evaluation.dataset, evaluation.attributes)
+def _card(evaluation: Evaluation, version: str | None) -> DatasetCard:
+    card = dataset_card(evaluation.table.root, evaluation.dataset, evaluation.attributes)
+    return card if version is None else card.model_copy(update={"version": version})
 
 
 def _hash(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,10 +41,10 @@ def dataset_folder(dataset_name: str, task: str, downsampled: bool = True) -> st
     ('fhibe_downsampled', 'fhibe_face_crop_align')
     """
     if task not in TASKS:
-        raise InputError(f"task {task!r} is none of {', '.join(TASKS)}{near(task, TASKS)}")
+        raise InputError(f"task {task!r} is not one of {', '.join(TASKS)}{near(task, TASKS)}")
     base = dataset_name.removesuffix("_downsampled")
     if base not in DATASETS:
-        raise InputError(f"dataset {dataset_name!r} is none of {', '.join(DATASETS)}{near(dataset_name, DATASETS)}")
+        raise InputError(f"dataset {dataset_name!r} is not one of {', '.join(DATASETS)}{near(dataset_name, DATASETS)}")
     face = base != "fhibe"
     if task not in (FACE_TASKS if face else BODY_TASKS):
         wanted = "fhibe" if face else "fhibe_face_crop_align"
@@ -62,7 +63,7 @@ class Table:
     """The row number of each row in the file, counted from 1 without the header."""
     problems: list[str] = field(default_factory=list)
     standing: list[tuple[int, int]] | None = None
-    """Of each row: the how-manieth person of its image it is, and how many the image has, in the whole table."""
+    """Of each row: its place among the people of its image, and how many the image has, in the whole table."""
 
     def __len__(self) -> int:
         return len(self.line)
@@ -90,7 +91,7 @@ class Table:
             try:
                 out[i] = float(text) if text else np.nan
             except ValueError:
-                raise InputError(f"{self.place(i, column)}: {text!r} is no number") from None
+                raise InputError(f"{self.place(i, column)}: {text!r} is not a number") from None
         return out
 
     def boxes(self, column: str) -> Floats:
@@ -98,7 +99,7 @@ class Table:
         out = np.empty((len(self), 4))
         for i, box in enumerate(self.literals(column)):
             if not (isinstance(box, (list, tuple)) and len(box) == 4 and all(_is_number(v) for v in box)):
-                raise InputError(f"{self.place(i, column)}: {box!r:.60} is no box, expected [x, y, width, height]")
+                raise InputError(f"{self.place(i, column)}: {box!r:.60} is not a box, expected [x, y, width, height]")
             x, y, width, height = box
             if width < 0 or height < 0:
                 raise InputError(f"{self.place(i, column)}: {box!r:.60} has a negative width or height")
@@ -139,8 +140,8 @@ class Table:
                 seen[name] += 1
         return self.standing
 
-    def take(self, rows: NDArray[np.intp]) -> "Table":
-        """Some of the rows, in the order given; each remembers where it stood."""
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "Table":
+        """Some of the rows, in the order given; each keeps its place in its image."""
         standing = self.standings()
         picked = {name: [cells[i] for i in rows] for name, cells in self.columns.items()}
         return Table(
@@ -200,7 +201,7 @@ def _read_columns(path: Path, wanted: tuple[str, ...]) -> dict[str, list[str]]:
         if name not in header:
             raise InputError(f"{path}: column {name!r} is missing{near(name, header)}; found {', '.join(header)}")
         if header.count(name) > 1:
-            raise InputError(f"{path} line 1: column {name!r} stands twice")
+            raise InputError(f"{path} line 1: column {name!r} appears twice")
     try:
         table = csv.read_csv(
             path,
@@ -245,7 +246,20 @@ def _check_ages(table: Table, strict: bool) -> None:
 
 def mini(table: Table, size: int) -> Table:
     """The published mini dataset: `size` rows drawn without replacement, in the order drawn."""
+    if not isinstance(size, int) or isinstance(size, bool):
+        raise InputError(f"mini dataset of {size!r:.40} rows asked for, expected a whole number")
     if size < 1 or size > len(table):
         raise InputError(f"mini dataset of {size} rows asked for, {table.path} has {len(table)}")
     drawn = np.random.RandomState(MINI_SEED).choice(len(table), size=size, replace=False)
     return table.take(drawn.astype(np.intp))
+
+
+def everyone_in(table: Table, drawn: Table) -> Table:
+    """All people of the images of some drawn rows: the drawn ones first, in the order drawn.
+
+    A person who was not drawn is still in the picture: a box on them is no false alarm.
+    """
+    images, lines = set(drawn.text("filepath")), set(drawn.line)
+    row = {line: i for i, line in enumerate(table.line)}
+    others = [i for i, name in enumerate(table.text("filepath")) if name in images and table.line[i] not in lines]
+    return table.take([row[line] for line in drawn.line] + others)

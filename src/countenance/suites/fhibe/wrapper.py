@@ -1,30 +1,29 @@
 """Running a model: the original's wrapper unchanged, or any of our models; its outputs go to model_outputs.json."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
-from countenance.metrics.masks import compress, mask_runs
-from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.outputs import FILE, write_entries
+from countenance.suites.fhibe.scoring.base import Step
 from countenance.suites.fhibe.scoring.keypoints import check_custom_keypoints
+from countenance.suites.fhibe.scoring.parsing import mask_path
 from countenance.suites.fhibe.scoring.verification import keys_of, usable
 from countenance.suites.fhibe.table import Table
-from countenance.suites.fhibe.vocabulary import EARS_TO_SKIN, KEYPOINTS
+from countenance.suites.fhibe.vocabulary import KEYPOINTS
+from countenance.suites.fhibe.wrapper_answers import described, embedding_of, entry_of, picture_of
 from countenance.suites.fhibe.writers import WRITERS, picture_names, save_picture
 
-Step = Callable[[int], None]
+_END = object()
 
 
 def run_model(task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step) -> None:
-    """Ask the model about every image and store what it answers in the published form."""
+    """Run the model on every image and store what it answers in the published form."""
     folder.mkdir(parents=True, exist_ok=True)
     if hasattr(model, "data_preprocessor"):
         _run_wrapper(task, model, table, folder, options, step)
@@ -37,16 +36,6 @@ def run_model(task: str, model: Any, table: Table, folder: Path, options: dict[s
         )
 
 
-def rle_of(mask: Any) -> dict[str, Any]:
-    """A boolean mask as {"size": [height, width], "counts": text}.
-
-    >>> rle_of(np.ones((2, 2), bool))
-    {'size': [2, 2], 'counts': '04'}
-    """
-    array = np.asarray(mask).astype(bool)
-    return {"size": [int(n) for n in array.shape], "counts": compress(mask_runs(array))}
-
-
 def _no_gradients() -> AbstractContextManager[Any]:
     torch = sys.modules.get("torch")
     return torch.no_grad() if torch is not None else nullcontext()
@@ -57,53 +46,97 @@ def _unique(keys: Sequence[str]) -> list[str]:
 
 
 def _run_wrapper(task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step) -> None:
+    """Run the original's wrapper; each answer is checked and stored as it comes."""
     if task == "face_verification":
         _run_verification(model, table, folder, step)
         return
     paths = _unique(table.keys())
     keywords = _keywords(task, table, folder, options)
-    results = _ask(model, paths, keywords, step)
-    if task == "face_encoding":
-        _need(model, "save_encoding")
-        for path, result in zip(keywords["encoded_filepaths"], results, strict=True):
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            model.save_encoding(_either(result, "encoding", "encodings"), str(path))
-        return
-    if task == "face_super_resolution":
-        _need(model, "save_array")
-        names = picture_names(table, folder)
-        entries = []
-        for path, name, array in zip(paths, names, results, strict=True):
-            model.save_array(array, str(name))
-            entries.append((path, {"super_res_filename": str(name)}))
-        write_entries(folder / FILE, entries)
-        return
+    save = {"face_encoding": "save_encoding", "face_super_resolution": "save_array"}.get(task)
+    if save is not None:
+        _need(model, save)
     ears = _ears(model) if task == "face_parsing" else False
-    write_entries(folder / FILE, ((path, _entry(task, r, ears)) for path, r in zip(paths, results, strict=True)))
+    lines = _lines_by_image(table) if "img_filepath_gt_bboxes" in keywords else {}
+    answers = _answers(model, paths, keywords, paths, step)
+    if task == "face_encoding":
+        for path, (image, answer) in zip(keywords["encoded_filepaths"], answers, strict=True):
+            _save(model.save_encoding, picture_of(answer, image), Path(path), image)
+        return
+
+    def entries() -> Iterator[tuple[str, Any]]:
+        for name, (path, answer) in zip(picture_names(table, folder), answers, strict=True):
+            if task == "face_super_resolution":
+                _save(model.save_array, answer, name, path)
+                yield path, {"super_res_filename": str(name)}
+            else:
+                yield path, _with_rows(task, entry_of(task, answer, path, ears=ears), lines.get(path), path)
+
+    write_entries(folder / FILE, entries())
 
 
-def _ask(model: Any, paths: list[str], keywords: dict[str, Any], step: Step) -> list[Any]:
-    results: list[Any] = []
-    with _no_gradients():
-        for batch in model.data_preprocessor(paths, **keywords):
-            answers = list(model(batch))
-            results.extend(answers)
-            step(len(answers))
-    if len(results) != len(paths):
-        raise InputError(f"the model answered {len(results)} times for {len(paths)} images; one answer for each")
-    return results
+def _answers(
+    model: Any, paths: list[str], keywords: dict[str, Any], images: list[str], step: Step
+) -> Iterator[tuple[str, Any]]:
+    """Each of the images with its answer, batch by batch; another number of answers than images is refused.
+
+    `paths` goes to the model's preprocessor; `images` are those that it answers for.
+    """
+    done = 0
+
+    def place() -> str:
+        return images[min(done, len(images) - 1)] if images else paths[0]
+
+    with _blamed(place()):
+        loader = model.data_preprocessor(paths, **keywords)
+    if not hasattr(loader, "__iter__"):
+        raise InputError(f"data_preprocessor() returned {described(loader)}, expected batches")
+    with _blamed(place()):
+        batches = iter(loader)
+    while True:
+        with _blamed(place()), _no_gradients():
+            batch = next(batches, _END)
+            answers: Any = None if batch is _END else model(batch)
+        if batch is _END:
+            break
+        if isinstance(answers, (str, bytes, Mapping)) or not hasattr(answers, "__iter__"):
+            found = described(answers)
+            raise InputError(f"{place()}: the model returned {found} for a batch, expected a list with an answer each")
+        each = list(answers)
+        for answer in each:
+            if done == len(images):
+                raise InputError(f"the model answered more than {len(images)} times for {len(images)} images")
+            yield images[done], answer
+            done += 1
+        step(len(each))
+    if done != len(images):
+        raise InputError(f"the model answered {done} times for {len(images)} images; one answer for each")
+
+
+@contextmanager
+def _blamed(image: str) -> Iterator[None]:
+    """What goes wrong in the model's own code, or with its answer, becomes an error that names the image."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error) if str(error).startswith(image) else f"{image}: {error}") from error.__cause__
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [""])[0]
+        raise InputError(f"{image}: the model raised {type(error).__name__}: {first}") from error
+
+
+def _save(save: Callable[[Any, str], Any], answer: Any, path: Path, image: str) -> None:
+    """Let the model write its picture, and see that it did."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with _blamed(image):
+        save(answer, str(path))
+    if not path.is_file():
+        raise InputError(f"{image}: {getattr(save, '__name__', 'the model')}() wrote no picture at {path}")
 
 
 def _need(model: Any, name: str) -> None:
-    if not hasattr(model, name):
+    if not callable(getattr(model, name, None)):
         raise InputError(f"the model needs a method {name}() for this task")
-
-
-def _either(result: Any, *names: str) -> Any:
-    for name in names:
-        if isinstance(result, dict) and name in result:
-            return result[name]
-    raise InputError(f"the model returned {type(result).__name__}, expected a dict with {names[0]!r}")
 
 
 def _ears(model: Any) -> bool:
@@ -130,14 +163,11 @@ def _keywords(task: str, table: Table, folder: Path, options: dict[str, Any]) ->
     if task == "body_parts_detection":
         return {"gt_column_name": None, "img_filepath_gt_bboxes": _boxes_by_image(table)}
     if task == "face_parsing":
-        masks = []
-        for i, cell in enumerate(table.text("CelebA")):
-            names = literal(cell, table.place(i, "CelebA"))
-            masks.append(str(table.root / next(name for name in names if "combined" in name)))
+        masks = [str(mask_path(table, i)) for i in range(len(table))]
         return {"mask_filepaths": masks, "prediction_change_map": {"l_ear": "skin", "r_ear": "skin"}}
     if task == "face_encoding":
-        encoded = [str(folder / "face_encodings" / Path(name).name) for name in table.text("filepath")]
-        return {"aligned": True, "aligned_filepaths": table.keys(), "encoded_filepaths": encoded}
+        encoded = [str(folder / "face_encodings" / Path(name).name) for name in _unique(table.keys())]
+        return {"aligned": True, "aligned_filepaths": _unique(table.keys()), "encoded_filepaths": encoded}
     return {"aligned": True}
 
 
@@ -149,52 +179,33 @@ def _boxes_by_image(table: Table) -> dict[str, list[list[float]]]:
     return out
 
 
-def _entry(task: str, result: Any, ears: bool) -> dict[str, Any]:
-    """One answer of a wrapper in the stored form."""
-    if task == "person_localization":
-        return _kept(result, "bboxes", lambda box: [float(v) for v in box])
-    if task == "person_parsing":
-        return _kept(result, "masks", rle_of)
-    if task == "keypoint_estimation":
-        return {"detections": _plain(result.get("keypoints") or []), "scores": _plain(result.get("scores") or [])}
-    if task == "face_localization":
-        return {"detections": _plain(result.get("detections") or []), "scores": _plain(result.get("scores") or [])}
-    if task == "body_parts_detection":
-        return {"detections": _plain(result)}
-    labels = np.array(_either(result, "detections")).astype(np.uint8)
-    if ears:
-        for old, new in EARS_TO_SKIN.items():
-            labels[labels == old] = new
-    return {"detections_rle": {str(int(v)): rle_of(labels == v) for v in np.unique(labels)}}
+def _lines_by_image(table: Table) -> dict[str, list[int]]:
+    """The rows of each image, in the order in which its boxes are given."""
+    out: dict[str, list[int]] = {}
+    for key, line in zip(table.keys(), table.line, strict=True):
+        out.setdefault(key, []).append(line)
+    return out
 
 
-def _kept(result: dict[str, Any], name: str, convert: Callable[[Any], Any]) -> dict[str, Any]:
-    """Detections of people (label 0) only; none at all is null, as published."""
-    values, scores, labels = (result.get(field) or [] for field in (name, "scores", "labels"))
-    kept = [i for i in range(len(values)) if int(labels[i]) == 0]
-    if not kept:
-        return {"detections": None, "scores": None}
-    return {"detections": [convert(values[i]) for i in kept], "scores": [float(scores[i]) for i in kept]}
-
-
-def _plain(value: Any) -> Any:
-    """Lists, dicts and numbers of plain Python, from arrays and tensors."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return value
+def _with_rows(task: str, entry: dict[str, Any], lines: list[int] | None, place: str) -> dict[str, Any]:
+    """An entry with the row that each answer belongs to, where the model answered once for each person."""
+    if lines is None or (answers := len(entry["detections"])) == len(lines):
+        return entry if lines is None else entry | {"rows": lines}
+    if task == "body_parts_detection" and answers < len(lines):
+        raise InputError(f"{place}: {answers} answers for {len(lines)} people; one for each, in the order of the boxes")
+    return entry
 
 
 def _run_verification(model: Any, table: Table, folder: Path, step: Step) -> None:
     used = usable(table)
     paths, aligned = used.keys(), keys_of(used)
     _need(model, "align_faces")
-    success = list(
-        model.align_faces(img_filepaths=paths, aligned_img_filepaths=aligned, batch_size=1, num_workers=0, cuda=False)
-    )
+    with _blamed(paths[0]):
+        success = list(
+            model.align_faces(
+                img_filepaths=paths, aligned_img_filepaths=aligned, batch_size=1, num_workers=0, cuda=False
+            )
+        )
     if len(success) != len(paths):
         raise InputError(f"align_faces said {len(success)} times whether it worked, for {len(paths)} images")
     found = [path for path, good in zip(aligned, success, strict=True) if good]
@@ -204,15 +215,8 @@ def _run_verification(model: Any, table: Table, folder: Path, step: Step) -> Non
         "success": success,
         "success_aligned_img_filepaths": found,
     }
-    vectors: list[Any] = []
-    with _no_gradients():
-        for batch in model.data_preprocessor(paths, **keywords):
-            answers = model(batch)
-            new = [_vector(answer) for answer in answers]
-            vectors.extend(new)
-            step(len(new))
-    if len(vectors) != len(found):
-        raise InputError(f"the model gave {len(vectors)} embeddings for {len(found)} aligned faces")
+    answers = _answers(model, paths, keywords, found, step)
+    vectors = [embedding_of(answer, image) for image, answer in answers]
     rest = iter(vectors)
     write_entries(
         folder / FILE,
@@ -223,11 +227,6 @@ def _run_verification(model: Any, table: Table, folder: Path, step: Step) -> Non
     )
 
 
-def _vector(answer: Any) -> list[float]:
-    value = answer.get("embeddings", answer.get("detections")) if isinstance(answer, dict) else answer
-    return [float(v) for v in np.asarray(_plain(value), dtype=np.float64).ravel()]
-
-
 def _run_callable(task: str, model: Any, table: Table, folder: Path, step: Step, batch: int = 8) -> None:
     """One of our models: a list of pictures in, one answer for each out."""
     rows = usable(table) if task == "face_verification" else table
@@ -236,22 +235,32 @@ def _run_callable(task: str, model: Any, table: Table, folder: Path, step: Step,
     chosen = sorted(first.values())
     pictures = picture_names(rows, folder) if task == "face_super_resolution" else []
     of = {name: i for i, name in enumerate(_unique(rows.keys()))}
+    # Such a model sees no boxes: its people are in the order of the table.
+    by_line = table.take(sorted(range(len(table)), key=table.line.__getitem__))
+    lines = _lines_by_image(by_line) if task == "body_parts_detection" else {}
+
+    def store(i: int, answer: Any) -> dict[str, Any]:
+        if task == "face_encoding":
+            save_picture(folder / "face_encodings" / Path(rows.text("filepath")[i]).name, answer)
+            return {}
+        if task == "face_super_resolution":
+            place = pictures[of[rows.keys()[i]]]
+            save_picture(place, answer)
+            return {"super_res_filename": str(place)}
+        return _with_rows(task, WRITERS[task](answer), lines.get(names[i]), names[i])
 
     def entries() -> Iterator[tuple[str, Any]]:
         for a in range(0, len(chosen), batch):
             part = chosen[a : a + batch]
-            answers = list(model([LazyImage(rows.image_path(i)).load() for i in part]))
+            images = [LazyImage(rows.image_path(i)).load() for i in part]
+            with _blamed(names[part[0]]), _no_gradients():
+                answers = list(model(images))
             if len(answers) != len(part):
                 raise InputError(f"the model returned {len(answers)} answers for {len(part)} images")
             for i, answer in zip(part, answers, strict=True):
-                if task == "face_encoding":
-                    save_picture(folder / "face_encodings" / Path(rows.text("filepath")[i]).name, answer)
-                elif task == "face_super_resolution":
-                    place = pictures[of[rows.keys()[i]]]
-                    save_picture(place, answer)
-                    yield names[i], {"super_res_filename": str(place)}
-                else:
-                    yield names[i], WRITERS[task](answer)
+                with _blamed(names[i]):
+                    entry = store(i, answer)
+                yield names[i], entry
             step(len(part))
 
     if task == "face_encoding":

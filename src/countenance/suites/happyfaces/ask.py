@@ -11,7 +11,7 @@ from countenance.suites.happyfaces.dataset import HappyFaces
 from countenance.suites.happyfaces.interface import Floats, Heads, Labels
 from countenance.suites.happyfaces.methods import METHODS, make_method
 from countenance.suites.happyfaces.protocol import score
-from countenance.suites.happyfaces.sampler import draw, through_the_wall
+from countenance.suites.happyfaces.sampler import draw, method_input
 
 Oracle = Callable[[int], tuple[bool, bool] | None]
 """Index of a photo in the unlabelled set to both answers (first feature, second feature); None stops the asking."""
@@ -56,14 +56,15 @@ def ask(
 ) -> dict[str, Any]:
     """Ask `questions` questions, `batch` at a time, and score after each batch.
 
-    Ranks are made anew after each batch. With `by_disagreement` off photos are asked about at random, for comparison.
+    Photos are ranked again after each batch. With `by_disagreement` off they are
+    asked about at random, for comparison.
     """
     maker = make_method(method, seed)
     if not hasattr(maker, "fit_with_answers"):
         able = ", ".join(name for name in METHODS if name.startswith("spatial"))
         raise InputError(f"method {method!r} cannot learn from answers; use one of {able}")
     chosen = draw(data.unlabelled.tags, mix_rate, seed)
-    labelled, labels, unlabelled = through_the_wall(data, chosen.drawn, seed)
+    labelled, labels, unlabelled = method_input(data, chosen.drawn, seed)
     rest = data.unlabelled.take(chosen.not_drawn)
     questions = min(questions, len(unlabelled) - 1)  # with nothing left to ask about there is nothing to learn from
     rng = np.random.default_rng([seed, 2])

@@ -1,28 +1,22 @@
 """The page of one or several sweeps: curves beside the published ones, heads by type, where heads look, mix rates."""
 
-import base64
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from jinja2 import ChoiceLoader, FileSystemLoader
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.report import render
 from countenance.report.figures.curves import Line, colours, panel, swatch
-from countenance.suites.happyfaces.dataset import CARD, read_happyfaces
+from countenance.report.numbers import plural
+from countenance.suites.happyfaces.looks import looks
 from countenance.suites.happyfaces.protocol import summary
 from countenance.suites.happyfaces.published import CHANCE, MATCHED_ONLY, PUBLISHED, configurations
-from countenance.suites.happyfaces.spatial.windows import SCALES
 
-FACES_SHOWN = 10
-TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
 LOWEST = 0.4
 """Where the axis of accuracies begins: guessing is .5."""
 ORDERS = {"disagreement": "by disagreement", "random": "at random"}
@@ -66,10 +60,11 @@ def _checked(table: dict[str, Any]) -> dict[str, Any]:
     for row in table["mix_rates"]:
         told = [row["mix_rate"], row["runs"], row["answered"]]
         if row["answered"]:
-            told += [row["worst_head_mean"], row["worst_head_std"]]
+            told.append(row["worst_head_mean"])
             for head in row["validation_heads"].values():
                 told += [head["accuracy_mean"], *head["by_type"].values()]
-        told += [row[name] for name in ("not_drawn_mean", "not_drawn_std", "estimated_mix_rate_mean") if row[name]]
+        for name in ("worst_head_std", "not_drawn_mean", "not_drawn_std", "estimated_mix_rate_mean"):
+            told += [] if row[name] is None else [row[name]]
         if not all(isinstance(value, int | float) for value in told):
             raise ValueError("not a number")
     return table
@@ -86,11 +81,12 @@ def write_report(
         tables=[_with_numbers(table) for table in tables],
         curves=_curves(tables),
         estimates=_estimates(tables),
-        looks=[_looks(path, table, data, faces) for path, table in read],
+        looks=[looks(path, table["method"], data, faces) for path, table in read],
         questions=_questions(asked),
         published=[(name, sorted(points.items())) for name, points in PUBLISHED.items()],
         configurations=configurations(),
         faces=faces,
+        unlike=_unlike_seeds(tables),
     )
     return render.write(out, text)
 
@@ -102,11 +98,32 @@ def _template(name: str) -> Any:
 
 
 def _with_numbers(table: dict[str, Any]) -> dict[str, Any]:
-    """The table with its types in order, for the accuracies by type."""
+    """The table with its types in order, for the accuracies by type, and how many seeds it rests on."""
     rows = [row for row in table["mix_rates"] if row["answered"]]
     heads = list(rows[0]["validation_heads"]) if rows else []
     kinds = list(rows[0]["validation_heads"][heads[0]]["by_type"]) if rows else []
-    return {**table, "heads": heads, "kinds": kinds}
+    return {**table, "heads": heads, "kinds": kinds, "seeds_told": _seeds(table), "few": _fewest(table) == 1}
+
+
+def _fewest(table: dict[str, Any]) -> int:
+    """The number of seeds of the row that has fewest."""
+    return min((int(row["answered"]) for row in table["mix_rates"] if row["answered"]), default=0)
+
+
+def _seeds(table: dict[str, Any]) -> str:
+    """How many seeds a table's means are over, in words."""
+    counts = sorted({int(row["answered"]) for row in table["mix_rates"] if row["answered"]})
+    if not counts:
+        return "no answer"
+    return plural(counts[0], "seed") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
+
+
+def _unlike_seeds(tables: list[dict[str, Any]]) -> str:
+    """A warning where figures of one seed are shown beside means over several."""
+    single = [table["method"] for table in tables if _fewest(table) == 1]
+    if not single or all(_seeds(table) == "1 seed" for table in tables):
+        return ""
+    return ", ".join(single)
 
 
 def _lines(series: list[tuple[str, list[float], list[float], bool]]) -> list[Line]:
@@ -122,7 +139,7 @@ def _figure(
 ) -> Figure:
     lines = _lines(series)
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
-    told = f"{axes[1]} against {axes[0]}; the values stand in the table"
+    told = f"{axes[1]} against {axes[0]}; the values are in the table"
     drawn = panel(lines, axes, title, told, key, lowest=lowest)
     return Figure(drawn, [(swatch(line), line.label) for line in lines])
 
@@ -132,13 +149,14 @@ def _curves(tables: list[dict[str, Any]]) -> Figure:
     for table in tables:
         rows = [row for row in table["mix_rates"] if row["answered"]]
         x = [row["mix_rate"] for row in rows]
-        series.append((f"{table['method']}, validation", x, [row["worst_head_mean"] for row in rows], True))
+        values = [row["worst_head_mean"] for row in rows]
+        series.append((f"{table['method']}, validation, {_seeds(table)}", x, values, _fewest(table) > 1))
         if len(tables) > MANY:  # their second lines would hide the first; the tables have them
             continue
         other = [row for row in rows if row["not_drawn_mean"] is not None]
         series.append(
             (
-                f"{table['method']}, photos not drawn",
+                f"{table['method']}, photos not drawn, {_seeds(table)}",
                 [row["mix_rate"] for row in other],
                 [row["not_drawn_mean"] for row in other],
                 False,
@@ -162,7 +180,8 @@ def _estimates(tables: list[dict[str, Any]]) -> Figure | None:
         rows = [row for row in table["mix_rates"] if row["estimated_mix_rate_mean"] is not None]
         if rows:
             x = [row["mix_rate"] for row in rows]
-            series.append((table["method"], x, [row["estimated_mix_rate_mean"] for row in rows], True))
+            label = f"{table['method']}, {_seeds(table)}"
+            series.append((label, x, [row["estimated_mix_rate_mean"] for row in rows], True))
     if not series:
         return None
     end = max(max(x) for _, x, _, _ in series)
@@ -187,109 +206,3 @@ def _questions(path: Path | None) -> Figure | None:
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path}: not a file of `countenance happyfaces ask --json`") from None
     return _figure(series, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
-
-
-def _looks(sweep: Path, table: dict[str, Any], data: Path | None, faces: bool) -> dict[str, Any] | None:
-    """Heat maps of a sweep's regions, from any of its runs that kept them."""
-    found, names = None, ["head 1", "head 2"]
-    for run in sorted(sweep.with_suffix(".runs").glob("*.json")):
-        try:
-            record = json.loads(run.read_text("utf-8"))
-            regions = record["notes"]["regions"]
-            heats = [heat_map(region) for region in regions]
-            features = list(record["validation"]["heads"])
-            names = [str(features[record["ways"].index(head)]) for head in (0, 1)]
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-            continue  # a run without regions, or no run at all
-        found = regions
-        break
-    if found is None:
-        return None
-    under, shape, photos = None, heats[0].shape, []
-    if data is not None:
-        loaded = read_happyfaces(data)
-        under = loaded.labelled.pixels.mean(0).round().astype(np.uint8)
-        heats = [heat_map(region, under.shape[:2]) for region in found]
-        shape = heats[0].shape
-        if faces:
-            step = max(1, len(loaded.validation) // FACES_SHOWN)
-            some = loaded.validation.pixels[::step][:FACES_SHOWN]
-            moves = _moves(loaded.labelled, some)
-            photos = [
-                _picture(_tinted(photo, *(moved_heat(heat, moves[k][i]) for k, heat in enumerate(heats))))
-                for i, photo in enumerate(some)
-            ]
-    base = np.full((*shape, 3), 235, np.uint8) if under is None else under
-    return {
-        "method": table["method"],
-        "heads": [(_picture(_tinted(base, heat)), name) for heat, name in zip(heats, names, strict=True)],
-        "names": names,
-        "over_mean": under is not None,
-        "photos": photos,
-        "real_people": data is not None and _real_people(data),
-    }
-
-
-def _real_people(data: Path) -> bool:
-    """Whether the photos show anybody; the card of sets made from rendered people says that they do not."""
-    card = data / CARD
-    return not card.is_file() or bool(json.loads(card.read_text("utf-8")).get("real_people", True))
-
-
-def _moves(labelled: Any, photos: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
-    """By how many pixels each head's region is moved in each photo: it is followed, not one fixed box."""
-    from threadpoolctl import threadpool_limits
-
-    from countenance.suites.happyfaces.methods.spatial import discover
-
-    with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
-        return discover(labelled.pixels, labelled.truth()[:, 0].astype(np.int64)).moves(photos)
-
-
-def moved_heat(heat: NDArray[np.float64], move: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The map moved down and right by so many pixels; what leaves the photo is gone."""
-    out = np.zeros_like(heat)
-    (down, right), (height, width) = move, heat.shape
-    out[max(0, down) : height + min(0, down), max(0, right) : width + min(0, right)] = heat[
-        max(0, -down) : height + min(0, -down), max(0, -right) : width + min(0, -right)
-    ]
-    return out
-
-
-def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int] | None = None) -> NDArray[np.float64]:
-    """Block weights of all scales as one map in pixels, 0 to 1.
-
-    >>> heat_map([[[0, 1], [0, 0]], [[1]]], (24, 24)).shape
-    (24, 24)
-    """
-    scales = [np.asarray(weights, np.float64) for weights in region]
-    if shape is None:
-        cell = SCALES[0][0]
-        shape = ((scales[0].shape[0] + 1) * cell, (scales[0].shape[1] + 1) * cell)
-    heat = np.zeros(shape)
-    for (cell, _), weights in zip(SCALES, scales, strict=True):
-        y0 = (shape[0] - (weights.shape[0] + 1) * cell) // 2
-        x0 = (shape[1] - (weights.shape[1] + 1) * cell) // 2
-        for row, column in zip(*np.nonzero(weights), strict=True):
-            y, x = max(0, y0 + row * cell), max(0, x0 + column * cell)
-            heat[y : y + 2 * cell, x : x + 2 * cell] += weights[row, column] / (4 * cell * cell)
-    top = heat.max()
-    return heat / top if top else heat
-
-
-def _tinted(photo: NDArray[np.uint8], *heats: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """The photo in grey, each head's heat in a tint of its own: lighter than the photo, so that it shows without it."""
-    drawn = photo.mean(-1, keepdims=True).repeat(3, -1) * 0.75
-    for heat, tint in zip(heats, TINTS, strict=False):
-        share = 0.75 * heat[..., None]
-        drawn = drawn * (1 - share) + np.array(tint) * share
-    return np.asarray(drawn.round(), np.uint8)
-
-
-def _picture(pixels: NDArray[np.uint8]) -> Markup:
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=80)
-    content = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return Markup(f"data:image/jpeg;base64,{content}")  # noqa: S704 - letters and digits of our own

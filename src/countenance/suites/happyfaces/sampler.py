@@ -1,6 +1,6 @@
-"""The mix-rate sampler and the wall: what a method gets to see of a dataset.
+"""The mix-rate sampler, and all that a method gets to see of a dataset.
 
-A method receives pixel arrays and the labelled labels. Names, paths, tags and order stay on this side.
+A method receives pixel arrays and the labelled labels. Names, paths, tags and order never reach it.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def draw(tags: tuple[str, ...], mix_rate: float, seed: int) -> Draw:
     return Draw(chosen, np.setdiff1d(np.arange(len(tags)), chosen))
 
 
-def through_the_wall(data: "HappyFaces", drawn: NDArray[np.int64], seed: int) -> tuple[Pictures, Labels, Pictures]:
+def method_input(data: "HappyFaces", drawn: NDArray[np.int64], seed: int) -> tuple[Pictures, Labels, Pictures]:
     """The only three things a method sees: labelled pixels, their labels, unlabelled pixels; fresh, shuffled copies."""
     order = np.random.default_rng([seed, 1]).permutation(len(data.labelled))
     labels = data.labelled.truth()[:, 0].astype(np.int64)

@@ -17,6 +17,7 @@ from countenance.suites.mask_fairness.assessment import (
 from countenance.suites.mask_fairness.datasets import MaskData
 from countenance.suites.mask_fairness.datasets.truth import Say
 from countenance.suites.mask_fairness.detectors import weights_and_settings
+from countenance.suites.mask_fairness.notes import assessment_notes
 
 
 def assess(
@@ -30,10 +31,10 @@ def assess(
     audit: dict[str, Any] | None = None,
     **engine: Any,
 ) -> tuple[Run, Assessment]:
-    """Ask the detector about every picture (or take its predictions), apply both rules, write everything to `out`.
+    """Evaluate the detector on every picture (or take its predictions), apply both rules, write everything to `out`.
 
     `out/run` is the run directory, `out/assessment_<attribute>_<metric>.csv` the tables. `engine` goes to
-    `evaluate` (workers, threads, batch, limit, seed, device, progress), `audit` to the audit.
+    `evaluate` (workers, threads, batch, limit, seed, device, box_format, units, progress), `audit` to the audit.
     """
     attributes = list(by) or list(data.attributes)
     if not attributes:
@@ -51,6 +52,7 @@ def assess(
         out=out / "run",
         weights=weights,
         settings=settings,
+        notes=assessment_notes(data, model),
         say=say,
         **engine,
     )
@@ -61,7 +63,7 @@ def assess(
 
 
 def _check(data: MaskData, attributes: Sequence[str]) -> None:
-    """A misspelt attribute is told before the detector runs, not after."""
+    """Refuse a misspelt attribute before the detector runs, not after."""
     from countenance.data.tables import near
 
     known = data.dataset.attribute_names()
@@ -74,9 +76,12 @@ def _check(data: MaskData, attributes: Sequence[str]) -> None:
 
 def summary_lines(run: Run, assessment: Assessment) -> list[str]:
     """What an assessment says, in a few lines."""
-    lines = [f"asked    {run.model_name} about {run.manifest['dataset']['images']} pictures of {run.dataset_name}"]
+    lines = [
+        f"evaluated           {run.model_name} on {run.manifest['dataset']['images']} pictures of {run.dataset_name}"
+    ]
     if run.manifest["failed"]:
         lines[0] += f", {run.manifest['failed']} without an answer"
+    lines += [f"note                {note}" for note in run.notes]
     scores = run.scores()
     for metric, column in METRICS.items():
         values = [value for value in scores.column(f"m.{column}").to_pylist() if value is not None]

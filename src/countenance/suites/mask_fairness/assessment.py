@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from countenance.answers import Boxes
 from countenance.audit import Audit, Finding
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN
@@ -101,8 +102,7 @@ def assess_run(run: Run, by: Sequence[str], **settings: Any) -> Assessment:
         if name not in known:
             raise InputError(f"{run.path}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
     values = {metric: scores.column(f"m.{column}").to_pylist() for metric, column in METRICS.items()}
-    labelled = any(v is not None for metric in ("true_positive", "true_negative") for v in values[metric])
-    absent = {metric: _why_not(run, metric, labelled) for metric in METRICS if all(v is None for v in values[metric])}
+    absent = {metric: _why_not(run, metric) for metric in METRICS if all(v is None for v in values[metric])}
     if len(absent) == len(METRICS):
         raise InputError(f"{run.path}: no face was scored; see failures.parquet")
     audited = [column for metric, column in METRICS.items() if metric not in absent]
@@ -123,8 +123,8 @@ def assess_run(run: Run, by: Sequence[str], **settings: Any) -> Assessment:
     return Assessment(rows, absent, found, list(by))
 
 
-def _why_not(run: Run, metric: str, labelled: bool) -> str:
-    """Why a metric has no units: nobody wears (or lacks) a mask, or the detector does not judge masks."""
+def _why_not(run: Run, metric: str) -> str:
+    """Why a metric has no units: nobody wears (or lacks) a mask, the detector does not judge, or nobody was found."""
     if metric == "localization":
         return "no face in the data"
     scores = run.scores()
@@ -133,7 +133,8 @@ def _why_not(run: Run, metric: str, labelled: bool) -> str:
     if wanted not in worn:
         which = "masked" if wanted == "yes" else "unmasked"
         return f"not assessable: {run.dataset_name} has no {which} faces"
-    if not labelled:
+    boxes = [answer for answer in run.answers().values() if isinstance(answer, Boxes) and len(answer)]
+    if boxes and all(answer.labels is None for answer in boxes):
         return f"not assessable: {run.model_name} finds faces and does not judge masks"
     return "not assessable: no such face was localised"
 

@@ -14,7 +14,8 @@ from countenance.data import Dataset, Sample, Subject
 from countenance.data.folder import copy_image
 from countenance.errors import InputError
 
-CLASSES = ("mask", "no_mask")
+CLASSES = ("no_mask", "mask")
+"""In the order of BAFMD; classes.txt and the COCO file name it as well."""
 FORMATS = ("bafmd", "yolo", "voc", "coco")
 
 
@@ -139,7 +140,7 @@ def _write_coco(samples: list[Sample], files: list[str], out: Path) -> None:
                 {
                     "id": len(content["annotations"]) + 1,
                     "image_id": number,
-                    "category_id": 1 if _masked(subject, sample.id) else 2,
+                    "category_id": 1 + CLASSES.index("mask" if _masked(subject, sample.id) else "no_mask"),
                     "bbox": [x0, y0, x1 - x0, y1 - y0],
                     "area": (x1 - x0) * (y1 - y0),
                     "iscrowd": 0,

@@ -2,7 +2,8 @@
 
 with a header, image_name,image_path,class,confidence,x,y,w,h   class mask or nomask, x, y the top-left corner
 without, image_id,class,confidence,x,y,x2,y2                    class 1 or 2 (badly worn) is mask, 3 is none
-without, path,class,x,y,w,h                                     class 0 is no mask, 1 is mask; no confidence
+without, path,class,x,y,w,h                                     class 0 is no mask, 1 is mask (or as classes.txt says);
+                                                                no confidence
 a COCO results file (.json), or the stored answers of a run     bbox x, y, w, h in pixels
 """
 
@@ -13,7 +14,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,18 +22,15 @@ from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.data.tables import read_text
 from countenance.errors import InputError
+from countenance.metrics.readings import CORNERS, Form, Reading, Units, fitting, guessed_units
 from countenance.models.model import Images, file_hash
-from countenance.suites.mask_fairness.datasets.truth import BoxFormat, MaskData, Say, Units, corners, masked_word
+from countenance.suites.mask_fairness.datasets.classes import BAFMD_CLASSES, Classes, classes_beside
+from countenance.suites.mask_fairness.datasets.truth import MaskData, Say, fits_sentence, masked_word
 
 NAMED = ("image_name", "image_path", "class", "confidence", "x", "y", "w", "h")
 WITH_CORNERS = ("image_id", "class", "confidence", "x", "y", "x2", "y2")
 WITHOUT_CONFIDENCE = ("path", "class", "x", "y", "w", "h")
-HDC_CLASSES = {1: "mask", 2: "mask", 3: "no_mask"}
-DARKNET_CLASSES = {0: "no_mask", 1: "mask"}
-LARGEST_NORMALISED = 1.5
-"""Boxes may leave the picture a little; numbers in pixels are larger than this."""
-
-Form = Literal["topleft", "centre", "corners"]
+HDC_CLASSES: Mapping[int, str] = {1: "mask", 2: "mask", 3: "no_mask"}
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,21 @@ class Predictions:
     """Answers by sample id; a picture that no row names got no box."""
 
     needs_pixels = False
+    finds = ("face", "mask")
 
-    def __init__(self, answers: Mapping[str, Boxes], name: str, content: str) -> None:
+    def __init__(
+        self,
+        answers: Mapping[str, Boxes],
+        name: str,
+        content: str,
+        reading: Reading = CORNERS,
+        classes: Mapping[int, str] | None = None,
+    ) -> None:
         self.answers, self.name, self.content = answers, name, content
+        self.reading = reading
+        """What the four numbers of its boxes were in the file."""
+        self.classes = classes
+        """The class numbers of the file as mask and no_mask; None where it names its classes."""
 
     def __call__(self, images: Images) -> list[Any]:
         raise TypeError("predictions are asked by sample id")
@@ -67,39 +77,61 @@ def read_predictions(
     data: MaskData,
     *,
     units: Units | None = None,
-    box_format: BoxFormat | None = None,
+    box_format: Form | None = None,
     classes: Mapping[int, str] | None = None,
     say: Say = lambda line: None,
 ) -> Any:
-    """A model that repeats the predictions of a file; the format is recognised, units are unless given.
+    """A model that repeats the predictions of a file; its format is recognised, and so are units unless given.
 
-    `box_format` is for the format without confidence alone, which has been written both ways: normalised numbers
-    are read as centres (as WearMask's script writes them), pixels as top-left corners.
+    `box_format` overrules what the format says about the four numbers. The format without confidence has been written
+    in two ways: normalised numbers are read as centres (as WearMask's script writes them), pixels as top-left corners.
+    `classes` overrules the class numbers of the format.
     """
     if path.is_dir() or path.suffix == ".parquet":
         from countenance.models.saved import SavedAnswers
 
         return SavedAnswers.of_run(path)
-    form: Form
+    form: str | None = "topleft"
     if path.suffix.lower() == ".json":
-        rows, form, units = _coco_rows(path, classes or data.classes), "topleft", units or "pixels"
+        known: Mapping[int, str] | None = classes or data.classes
+        rows = _coco_rows(path, known)
     else:
-        rows, form, told = _csv_rows(path, classes)
-        units = units or _units(rows)
-        if not told:
-            form = box_format or ("centre" if units == "normalised" else "topleft")
-    say(f"{path.name}: {len(rows)} boxes, read as {form}, {units}")
-    answers = _by_sample(rows, form, units, data, path, say)
-    return Predictions(answers, f"predictions of {path.stem}", file_hash(path))
+        lines, columns, first = _csv_lines(path)
+        known = _classes_of(columns, path, data, classes, say)
+        rows = _csv_rows(path, lines, columns, first, known)
+        form = {WITH_CORNERS: "corners", WITHOUT_CONFIDENCE: None}.get(columns, "topleft")
+    units = units or guessed_units(np.array([row.box for row in rows]).reshape(-1, 4))
+    chosen: Form = box_format or form or ("centre" if units == "normalised" else "topleft")  # type: ignore[assignment]
+    reading = Reading(chosen, units)
+    boxes = "1 box" if len(rows) == 1 else f"{len(rows)} boxes"
+    say(f"{path.name}: {boxes}, read as {reading} ({reading.numbers_are})")
+    answers = _by_sample(rows, reading, data, path, say)
+    content = f"{file_hash(path)} {reading} {sorted((known or {}).items())}"
+    return Predictions(answers, f"predictions of {path.stem}", content, reading, known)
 
 
-def _units(rows: list[Predicted]) -> Units:
-    largest = max((max(abs(value) for value in row.box) for row in rows), default=0.0)
-    return "normalised" if largest <= LARGEST_NORMALISED else "pixels"
+def _classes_of(
+    columns: tuple[str, ...], path: Path, data: MaskData, told: Mapping[int, str] | None, say: Say
+) -> Mapping[int, str] | None:
+    """The class numbers of a CSV: as the user says, else as its format does; None where it names its classes.
+
+    The format without confidence holds the numbers of a YOLO network: a classes.txt beside the file decides, else that
+    of the dataset, else the order of BAFMD.
+    """
+    if "image_name" in columns:
+        return None
+    if told is not None or columns == WITH_CORNERS:
+        return told or HDC_CLASSES
+    named = classes_beside(path.resolve().parent) or data.yolo_classes
+    found = named or Classes(BAFMD_CLASSES, "as the published files; --classes says otherwise")
+    if not found.labels():
+        raise InputError(f"{found.source}: names no class mask or no_mask; say --classes 0=no_mask,1=mask")
+    say(f"{path.name}: classes {found}")
+    return found.labels()
 
 
-def _csv_rows(path: Path, classes: Mapping[int, str] | None) -> tuple[list[Predicted], Form, bool]:
-    """The rows, how their boxes are given, and whether the format itself tells so."""
+def _csv_lines(path: Path) -> tuple[list[list[str]], tuple[str, ...], int]:
+    """The fields of each line below the header, the columns, and the number of the first such line."""
     try:
         lines = [row for row in csv.reader(io.StringIO(read_text(path)), strict=True) if row]
     except csv.Error as error:
@@ -107,30 +139,33 @@ def _csv_rows(path: Path, classes: Mapping[int, str] | None) -> tuple[list[Predi
     if not lines:
         raise InputError(f"{path}: empty; a file without predictions has at least its header")
     header = [name.strip() for name in lines[0]]
-    first = 2
     if set(NAMED) <= set(header):
-        columns, form, told = tuple(header), "topleft", True
-        lines = lines[1:]
-    elif set(WITH_CORNERS) <= set(header) or header == ["image_id", "class", "confidence", "x", "y", "w", "h"]:
+        return lines[1:], tuple(header), 2
+    if set(WITH_CORNERS) <= set(header) or header == ["image_id", "class", "confidence", "x", "y", "w", "h"]:
         # the second form is what the script that normalises them writes: its w and h are x2 and y2
-        columns, form, told = WITH_CORNERS, "corners", True
-        lines = lines[1:]
-    elif len(header) in (len(WITH_CORNERS), len(WITHOUT_CONFIDENCE)):
-        first = 1
-        told = len(header) == len(WITH_CORNERS)
-        columns, form = (WITH_CORNERS, "corners") if told else (WITHOUT_CONFIDENCE, "topleft")
-    else:
-        raise InputError(
-            f"{path} line 1: {len(header)} fields; expected {','.join(NAMED)} as a header, or 7 fields "
-            f"({','.join(WITH_CORNERS)}) or 6 ({','.join(WITHOUT_CONFIDENCE)}) without one"
+        return lines[1:], WITH_CORNERS, 2
+    if len(header) == len(WITH_CORNERS):
+        return lines, WITH_CORNERS, 1
+    if len(header) == len(WITHOUT_CONFIDENCE):
+        return (
+            (lines[1:], WITHOUT_CONFIDENCE, 2) if header == list(WITHOUT_CONFIDENCE) else (lines, WITHOUT_CONFIDENCE, 1)
         )
+    raise InputError(
+        f"{path} line 1: {len(header)} fields; expected {','.join(NAMED)} as a header, or 7 fields "
+        f"({','.join(WITH_CORNERS)}) or 6 ({','.join(WITHOUT_CONFIDENCE)}) without one"
+    )
+
+
+def _csv_rows(
+    path: Path, lines: list[list[str]], columns: tuple[str, ...], first: int, classes: Mapping[int, str] | None
+) -> list[Predicted]:
     rows = []
     for number, fields in enumerate(lines, first):
         place = f"{path} line {number}"
         if len(fields) != len(columns):
             raise InputError(f"{place}: {len(fields)} fields, expected {len(columns)} ({','.join(columns)})")
         rows.append(_predicted(dict(zip(columns, fields, strict=True)), classes, place))
-    return rows, form, told  # type: ignore[return-value]
+    return rows
 
 
 def _predicted(row: dict[str, str], classes: Mapping[int, str] | None, place: str) -> Predicted:
@@ -142,8 +177,7 @@ def _predicted(row: dict[str, str], classes: Mapping[int, str] | None, place: st
         if not row["class"].strip():
             raise InputError(f"{place}: no class, expected mask or nomask")
     else:
-        known = classes or (HDC_CLASSES if "x2" in row else DARKNET_CLASSES)
-        label = _class(row["class"], known, place)
+        label = _class(row["class"], classes or {}, place)
     image = row.get("image_name") or row.get("image_id") or row.get("path") or ""
     return Predicted(image.strip(), label, score, (x, y, a, b), place)
 
@@ -167,7 +201,8 @@ def _class(text: str, classes: Mapping[int, str], place: str) -> str:
     return classes[int(value)]
 
 
-def _coco_rows(path: Path, classes: Mapping[int, str]) -> list[Predicted]:
+def _coco_rows(path: Path, classes: Mapping[int, str] | None) -> list[Predicted]:
+    classes = classes or {}
     try:
         content: Any = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
@@ -207,9 +242,7 @@ def _lookup(data: MaskData) -> dict[str, Sample]:
     return {**by_name, **foreign, **samples}
 
 
-def _by_sample(
-    rows: list[Predicted], form: Form, units: Units, data: MaskData, path: Path, say: Say
-) -> dict[str, Boxes]:
+def _by_sample(rows: list[Predicted], reading: Reading, data: MaskData, path: Path, say: Say) -> dict[str, Boxes]:
     lookup = _lookup(data)
     found: dict[str, list[Predicted]] = {}
     strangers = []
@@ -225,7 +258,9 @@ def _by_sample(
         known = next(iter(data.dataset)).id
         raise InputError(f"{path}: names no picture of the dataset ({rows[0].image!r}; the dataset has {known!r})")
     if strangers:
-        say(f"{path.name}: {len(strangers)} boxes are of pictures that the dataset does not have and are left out")
+        are = "1 box is of a picture" if len(strangers) == 1 else f"{len(strangers)} boxes are of pictures"
+        say(f"{path.name}: {are} that the dataset does not have and left out")
+    percent = max((row.score for row in rows), default=0.0) > 1  # some of the algorithms write percent
     answers = {}
     for sample in data.dataset:
         own = found.get(sample.id, [])
@@ -233,16 +268,22 @@ def _by_sample(
             continue
         boxes = np.array([row.box for row in own], dtype=np.float64)
         sizes = np.tile([float(sample.width), float(sample.height)], (len(own), 1))
-        if form == "corners":
-            boxes[:, 2:] -= boxes[:, :2]
-        xyxy = corners(boxes, sizes, "centre" if form == "centre" else "topleft", units)
+        xyxy = reading.corners(boxes, sizes)
         bad = np.flatnonzero((xyxy[:, 2:] < xyxy[:, :2]).any(axis=1))
         if len(bad):
-            raise InputError(f"{own[bad[0]].place}: box {own[bad[0]].box} has a negative width or height")
-        scores = np.array([row.score for row in own])
-        if scores.max() > 1:
-            scores = scores / 100  # some of the algorithms write percent
+            _refuse_negative(own[bad[0]], found, reading, data)
+        scores = np.array([row.score for row in own]) / (100 if percent else 1)
         answers[sample.id] = Boxes(xyxy, scores, [row.label for row in own])
     empty = len(data.dataset) - len(answers)
     say(f"{path.name}: {empty} of {len(data.dataset)} pictures have no predicted box")
     return answers
+
+
+def _refuse_negative(row: Predicted, found: Mapping[str, list[Predicted]], reading: Reading, data: MaskData) -> None:
+    """Raise for a box with a negative side, and name every reading in which the boxes of the file fit."""
+    samples = {sample.id: sample for sample in data.dataset}
+    placed = [(name, own.box) for name, boxes in found.items() for own in boxes]
+    sizes = np.array([[samples[name].width, samples[name].height] for name, _ in placed], dtype=np.float64)
+    others = [other for other in fitting(np.array([box for _, box in placed]), sizes) if other != reading]
+    fits = f"; {fits_sentence(others, 'prediction-')}" if others else ""
+    raise InputError(f"{row.place}: read as {reading}, box {row.box} has a negative width or height{fits}")

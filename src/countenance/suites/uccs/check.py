@@ -7,7 +7,9 @@ import numpy as np
 
 from countenance.errors import InputError
 from countenance.suites.uccs import scores_v2, scores_v3
+from countenance.suites.uccs.evaluation import Settings
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
+from countenance.suites.uccs.readings import reading_warnings
 from countenance.suites.uccs.rows import number, rows
 from countenance.suites.uccs.scores import Scores, data_blocks, file_version, on_protocol, read_scores
 
@@ -160,6 +162,8 @@ def _against_protocol(scores: Scores, data: Path, which: str, found: Check) -> N
         found.problems.append(str(error))
         return
     found.notices += warnings
+    if protocol.truth:
+        found.notices += reading_warnings(protocol, scores, image, Settings().overlap, data)
     covered = len(np.unique(image[image >= 0]))
     found.summary["protocol"] = f"{covered:,} of the {len(protocol.images):,} images of {protocol.path}"
     if covered < len(protocol.images):

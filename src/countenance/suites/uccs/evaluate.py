@@ -7,6 +7,7 @@ from pathlib import Path
 from countenance.errors import InputError
 from countenance.suites.uccs.evaluation import Evaluation, Settings
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
+from countenance.suites.uccs.readings import reading_warnings
 from countenance.suites.uccs.rules import dir_v2, froc_v2, froc_v3, oroc_v3, with_band
 from countenance.suites.uccs.scores import file_version, on_protocol, read_scores
 
@@ -96,6 +97,7 @@ def _evaluate(
             )
         image, warnings = on_protocol(scores, protocol.images, protocol.path.name)
         evaluation = function(label, protocol, scores, image, settings)
+        warnings += reading_warnings(protocol, scores, image, settings.overlap, data)
         evaluation = replace(evaluation, warnings=(*protocol.warnings, *scores.warnings, *warnings))
         found.append(with_band(evaluation) if settings.bootstrap else evaluation)
     return found

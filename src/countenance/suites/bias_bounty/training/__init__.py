@@ -1,6 +1,8 @@
 """Training the three entries of the bias bounty on the train part of a challenge folder (needs the extra `torch`).
 
-Everything that imports torch stands in the other modules of this folder; they load when an entry is trained.
+Everything that imports torch is in the other modules of this folder; they load when an entry is trained. The same
+command on the same machine writes the same bytes to `entry.json` and the networks; what differs from one training to
+the next (how long it took) is in `training.json`.
 """
 
 import platform
@@ -16,6 +18,7 @@ from countenance.files import write_json
 from countenance.suites.bias_bounty.entry import FILE, EntryCard
 from countenance.suites.bias_bounty.writing import new_folder
 
+TRAINING = "training.json"
 ENTRIES = ("baseline", "better", "unsupervised")
 EPOCHS = {"baseline": 14, "better": 60, "unsupervised": 1}
 
@@ -34,7 +37,7 @@ def train_entry(
     progress: ProgressMaker | None = None,
     settings: Any = None,
 ) -> dict[str, Any]:
-    """Train `name` on `data/train` and write the entry to `out`; returns what entry.json says.
+    """Train `name` on `data/train` and write the entry to `out`; returns what entry.json and training.json say.
 
     `settings` are those of the better entry (`training.better.Settings`), to try others than were chosen.
     """
@@ -68,23 +71,25 @@ def train_entry(
         card: EntryCard = train(images, folder, device=device, epochs=rounds, seed=seed, step=step, **extra)
         if device == "cuda":
             torch.cuda.synchronize()
-        where = torch.cuda.get_device_name() if device == "cuda" else f"{torch.get_num_threads()} CPU threads"
-        made = card.model_dump() | {
-            "training": card.training
-            | {
-                "seconds": time.perf_counter() - started,
-                "cpu_seconds": time.process_time() - cpu,
-                "loading_seconds": loading,
-                "device": where,
-                "epochs": rounds,
-                "seed": seed,
-                "images": len(images.names),
-                "torch": torch.__version__,
-                "python": platform.python_version(),
-            }
+        where = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+        known = {
+            "device": where,
+            "threads": torch.get_num_threads(),
+            "epochs": rounds,
+            "seed": seed,
+            "images": len(images.names),
+            "torch": torch.__version__,
+            "python": platform.python_version(),
         }
+        took = {
+            "seconds": time.perf_counter() - started,
+            "cpu_seconds": time.process_time() - cpu,
+            "loading_seconds": loading,
+        }
+        made = card.model_dump() | {"training": card.training | known}
         write_json(folder / FILE, made)
-    return made
+        write_json(folder / TRAINING, took)
+    return made | {"took": took}
 
 
 def _nothing(n: int = 1) -> None:

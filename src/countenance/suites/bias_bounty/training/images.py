@@ -1,5 +1,6 @@
 """The train part in memory, and what changes a picture without changing its labels."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,10 +33,6 @@ class TrainImages:
     def targets(self, device: str) -> dict[str, Tensor]:
         return {name: torch.from_numpy(self.codes[name]).to(device) for name in ATTRIBUTES}
 
-    def labelled(self) -> NDArray[np.bool_]:
-        """Which pictures have at least one label."""
-        return np.asarray(np.any([self.codes[name] >= 0 for name in ATTRIBUTES], axis=0))
-
 
 def read_train(data: Path) -> TrainImages:
     """Read `data/train`; nothing else of the folder is touched."""
@@ -44,6 +41,9 @@ def read_train(data: Path) -> TrainImages:
         remedy = "`countenance bias-bounty make-data` makes such a folder"
         raise InputError(f"{folder / 'labels.csv'}: no such file; {remedy}")
     table = read_labels(folder / "labels.csv")
+    bare = [name for name in ATTRIBUTES if (table.codes[name] < 0).all()]
+    if bare:
+        raise InputError(f"{folder / 'labels.csv'}: no row has a label of {', '.join(bare)}; training needs some")
     pixels = tuple(LazyImage(path).load() for path in image_files(folder).values())
     return TrainImages(table.names, pixels, dict(table.codes))
 
@@ -80,8 +80,12 @@ def augment(images: Tensor, generator: Any, *, geometry: float = 1.0, light: flo
 
 
 def mixed(device: str) -> Any:
-    """Mixed precision while training: convolutions in bfloat16, about twice as fast on either device."""
-    return torch.autocast(device, torch.bfloat16)
+    """Mixed precision while training on a GPU; full precision on a CPU.
+
+    Some virtual machines announce a processor's bfloat16 matrix unit and stop a program that uses it. Without that unit
+    bfloat16 is no faster on a CPU.
+    """
+    return torch.autocast(device, torch.bfloat16) if device == "cuda" else nullcontext()
 
 
 def batches(count: int, size: int, generator: Any, device: str) -> list[Tensor]:

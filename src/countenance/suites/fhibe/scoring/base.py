@@ -32,14 +32,23 @@ class Job:
     options: Mapping[str, Any] = field(default_factory=dict)
     step: Step = lambda n: None
     """Called as rows are done, for a progress bar."""
+    everyone: Table | None = None
+    """All people of the table's images, its own rows first; None: the table has them all."""
+    drawn_outputs: bool = False
+    """Whether the outputs were made for the drawn rows of a mini dataset, not for the whole dataset."""
 
     @property
     def strict(self) -> bool:
         return self.compat == "strict"
 
-    def images(self) -> tuple[Matcher, Ints]:
-        """The images of the table and the image of each row."""
-        keys = self.table.keys()
+    @property
+    def people(self) -> Table:
+        """All people of the table's images: the truth that answers are matched with."""
+        return self.table if self.everyone is None else self.everyone
+
+    def images(self, table: Table | None = None) -> tuple[Matcher, Ints]:
+        """The images and the image of each row, of the table or of `people` (whose images are the same)."""
+        keys = (self.table if table is None else table).keys()
         matcher = Matcher(keys)
         return matcher, np.array([matcher.index[key] for key in keys], dtype=np.int64)
 

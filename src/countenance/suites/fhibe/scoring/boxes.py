@@ -18,11 +18,12 @@ from countenance.suites.fhibe.scoring.base import (
     threshold_files,
     threshold_keys,
 )
+from countenance.suites.fhibe.scoring.readings import reading_problems
 
 
 def read_boxes(job: Job, scored: Scored) -> tuple[Ints, Array, Array, Ints]:
-    """The image of each row; all boxes, image after image, their scores and how many each image has."""
-    matcher, image = job.images()
+    """The image of each person; all boxes, image after image, their scores and how many each image has."""
+    matcher, image = job.images(job.people)
     found: list[list[Any]] = [[] for _ in matcher.names]
     confidence: list[list[float]] = [[] for _ in matcher.names]
     answered = np.zeros(len(matcher.names), dtype=bool)
@@ -61,17 +62,18 @@ def _stack(found: list[list[Any]], names: list[str], job: Job) -> Array:
         for box in boxes:
             good = isinstance(box, list) and len(box) >= 4 and all(isinstance(v, (int, float)) for v in box[:4])
             if not good or not np.isfinite(box[:4]).all():
-                raise InputError(f"{job.folder / FILE}: {name}: {box!r:.60} is no box, expected [x0, y0, x1, y1]")
+                raise InputError(f"{job.folder / FILE}: {name}: {box!r:.60} is not a box, expected [x0, y0, x1, y1]")
             out.append(box[:4])
     return np.array(out, dtype=np.float64)
 
 
 def score_boxes(job: Job, files: bool = False) -> Scored:
     """AR_IOU of each row; by default also average precision and false positives per image."""
-    scored = Scored(job.table)
-    truth = job.table.boxes("person_bbox" if job.task == "person_localization" else "face_bbox")
+    scored, rows = Scored(job.table), len(job.table)
+    truth = job.people.boxes("person_bbox" if job.task == "person_localization" else "face_bbox")
     image, boxes, confidence, counts = read_boxes(job, scored)
-    best = best_overlaps(truth, image, boxes, counts)
+    scored.problems += reading_problems(job, truth, image, boxes, counts)
+    best = best_overlaps(truth[:rows], image[:rows], boxes, counts)
     keys = threshold_keys(job.thresholds["AR_IOU"], job.strict)
     scored.rows["AR_IOU"] = passes(best, keys)
     scored.curves["AR_IOU"] = curve(best, keys)
@@ -83,7 +85,7 @@ def score_boxes(job: Job, files: bool = False) -> Scored:
         found = hits(truth, image, boxes, confidence, counts)
         of = np.repeat(np.arange(len(counts)), counts)
         alarms = np.bincount(of[~found], minlength=len(counts))
-        scored.rows["false_positives"] = alarms[image].astype(np.float64)
+        scored.rows["false_positives"] = alarms[image[:rows]].astype(np.float64)
         people = np.bincount(image, minlength=len(counts)).astype(np.float64)
         low, high = average_precision_interval(confidence, found, of, people, replicates=200)
         scored.overall["AP@0.5"] = {"value": average_precision(confidence, found, len(truth)), "low": low, "high": high}

@@ -35,7 +35,7 @@ def check_custom_keypoints(names: Any) -> tuple[str, ...]:
         raise InputError("custom_keypoints: expected a list with at least one keypoint, or None for all 17")
     for name in names:
         if name not in KEYPOINTS:
-            raise InputError(f"custom_keypoints: {name!r} is none of {', '.join(KEYPOINTS)}")
+            raise InputError(f"custom_keypoints: {name!r} is not one of {', '.join(KEYPOINTS)}")
     ordered = tuple(name for name in KEYPOINTS if name in names)
     if tuple(names) != ordered:
         raise InputError(f"custom_keypoints: the order must be {', '.join(ordered)}")
@@ -71,10 +71,11 @@ def face_diagonals(table: Table) -> Array:
 
 
 def read_people(job: Job, scored: Scored, count: int) -> tuple[Ints, Array, Ints]:
-    """The image of each row; all answered people, image after image, and how many each image has."""
-    matcher, image = job.images()
+    """The image of each person; all answered people, image after image, and how many each image has."""
+    matcher, image = job.images(job.people)
     found: list[list[Any]] = [[] for _ in matcher.names]
     answered = np.zeros(len(matcher.names), dtype=bool)
+    drawn = set(job.table.line)
     for i, place, entry in job.entries(matcher):
         answered[i] = True
         people = field(entry, "detections", place)
@@ -82,6 +83,9 @@ def read_people(job: Job, scored: Scored, count: int) -> tuple[Ints, Array, Ints
             continue
         if not isinstance(people, list):
             raise InputError(f"{place}: detections is {type(people).__name__}, expected a list of people or null")
+        rows = entry.get("rows")
+        if job.strict and isinstance(rows, list) and len(rows) == len(people):  # who was not drawn counts as nobody
+            people = [points for points, line in zip(people, rows, strict=True) if line in drawn]
         for points in people:
             if not isinstance(points, list) or len(points) != count:
                 size = len(points) if isinstance(points, list) else type(points).__name__
@@ -101,24 +105,26 @@ def read_people(job: Job, scored: Scored, count: int) -> tuple[Ints, Array, Ints
 
 def score_keypoints(job: Job, files: bool = False) -> Scored:
     """PCK and AR_OKS of each row."""
-    table = job.table
-    scored = Scored(table)
+    table, people = job.table, job.people
+    scored, rows = Scored(table), len(table)
     names = check_custom_keypoints(job.options.get("custom_keypoints"))
     sigmas = COCO_SIGMAS[[KEYPOINTS.index(name) for name in names]]
-    rows = [coco_keypoints(p, names, table.place(i, "keypoints")) for i, p in enumerate(table.literals("keypoints"))]
-    truth = np.array(rows, dtype=np.float64).reshape(len(table), len(names), 3)
+    points = [
+        coco_keypoints(p, names, people.place(i, "keypoints")) for i, p in enumerate(people.literals("keypoints"))
+    ]
+    truth = np.array(points, dtype=np.float64).reshape(len(people), len(names), 3)
     image, answered, counts = read_people(job, scored, len(names))
     person, answer = expand(image, counts)
     need_oks = "AR_OKS" in job.metrics or not job.strict
     similar = np.full(len(person), np.nan)
     if need_oks:
-        areas = person_areas(table)
+        areas = person_areas(people)
         there = truth[:, :, 2] > 0
         similar = oks_rows(answered[answer], truth[person, :, :2], there[person], areas[person], sigmas)
     if "AR_OKS" in job.metrics:
-        best = np.full(len(table), -1.0)
+        best = np.full(len(people), -1.0)
         np.maximum.at(best, person, np.nan_to_num(similar, nan=-1.0))
-        unseen = ~(truth[:, :, 2] > 0).any(axis=1)
+        best, unseen = best[:rows], ~(truth[:rows, :, 2] > 0).any(axis=1)
         # Published: nobody visible or nobody answered is NaN; a row without an answer is a miss all the same.
         best = np.where(unseen, np.nan, np.where(best < 0, np.nan if job.strict else 0.0, best))
         keys = threshold_keys(job.thresholds["AR_OKS"], job.strict)
@@ -131,7 +137,7 @@ def score_keypoints(job: Job, files: bool = False) -> Scored:
     if "PCK" in job.metrics:
         pair = _by_order(image, counts) if job.strict else _by_similarity(image, counts, person, answer, similar)
         copied = _copied(image, counts) if job.strict else np.zeros((0, 2), dtype=np.int64)
-        _score_pck(job, scored, truth, answered, pair, copied, files)
+        _score_pck(job, scored, truth[:rows], answered, pair[:rows], copied, files)
     return scored
 
 
@@ -177,7 +183,7 @@ def _score_pck(job: Job, scored: Scored, truth: Array, answered: Array, pair: In
 
 
 def _rank_in_image(image: Ints) -> Ints:
-    """The how-manieth row of its image each row is."""
+    """The place of each row among the rows of its image, from 0."""
     order = np.argsort(image, kind="stable")
     ranked = image[order]
     first = np.concatenate([[True], ranked[1:] != ranked[:-1]])

@@ -33,7 +33,7 @@ def person_runs(segments: Any, height: int, width: int, place: str) -> Ints:
             polygon = segment["polygon"]
             points = np.array([[int(corner["x"]), int(corner["y"])] for corner in polygon], dtype=np.int64)
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise InputError(f"{place}: {segment!r:.60} is no segment with a polygon of x and y") from None
+            raise InputError(f"{place}: {segment!r:.60} is not a segment with a polygon of x and y") from None
         if not len(points):
             continue
         if np.abs(points).max() > FAR:
@@ -103,7 +103,7 @@ def read_rles(values: Sequence[Any], size: tuple[int, int] | None, places: Seque
 
 def _check_size(value: Any, size: tuple[int, int] | None, place: str) -> None:
     if not isinstance(value, dict) or not isinstance(value.get("size"), list) or "counts" not in value:
-        raise InputError(f"{place}: {value!r:.60} is no run-length mask with size and counts")
+        raise InputError(f"{place}: {value!r:.60} is not a run-length mask with size and counts")
     found = value["size"]
     if len(found) != 2 or not all(isinstance(n, int) and n > 0 for n in found):
         raise InputError(f"{place}: size {found!r:.40}, expected [height, width]")
@@ -116,7 +116,7 @@ def _one(counts: Any, place: str) -> Ints:
         if isinstance(counts, list):
             lengths = np.array(counts, dtype=np.int64)
             if lengths.ndim != 1 or (lengths < 0).any():
-                raise ValueError("counts is no list of run lengths")
+                raise ValueError("counts is not a list of run lengths")
             return lengths
         if isinstance(counts, str):
             return run_lengths(counts)

@@ -1,5 +1,6 @@
 """Face parsing: F1 of each label that the truth has, from run lengths, one picture at a time."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,21 @@ from countenance.suites.fhibe.vocabulary import EARS_TO_SKIN
 from countenance.tasks.face_parsing import FACE_LABELS
 
 
-def true_labels(table: Table, i: int) -> NDArray[np.uint8]:
-    """The label map of a row: the file named "combined" among its CelebA masks."""
-    import cv2
-
+def mask_path(table: Table, i: int) -> Path:
+    """Where a row's label map lies: the file named "combined" among its CelebA masks."""
     place = table.place(i, "CelebA")
     names = literal(table.text("CelebA")[i], place)
     combined = [n for n in names if isinstance(n, str) and "combined" in n] if isinstance(names, (list, tuple)) else []
     if not combined:
         raise InputError(f"{place}: no mask named 'combined' among {names!r:.60}")
-    path = inside(table.root, combined[0], place)
+    return inside(table.root, combined[0], place)
+
+
+def true_labels(table: Table, i: int) -> NDArray[np.uint8]:
+    """The label map of a row."""
+    import cv2
+
+    place, path = table.place(i, "CelebA"), mask_path(table, i)
     try:
         content = path.read_bytes()
     except FileNotFoundError:

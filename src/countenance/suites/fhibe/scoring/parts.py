@@ -26,16 +26,15 @@ def true_parts(table: Table, strict: bool) -> list[list[str]]:
 
 
 def read_parts(job: Job, scored: Scored) -> list[dict[str, float]]:
-    """Each row's probabilities by part, {} where nobody answered.
+    """Each row's probabilities by part, {} where the image has no answer.
 
-    The i-th answer belongs to the i-th row of the image; another number of answers than people is an error
-    that names the image (in strict mode only when there are too few).
+    Answers pair with people by order; another number of answers than people is an error that names the image (in
+    strict mode only when there are too few).
     """
     matcher, image = job.images()
     rows_of: list[list[int]] = [[] for _ in matcher.names]
     for row, i in enumerate(image.tolist()):
         rows_of[i].append(row)
-    standing = job.table.standings()
     out: list[dict[str, float]] = [{} for _ in image]
     answered = np.zeros(len(matcher.names), dtype=bool)
     for i, place, entry in job.entries(matcher):
@@ -46,20 +45,41 @@ def read_parts(job: Job, scored: Scored) -> list[dict[str, float]]:
         rows = rows_of[i]
         if not isinstance(people, list) or not all(isinstance(person, dict) for person in people):
             raise InputError(f"{place}: expected a list with the parts of each person")
-        # Published: the i-th answer for the i-th row at hand, also when a draw left some of the image's people out.
-        order = list(range(len(rows))) if job.strict else [standing[row][0] for row in rows]
-        expected = len(rows) if job.strict else standing[rows[0]][1]
-        if len(people) < expected or (len(people) != expected and not job.strict):
-            raise InputError(
-                f"{place}: {len(people)} answers for {expected} people; parts pair with people by order, "
-                "so there must be one for each"
-            )
-        for row, person in zip(rows, (people[i] for i in order), strict=True):
+        for row, position in zip(rows, _positions(job, rows, entry.get("rows"), len(people), place), strict=True):
+            person = people[position]
             for name, value in person.items():
                 _check_probability(value, name, place)
             out[row] = person
     scored.report_missing(matcher, answered, job.folder / FILE)
     return out
+
+
+def _positions(job: Job, rows: list[int], named: Any, answers: int, place: str) -> list[int]:
+    """For each row of an image the number of its answer.
+
+    Published: the i-th answer for the i-th row at hand, also when a draw left some of the image's people out. By
+    default the entry's own "rows" decide (numbers of the table, one for each answer); without them the order is
+    that of the whole table, or that of the draw where the outputs were made for it.
+    """
+    table, standing = job.table, job.table.standings()
+    everyone = standing[rows[0]][1]
+    if job.strict:
+        if answers >= len(rows):
+            return list(range(len(rows)))
+        everyone = len(rows)
+    elif named is not None:
+        lines = [table.line[row] for row in rows]
+        if not isinstance(named, list) or len(named) != answers or not set(lines) <= set(named):
+            raise InputError(f"{place}: rows {named!r:.60} do not name the rows {lines} of its {answers} answers")
+        return [named.index(line) for line in lines]
+    elif job.drawn_outputs and answers == len(rows):
+        return list(range(len(rows)))
+    elif answers == everyone:
+        return [standing[row][0] for row in rows]
+    raise InputError(
+        f"{place}: {answers} answers for {everyone} people; parts pair with people by order, "
+        "so there must be one for each"
+    )
 
 
 def _check_probability(value: Any, name: str, place: str) -> None:

@@ -85,22 +85,31 @@ def score_pictures(job: Job, files: bool = False) -> Scored:
             "no face embedding given (face_embedding=a model, or the IR-101 weights by path); nothing is downloaded"
         )
     names = [m for m in job.metrics if m not in scored.skipped]
+    if not names and not job.strict:
+        names = ["PSNR", "SSIM"]
+        scored.problems.append("none of the metrics asked for could be computed; PSNR and SSIM are reported instead")
     values = {name: np.full(len(table), np.nan) for name in names}
+    other: list[str] = []
     for row, path in enumerate(paths):
         if path is None:
             continue
         original, answer = LazyImage(table.image_path(row)).load(), LazyImage(path).load()
-        if original.shape != answer.shape and not job.strict:
-            raise InputError(
+        if original.shape != answer.shape:
+            other.append(
                 f"{path}: a picture of {answer.shape[1]}×{answer.shape[0]}, "
                 f"the original is {original.shape[1]}×{original.shape[0]}"
             )
+            if job.task == "face_super_resolution" and not job.strict:
+                raise InputError(other[0])
         for name, value in _measure(shrink(original), shrink(answer), names, weights, job.strict).items():
             values[name][row] = value
         if "CURRICULAR_FACE" in values and embed is not None:
             values["CURRICULAR_FACE"][row] = face_similarity(embed, original, answer)
         job.step(1)
     scored.rows.update(values)
+    if other:  # published: an encoding may be of any size, and all pictures are compared at 256 × 256
+        share = f"{len(other)} of {len(paths)} pictures differ from their original in size"
+        scored.problems.append(f"{other[0]}; {share}, and all are compared at {SIDE}×{SIDE}")
     if files:
         for name in names:
             file = FILES.get(name, "curricular_face_scores.json")

@@ -60,7 +60,7 @@ def read_embeddings(job: Job, scored: Scored, table: Table) -> tuple[Array, NDAr
         except (ValueError, TypeError):
             vector = np.zeros(0)
         if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
-            raise InputError(f"{place}: detections is no embedding (a list of finite numbers)")
+            raise InputError(f"{place}: detections is not an embedding (a list of finite numbers)")
         if vectors is None:
             vectors = np.full((len(table), vector.size), np.nan)
         if vector.size != vectors.shape[1]:

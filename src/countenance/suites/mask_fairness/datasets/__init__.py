@@ -1,11 +1,12 @@
 """Adapters: annotated and raw BAFMD, FairFace, any folder, and every dataset that the package knows by name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.datasets.truth import BoxFormat, MaskData, Say, Units
+from countenance.metrics.readings import Reading
+from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, Say
 
 NAMES = ("fairface", "bafmd", "bafmd-yolo", "bafmd-voc", "folder", "people")
 
@@ -16,14 +17,16 @@ def load_mask_data(
     name: str,
     directory: Path | None = None,
     *,
-    box_format: BoxFormat = "centre",
-    units: Units = "normalised",
-    classes: Sequence[str] = ("mask", "no_mask"),
+    reading: Reading = YOLO,
+    classes: Mapping[int, str] | None = None,
     attributes: Path | None = None,
     only_present: bool = False,
     say: Say = lambda line: None,
 ) -> MaskData:
     """A dataset of this suite by its name; all but the embedded people need their folder.
+
+    `reading` says what the four numbers of a box are in annotated BAFMD and in YOLO files, `classes` which class number
+    is mask and which no_mask in YOLO files without a classes.txt and in COCO files.
 
     >>> load_mask_data("farface", Path("."))
     Traceback (most recent call last):
@@ -45,9 +48,10 @@ def load_mask_data(
     if base == "folder":
         from countenance.suites.mask_fairness.datasets.folder import read_any
 
-        return read_any(directory, attributes=attributes, classes=classes, say=say)
+        return read_any(directory, attributes=attributes, classes=classes, reading=reading, say=say)
     from countenance.suites.mask_fairness.datasets.bafmd import read_annotated, read_raw
 
     if base == "bafmd":
-        return read_annotated(directory, box_format=box_format, units=units, say=say)
-    return read_raw(directory, base.removeprefix("bafmd-"), classes=classes, say=say)
+        return read_annotated(directory, reading=reading, say=say)
+    kind = base.removeprefix("bafmd-")
+    return read_raw(directory, kind, classes=classes, attributes=attributes, reading=reading, say=say)

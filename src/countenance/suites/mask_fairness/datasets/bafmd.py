@@ -1,27 +1,33 @@
 """BAFMD: annotated (one CSV with skin colour and sex) and raw (a YOLO .txt or Pascal VOC .xml for each picture)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from countenance.data import AttributeCard, Dataset, DatasetCard, LazyImage, Sample, Subject
 from countenance.data.image import IMAGE_SUFFIXES
-from countenance.data.tables import near, read_csv
+from countenance.data.tables import near, read_csv, read_text
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.datasets.label_files import YOLO_CLASSES, Faces, read_voc, read_yolo
+from countenance.metrics.readings import Reading, fitting
+from countenance.suites.mask_fairness.datasets.attributes_file import with_attributes
+from countenance.suites.mask_fairness.datasets.classes import DEFAULT, Classes, classes_beside
+from countenance.suites.mask_fairness.datasets.label_files import Faces, read_voc, read_yolo
 from countenance.suites.mask_fairness.datasets.truth import (
-    BoxFormat,
+    YOLO,
     MaskData,
     Say,
-    Units,
     checked_corners,
+    compared_by,
     find_picture,
+    fits_sentence,
     masked_word,
 )
 
 COLUMNS = ("filename", "x", "y", "dx", "dy", "mask")
-ATTRIBUTES = ("skincolor", "sex")
+SPLITS = {"train": "BAFMD_train_images.txt", "test": "BAFMD_test_images.txt"}
+"""The published lists of pictures."""
 
 CARD = DatasetCard(
     name="bafmd",
@@ -60,12 +66,10 @@ def _annotation_file(source: Path) -> Path:
     return tables[0]
 
 
-def read_annotated(
-    source: Path, *, box_format: BoxFormat = "centre", units: Units = "normalised", say: Say = lambda line: None
-) -> MaskData:
+def read_annotated(source: Path, *, reading: Reading = YOLO, say: Say = lambda line: None) -> MaskData:
     """Read the annotated CSV `index, filename, x, y, dx, dy, mask, skincolor, sex` and the pictures beside it.
 
-    Every further column is an attribute. The convention of the boxes is checked, see `checked_corners`.
+    Every further column is an attribute. The reading of the boxes is checked, see `checked_corners`.
     """
     table = _annotation_file(source)
     header, rows = read_csv(table)
@@ -87,20 +91,69 @@ def read_annotated(
         raise InputError(f"{table}: no face below the header")
     boxes = np.array([box for _, box, _ in faces])
     sizes = np.array([pictures[name][1:] for name, _, _ in faces], dtype=np.float64)
-    found = checked_corners(boxes, sizes, box_format, units, str(table))
+    found = checked_corners(boxes, sizes, reading, str(table))
     people: dict[str, list[Subject]] = {name: [] for name in pictures}
     for (name, _, about), box in zip(faces, found, strict=True):
         people[name].append(Subject(str(len(people[name])), face_box=box, attributes=about))
     samples = [Sample(name, *pictures[name], tuple(people[name])) for name in pictures]
-    say(f"{table.name}: {len(faces)} faces in {len(samples)} pictures, boxes read as {box_format}, {units}")
-    return MaskData(Dataset(CARD, samples), attributes=tuple(name for name in ATTRIBUTES if name in further))
+    say(f"{table.name}: {len(faces)} faces in {len(samples)} pictures, boxes read as {reading} ({reading.numbers_are})")
+    fits = fitting(boxes, sizes)
+    if len(fits) > 1:
+        say(f"{table.name}: the pictures do not decide the reading; {fits_sentence(fits)}")
+    return MaskData(Dataset(CARD, samples), attributes=compared_by(samples, further), reading=reading)
 
 
 def read_raw(
-    root: Path, kind: str = "yolo", *, classes: Sequence[str] = YOLO_CLASSES, say: Say = lambda line: None
+    root: Path,
+    kind: str = "yolo",
+    *,
+    classes: Mapping[int, str] | None = None,
+    attributes: Path | None = None,
+    reading: Reading = YOLO,
+    say: Say = lambda line: None,
 ) -> MaskData:
-    """Read raw BAFMD: pictures, and a `.txt` (YOLO) or `.xml` (Pascal VOC) of the same name anywhere in the folder."""
-    return MaskData(Dataset(CARD, labelled_pictures(root, kind, classes, say)))
+    """Read raw BAFMD: pictures, and a `.txt` (YOLO) or `.xml` (Pascal VOC) of the same name anywhere in the folder.
+
+    The published lists of train and test pictures become the attribute `split`. The faces have no attributes but
+    `masked`, unless a CSV of attributes is named.
+    """
+    labelled = labelled_pictures(root, kind, classes, reading, say)
+    samples = _with_splits(_without_copies(labelled.samples, root, say), root, say)
+    compared: tuple[str, ...] = ("masked",)
+    if attributes is not None:
+        samples, found = with_attributes(samples, attributes)
+        compared = compared_by(samples, found)
+    return replace(labelled.data, dataset=Dataset(CARD, samples), attributes=compared)
+
+
+def _without_copies(samples: list[Sample], root: Path, say: Say) -> list[Sample]:
+    """The download script copies labels (and some users pictures) to train_set and test_set: each picture once."""
+    placed = {Path(s.id).name for s in samples if Path(s.id).parts[0] in ("train_set", "test_set")}
+    kept = [s for s in samples if Path(s.id).parts[0] != "annotations" or Path(s.id).name not in placed]
+    if len(kept) < len(samples):
+        copies = len(samples) - len(kept)
+        say(f"{root}: {copies} pictures in annotations are copies of those in train_set or test_set and are left out")
+    return kept
+
+
+def _with_splits(samples: list[Sample], root: Path, say: Say) -> list[Sample]:
+    """The samples with the attribute `split` as the published lists (else the script's two folders) say."""
+    listed: dict[str, str] = {}
+    for split, name in SPLITS.items():
+        if (root / name).is_file():
+            names = [line.strip() for line in read_text(root / name).splitlines() if line.strip()]
+            listed |= {line.split(".")[0]: split for line in names}
+    folders = {"train_set": "train", "test_set": "test"}
+    found = [listed.get(Path(s.id).stem, folders.get(Path(s.id).parts[0])) for s in samples]
+    if not any(found):
+        return samples
+    if None in found:
+        lists = " nor ".join(SPLITS.values())
+        say(f"{root}: {found.count(None)} pictures are neither in {lists} and have no split")
+    return [
+        replace(sample, attributes={**sample.attributes, "split": split})
+        for sample, split in zip(samples, found, strict=True)
+    ]
 
 
 def _label_of(picture: Path, labels: list[Path]) -> Path | None:
@@ -112,7 +165,16 @@ def _label_of(picture: Path, labels: list[Path]) -> Path | None:
     return next(iter(beside or (alike if len(alike) == 1 else labels)), None)
 
 
-def labelled_pictures(root: Path, kind: str, classes: Sequence[str], say: Say) -> list[Sample]:
+@dataclass(frozen=True)
+class Labelled:
+    """Pictures with label files: the samples, and what else was learned on the way."""
+
+    samples: list[Sample]
+    data: MaskData
+    """Without its samples."""
+
+
+def labelled_pictures(root: Path, kind: str, classes: Mapping[int, str] | None, reading: Reading, say: Say) -> Labelled:
     """Every picture under `root` that has a label file, with its faces."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; --data-directory names the folder with pictures and label files")
@@ -121,6 +183,7 @@ def labelled_pictures(root: Path, kind: str, classes: Sequence[str], say: Say) -
     for path in sorted(root.rglob(f"*{suffix}")):
         labels.setdefault(path.stem, []).append(path)
     pictures = sorted(path for path in root.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
+    orders: dict[Path, Classes] = {}
     samples, alone = [], 0
     for path in pictures:
         label = _label_of(path, labels.get(path.stem, []))
@@ -129,7 +192,11 @@ def labelled_pictures(root: Path, kind: str, classes: Sequence[str], say: Say) -
             continue
         image = LazyImage(path)
         width, height = image.size()
-        faces: Faces = read_yolo(label, width, height, classes) if kind == "yolo" else read_voc(label, width, height)
+        if kind == "yolo":
+            order = orders.setdefault(label.parent, _order(label.parent, root, classes))
+            faces: Faces = read_yolo(label, width, height, order, reading)
+        else:
+            faces = read_voc(label, width, height)
         people = tuple(
             Subject(str(i), face_box=box, attributes={"masked": masked}) for i, (box, masked) in enumerate(faces)
         )
@@ -137,5 +204,37 @@ def labelled_pictures(root: Path, kind: str, classes: Sequence[str], say: Say) -
     if not samples:
         raise InputError(f"{root}: no picture has a {suffix} file of its name, beside it or in another folder of it")
     if alone:
-        say(f"{root}: {alone} pictures have no {suffix} file and are left out")
-    return samples
+        what = "1 picture has" if alone == 1 else f"{alone} pictures have"
+        say(f"{root}: {what} no {suffix} file and {'is' if alone == 1 else 'are'} left out")
+    empty = Dataset(CARD, [])
+    if kind != "yolo":
+        return Labelled(samples, MaskData(empty))
+    _check_all(samples, reading, root)
+    for told in dict.fromkeys(str(order) for order in orders.values()):
+        say(f"{root}: classes of the label files: {told}")
+    different = {str(order.labels()): order for order in orders.values()}
+    one_order = next(iter(different.values())) if len(different) == 1 else None
+    return Labelled(samples, MaskData(empty, yolo_classes=one_order, reading=reading))
+
+
+def _order(folder: Path, root: Path, told: Mapping[int, str] | None) -> Classes:
+    """The class order of a folder of YOLO files: its classes.txt decides, else the user, else BAFMD's own."""
+    beside = classes_beside(folder, root)
+    if beside is None:
+        return DEFAULT if told is None else Classes(told, "--classes")
+    labels = beside.labels()
+    if told is not None and any(labels.get(number, label) != label for number, label in told.items()):
+        asked = ",".join(f"{number}={label}" for number, label in told.items())
+        raise InputError(
+            f"{beside.source}: says {', '.join(f'{n} = {label}' for n, label in labels.items())}, and --classes says "
+            f"{asked}; correct the file, or leave the option out"
+        )
+    return beside
+
+
+def _check_all(samples: list[Sample], reading: Reading, root: Path) -> None:
+    """The boxes of all YOLO files together must fit their pictures."""
+    pairs = [(s, subject.face_box) for s in samples for subject in s.subjects if subject.face_box is not None]
+    if pairs:
+        sizes = np.array([[s.width, s.height] for s, _ in pairs], dtype=np.float64)
+        checked_corners(reading.numbers(np.array([box for _, box in pairs]), sizes), sizes, reading, str(root))

@@ -1,4 +1,4 @@
-"""FairFace: one face per picture, no boxes, no masks; copies that a spreadsheet damaged are mended."""
+"""FairFace: one face per picture, no boxes, no masks; copies that a spreadsheet damaged are repaired."""
 
 import re
 from pathlib import Path
@@ -67,6 +67,17 @@ def _table(source: Path) -> Path:
     return found
 
 
+def _picture_root(table: Path) -> Path:
+    """The folder that holds train/ and val/: beside the label file, or the only unpacked archive there."""
+    if any((table.parent / split).is_dir() for split in ("train", "val")):
+        return table.parent
+    unpacked = [path for path in sorted(table.parent.glob("fairface-img-*")) if path.is_dir()]
+    if len(unpacked) > 1:
+        names = ", ".join(path.name for path in unpacked)
+        raise InputError(f"{table.parent}: holds {names}; move the label file into the one whose pictures are meant")
+    return unpacked[0] if unpacked else table.parent
+
+
 def read_fairface(source: Path, *, only_present: bool = False, say: Say = lambda line: None) -> MaskData:
     """Read a FairFace folder (or its label file); rows without their picture are refused, or left out and counted."""
     table = _table(source)
@@ -74,15 +85,16 @@ def read_fairface(source: Path, *, only_present: bool = False, say: Say = lambda
     for name in COLUMNS:
         if name not in header:
             raise InputError(f"{table} line 1: no column {name!r}{near(name, header)}; expected {', '.join(COLUMNS)}")
+    root = _picture_root(table)
     samples: list[Sample] = []
     seen: set[str] = set()
     repaired = 0
     missing: list[str] = []
     for line, row in rows:
         place = f"{table} line {line}"
-        path = inside(table.parent, row["file"], place)
+        path = inside(root, row["file"], place)
         if row["file"] in seen:
-            raise InputError(f"{place}: {row['file']} stands twice")
+            raise InputError(f"{place}: {row['file']} has a row already")
         seen.add(row["file"])
         age = repaired_age(row["age"], place)
         repaired += age != row["age"].strip()
@@ -99,9 +111,9 @@ def read_fairface(source: Path, *, only_present: bool = False, say: Say = lambda
         more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
         raise InputError(f"{missing[0]}{more} not there; --only-present assesses the {len(samples)} that are")
     if not samples:
-        raise InputError(f"{table}: no row has its picture in {table.parent}")
+        raise InputError(f"{table}: no row has its picture in {root}")
     if repaired:
-        say(f"{table.name}: a spreadsheet had turned {repaired} ages into dates; they were mended (03-Sep is 3-9)")
+        say(f"{table.name}: a spreadsheet had turned {repaired} ages into dates; they were repaired (03-Sep is 3-9)")
     if missing:
         say(f"{table.name}: {len(missing)} of {len(seen)} pictures are not there and are left out")
     return MaskData(Dataset(CARD, samples), ONE_FACE, ("age", "gender", "race"))

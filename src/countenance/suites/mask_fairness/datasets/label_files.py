@@ -1,6 +1,5 @@
 """Label files of one picture: YOLO text and Pascal VOC XML, read as hostile input."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -8,17 +7,20 @@ import numpy as np
 
 from countenance.data.tables import read_text
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.datasets.truth import Array, checked_corners, corners, masked_word
+from countenance.metrics.readings import LARGEST_NORMALISED, Reading
+from countenance.suites.mask_fairness.datasets.classes import DEFAULT, Classes
+from countenance.suites.mask_fairness.datasets.truth import YOLO, Array, checked_corners, masked_word
 
 Faces = list[tuple[Array, str | None]]
 """Corners in pixels, and whether a mask is worn (yes, no, not known)."""
 
-YOLO_CLASSES = ("mask", "no_mask")
 LARGEST_XML = 10_000_000
+SAME_SHAPE = 0.02
+"""A picture may be scaled: its proportions may differ from those that its VOC file names by so much."""
 
 
-def read_yolo(path: Path, width: int, height: int, classes: Sequence[str] = YOLO_CLASSES) -> Faces:
-    """The faces of a YOLO file: a line `class cx cy w h` for each, normalised."""
+def read_yolo(path: Path, width: int, height: int, classes: Classes = DEFAULT, reading: Reading = YOLO) -> Faces:
+    """The faces of a YOLO file: a line `class cx cy w h` for each, normalised (or in another reading)."""
     boxes, masked = [], []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if not line.strip():
@@ -28,25 +30,28 @@ def read_yolo(path: Path, width: int, height: int, classes: Sequence[str] = YOLO
         if len(fields) != 5:
             raise InputError(f"{place}: {len(fields)} fields, expected 5 (class cx cy w h)")
         try:
-            index, *box = int(float(fields[0])), *(float(field) for field in fields[1:])
-        except (ValueError, OverflowError):
+            index, *box = (float(field) for field in fields)
+        except ValueError:
             raise InputError(f"{place}: {line.strip()!r:.60} holds a field that is no number") from None
-        if not np.isfinite(box).all():
+        if not np.isfinite([index, *box]).all():
             raise InputError(f"{place}: a number that is not finite")
-        if not 0 <= index < len(classes):
-            raise InputError(f"{place}: class {index}, expected 0 to {len(classes) - 1} ({', '.join(classes)})")
-        masked.append(masked_word(classes[index], place))
+        if index != int(index):
+            raise InputError(f"{place}: class {index:g}, expected a whole number")
+        masked.append("yes" if classes.label(int(index), place) == "mask" else "no")
         boxes.append(box)
     if not boxes:
         return []
     array, sizes = np.array(boxes), np.tile([float(width), float(height)], (len(boxes), 1))
-    if float(array.max()) > 1.5:  # far outside in any reading: these are pixels, which YOLO files never hold
-        checked_corners(array, sizes, "centre", "normalised", str(path))
-    return list(zip(corners(array, sizes, "centre", "normalised"), masked, strict=True))
+    if reading.units == "normalised" and float(array.max()) > LARGEST_NORMALISED:
+        checked_corners(array, sizes, reading, str(path))  # one file in pixels among many would go unnoticed
+    return list(zip(reading.corners(array, sizes), masked, strict=True))
 
 
 def read_voc(path: Path, width: int, height: int) -> Faces:
-    """The faces of a Pascal VOC file: `object` with `name` and `bndbox` in pixels."""
+    """The faces of a Pascal VOC file: `object` with `name` and `bndbox` in pixels.
+
+    Boxes are scaled when the file was made for a copy of the picture in another size.
+    """
     text = read_text(path)
     if len(text) > LARGEST_XML:
         raise InputError(f"{path}: {len(text):,} characters, more than a label file of one picture can need")
@@ -56,6 +61,7 @@ def read_voc(path: Path, width: int, height: int) -> Faces:
         root = ElementTree.fromstring(text)  # noqa: S314 - a document type was refused above
     except (ElementTree.ParseError, RecursionError) as error:
         raise InputError(f"{path}: not XML ({error})") from None
+    scale = _scale(root, width, height, path)
     faces: Faces = []
     for number, item in enumerate(root.iter("object"), 1):
         place = f"{path} object {number}"
@@ -65,12 +71,32 @@ def read_voc(path: Path, width: int, height: int) -> Faces:
         values = [_value(box, name, place) for name in ("xmin", "ymin", "xmax", "ymax")]
         if values[2] < values[0] or values[3] < values[1]:
             raise InputError(f"{place}: bndbox {values} has xmax < xmin or ymax < ymin")
-        faces.append((np.array(values), masked_word(item.findtext("name") or "", place)))
-    outside = sum(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1 for box, _ in faces)
+        faces.append((np.array(values) * np.tile(scale, 2), masked_word(item.findtext("name") or "", place)))
+    outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, _ in faces)
     if outside:
         shown = f"{outside} of {len(faces)} boxes leave the {width}×{height} picture"
         raise InputError(f"{path}: {shown}; is it another copy of it?")
     return faces
+
+
+def _scale(root: ElementTree.Element, width: int, height: int, path: Path) -> Array:
+    """From the picture size that the file names to the picture's own; 1 where it names none."""
+    told = [root.findtext(f"size/{name}") for name in ("width", "height")]
+    try:
+        named_width, named_height = (float(text) if text else 0.0 for text in told)
+    except ValueError:
+        raise InputError(
+            f"{path}: size is {told[0]!r} × {told[1]!r}, expected the picture's width and height"
+        ) from None
+    if not (0 < named_width < np.inf and 0 < named_height < np.inf):  # some tools write 0 × 0
+        return np.ones(2)
+    scale = np.array([width / named_width, height / named_height])
+    if abs(scale[0] / scale[1] - 1) > SAME_SHAPE and abs(scale - 1).max() * max(width, height) > 1:
+        raise InputError(
+            f"{path}: was made for a picture of {named_width:g}×{named_height:g}, and the picture is {width}×{height}, "
+            "which is another shape; put the picture there that the labels belong to"
+        )
+    return scale
 
 
 def _value(box: ElementTree.Element, name: str, place: str) -> float:

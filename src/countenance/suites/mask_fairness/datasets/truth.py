@@ -1,37 +1,28 @@
-"""What the adapters share: boxes in every convention, words for mask and no mask, and where pictures lie."""
+"""What the adapters share: boxes checked in their reading, words for mask and no mask, and where pictures lie."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data import Dataset
+from countenance.data import Dataset, Sample
+from countenance.data.categories import says_masked
 from countenance.data.image import IMAGE_SUFFIXES
 from countenance.data.paths import inside
+from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
+from countenance.metrics.readings import LARGEST_SHARE_OUTSIDE, Reading, fitting, guessed_units, share_outside
+from countenance.suites.mask_fairness.datasets.classes import Classes
 
-BoxFormat = Literal["topleft", "centre"]
-Units = Literal["pixels", "normalised"]
 Array = NDArray[np.float64]
 Say = Callable[[str], None]
 
 BOXES, ONE_FACE = "mask_detection", "mask_detection_one_face"
 """The tasks of the two rules."""
-
-LARGEST_SHARE_OUTSIDE = 0.05
-READINGS: tuple[tuple[BoxFormat, Units], ...] = (
-    ("centre", "normalised"), ("topleft", "normalised"), ("centre", "pixels"), ("topleft", "pixels"),
-)  # fmt: skip
-
-MASK_WORDS = frozenset({
-    "mask", "masked", "withmask", "facemask", "yes", "true", "1",
-    "incorrect", "poormask", "badmask", "maskwearedincorrect", "incorrectmask", "badlyworn",
-})  # fmt: skip
-"""A badly worn mask is a mask, as in the published prediction files."""
-NO_MASK_WORDS = frozenset({"nomask", "unmasked", "withoutmask", "nonemask", "none", "face", "no", "false", "0"})
+YOLO = Reading("centre", "normalised")
+"""How YOLO files give boxes, and the published scripts of the assessment those of annotated BAFMD."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +36,30 @@ class MaskData:
     image_ids: Mapping[str, str] = field(default_factory=dict)
     """Foreign image ids (COCO's numbers) by sample id."""
     classes: Mapping[int, str] = field(default_factory=dict)
-    """Foreign class numbers as mask and no_mask."""
+    """COCO's category numbers as mask and no_mask."""
+    yolo_classes: Classes | None = None
+    """The class numbers of its YOLO files; None where it has none, or folders that count differently."""
     source: str | None = None
     """The name under which the package itself loads the dataset again (for the pictures in a report)."""
+    reading: Reading | None = None
+    """What the four numbers of its boxes are, where --box-format and --units say so."""
+
+
+USUAL = ("skincolor", "sex", "skin_tone", "age_group", "gender", "race")
+MOST_GROUPS = 20
+
+
+def compared_by(samples: Sequence[Sample], names: Sequence[str]) -> tuple[str, ...]:
+    """The attributes that are compared when the user names none: the usual ones, else those with a few values each."""
+    usual = tuple(name for name in USUAL if name in names)
+    if usual:
+        return usual
+    values: dict[str, set[object]] = {name: set() for name in names}
+    for sample in samples:
+        for subject in sample.subjects:
+            for name in names:
+                values[name].add(subject.attributes.get(name))
+    return tuple(name for name in names if 2 <= len(values[name] - {None}) <= MOST_GROUPS and name not in NUMERIC)
 
 
 def of_split(data: MaskData, split: str | None) -> MaskData:
@@ -65,72 +77,60 @@ def of_split(data: MaskData, split: str | None) -> MaskData:
 def masked_word(word: str, place: str) -> str | None:
     """`yes` or `no` for what a file says about the mask; empty is not known.
 
-    >>> masked_word("with_mask", "row 2"), masked_word("no-mask", "row 2"), masked_word("0.0", "row 2")
-    ('yes', 'no', 'no')
+    >>> masked_word("with_mask", "row 2"), masked_word("no-mask", "row 2"), masked_word(" ", "row 2")
+    ('yes', 'no', None)
     """
-    plain = word.strip().lower().removesuffix(".0")
-    plain = "".join(letter for letter in plain if letter.isalnum())
-    if not plain:
+    if not word.strip():
         return None
-    if plain in MASK_WORDS:
-        return "yes"
-    if plain in NO_MASK_WORDS:
-        return "no"
-    raise InputError(f"{place}: {word!r} says neither mask nor no mask; expected 1 or 0, mask or no_mask")
+    masked = says_masked(word)
+    if masked is None:
+        raise InputError(f"{place}: {word!r} says neither mask nor no mask; expected 1 or 0, mask or no_mask")
+    return masked
 
 
-def corners(boxes: Array, sizes: Array, box_format: BoxFormat, units: Units) -> Array:
-    """Boxes x, y, width, height in a convention as corners in pixels; `sizes` is width, height of each picture.
+def as_options(reading: Reading, prefix: str = "") -> str:
+    """The options that choose a reading.
 
-    >>> corners(np.array([[0.5, 0.5, 0.2, 0.4]]), np.array([[100, 50.0]]), "centre", "normalised")
-    array([[40., 15., 60., 35.]])
+    >>> as_options(YOLO), as_options(YOLO, "prediction-")
+    ('--box-format centre --units normalised', '--prediction-format centre --prediction-units normalised')
     """
-    scaled = boxes * np.tile(sizes, 2) if units == "normalised" else boxes
-    first = scaled[:, :2] - scaled[:, 2:] / 2 if box_format == "centre" else scaled[:, :2]
-    return np.hstack([first, first + scaled[:, 2:]])
+    return f"--{prefix or 'box-'}format {reading.form} --{prefix}units {reading.units}"
 
 
-def share_outside(boxes: Array, sizes: Array) -> float:
-    """Share of boxes that leave their picture by more than rounding (one pixel, or half a percent of the side).
-
-    >>> share_outside(np.array([[0, 0, 10, 10], [0, 0, 10, 99.0]]), np.array([[50, 50], [50, 50.0]]))
-    0.5
-    """
-    if not len(boxes):
-        return 0.0
-    slack = np.maximum(1.0, 0.005 * sizes)
-    left = (boxes[:, :2] < -slack).any(axis=1) | (boxes[:, 2:] > sizes + slack).any(axis=1)
-    return float(left.mean())
-
-
-def checked_corners(boxes: Array, sizes: Array, box_format: BoxFormat, units: Units, place: str) -> Array:
-    """Corners in pixels; a reading in which more than 5 % of boxes leave the picture is refused, a better one named.
+def checked_corners(numbers: Array, sizes: Array, reading: Reading, place: str) -> Array:
+    """Corners in pixels; a reading in which more than 5 % of boxes leave the picture is refused, those that fit named.
 
     >>> many = np.tile([0.1, 0.9, 0.3, 0.15], (20, 1))
-    >>> checked_corners(many, np.full((20, 2), 100.0), "centre", "normalised", "faces.csv")
+    >>> checked_corners(many, np.full((20, 2), 100.0), YOLO, "faces.csv")
     Traceback (most recent call last):
     countenance.errors.InputError: faces.csv: read as centre, normalised, 100 % of 20 boxes leave their picture ...
     """
-    if units == "pixels" and len(boxes) and float(boxes.max()) <= 1:
-        raise InputError(f"{place}: read as pixels, no number is above 1; read it as units=normalised")
-    found = corners(boxes, sizes, box_format, units)
+    found = reading.corners(numbers, sizes)
+    others = fitting(numbers, sizes)
+    fits = f"; {fits_sentence(others)}" if others else ", and no other reading fits"
+    if reading.units == "pixels" and len(numbers) and guessed_units(numbers) == "normalised":
+        raise InputError(f"{place}: read as {reading}, but (almost) no number is above 1{fits}")
     share = share_outside(found, sizes)
     if share <= LARGEST_SHARE_OUTSIDE:
         return found
-    tried = f"{place}: read as {box_format}, {units}, {share:.0%} of {len(boxes)} boxes leave their picture"
-    tried = tried.replace("%", " %") + f" (at most {LARGEST_SHARE_OUTSIDE * 100:.0f} % may)"
-    others = {}
-    for form, unit in READINGS:
-        if unit == "pixels" and float(boxes.max()) <= 1:
-            continue  # every box would lie in the first pixel, inside and meaningless
-        others[form, unit] = share_outside(corners(boxes, sizes, form, unit), sizes)
-    best = min(others, key=lambda reading: others[reading])
-    if others[best] <= LARGEST_SHARE_OUTSIDE:
-        raise InputError(f"{tried}; read it as box_format={best[0]}, units={best[1]}")
-    raise InputError(f"{tried}, and no other reading fits; are these the pictures that the boxes belong to?")
+    right = "" if others else "; are these the pictures that the boxes belong to?"
+    raise InputError(
+        f"{place}: read as {reading}, {share * 100:.0f} % of {len(numbers)} boxes leave their picture or have no area "
+        f"(at most {LARGEST_SHARE_OUTSIDE * 100:.0f} % may){fits}{right}"
+    )
 
 
-PICTURE_FOLDERS = ("", "images", "val", "test", "train")
+def fits_sentence(readings: Sequence[Reading], prefix: str = "") -> str:
+    """Every reading that fits, as options.
+
+    >>> fits_sentence([Reading("topleft", "pixels")])
+    'this reading fits: --box-format topleft --units pixels (x, y, w, h in pixels)'
+    """
+    listed = " or ".join(f"{as_options(reading, prefix)} ({reading.numbers_are})" for reading in readings)
+    return f"{'this reading fits' if len(readings) == 1 else 'these readings fit'}: {listed}"
+
+
+PICTURE_FOLDERS = ("", "images", "val", "test", "train", "test_set", "train_set", "annotations")
 
 
 def find_picture(root: Path, name: str, place: str, folders: Sequence[str] = PICTURE_FOLDERS) -> Path:

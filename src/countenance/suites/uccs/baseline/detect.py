@@ -57,7 +57,9 @@ def find_faces(
     if lost is not None:
         raise InputError(f"{lost}: no such image, but {protocol.path} names it; extract the {which} images there")
     settings = {} if MOST[version] is None else {"most": MOST[version]}
-    found = run_jobs("detections", detect_step, spec, [Job(path, settings=settings) for path in paths], how)
+    nothing = {"box": np.zeros((0, 4)), "score": np.zeros(0), "landmarks": np.zeros((0, 10))}
+    jobs = [Job(path, settings=settings) for path in paths]
+    found = run_jobs("detections", detect_step, spec, jobs, how, instead=nothing)
     return Detections(protocol, folder, images, found)
 
 

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.models import ModelSpec
+from countenance.run.early_stop import Watch
 from countenance.suites.uccs.baseline.cache import Arrays, Cache, digest
+from countenance.tasks.face_localization import to_boxes
 
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
 
 
 def no_progress(what: str, total: int) -> AbstractContextManager[Callable[..., None]]:
-    """Progress that nobody watches."""
+    """No progress bar."""
     return nullcontext(lambda n=1: None)
 
 
@@ -34,6 +36,7 @@ class How:
     parallel: int = 1
     gpus: tuple[int, ...] = ()
     progress: ProgressMaker = no_progress
+    warn: Callable[[str], None] = lambda line: None
 
     def device(self) -> str:
         return "cuda" if self.gpus else "cpu"
@@ -51,8 +54,21 @@ class Job:
 Step = Callable[[Any, NDArray[np.uint8], Job], Arrays]
 
 
-def run_jobs(kind: str, step: Step, spec: ModelSpec, jobs: Sequence[Job], how: How, *, label: str = "") -> list[Arrays]:
-    """The arrays that `step` makes of every job, from the cache where the same image was done the same way before."""
+def run_jobs(
+    kind: str,
+    step: Step,
+    spec: ModelSpec,
+    jobs: Sequence[Job],
+    how: How,
+    *,
+    label: str = "",
+    instead: Arrays | None = None,
+) -> list[Arrays]:
+    """The arrays that `step` makes of every job, from the cache where the same image was done the same way before.
+
+    An image on which the model fails is told and gets `instead`; the first images all failing, or a model that has no
+    such way out, is an error.
+    """
     if how.parallel < 1:
         raise InputError(f"--parallel is {how.parallel}, expected 1 or more")
     card = spec.card().content
@@ -63,14 +79,26 @@ def run_jobs(kind: str, step: Step, spec: ModelSpec, jobs: Sequence[Job], how: H
     missing = [k for k, arrays in enumerate(found) if arrays is None]
     with how.progress(label or kind, len(jobs)) as tell:
         tell(len(jobs) - len(missing))
+        watch = Watch(max_failures=0, answered=len(jobs) - len(missing), remedy="")
+        failures: list[dict[str, str]] = []
         for k, arrays in _done(step, spec, [(k, jobs[k]) for k in missing], how):
-            how.cache.put(kind, keys[k], arrays)
-            found[k] = arrays
             tell(1)
+            if isinstance(arrays, dict):
+                how.cache.put(kind, keys[k], arrays)
+                found[k] = arrays
+                watch.saw(1)
+                continue
+            if instead is None:
+                raise InputError(f"{jobs[k].path}: the model failed ({arrays})")
+            how.warn(f"{jobs[k].path}: the model failed ({arrays}); it has no detection")
+            found[k] = instead
+            failures.append({"sample": jobs[k].path.name, "kind": "model", "reason": arrays})
+            watch.saw(0, failures[-1:])
+        watch.finished(failures, len(jobs))
     return [arrays for arrays in found if arrays is not None]
 
 
-def _done(step: Step, spec: ModelSpec, jobs: list[tuple[int, Job]], how: How) -> Iterator[tuple[int, Arrays]]:
+def _done(step: Step, spec: ModelSpec, jobs: list[tuple[int, Job]], how: How) -> Iterator[tuple[int, Arrays | str]]:
     if not jobs:
         return
     workers = min(how.parallel, len(jobs))
@@ -108,13 +136,23 @@ def _begin(spec: ModelSpec, card: "Queue[int | None] | int | None", threads: int
     _MODEL = spec.load()
 
 
-def _one(step: Step, job: Job) -> Arrays:
-    return step(_MODEL, LazyImage(job.path).load(), job)
+def _one(step: Step, job: Job) -> Arrays | str:
+    """The arrays of one image, or why the model failed on it."""
+    image = LazyImage(job.path).load()
+    try:
+        return step(_MODEL, image, job)
+    except InputError:
+        raise
+    except Exception as error:
+        return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def detect_step(model: Any, image: NDArray[np.uint8], job: Job) -> Arrays:
     """Boxes (left, top, width, height), scores and landmarks of the best detections, rounded as a score file is."""
-    answer = model([image])[0]
+    answer = to_boxes(model([image])[0])
+    problem = answer.problem(image.shape[1], image.shape[0])
+    if problem:
+        raise ValueError(problem)
     order = np.argsort(-answer.scores, kind="stable")[: job.settings.get("most")]
     corners = answer.xyxy[order]
     box = np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1).round(2)

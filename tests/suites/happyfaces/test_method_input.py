@@ -1,4 +1,4 @@
-"""The wall: names, paths, tags and order have no influence on a method."""
+"""Names, paths, tags and order of the photos have no influence on a method."""
 
 import inspect
 from itertools import pairwise
@@ -12,7 +12,7 @@ from countenance.suites.happyfaces.dataset import read_happyfaces
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
 from countenance.suites.happyfaces.protocol import Task, run
-from countenance.suites.happyfaces.sampler import draw, through_the_wall
+from countenance.suites.happyfaces.sampler import draw, method_input
 
 
 def test_a_method_is_given_three_plain_arrays_and_nothing_else(world, monkeypatch):
@@ -39,7 +39,7 @@ def test_labels_of_unlabelled_photos_cannot_be_read_from_their_order(world):
     kinds = [world.unlabelled.tags[i] for i in chosen.drawn]
     changes = sum(a != b for a, b in pairwise(kinds))
     assert changes > 0.5 * len(kinds)  # sorted by type there would be 3 changes
-    _, labels, _ = through_the_wall(world, chosen.drawn, 0)
+    _, labels, _ = method_input(world, chosen.drawn, 0)
     assert sum(a != b for a, b in pairwise(labels)) > 5
 
 
@@ -53,7 +53,7 @@ def test_renaming_and_moving_files_changes_nothing_at_all(world, write_world, tm
 
 
 def test_permuting_the_unlabelled_photos_changes_nothing_but_rounding(world):
-    labelled, labels, unlabelled = through_the_wall(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)
+    labelled, labels, unlabelled = method_input(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)
     turned = np.random.default_rng(9).permutation(len(unlabelled))
     mixed = np.random.default_rng(8).permutation(len(labels))
     here = SpatialDiscovery().fit(labelled, labels, unlabelled)
@@ -68,7 +68,7 @@ def test_permuting_the_unlabelled_photos_changes_no_networks_answer(world, name:
     from countenance.suites.happyfaces.networks.settings import Settings
 
     small = Settings(backbone="resnet", size=64, resnet_steps=4, steps=20, restarts=2, device="cpu")
-    labelled, labels, unlabelled = through_the_wall(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)
+    labelled, labels, unlabelled = method_input(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)
     turned = np.random.default_rng(9).permutation(len(unlabelled))
     said = [
         make_method(name, 1, settings=small).fit(labelled, labels, some).predict(world.validation.pixels)

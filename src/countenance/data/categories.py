@@ -1,0 +1,143 @@
+"""Which categories of a COCO file are people, which are faces, and which are left out.
+
+A category is chosen by its name (person, face, head, human face, …) or by the user (`face=1,person=18`). Whatever is
+neither is left out, counted and named: a file of cars is not a dataset of people.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from countenance.data.tables import near
+from countenance.errors import InputError
+
+Kind = Literal["person", "face"]
+PERSON = frozenset({
+    "person", "persons", "people", "human", "humans", "human body", "full body", "body", "pedestrian", "pedestrians",
+    "man", "men", "woman", "women", "boy", "girl", "child", "children", "kid", "baby", "adult",
+})  # fmt: skip
+FACE = frozenset({
+    "face", "faces", "human face", "face box", "head", "heads", "human head", "frontal face", "masked face",
+    "unmasked face",
+})  # fmt: skip
+MASK_WORDS = frozenset({
+    "mask", "masked", "withmask", "facemask", "facewithmask", "maskedface", "yes", "true", "1",
+    "incorrect", "poormask", "badmask", "maskwearedincorrect", "incorrectmask", "badlyworn",
+})  # fmt: skip
+"""A badly worn mask is a mask, as in the published prediction files."""
+NO_MASK_WORDS = frozenset({
+    "nomask", "unmasked", "withoutmask", "nonemask", "facenomask", "facewithoutmask", "unmaskedface", "none", "face",
+    "no", "false", "0",
+})  # fmt: skip
+MOST_NAMED = 6
+
+
+def says_masked(word: str) -> str | None:
+    """`yes` or `no` for a word about a mask, None for any other.
+
+    >>> says_masked("with_mask"), says_masked("no-mask"), says_masked("0.0"), says_masked("hat")
+    ('yes', 'no', 'no', None)
+    """
+    plain = "".join(letter for letter in word.strip().lower().removesuffix(".0") if letter.isalnum())
+    return "yes" if plain in MASK_WORDS else "no" if plain in NO_MASK_WORDS else None
+
+
+def kind_of(name: str) -> Kind | None:
+    """What a category of this name shows, or None.
+
+    >>> kind_of("Human face"), kind_of("Pedestrian"), kind_of("car")
+    ('face', 'person', None)
+    """
+    plain = re.sub(r"[^a-z0-9]+", " ", name.lower()).strip()
+    return "face" if plain in FACE else "person" if plain in PERSON else None
+
+
+def parse_categories(text: str) -> list[tuple[Kind, str]]:
+    """The categories that a user chose, each an id or a name.
+
+    >>> parse_categories("face=1, person=18,person=rider")
+    [('face', '1'), ('person', '18'), ('person', 'rider')]
+    """
+    chosen: list[tuple[Kind, str]] = []
+    for part in (part.strip() for part in text.split(",")):
+        kind, equals, category = (piece.strip() for piece in part.partition("="))
+        if not equals or not category or kind not in get_args(Kind):
+            raise InputError(f"--categories {text!r}: expected person=ID or face=ID, such as face=1,person=18")
+        chosen.append((kind, category))  # type: ignore[arg-type]
+    return chosen
+
+
+@dataclass
+class Categories:
+    """The categories of one file: what each shows, and how many annotations were left out."""
+
+    kinds: Mapping[Any, Kind]
+    names: Mapping[Any, str]
+    masked: Mapping[Any, str] = field(default_factory=dict)
+    """For files of masked and unmasked faces: whether a mask is worn, by category."""
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def kind(self, category: Any, place: str) -> Kind | None:
+        """What an annotation of this category shows; None: it is left out (and counted)."""
+        if isinstance(category, bool) or not isinstance(category, int | str):
+            raise InputError(f"{place}: category_id is {category!r:.60}, expected a number")
+        kind = self.kinds.get(category)
+        if kind is None and category not in self.names:
+            remedy = f"add it there, or say --categories person={category} or face={category}"
+            raise InputError(f"{place}: category_id {category!r} is not among the categories; {remedy}")
+        if kind is None:
+            self.left_out[self.names[category]] += 1
+        return kind
+
+    def notes(self, file: str) -> list[str]:
+        """What was left out, counted and named."""
+        if not self.left_out:
+            return []
+        n = self.left_out.total()
+        named = ", ".join(f"{count:,} {name}" for name, count in self.left_out.most_common(MOST_NAMED))
+        others = len(self.left_out) - MOST_NAMED
+        more = f" and {others} more categories" if others > 0 else ""
+        what = "1 annotation is" if n == 1 else f"{n:,} annotations are"
+        remedy = "--categories says which categories are people or faces"
+        return [f"{file}: {what} of no person and no face and left out ({named}{more}); {remedy}"]
+
+
+def choose(rows: Sequence[Mapping[str, Any]], chosen: str | None, file: str) -> Categories:
+    """The categories of a file by their names, or as the user chose them (then all others are left out)."""
+    names = {row.get("id"): str(row.get("name", "")) for row in rows if isinstance(row.get("id"), int | str)}
+    if chosen is None:
+        kinds: dict[Any, Kind] = {key: kind for key, name in names.items() if (kind := kind_of(name)) is not None}
+        masked = {key: word for key, name in names.items() if (word := says_masked(name)) is not None}
+        bare = [key for key, word in masked.items() if word == "no" and kind_of(names[key]) is None]
+        if bare:  # a file of masked and unmasked faces: "mask" alone could be an object
+            kinds |= dict.fromkeys(masked, "face")
+            return Categories(kinds, names, masked)
+        return Categories(kinds, names)
+    kinds = {}
+    for kind, word in parse_categories(chosen):
+        found = [key for key, name in names.items() if word in (str(key), name)]
+        if not found and not names and word.isdigit():  # a file without a list of categories
+            found = [int(word)]
+        if not found:
+            known = ", ".join(f"{key} {name}" for key, name in list(names.items())[:20]) or "none"
+            raise InputError(
+                f"{file}: --categories names {word!r}{near(word, list(names.values()))}, which is no category there; "
+                f"there are {known}{', …' if len(names) > 20 else ''}"
+            )
+        for key in found:
+            if kinds.get(key, kind) != kind:
+                raise InputError(f"{file}: --categories says that {word!r} is both a person and a face")
+            kinds[key] = kind
+    return Categories(kinds, names)
+
+
+def refuse_without_people(categories: Categories, annotations: int, file: str) -> None:
+    """Raise when a file has annotations and none of them shows a person or a face."""
+    if annotations and categories.left_out.total() == annotations:
+        named = ", ".join(name for name, _ in categories.left_out.most_common(MOST_NAMED))
+        raise InputError(
+            f"{file}: none of its {annotations:,} annotations is of a person or a face (they are of {named}); "
+            "--categories person=ID or face=ID says which category is"
+        )

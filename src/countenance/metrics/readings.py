@@ -1,0 +1,144 @@
+"""Boxes in every reading: what their four numbers are (corners, a corner and a size, …) and in which units.
+
+Two readings often both look right, and a wrong one gives numbers that are silently wrong. So a reading is checked
+against the pictures (`fitting`), and when next to nothing is found the other readings are tried
+(`countenance.metrics.reading_trials`). Nothing changes the reading in use: it is always the user who decides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Form = Literal["corners", "topleft", "centre", "xxyy", "yxyx"]
+Units = Literal["pixels", "normalised"]
+FORMS: dict[Form, str] = {
+    "corners": "x0, y0, x1, y1",
+    "topleft": "x, y, w, h",
+    "centre": "cx, cy, w, h",
+    "xxyy": "x0, x1, y0, y1",
+    "yxyx": "y0, x0, y1, x1",
+}
+"""The forms by name, and the four numbers of each."""
+
+LARGEST_NORMALISED = 1.5
+"""Boxes may leave the picture a little; numbers in pixels are larger than this."""
+LARGEST_SHARE_OUTSIDE = 0.05
+"""A reading in which more boxes than this leave their picture does not fit."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the four numbers of a box are, and their units.
+
+    >>> str(Reading("centre", "normalised")), Reading("centre", "normalised").numbers_are
+    ('centre, normalised', 'cx, cy, w, h as shares of the picture')
+    """
+
+    form: Form
+    units: Units
+
+    def __str__(self) -> str:
+        return f"{self.form}, {self.units}"
+
+    @property
+    def numbers_are(self) -> str:
+        """The four numbers and their units in words."""
+        return f"{FORMS[self.form]} {'in pixels' if self.units == 'pixels' else 'as shares of the picture'}"
+
+    def corners(self, numbers: Array, sizes: Array) -> Array:
+        """Boxes in this reading as x0, y0, x1, y1 in pixels; `sizes` is width, height of each box's picture.
+
+        >>> Reading("centre", "normalised").corners(np.array([[0.5, 0.5, 0.2, 0.4]]), np.array([[100, 50.0]]))
+        array([[40., 15., 60., 35.]])
+        """
+        a, b, c, d = numbers.reshape(-1, 4).T
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers that are no box may be as large as they like
+            if self.form == "corners":
+                found = np.stack([a, b, c, d], axis=1)
+            elif self.form == "topleft":
+                found = np.stack([a, b, a + c, b + d], axis=1)
+            elif self.form == "centre":
+                found = np.stack([a - c / 2, b - d / 2, a + c / 2, b + d / 2], axis=1)
+            elif self.form == "xxyy":
+                found = np.stack([a, c, b, d], axis=1)
+            else:
+                found = np.stack([b, a, d, c], axis=1)
+            return found * np.tile(sizes, 2) if self.units == "normalised" else found
+
+    def numbers(self, corners: Array, sizes: Array) -> Array:
+        """The numbers that stand for boxes x0, y0, x1, y1 in pixels in this reading.
+
+        >>> Reading("centre", "normalised").numbers(np.array([[40, 15, 60, 35.0]]), np.array([[100, 50.0]]))
+        array([[0.5, 0.5, 0.2, 0.4]])
+        """
+        boxes = corners.reshape(-1, 4)
+        with np.errstate(over="ignore", invalid="ignore"):
+            x0, y0, x1, y1 = (boxes / np.tile(sizes, 2) if self.units == "normalised" else boxes).T
+            if self.form == "corners":
+                return np.stack([x0, y0, x1, y1], axis=1)
+            if self.form == "topleft":
+                return np.stack([x0, y0, x1 - x0, y1 - y0], axis=1)
+            if self.form == "centre":
+                return np.stack([(x0 + x1) / 2, (y0 + y1) / 2, x1 - x0, y1 - y0], axis=1)
+            return np.stack([x0, x1, y0, y1] if self.form == "xxyy" else [y0, x0, y1, x1], axis=1)
+
+
+CORNERS = Reading("corners", "pixels")
+"""How this package itself gives boxes."""
+READINGS = tuple(Reading(form, units) for units in get_args(Units) for form in FORMS)
+
+
+def share_outside(corners: Array, sizes: Array) -> float:
+    """Share of boxes that leave their picture by more than rounding (one pixel, or half a percent of the side).
+
+    A box whose corners are the wrong way round, or that has no area, counts as well.
+
+    >>> share_outside(np.array([[0, 0, 10, 10], [0, 0, 10, 99.0]]), np.array([[50, 50], [50, 50.0]]))
+    0.5
+    """
+    if not len(corners):
+        return 0.0
+    slack = np.maximum(1.0, 0.005 * sizes)
+    wrong = (corners[:, :2] < -slack).any(axis=1) | (corners[:, 2:] > sizes + slack).any(axis=1)
+    return float((wrong | (corners[:, 2:] <= corners[:, :2]).any(axis=1)).mean())
+
+
+def guessed_units(numbers: Array) -> Units:
+    """Normalised when (almost) no box has a number above 1.5: in pixels such boxes would lie in the first two pixels.
+
+    >>> guessed_units(np.array([[0.1, 0.2, 0.3, 1.1]])), guessed_units(np.array([[3, 4, 50, 60.0]]))
+    ('normalised', 'pixels')
+    """
+    if not len(numbers):
+        return "normalised"
+    large = np.abs(numbers).max(axis=1) > LARGEST_NORMALISED
+    return "pixels" if float(large.mean()) > LARGEST_SHARE_OUTSIDE else "normalised"
+
+
+def fitting(numbers: Array, sizes: Array) -> list[Reading]:
+    """Every reading in which (almost) all boxes lie in their pictures and have an area.
+
+    >>> [str(reading) for reading in fitting(np.array([[60, 50, 20, 30.0]]), np.array([[100, 100.0]]))]
+    ['topleft, pixels', 'centre, pixels']
+    """
+    if not len(numbers):
+        return []
+    units = guessed_units(numbers)
+    return [
+        reading
+        for reading in READINGS
+        if reading.units == units and share_outside(reading.corners(numbers, sizes), sizes) <= LARGEST_SHARE_OUTSIDE
+    ]
+
+
+def listed(readings: Sequence[Reading]) -> str:
+    """Readings in words.
+
+    >>> listed([Reading("topleft", "pixels"), Reading("centre", "pixels")])
+    'topleft, pixels (x, y, w, h) or centre, pixels (cx, cy, w, h)'
+    """
+    return " or ".join(f"{reading} ({FORMS[reading.form]})" for reading in readings)

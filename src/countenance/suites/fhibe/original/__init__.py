@@ -1,0 +1,56 @@
+"""The names of FHIBE's published API, so that scripts written for it run here unchanged.
+
+Importing this module makes a module tree `fhibe_eval_api` importable. A script either begins with that one line, or
+is run with `python -m countenance.suites.fhibe.original SCRIPT [ARGS]` as it is.
+
+>>> import countenance.suites.fhibe.original
+>>> from fhibe_eval_api.evaluate import evaluate_task
+>>> from fhibe_eval_api.reporting import BiasReport
+"""
+
+import sys
+from types import ModuleType
+
+from countenance.suites.fhibe.original import evaluating, images, reporting, wrapping
+
+NAME, MARK = "fhibe_eval_api", "__names_of_the_original__"
+MODULES: dict[str, dict[str, object]] = {
+    "": {},
+    "evaluate": {"evaluate_task": evaluating.evaluate_task},
+    "evaluate.evaluate": {"evaluate_task": evaluating.evaluate_task},
+    "reporting": {"BiasReport": reporting.BiasReport},
+    "reporting.reporting": {"BiasReport": reporting.BiasReport},
+    "models": {},
+    "models.base_model": {"BaseModelWrapper": wrapping.BaseModelWrapper},
+    "common": {},
+    "common.loaders": {"image_data_loader_from_paths": images.image_data_loader_from_paths},
+    "common.data": {
+        "ImageDataset": images.ImageDataset,
+        "pil_image_collate_function": images.pil_image_collate_function,
+    },
+    "common.utils": {
+        name: getattr(images, name)
+        for name in ("create_folders", "get_project_root", "open_image_with_pil", "read_json_file", "save_json_file")
+    },
+}
+
+
+def install() -> None:
+    """Make the tree importable; a real `fhibe_eval_api` that was imported before is not replaced behind its back."""
+    there = sys.modules.get(NAME)
+    if there is not None:
+        if not hasattr(there, MARK):
+            raise ImportError(f"{NAME} is imported already; import {__name__} before it")
+        return
+    for name, content in MODULES.items():
+        full = f"{NAME}.{name}".rstrip(".")
+        module = ModuleType(full, __doc__)
+        module.__path__ = []  # every level may hold others
+        vars(module).update(content, **{MARK: True})
+        sys.modules[full] = module
+        parent, _, last = full.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], last, module)
+
+
+install()

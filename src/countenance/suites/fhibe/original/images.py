@@ -1,0 +1,120 @@
+"""The published helpers for images and files; torch is needed by the loader alone, torchvision by nothing."""
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+LOG = logging.getLogger("countenance.fhibe")
+
+
+def open_image_with_pil(image_path: str, exif_transpose: bool = True, grayscale: bool = False) -> Any:
+    """A picture as PIL has it, RGB or grey, turned as its EXIF says; None, with a warning, if it cannot be read."""
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(image_path) as stored:
+            picture = ImageOps.exif_transpose(stored) if exif_transpose else stored
+            return picture.convert("L" if grayscale else "RGB")
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        LOG.warning("%s: cannot be read (%s)", image_path, error)
+        return None
+
+
+def pil_image_collate_function(batch: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    """A batch as lists, for pictures that are not tensors.
+
+    >>> pil_image_collate_function([{"images": 1, "image_paths": "a"}, {"images": 2, "image_paths": "b"}])
+    {'images': [1, 2], 'image_paths': ['a', 'b']}
+    """
+    return {name: [item[name] for item in batch] for name in ("images", "image_paths")}
+
+
+def _as_it_is(picture: Any) -> Any:
+    return picture
+
+
+class ImageDataset:
+    """Pictures by path, for a torch DataLoader: items {"images", "image_paths"}."""
+
+    def __init__(
+        self,
+        image_paths: Sequence[str],
+        exif_transpose: bool,
+        transform: Callable[[Any], Any] | None = None,
+        grayscale: bool = False,
+    ) -> None:
+        self.image_paths = image_paths
+        self.exif_transpose = exif_transpose
+        self.transform = _as_it_is if transform is None else transform
+        self.grayscale = grayscale
+
+    def __len__(self) -> int:
+        return len(self.image_paths)
+
+    def __getitem__(self, image_index: int) -> dict[str, Any]:
+        path = self.image_paths[image_index]
+        picture = open_image_with_pil(path, self.exif_transpose, self.grayscale)
+        return {"images": None if picture is None else self.transform(picture), "image_paths": path}
+
+
+def image_data_loader_from_paths(
+    transform: Callable[[Any], Any] | None,
+    image_paths_1: Sequence[str],
+    image_paths_2: Sequence[str] | None = None,
+    exif_transpose: bool = True,
+    batch_size: int = 32,
+    shuffle: bool = False,
+    num_workers: int = 8,
+    grayscale: bool = False,
+    collate_fn: Callable[[Any], Any] | None = None,
+) -> Any:
+    """A torch DataLoader over pictures; two of them when a second list is given.
+
+    Pictures without a transform are collated as lists. No more workers are started than the machine has cores.
+    """
+    from torch.utils.data import DataLoader
+
+    if collate_fn is None and transform is None:
+        collate_fn = pil_image_collate_function
+
+    def loader(paths: Sequence[str]) -> Any:
+        return DataLoader(
+            ImageDataset(paths, exif_transpose, transform, grayscale),  # type: ignore[arg-type,unused-ignore]
+            batch_size=batch_size,
+            shuffle=shuffle,
+            num_workers=min(num_workers, os.cpu_count() or 1),
+            collate_fn=collate_fn,
+        )
+
+    return loader(image_paths_1) if image_paths_2 is None else (loader(image_paths_1), loader(image_paths_2))
+
+
+def get_project_root() -> str:
+    """The folder of the project that the running script belongs to: the nearest with .git or pyproject.toml.
+
+    A script that belongs to none: the current folder. Results go to `results` in it unless they are told otherwise.
+    """
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    for folder in Path(script).resolve().parents if script else ():
+        if any((folder / mark).exists() for mark in (".git", "pyproject.toml", "setup.py")):
+            return str(folder)
+    return str(Path.cwd())
+
+
+def read_json_file(filepath: str) -> Any:
+    """What a JSON file holds."""
+    return json.loads(Path(filepath).read_text(encoding="utf-8"))
+
+
+def save_json_file(filepath: str, data: Any, indent: int | str | None = None) -> None:
+    """Write a JSON file."""
+    Path(filepath).write_text(json.dumps(data, indent=indent), encoding="utf-8")
+
+
+def create_folders(filepath: str) -> None:
+    """Make the folder that a file is to lie in."""
+    Path(filepath).parent.mkdir(parents=True, exist_ok=True)

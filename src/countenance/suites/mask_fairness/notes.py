@@ -1,0 +1,77 @@
+"""What looks like a mistake in an assessment: boxes in another reading, classes the wrong way round."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from countenance.answers import Boxes
+from countenance.data import Sample
+from countenance.metrics.reading_trials import Trial
+from countenance.metrics.readings import CORNERS, READINGS, Reading
+from countenance.suites.mask_fairness.datasets.classes import swapped
+from countenance.suites.mask_fairness.datasets.truth import BOXES, MaskData, as_options
+from countenance.suites.mask_fairness.predictions import Predictions
+from countenance.tasks import Context, load_task
+from countenance.tasks.box_notes import Readings
+from countenance.tasks.mask_detection import LOCALISED_FACES, MASK, NO_MASK
+
+LOOKS_INVERTED = 0.2
+"""True positive and true negative rate at most this: by chance alone they would add up to one."""
+
+
+def assessment_notes(data: MaskData, model: Any) -> Any:
+    """The notes of an assessment of this model on these data, as `evaluate` takes them."""
+
+    def notes(samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:
+        told = _inverted(data, model, samples, answers)
+        if data.task == BOXES:  # without true boxes any box will do
+            reading = model.reading if isinstance(model, Predictions) else context.reading
+            told += LOCALISED_FACES.notes_on(samples, answers, _given(data, reading))
+        return told
+
+    return notes
+
+
+def _given(data: MaskData, predicted: Reading) -> Readings:
+    """How the boxes were given, and the options that choose another reading."""
+    truth = data.reading or CORNERS
+    truths = tuple(other for other in READINGS if other.units == truth.units) if data.reading else ()
+
+    def remedy(trial: Trial) -> str:
+        changes = [as_options(trial.truth)] if trial.truth != truth else []
+        changes += [as_options(trial.predicted, "prediction-")] if trial.predicted != predicted else []
+        return f"use {' '.join(changes)}"
+
+    return Readings(predicted, truth, truths, remedy)
+
+
+def _rates(data: MaskData, samples: Sequence[Sample], answers: Mapping[str, Boxes]) -> dict[str, tuple[int, int]]:
+    """True positives and true negatives, each with the faces they are a share of."""
+    task = load_task(data.task)
+    rows = [row for sample in samples for row in task.score(sample, answers[sample.id])]
+    found = {}
+    for metric in ("true_positive", "true_negative"):
+        values = [row[f"m.{metric}"] for row in rows if row[f"m.{metric}"] is not None]
+        found[metric] = (int(sum(values)), len(values))
+    return found
+
+
+def _inverted(data: MaskData, model: Any, samples: Sequence[Sample], answers: Mapping[str, Boxes]) -> list[str]:
+    """A sentence when the detector is wrong so often that mask and no mask must have been exchanged."""
+    now = {metric: counts for metric, counts in _rates(data, samples, answers).items() if counts[1]}
+    if not now or any(k > LOOKS_INVERTED * n for k, n in now.values()):
+        return []
+    other = {MASK: NO_MASK, NO_MASK: MASK}
+    turned = {
+        name: Boxes(a.xyxy, a.scores, None if a.labels is None else [other[label] for label in a.labels])
+        for name, a in answers.items()
+    }
+    then = _rates(data, samples, turned)
+    words = {"true_positive": "true positive rate", "true_negative": "true negative rate"}
+    shown = " and ".join(f"{words[metric]} {k} of {n}" for metric, (k, n) in now.items())
+    would = " and ".join(f"{then[metric][0]} of {then[metric][1]}" for metric in now)
+    remedy = "check the classes of the detector"
+    if isinstance(model, Predictions) and model.classes:
+        remedy = f"use {swapped(model.classes)} if the predictions count so"
+    if data.yolo_classes is not None:
+        remedy += ", or put a classes.txt with the right order beside the label files"
+    return [f"the classes look inverted: {shown}; with mask and no mask exchanged it would be {would}: {remedy}"]

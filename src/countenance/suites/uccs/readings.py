@@ -1,0 +1,55 @@
+"""Boxes of a score file in another reading: what the others would find, when next to nothing is found."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data.image import LazyImage
+from countenance.errors import InputError
+from countenance.metrics.curves.pairs import challenge_overlap, intersection_over_union
+from countenance.metrics.reading_trials import FileBoxes, Found, file_note
+from countenance.metrics.readings import Reading
+from countenance.suites.uccs.protocol import Protocol, image_folder
+from countenance.suites.uccs.scores import Scores
+from countenance.suites.uccs.tokens import Floats, Ints
+
+AS_WRITTEN = Reading("topleft", "pixels")
+"""FACE_X, FACE_Y, FACE_WIDTH, FACE_HEIGHT and their BB_ counterparts."""
+REMEDY = "write BB_X, BB_Y, BB_WIDTH, BB_HEIGHT as the top-left corner and the size in pixels"
+
+
+def reading_warnings(protocol: Protocol, scores: Scores, image: Ints, overlap: float, data: Path) -> tuple[str, ...]:
+    """A sentence when the boxes of a score file look as if they were given in another reading.
+
+    `image` is each detection's image in the protocol, `data` the folder with the pictures.
+    """
+    folder = image_folder(data, protocol.path.stem, protocol.version)
+
+    def size(number: int) -> tuple[float, float] | None:
+        try:
+            return LazyImage(folder / protocol.images[number]).size()
+        except InputError:
+            return None
+
+    told = file_note(
+        FileBoxes(protocol.box, protocol.image, AS_WRITTEN),
+        FileBoxes(scores.box, image, AS_WRITTEN),
+        size=size,
+        remedy=REMEDY,
+        found=_found(protocol.version, overlap),
+    )
+    return () if told is None else (f"{scores.path}: {told}",)
+
+
+def _found(version: int, overlap: float) -> Found:
+    """When a face counts as found: some detection overlaps it enough, by the version's own measure."""
+    measure = challenge_overlap if version == 2 else intersection_over_union
+
+    def found(truth: Floats, predicted: Floats) -> NDArray[np.bool_]:
+        sizes = np.ones((1, 2))
+        faces, boxes = AS_WRITTEN.numbers(truth, sizes), AS_WRITTEN.numbers(predicted, sizes)
+        each = measure(np.repeat(faces, len(boxes), axis=0), np.tile(boxes, (len(faces), 1)))
+        return np.asarray(each.reshape(len(faces), len(boxes)).max(axis=1) >= overlap)
+
+    return found

@@ -1,0 +1,121 @@
+"""Notes of tasks that predict boxes: boxes in another reading, and models that find the other thing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.answers import Boxes
+from countenance.data import Sample, Subject
+from countenance.metrics.reading_trials import (
+    WORTH_TRYING,
+    Found,
+    Scene,
+    Trial,
+    clearly_more,
+    count_found,
+    overlapping_half,
+    reading_note,
+    sampled,
+    truth_note,
+    try_readings,
+)
+from countenance.metrics.readings import CORNERS, Reading
+from countenance.tasks.task import Context
+
+TrueBox = Callable[[Subject], NDArray[np.float64] | None]
+
+
+def face_box(subject: Subject) -> NDArray[np.float64] | None:
+    """The true box of a person's face."""
+    return subject.face_box
+
+
+def person_box(subject: Subject) -> NDArray[np.float64] | None:
+    """The true box of a person."""
+    return subject.person_box
+
+
+def run_remedy(trial: Trial) -> str:
+    """What to do in `countenance run` so that a model's boxes are read in another way.
+
+    >>> run_remedy(Trial(Reading("centre", "normalised"), CORNERS, 9, 10))
+    'use --box-format centre --units normalised, or let the model return x0, y0, x1, y1 in pixels'
+    """
+    chosen = f"--box-format {trial.predicted.form} --units {trial.predicted.units}"
+    return f"use {chosen}, or let the model return x0, y0, x1, y1 in pixels"
+
+
+@dataclass(frozen=True)
+class Readings:
+    """How the boxes of predictions and truth were given, which readings of the truth may be tried, and the remedy."""
+
+    predicted: Reading = CORNERS
+    truth: Reading = CORNERS
+    truths: tuple[Reading, ...] = ()
+    remedy: Callable[[Trial], str] = run_remedy
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a task localises: faces or people, when one counts as found, and what it might be confused with.
+
+    Its `notes` are a task's notes: when few true boxes are found, they say what other readings of the boxes would
+    find, or that the model finds the other thing.
+    """
+
+    true_box: TrueBox
+    nouns: tuple[str, str]
+    other: tuple[TrueBox, str, str]
+    """The other thing that people have: its true box, its plural, the task that evaluates it."""
+    found: Found = overlapping_half
+
+    def notes(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:
+        """A sentence on boxes that look wrong, or nothing."""
+        return self.notes_on(samples, answers, Readings(context.reading))
+
+    def notes_on(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], given: Readings) -> list[str]:
+        """The same for boxes of which more is known: how the truth was given, which options choose another reading."""
+        known = scenes(self.true_box, samples, answers, given)
+        seen = [scene for scene in known if len(scene.predicted)]
+        if known and not seen:
+            return [f"no box was predicted in any of the {len(known)} pictures with {self.nouns[1]}"]
+        trials = try_readings(sampled(seen), given.predicted, given.truth, found=self.found, truths=given.truths)
+        if not seen or trials.used.share >= WORTH_TRYING:
+            return []
+        total = sum(len(scene.truth) for scene in seen)
+        where = "" if len(seen) == len(known) else " in pictures with a predicted box"
+        told = None if given.truths else truth_note(seen, given.truth, self.nouns)
+        told = told or self._other_thing(samples, answers, given, trials.used)
+        told = told or reading_note(trials, given.remedy, nouns=self.nouns, total=total, where=where)
+        return [] if told is None else [told]
+
+    def _other_thing(
+        self, samples: Sequence[Sample], answers: Mapping[str, Boxes], given: Readings, used: Trial
+    ) -> str | None:
+        their_box, they, task = self.other
+        seen = [s for s in scenes(their_box, samples, answers, Readings(given.predicted)) if len(s.predicted)]
+        trial = count_found(sampled(seen), given.predicted, CORNERS, self.found)
+        if not clearly_more(trial.share, used.share):
+            return None
+        return (
+            f"{used.found} of {used.of} {self.nouns[1]} were localised, and the same boxes localise {trial.found} of "
+            f"{trial.of} {they}: does the model find {they}? {task} evaluates that"
+        )
+
+
+def scenes(true_box: TrueBox, samples: Sequence[Sample], answers: Mapping[str, Boxes], given: Readings) -> list[Scene]:
+    """The boxes of each answered sample with true boxes, as the numbers that were given."""
+    made = []
+    for sample in samples:
+        truth = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
+        if sample.id in answers and truth:
+            size = np.array([[float(sample.width), float(sample.height)]])
+            numbers = given.predicted.numbers(answers[sample.id].xyxy, size)
+            made.append(Scene(given.truth.numbers(np.array(truth), size), numbers, size[0, 0], size[0, 1]))
+    return made
+
+
+FACES = Target(face_box, ("face", "faces"), (person_box, "people", "person_localization"))
+PEOPLE = Target(person_box, ("person", "people"), (face_box, "faces", "face_localization"))

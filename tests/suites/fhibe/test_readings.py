@@ -1,0 +1,38 @@
+"""Boxes of a model in another reading, on FHIBE's layout."""
+
+import numpy as np
+import pytest
+
+from countenance.data.image import encode_png
+from countenance.metrics.readings import READINGS, Reading
+from countenance.suites.fhibe.evaluate import score_task
+
+from .small import SIDE, body, outputs, perfect_boxes
+
+CORNERS = Reading("corners", "pixels")
+
+
+def scored(tmp_path, reading: Reading, task: str = "person_localization"):
+    rows = body(tmp_path, people=12, per_image=2)
+    for row in rows:
+        path = tmp_path / row["filepath"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encode_png(np.zeros((SIDE, SIDE, 3), np.uint8)))
+    answers = perfect_boxes(rows, "person_bbox" if task == "person_localization" else "face_bbox")
+    for entry in answers.values():
+        corners = np.array(entry["detections"], dtype=float)
+        entry["detections"] = reading.numbers(corners, np.array([[SIDE, SIDE]], dtype=float)).tolist()
+    outputs(tmp_path, task, answers)
+    return score_task(tmp_path, "fhibe", "m", task, attributes=("pronoun",), results_rootdir=tmp_path / "results")
+
+
+@pytest.mark.parametrize("task", ["person_localization", "face_localization"])
+@pytest.mark.parametrize("reading", READINGS, ids=str)
+def test_every_other_reading_is_named_with_what_it_would_find(tmp_path, reading, task):
+    problems = scored(tmp_path, reading, task).problems
+    if reading == CORNERS:
+        assert problems == []
+    else:
+        (told,) = problems
+        assert f"read as {reading} ({reading.numbers_are}), the same predictions would localise 12 of 12" in told
+        assert told.endswith("write detections as [x0, y0, x1, y1] in pixels")

@@ -1,0 +1,221 @@
+"""The bias report: one finding first in every format, the asked attributes alone, the file that was named."""
+
+import html
+import json
+import re
+
+import pytest
+
+from countenance.errors import InputError
+from countenance.suites.fhibe import FhibeRun, evaluate_task
+from countenance.suites.fhibe.make_data import ATTRIBUTES
+
+from . import small
+from .helpers import call, pdf_text
+from .test_bad_input import run
+
+
+@pytest.fixture
+def evaluated(made):
+    def make(task="person_localization", model="demo", **options):
+        dataset = "fhibe_face_crop_align" if task.startswith("face_ver") else "fhibe"
+        return evaluate_task(
+            made, dataset, None, model, task, attributes=ATTRIBUTES, reuse_model_outputs=True,
+            results_rootdir=made / "results", **options,
+        )  # fmt: skip
+
+    return make
+
+
+def page_text(path) -> str:
+    text = html.unescape(re.sub(r"<[^>]+>", " ", path.read_text()))
+    return " ".join(text.split())
+
+
+def test_a_strict_evaluation_leaves_the_default_run_and_its_report(evaluated):
+    default = evaluated()
+    page = default.report(pdf=True)
+    before = {path.name: path.read_bytes() for path in default.path.iterdir()}
+    strict = evaluated(compat="strict", fhibe_layout=True)
+    assert strict.path != default.path
+    assert strict.path.parent == default.path.parent
+    assert {path.name: path.read_bytes() for path in default.path.iterdir()} == before
+    assert page.exists()
+    assert FhibeRun(default.path).fhibe["compat"] == "default"
+    assert strict.replaced == ()
+    strict.report()
+    assert {path.name: path.read_bytes() for path in default.path.iterdir()} == before
+
+
+def test_what_an_evaluation_removes_is_said(made, evaluated):
+    finished = evaluated("face_localization")
+    finished.report(pdf=True)
+    assert set(evaluated("face_localization").replaced) == {
+        "findings.parquet", "audit.json", "report.html", "report.pdf",
+    }  # fmt: skip
+    finished.report(pdf=True)
+    arguments = ("evaluate", "--data", made, "--task", "face_localization", "--quiet")
+    _, said = call(*arguments)
+    assert "note: removed report.pdf of the earlier run here" in said
+    _, said = call(*arguments, "--no-report")
+    assert "note: removed findings.parquet, audit.json, report.html of the earlier run here" in said
+    _, said = call(*arguments)
+    assert "removed" not in said
+    _, said = call(*arguments, "--compat", "strict", "--no-report")
+    assert "removed" not in said
+    assert (finished.path / "report.html").exists()
+
+
+def test_out_writes_the_kind_of_file_that_it_names(evaluated, tmp_path):
+    finished = evaluated()
+    before = (finished.path / "report.html").exists()
+    pdf = finished.report(tmp_path / "x.pdf")
+    assert pdf == tmp_path / "x.pdf"
+    assert "Bias report: person localization" in pdf_text(pdf)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.pdf"]
+    assert (finished.path / "report.html").exists() == before
+    page = finished.report(tmp_path / "y.HTML", pdf=True)
+    assert page.read_text().startswith("<!doctype html>")
+    assert pdf_text(tmp_path / "y.pdf") == pdf_text(pdf)
+    code, said = call("report", finished.path, "--out", tmp_path / "z.PDF")
+    assert code == 0
+    assert "z.PDF" in said
+    assert (tmp_path / "z.PDF").read_bytes().startswith(b"%PDF-")
+
+
+@pytest.mark.parametrize("name", ["x.docx", "x", "x.pdf.txt"])
+def test_out_of_another_kind_is_refused_by_name(evaluated, tmp_path, name):
+    finished = evaluated()
+    with pytest.raises(InputError, match=rf"{name}: expected a name that ends in .html or .pdf"):
+        call("report", finished.path, "--out", tmp_path / name)
+    assert not (finished.path / "audit.json").exists()  # refused before any work
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(InputError, match="a folder; name the file"):
+        finished.report(tmp_path / "folder.html")
+    with pytest.raises(InputError, match="a PDF never shows a face"):
+        finished.report(tmp_path / "x.pdf", gallery="full")
+
+
+@pytest.mark.parametrize("task", ["person_localization", "face_verification"])
+def test_a_report_by_some_attributes_is_about_these_alone(evaluated, tmp_path, task):
+    finished = evaluated(task)
+    code, _ = call(
+        "report", finished.path, "--attributes", "pronoun,age", "--out", tmp_path / "page.html", "--pdf"
+    )  # fmt: skip
+    assert code == 0
+    page, pdf = page_text(tmp_path / "page.html"), pdf_text(tmp_path / "page.pdf")
+    for text in (page, pdf):
+        assert "pronoun" in text
+        for other in ("apparent skin color", "apparent_skin_color", "Monk Skin Tone", "lighting", "skin colour"):
+            assert other not in text
+    assert "Who assigned the 2 attributes" in page
+    whole = finished.report(tmp_path / "whole.html")
+    assert "Who assigned the 4 attributes" in page_text(whole)
+
+
+def test_an_attribute_that_was_not_evaluated_is_refused(evaluated):
+    with pytest.raises(InputError, match=r"no attribute 'ancestry'.*there are pronoun, age, apparent_skin_color"):
+        call("report", evaluated().path, "--attributes", "ancestry")
+
+
+def strongest(page) -> list[str]:
+    box = re.search(r'<ul class="strongest">(.*?)</ul>', page.read_text(), re.S)
+    assert box is not None
+    found = re.findall(r"<li>(.*?)</li>", box.group(1), re.S)
+    return [" ".join(html.unescape(re.sub(r"<[^>]+>", "", item)).split()) for item in found]
+
+
+@pytest.fixture
+def unfair(tmp_path):
+    """A run that fails women, most of all the oldest."""
+    root = tmp_path / "unfair"
+    rows = small.body(root, people=240)
+    entries = small.perfect_boxes(rows)
+    for i, row in enumerate(rows):
+        if i % 2:
+            x, y, w, h = row["person_bbox"]
+            far = 14 if row["age"] == 60 else 3 + i % 3
+            entries[row["filepath"]]["detections"] = [[x + far, y, x + far + w, y + h]]
+    small.outputs(root, "person_localization", entries)
+    return run(root)
+
+
+def same_lead(finished, folder) -> list[str]:
+    """The sentences that page and PDF begin with."""
+    page = finished.report(folder / "page.html", pdf=True)
+    said = pdf_text(folder / "page.pdf")
+    first = strongest(page)
+    lead, place = said[: said.index("Task, data, consent")], 0
+    for sentence in first:
+        words = " ".join(sentence.translate(str.maketrans({"−": "-", "\u2009": " ", "\u202f": " "})).split())
+        place = lead.index(words, place)  # each of them, in the same order
+    table = page.read_text().split('<caption class="hidden">Disparities by size</caption>')[1]
+    listed = re.search(r'<tbody>\s*<tr><td>(.*?)</td><th scope="row">(.*?)</th><td>(.*?)</td>', table)
+    assert listed is not None
+    words = " ".join(html.unescape(" ".join(listed.groups())).split())
+    assert words in " ".join(said.split("adjusted p verdict")[1].split())
+    return first
+
+
+def test_pdf_and_page_begin_with_the_same_findings(unfair, tmp_path):
+    first = same_lead(unfair, tmp_path)
+    assert first[0].startswith("Pronoun 0. She/her/hers: AR_IOU is")
+    assert len(first) > 1
+    assert "fails some people more than others" in pdf_text(tmp_path / "page.pdf")
+
+
+@pytest.mark.parametrize("task", ["person_localization", "keypoint_estimation", "body_parts_detection"])
+def test_pdf_and_page_agree_also_where_little_is_known(evaluated, tmp_path, task):
+    assert same_lead(evaluated(task), tmp_path)
+
+
+def test_the_dataset_version_is_on_page_and_pdf(made, evaluated, tmp_path):
+    finished = evaluated(dataset_version="fhibe.20250708")
+    page = finished.report(tmp_path / "page.html", pdf=True)
+    assert "version fhibe.20250708" in page_text(page)
+    assert "version fhibe.20250708" in pdf_text(tmp_path / "page.pdf")
+    call("report", finished.path, "--out", tmp_path / "two.html", "--dataset-version", "second")
+    assert "version second" in page_text(tmp_path / "two.html")
+    assert FhibeRun(finished.path).manifest["dataset"]["card"]["version"] == "second"
+    call("evaluate", "--data", made, "--task", "person_localization", "--dataset-version", "third", "--quiet")
+    assert "version third" in page_text(finished.path / "report.html")
+
+
+def test_without_a_version_the_report_does_not_invent_one(tmp_path):
+    rows = small.body(tmp_path, people=40)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    assert "version not stated" in page_text(run(tmp_path).report())
+
+
+def test_ancestry_by_continent(tmp_path):
+    rows = small.body(
+        tmp_path, people=60, ancestry=lambda i: ["12. Central Asia", "5. Western Africa"] if i % 2 else ["11. Asia"]
+    )
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path)
+    whole = page_text(finished.report(tmp_path / "whole.html"))
+    assert "12. Central Asia" in whole
+    by = {"by": ["ancestry"], "group_largest_regions": True}
+    page = page_text(finished.report(tmp_path / "page.html", pdf=True, **by))
+    for text in (page, pdf_text(tmp_path / "page.pdf")):
+        assert "11. Asia" in text
+        assert "0. Africa" in text
+        assert "12. Central Asia" not in text
+        assert "by continent" in text
+    found = json.loads((finished.path / "audit.json").read_text())
+    assert {group["group"] for group in found["groups"]} == {"11. Asia", "0. Africa"}
+    assert {group["n"] for group in found["groups"]} == {60, 30}
+    assert "12. Central Asia" in str(FhibeRun(finished.path).scores()["attr.ancestry"].to_pylist())
+
+
+def test_disparities_are_marked_in_the_plots_of_the_pdf(unfair, tmp_path):
+    marked = pdf_text(unfair.report(tmp_path / "a.pdf"))
+    plain = pdf_text(unfair.report(tmp_path / "b.pdf", show_significance=False))
+    assert re.search(r"0. She/her/hers [\d.]+ +n 120 +disparity", marked)
+    assert not re.search(r"1. He/him/his [\d.]+ +n 120 +disparity", marked)  # who is served better is not marked
+    assert "  disparity" not in plain
+
+
+def test_a_mini_report_says_that_it_is_one(made, evaluated):
+    finished = evaluated(use_mini_dataset=True, mini_dataset_size=50)
+    assert "a mini dataset of 50 rows" in page_text(finished.report())
