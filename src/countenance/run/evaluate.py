@@ -104,10 +104,11 @@ def evaluate(
 
     Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `by`, the attributes
     that results by group are given for; `batch`, `limit`, `seed` and `shard`, which determine the numbers; `workers`,
-    `threads`, `time_limit`, `strict`, `max_failures`, `progress` and `say`, which do not. `categories` chooses the categories of a COCO file (`face=1,person=18`), `box_format` and
-    `units` say what the four numbers of the model's boxes are, `allow_mismatch` evaluates a model that finds something
-    else than the task needs, and `notes` replaces the task's own notes on predictions that look like a mistake. A model
-    that fails on all of the first images stops the run (`countenance.run.early_stop`).
+    `threads`, `time_limit`, `strict`, `max_failures`, `progress` and `say`, which do not. `categories` chooses the
+    categories of a COCO file (`face=1,person=18`), `box_format` and `units` say what the four numbers of the model's
+    boxes are, `allow_mismatch` evaluates a model that finds something else than the task needs, and `notes` replaces
+    the task's own notes on predictions that look like a mistake. A model that fails on all of the first images stops
+    the run (`countenance.run.early_stop`).
     """
     chosen: dict[str, Any] = dict(given)
     model_settings = {name: chosen.pop(name, None) for name in ("weights", "device", "settings")}

@@ -21,6 +21,7 @@ _HOME = {
     "attributes": "countenance.tasks.attributes:ATTRIBUTES",
     "body_parts_detection": "countenance.tasks.body_parts_detection:BODY_PARTS_DETECTION",
     "face_encoding": "countenance.tasks.face_encoding:FACE_ENCODING",
+    "face_identification": "countenance.tasks.face_identification:FACE_IDENTIFICATION",
     "face_parsing": "countenance.tasks.face_parsing:FACE_PARSING",
     "face_super_resolution": "countenance.tasks.face_super_resolution:FACE_SUPER_RESOLUTION",
     "face_verification": "countenance.tasks.face_verification:FACE_VERIFICATION",

@@ -106,6 +106,10 @@ def _read(
         empty = lambda: Boxes(np.zeros((0, 4)))  # noqa: E731 - a value, not a function worth a name
         absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as images without boxes"
         absent = absent if left else None
+    elif wanted.kind is Embedding and len(made) < len(wanted.names.ids):
+        left = len(wanted.names.ids) - len(made)
+        empty = lambda: Embedding(None)  # noqa: E731
+        absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as failures to enrol"
     return Predictions(place, "table", made, absent, empty, tuple(n for n in (sentence,) if n), reading)
 
 

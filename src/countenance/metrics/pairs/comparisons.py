@@ -97,7 +97,7 @@ class Comparisons:
             tail = self.tail
             place = int(np.searchsorted(-tail.above, -allowed, side="left"))
             return Threshold(float(tail.edges[min(place, len(tail.edges) - 1)]), False)
-        return Threshold(_between(refused, self._next_above(refused)), True)
+        return Threshold(between(refused, self._next_above(refused)), True)
 
     def _ranked_impostor(self, rank: int) -> float | None:
         """The exact score of the impostor pair of that rank (0 is the highest); None where it is not kept."""
@@ -198,7 +198,7 @@ class Comparisons:
             higher = ranked[ranked > refused]
             place = int(np.searchsorted(self.ranked, refused, side="right"))
             above = [*higher[-1:].tolist(), *self.ranked[place : place + 1].tolist(), high]
-            found = Threshold(_between(refused, min(above)), True)
+            found = Threshold(between(refused, min(above)), True)
         at = exact >= found.score
         accept(first[at], second[at])
         return found, count + int(at.sum())
@@ -212,10 +212,10 @@ class Comparisons:
         return np.asarray(count / self.impostors if self.impostors else np.full(len(thresholds), np.nan))
 
 
-def _between(low: float, high: float) -> float:
+def between(low: float, high: float) -> float:
     """A number above `low` and at most `high`, in the middle where there is room.
 
-    >>> _between(0.25, 0.75), _between(1.0, np.inf) > 1
+    >>> between(0.25, 0.75), between(1.0, np.inf) > 1
     (0.5, True)
     """
     if np.isinf(high):
