@@ -122,6 +122,28 @@ def clustered_rate(errors: Array, trials: Array, level: float = LEVEL, icc: floa
     return Estimate(p, float(low), float(high), round(total), clusters)
 
 
+def macro_mean(values: Array, cells: NDArray[np.int64], person: NDArray[np.int64], level: float = LEVEL) -> Estimate:
+    """The mean of the means of cells: every cell counts alike, however many values it has. Clustered by person.
+
+    >>> macro_mean(np.array([1.0, 1.0, 1.0, 5.0]), np.array([0, 0, 0, 1]), np.arange(4)).value
+    3.0
+    """
+    if not len(values):
+        return NOTHING
+    _, cell, size = np.unique(cells, return_inverse=True, return_counts=True)
+    _, who = np.unique(person, return_inverse=True)
+    weight = 1 / (len(size) * size[cell])
+    means = np.bincount(cell, values) / size
+    mean, people = float(means.mean()), int(who.max()) + 1
+    if people < 2:
+        return Estimate(mean, np.nan, np.nan, len(values), people)
+    residual = np.asarray(np.bincount(who, weight * (values - means[cell])), dtype=np.float64)
+    share = np.bincount(who, weight)
+    variance = people / (people - 1) * float((residual**2).sum())
+    half = float(student(freedom(residual, 1 / float((share**2).sum()), len(size)), level)) * variance**0.5
+    return Estimate(mean, mean - half, mean + half, len(values), people)
+
+
 def clustered_mean(sums: Array, counts: Array, level: float = LEVEL) -> Estimate:
     """A mean over clusters that have a sum of values and a number of values each.
 

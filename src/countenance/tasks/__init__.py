@@ -18,6 +18,7 @@ _HOME = {
     "mask_detection": "countenance.tasks.mask_detection:MASK_DETECTION",
     "mask_detection_one_face": "countenance.tasks.mask_detection:MASK_DETECTION_ONE_FACE",
     "face_localization": "countenance.tasks.face_localization:FACE_LOCALIZATION",
+    "age_estimation": "countenance.tasks.age_estimation:AGE_ESTIMATION",
     "attributes": "countenance.tasks.attributes:ATTRIBUTES",
     "body_parts_detection": "countenance.tasks.body_parts_detection:BODY_PARTS_DETECTION",
     "face_encoding": "countenance.tasks.face_encoding:FACE_ENCODING",
