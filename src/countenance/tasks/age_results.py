@@ -11,7 +11,7 @@ from countenance.data.vocabulary import AGE_GROUPS, age_group, in_order
 from countenance.metrics.intervals import Estimate, clustered_mean, clustered_rate, macro_mean
 from countenance.metrics.pairs.groups import Groups
 from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, Result
-from countenance.tasks.verification_results import FEW_PEOPLE, number
+from countenance.tasks.verification_results import few, number
 
 DECADE = 10
 YEARS = "pictures"
@@ -88,7 +88,7 @@ class Ages:
 
 
 def _mean(name: str, meaning: str, found: Estimate, better: Any = "", **about: Any) -> Number:
-    note = f"only {found.clusters} people" if 0 < found.clusters < FEW_PEOPLE else ""
+    note = few(found)
     return Number(
         name=name, meaning=meaning, value=found.value, low=found.low, high=found.high, n=found.n, unit=YEARS, note=note,
         better=better, **about,

@@ -71,11 +71,22 @@ class Operating:
         return f"a pair is accepted at {self.accepts}: {self.source}"
 
 
+def few(found: Estimate) -> str:
+    """What to say of a number that rests on few people, or on nobody.
+
+    >>> few(Estimate(0.5, 0.1, 0.9, 4, 1)), few(Estimate(0.5, 0.1, 0.9, 400, 100))
+    ('only 1 person', '')
+    """
+    if not found.n:
+        return "nothing to compare: not a single case in this group"
+    people = "person" if found.clusters == 1 else "people"
+    return f"only {found.clusters} {people}" if found.clusters < FEW_PEOPLE else ""
+
+
 def number(name: str, meaning: str, found: Estimate, unit: str, **more: Any) -> Number:
     """A rate with its interval; no error seen: the bound 3/n."""
     note = str(more.pop("note", ""))
-    if found.clusters < FEW_PEOPLE and found.n:
-        note = "; ".join(part for part in (note, f"only {found.clusters} people") if part)
+    note = "; ".join(part for part in (note, few(found)) if part)
     rest: dict[str, Any] = {"unit": unit, "better": "lower", "n": found.n, "note": note, **more}
     if found.n and found.value == 0:
         value = min(1.0, 3 / found.n)
@@ -229,7 +240,7 @@ def _shift(kind: str, what: str, whole: Scores, one: Scores, attribute: str, gro
     """How far a group's mean score is from everybody's, in standard deviations of everybody's scores."""
     scale = whole.deviation if whole.deviation > 0 else np.nan
     value, low, high = ((bound - whole.mean.value) / scale for bound in one.mean[:3])
-    note = f"only {one.mean.clusters} people" if one.mean.clusters < FEW_PEOPLE else ""
+    note = few(one.mean)
     return Number(
         name=f"shift of {kind} scores", value=value, low=low, high=high, n=one.mean.n, unit="pairs", note=note,
         meaning=f"mean score of {what} less everybody's, in standard deviations", attribute=attribute, group=group,
