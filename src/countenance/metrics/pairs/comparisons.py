@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from countenance.metrics.pairs.blocks import Step, ends_of, impostor_pairs, over_rows, tiles
+from countenance.metrics.pairs.device import gpu, on_device
 from countenance.metrics.pairs.genuine import Genuine, genuine_pairs
 from countenance.metrics.pairs.tail import Tail, find_tail
 from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
@@ -176,20 +177,31 @@ class Comparisons:
         low, high = low - self.vectors.margin, high + self.vectors.margin
         lock, kept, count, held = threading.Lock(), [], 0, 0
 
-        def work(a: int, b: int) -> None:
+        def take(first: Any, second: Any, score: Any) -> None:
             nonlocal count, held
-            for tile in tiles(self.vectors, self.ends, a, b):
-                first, second, score = tile.pairs(tile.scores >= np.float32(low))
-                sure = score > np.float32(high)
-                with lock:
-                    accept(first[sure], second[sure])
-                    count += int(sure.sum())
-                    # Very many equal scores: the threshold stays an edge, and only pairs near that are needed.
-                    close = ~sure if held < MOST_KEPT else ~sure & (score >= np.float32(high - 2 * self.vectors.margin))
-                    kept.append((first[close], second[close]))
-                    held += int(close.sum())
+            sure = score > np.float32(high)
+            with lock:
+                accept(first[sure], second[sure])
+                count += int(sure.sum())
+                # Very many equal scores: the threshold stays an edge, and only pairs near that are needed.
+                close = ~sure if held < MOST_KEPT else ~sure & (score >= np.float32(high - 2 * self.vectors.margin))
+                kept.append((first[close], second[close]))
+                held += int(close.sum())
 
-        over_rows(self.ends, work, step)
+        def work(a: int, b: int) -> None:
+            for tile in tiles(self.vectors, self.ends, a, b):
+                take(*tile.pairs(tile.scores >= np.float32(low)))
+
+        device = gpu(self.impostors)
+        if device is None:
+            over_rows(self.ends, work, step)
+        else:
+
+            def together(_: Ints, blocks: list[Any]) -> None:
+                for block in blocks:
+                    take(*block)
+
+            on_device(self.vectors, self.ends, lambda: low, together, 0, device, step)
         first, second = (np.concatenate([block[k] for block in kept]) for k in range(2))
         exact = self.vectors.exact(first, second)
         if allowed is not None and held < MOST_KEPT and count <= allowed < count + held:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.metrics.pairs.blocks import Step, over_rows, tiles
+from countenance.metrics.pairs.device import gpu, on_device
 from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 
 BINS = 1 << 14
@@ -41,8 +42,12 @@ class Tail:
         return len(self.score) == self.pairs
 
 
-def find_tail(vectors: Vectors, ends: Ints, keep: int, *, seed: int = 0, step: Step | None = None) -> Tail:
+def find_tail(
+    vectors: Vectors, ends: Ints, keep: int, *, seed: int = 0, step: Step | None = None, device: str | None = None
+) -> Tail:
     """The `keep` highest impostor scores (a few more or fewer) and the histogram of all. Rows are sorted by identity.
+
+    `device` is a device of torch; without it a GPU is used where there is one and the work is large.
 
     >>> faces = Vectors.of(np.array([[1.0, 0], [0.8, 0.6], [0, 1]]))
     >>> find_tail(faces, np.array([1, 2, 3]), 10).score.round(6)
@@ -59,7 +64,11 @@ def find_tail(vectors: Vectors, ends: Ints, keep: int, *, seed: int = 0, step: S
             kept.append(tile.pairs(tile.scores >= np.float32(rising.cut)))
         rising.add(own.counts, kept)
 
-    over_rows(ends, work, step)
+    chosen = gpu(pairs) if device is None else device
+    if chosen is None:
+        over_rows(ends, work, step)
+    else:
+        on_device(vectors, ends, lambda: rising.cut, rising.add, BINS, chosen, step)
     return rising.tail(vectors, pairs)
 
 
