@@ -1,7 +1,6 @@
 """How old is the person? Errors in years, and whether an age check lets children pass."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from countenance.answers import Age
 from countenance.data import Sample
 from countenance.tasks import age_results as report
 from countenance.tasks.groups import all_groups
-from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With
 from countenance.tasks.task import Metric, Options, Row, Task, subject_row
 
 
@@ -118,10 +117,10 @@ def make(options: AgeOptions) -> Task:
             Metric("estimated", "whether the model gave an age"),
         ),
         coerce=to_age,
-        score=_Score(options),
+        score=With(score, options),
         asks=_asks,
         needs=("age",),
-        reduce=Reduce(partial, _Finish(options)),
+        reduce=Reduce(partial, With(finish, options)),
         options=options,
         make=make,
     )
@@ -129,26 +128,6 @@ def make(options: AgeOptions) -> Task:
 
 def _asks(sample: Sample) -> bool:
     return true_age(sample) is not None
-
-
-@dataclass(frozen=True)
-class _Score:
-    """`score` with its options: two tasks with equal options are equal."""
-
-    options: AgeOptions
-
-    def __call__(self, sample: Sample, answer: Age) -> list[Row]:
-        return score(sample, answer, self.options)
-
-
-@dataclass(frozen=True)
-class _Finish:
-    """`finish` with its options."""
-
-    options: AgeOptions
-
-    def __call__(self, state: State, whole: Whole) -> Reduced:
-        return finish(state, whole, self.options)
 
 
 AGE_ESTIMATION = make(AgeOptions())

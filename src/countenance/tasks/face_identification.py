@@ -1,6 +1,5 @@
 """Who is it, if anybody we know? Every probe is searched in a gallery that holds some of the people (open set)."""
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from countenance.metrics.pairs.vectors import Vectors
 from countenance.tasks import identification_results as report
 from countenance.tasks.embeddings import ENROLLED, Embedded, asks, embedded, partial, score, to_embedding
 from countenance.tasks.groups import all_groups, groups_of
-from countenance.tasks.reduce import Reduce, Reduced, State, Whole
+from countenance.tasks.reduce import Reduce, Reduced, State, Whole, With
 from countenance.tasks.task import Metric, Options, Task
 from countenance.tasks.verification_results import Operating, enrolment
 
@@ -178,20 +177,10 @@ def make(options: IdentificationOptions) -> Task:
         score=score,
         asks=asks,
         needs=("embedding",),
-        reduce=Reduce(partial, _Finish(options)),
+        reduce=Reduce(partial, With(finish, options)),
         options=options,
         make=make,
     )
-
-
-@dataclass(frozen=True)
-class _Finish:
-    """`finish` with its options: two tasks with equal options are equal."""
-
-    options: IdentificationOptions
-
-    def __call__(self, state: State, whole: Whole) -> Reduced:
-        return finish(state, whole, self.options)
 
 
 FACE_IDENTIFICATION = make(IdentificationOptions())

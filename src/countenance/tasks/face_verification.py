@@ -16,7 +16,7 @@ from countenance.metrics.pairs.vectors import Vectors
 from countenance.tasks import verification_results as report
 from countenance.tasks.embeddings import ENROLLED, Embedded, asks, embedded, partial, score, to_embedding
 from countenance.tasks.groups import all_groups, groups_of
-from countenance.tasks.reduce import Reduce, Reduced, State, Whole
+from countenance.tasks.reduce import Reduce, Reduced, State, Whole, With
 from countenance.tasks.stored_threshold import threshold_of
 from countenance.tasks.task import Metric, Options, Task
 
@@ -219,20 +219,10 @@ def make(options: VerificationOptions) -> Task:
         score=score,
         asks=asks,
         needs=("embedding",),
-        reduce=Reduce(partial, _Finish(options)),
+        reduce=Reduce(partial, With(finish, options)),
         options=options,
         make=make,
     )
-
-
-@dataclass(frozen=True)
-class _Finish:
-    """`finish` with its options: two tasks with equal options are equal."""
-
-    options: VerificationOptions
-
-    def __call__(self, state: State, whole: Whole) -> Reduced:
-        return finish(state, whole, self.options)
 
 
 FACE_VERIFICATION = make(VerificationOptions())
