@@ -39,12 +39,16 @@ GOOD = {"people": {"at_least": 10}, "insufficient": "fail"}
             r"at_least is 'much'.*valid number",
         ),
         (
-            {"rules": [{"equity": {"measure": "gini", "by": "g", "fmr": "a", "at_most": 1}, "insufficient": "fail"}]},
-            r"gini takes one metric",
+            {"rules": [{"equity": {"measure": "skewed_error_ratio", "by": "g", "at_most": 1}, "insufficient": "fail"}]},
+            r"skewed_error_ratio needs a metric",
         ),
         (
-            {"rules": [{"equity": {"measure": "gin", "by": "g", "metric": "a", "at_most": 1}, "insufficient": "fail"}]},
-            r"measure is 'gin'",
+            {
+                "rules": [
+                    {"equity": {"measure": "garb", "by": "g", "metric": "a", "at_most": 1}, "insufficient": "fail"}
+                ]
+            },
+            r"measure is 'garb'",
         ),
         ({"rules": [GOOD, GOOD]}, r"two rules are called 'at least 10 people'"),
         ({"alpha": 1, "rules": [GOOD]}, r"alpha is 1, expected a number above 0 and below 0.5"),

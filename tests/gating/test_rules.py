@@ -10,8 +10,6 @@ import pytest
 import countenance as ct
 from countenance.audit import wilson
 from countenance.errors import InputError
-from countenance.gating.equity import Rates, range_of
-from countenance.metrics import equity
 from countenance.tasks.results import Number
 
 Made = Callable[..., ct.Run]
@@ -137,48 +135,38 @@ def test_the_verdict_of_the_report_is_the_verdict_of_the_gate(made: Made) -> Non
     assert decided(run, "verdict", forbid="disparity", by=["tone"]).evidence == "fail"
 
 
-def test_equity_measures(made: Made) -> None:
-    run = made({
-        "attr.tone": ["a"] * 2000 + ["b"] * 2000, "m.miss": rate(100, 2000) + rate(400, 2000),
-        "m.ok": rate(1900, 2000) + rate(1600, 2000),
-    })  # fmt: skip
-    assert decided(run, "equity", measure="max_min_ratio", metric="miss", by="tone", at_most=2).evidence == "fail"
-    assert decided(run, "equity", measure="max_min_ratio", metric="miss", by="tone", at_most=6).evidence == "pass"
-    unsure = decided(run, "equity", measure="max_min_ratio", metric="miss", by="tone", at_most=4)
-    assert unsure.evidence == "insufficient" and unsure.checks[0].value == pytest.approx(4.0)
-    assert decided(run, "equity", measure="impact_ratio", metric="ok", by="tone", at_least=0.8).evidence == "pass"
-    assert decided(run, "equity", measure="impact_ratio", metric="ok", by="tone", at_least=0.9).evidence == "fail"
-    for measure in ("difference", "gini", "accuracy_std", "skewed_error_ratio", "max_geomean_ratio"):
-        assert decided(run, "equity", measure=measure, metric="ok", by="tone", at_most=99).evidence == "pass"
-    for measure in ("fairness_discrepancy_rate", "inequity_rate", "garbe"):
-        found = decided(run, "equity", measure=measure, fmr="miss", fnmr="miss", by="tone", at_most=99)
-        assert found.evidence == "pass", measure
-    perfect = made({"attr.tone": ["a"] * 40 + ["b"] * 40, "m.miss": [0] * 80})
-    unknown = decided(perfect, "equity", measure="max_min_ratio", metric="miss", by="tone", at_most=2)
+def test_equity_measures_are_the_audits(made: Made) -> None:
+    run = made({"attr.tone": ["a"] * 2000 + ["b"] * 2000, "m.ok": rate(1900, 2000) + rate(1600, 2000)})
+    about = {"metric": "ok", "by": "tone"}
+    assert decided(run, "equity", measure="skewed_error_ratio", at_most=2, **about).evidence == "fail"
+    assert decided(run, "equity", measure="skewed_error_ratio", at_most=6, **about).evidence == "pass"
+    unsure = decided(run, "equity", measure="skewed_error_ratio", at_most=4, **about)
+    (check,) = unsure.checks
+    (told,) = [e for e in run.audit(["tone"], ["ok"], equity=True).equity if e.measure == "skewed_error_ratio"]
+    assert unsure.evidence == "insufficient" and check.value == pytest.approx(4.0)
+    assert (check.low, check.high) == pytest.approx((told.low, told.high)) and "a fair system" in check.reason
+    assert decided(run, "equity", measure="impact_ratio", at_least=0.8, **about).evidence == "pass"
+    assert decided(run, "equity", measure="impact_ratio", at_least=0.9, **about).evidence == "fail"
+    for measure in ("accuracy_std", "max_geomean_ratio"):
+        assert decided(run, "equity", measure=measure, at_most=99, **about).evidence == "pass"
+    perfect = made({"attr.tone": ["a"] * 40 + ["b"] * 40, "m.ok": [1] * 80})
+    unknown = decided(perfect, "equity", measure="skewed_error_ratio", at_most=2, **about)
     assert unknown.evidence == "insufficient" and "undefined" in unknown.checks[0].reason
+    with pytest.raises(InputError, match="max_min_ratio is not given for ok; there are accuracy_std"):
+        decided(run, "equity", measure="max_min_ratio", at_most=2, **about)
 
 
-@pytest.mark.parametrize("name", ["difference", "max_min_ratio", "gini", "accuracy_std", "impact_ratio"])
-def test_the_range_of_an_equity_measure_holds_everything_inside_its_box(name: str) -> None:
-    rng = np.random.default_rng(3)
-    for groups in (2, 4, 14):
-        values = rng.uniform(0.2, 0.8, groups)
-        rates = Rates(values, values - rng.uniform(0.01, 0.1, groups), values + rng.uniform(0.01, 0.1, groups))
-        value, low, high = range_of(name, [rates])
-        measure = {"difference": np.ptp, "impact_ratio": lambda r: equity.impact_ratio(r).min()}.get(name)
-        inside = [(measure or getattr(equity, name))(rng.uniform(rates.low, rates.high)) for _ in range(400)]
-        assert low - 1e-9 <= min(inside) and max(inside) <= high + 1e-9 and low <= value <= high
-
-
-def test_the_range_covers_the_truth() -> None:
-    rng, truth = np.random.default_rng(5), np.array([0.1, 0.1, 0.15])
-    covered = 0
-    for _ in range(300):
-        counts = rng.binomial(500, truth)
-        ends = np.array([wilson(k, 500, 0.05 / 3) for k in counts])
-        _, low, high = range_of("max_min_ratio", [Rates(counts / 500, ends[:, 0], ends[:, 1])])
-        covered += low <= 1.5 <= high
-    assert covered / 300 >= 0.95
+def test_equity_measures_of_verification(made: Made) -> None:
+    columns = {
+        "attr.tone": ["a"] * 2000 + ["b"] * 2000, "m.fmr": rate(20, 2000) + rate(80, 2000),
+        "m.fnmr": rate(100, 2000) + rate(100, 2000),
+    }  # fmt: skip
+    run = made(columns, better={"fmr": "lower", "fnmr": "lower"})
+    assert decided(run, "equity", measure="max_min_ratio", metric="FMR", by="tone", at_most=2).evidence == "fail"
+    assert decided(run, "equity", measure="inequity_rate", by="tone", at_most=9).evidence == "pass"
+    assert decided(run, "equity", measure="fairness_discrepancy_rate", by="tone", at_least=0.5).evidence == "pass"
+    with pytest.raises(InputError, match="no FMR and FNMR"):
+        decided(made({"attr.tone": ["a", "b"], "m.ok": [1, 0]}), "equity", measure="garbe", by="tone", at_most=1)
 
 
 def test_people_are_counted_not_rows(made: Made) -> None:

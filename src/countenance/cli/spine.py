@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countenance.cli import task_options
 from countenance.cli.audit_options import (
     Adjust,
     Better,
@@ -82,6 +83,10 @@ def run(
         Path | None,
         typer.Option(help="Rules (see `countenance gate`): licences are checked first, the rest at the end."),
     ] = None,
+    threshold: task_options.Threshold = None,
+    fmr: task_options.Fmr = None,
+    challenge_age: task_options.ChallengeAge = None,
+    option: task_options.More = None,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a model, score every prediction, audit by group and write the report."""
@@ -95,6 +100,7 @@ def run(
     named = fail_on_names(fail_on)
     rules = None if policy is None else read_policy(policy)
     allowed = [one for one in (Allowed.of(allow_licence), rules and rules.licences and rules.licences.allowed) if one]
+    options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
     _check_before(task, data, names_of(metric), device, gallery, choices, categories)
     finished = evaluate(
@@ -104,6 +110,7 @@ def run(
         allow_licence=allowed,
         box_format=box_format.value if box_format else None,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
+        options=options, by=names_of(by),
     )  # fmt: skip
     found = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
     if rules is not None:

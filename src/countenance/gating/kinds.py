@@ -83,39 +83,33 @@ class Verdict(Strict):
         return f"no {what}{' of ' + ', '.join(metric) if metric else ''}{' by ' + ', '.join(by) if by else ''}"
 
 
-ONE_RATE = (
-    "difference", "max_min_ratio", "max_geomean_ratio", "gini", "accuracy_std", "skewed_error_ratio", "impact_ratio",
-)  # fmt: skip
 TWO_RATES = ("fairness_discrepancy_rate", "inequity_rate", "garbe")
 Measure = Literal[
-    "difference", "max_min_ratio", "max_geomean_ratio", "gini", "accuracy_std", "skewed_error_ratio", "impact_ratio",
+    "accuracy_std", "skewed_error_ratio", "impact_ratio", "max_geomean_ratio", "max_min_ratio",
     "fairness_discrepancy_rate", "inequity_rate", "garbe",
 ]  # fmt: skip
 
 
 class Equity(Bound):
-    """An equity measure over the groups of `by`; three of them take a false match and a false non-match rate."""
+    """An equity measure over the groups of `by`, as the audit gives it.
+
+    Of a metric, of `FMR` or `FNMR`; three measures are of both and take no metric.
+    """
 
     measure: Measure
     by: str
     metric: str | None = None
-    fmr: str | None = None
-    fnmr: str | None = None
-    weight: Share = 0.5
-    """The weight of the false match rate, where there are two rates."""
 
     @model_validator(mode="after")
     def _rates(self) -> Equity:
-        two = self.measure in TWO_RATES
-        if two and (self.fmr is None or self.fnmr is None or self.metric is not None):
-            raise ValueError(f"{self.measure} takes two metrics: fmr and fnmr")
-        if not two and (self.metric is None or self.fmr is not None or self.fnmr is not None):
-            raise ValueError(f"{self.measure} takes one metric")
+        if self.measure in TWO_RATES and self.metric is not None:
+            raise ValueError(f"{self.measure} is of FMR and FNMR together; leave metric out")
+        if self.measure not in TWO_RATES and self.metric is None:
+            raise ValueError(f"{self.measure} needs a metric (a name, FMR or FNMR)")
         return self
 
     def words(self) -> str:
-        of = self.metric or f"{self.fmr} and {self.fnmr}"
-        return f"{self.measure} of {of} by {self.by} {self.limit()}"
+        return f"{self.measure} of {self.metric or 'FMR and FNMR'} by {self.by} {self.limit()}"
 
 
 class People(Strict):

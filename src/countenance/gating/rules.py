@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from countenance.audit.equity import PAIRS
 from countenance.audit.finding import Finding
 from countenance.audit.headline import side_words, versus_words
 from countenance.audit.units import nouns as unit_nouns
@@ -16,11 +17,9 @@ from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.gating import kinds
 from countenance.gating.bounds import Limits, Measured
-from countenance.gating.equity import Rates, range_of
 from countenance.gating.evidence import Evidence, missing
 from countenance.gating.needed import units_for_distance
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, Check
-from countenance.metrics.equity import Undefined
 
 LATENCIES = ("latency", "latency_ms", "latency_s")
 
@@ -108,25 +107,32 @@ def verdict(rule: kinds.Verdict, evidence: Evidence) -> list[Check]:
 
 
 def equity(rule: kinds.Equity, evidence: Evidence) -> list[Check]:
-    """An equity measure against its limits."""
-    metrics = [rule.metric] if rule.metric else [str(rule.fmr), str(rule.fnmr)]
-    about = f"{rule.measure} of {' and '.join(metrics)} by {rule.by}"
-    rates, units = [], 0
-    for metric in metrics:
-        evidence.need_metric(metric)
-        here = [e for e in evidence.estimates(metric, rule.by, evidence.alpha) if e.n]
-        if len(here) < 2:
-            return [missing(about, f"{plural(len(here), 'group', 'groups')} with rows, expected at least 2")]
-        level = evidence.alpha / (len(here) * len(metrics))
-        wide = [e for e in evidence.estimates(metric, rule.by, level) if e.n]
-        rates.append(Rates(*(np.array([getattr(e, end) for e in wide]) for end in ("estimate", "low", "high"))))
-        units = max(units, sum(e.clusters for e in here))
-    try:
-        value, low, high = range_of(rule.measure, rates, rule.weight)
-    except Undefined as error:
-        return [missing(about, str(error))]
-    measured = Measured(about, value, low, high, low, high, units, units, evidence.nouns(metrics[0], rule.by))
-    return [measured.check(Limits(rule.at_least, rule.at_most), evidence.alpha)]
+    """An equity measure against its limits; value and interval are the audit's."""
+    evidence.need_attribute(rule.by)
+    wanted = rule.metric or "FMR and FNMR"
+    if wanted in ("FMR", "FNMR", "FMR and FNMR"):
+        metrics = next((list(pair) for pair in PAIRS if set(pair) <= set(evidence.metrics)), None)
+        if metrics is None:
+            pairs = " or ".join(" with ".join(pair) for pair in PAIRS)
+            raise InputError(f"{evidence.run.place}: no FMR and FNMR; a run of verification has them ({pairs})")
+    else:
+        evidence.need_metric(wanted)
+        metrics = [wanted]
+    found = evidence.audit([rule.by], metrics, equity=True, adjust="holm", depth=1).equity
+    about = f"{rule.measure} of {wanted} by {rule.by}"
+    one = next((e for e in found if e.measure == rule.measure and e.metric == wanted), None)
+    if one is None:
+        there = ", ".join(dict.fromkeys(e.measure for e in found if e.metric == wanted)) or "none (it is no rate)"
+        raise InputError(f"{evidence.run.place}: {rule.measure} is not given for {wanted}; there are {there}")
+    if one.undefined:
+        return [missing(about, one.undefined)]
+    units = sum(e.clusters for e in evidence.estimates(metrics[0], rule.by, evidence.alpha))
+    nouns = evidence.nouns(metrics[0], rule.by)
+    measured = Measured(about, one.value, one.low, one.high, one.low, one.high, units, units, nouns)
+    check = measured.check(Limits(rule.at_least, rule.at_most), evidence.alpha)
+    further = f"; a fair system of this size shows {shown(one.fair)}" if math.isfinite(one.fair) else ""
+    further += f"; left out, too few: {', '.join(one.left_out)}" if one.left_out else ""
+    return [check.model_copy(update={"reason": f"{check.reason}{further}"})]
 
 
 def people(rule: kinds.People, evidence: Evidence) -> list[Check]:
