@@ -118,6 +118,18 @@ def test_init_of_hostile_names_is_valid(made: Made, tmp_path: Path, capsys) -> N
     assert read_policy(written(tmp_path / "gate.yaml", capsys.readouterr().out)).rules
 
 
+def test_a_run_without_rows_has_a_policy_and_insufficient_evidence(made: Made, tmp_path: Path, capsys) -> None:
+    run = made({"attr.tone": ["a"], "m.ok": [None]})
+    assert command("gate", "--init", run.place) == 0
+    assert read_policy(written(tmp_path / "gate.yaml", capsys.readouterr().out)).rules
+    rules = [
+        {"estimate": {"metric": "ok", "at_least": 0.5}}, {"estimate": {"metric": "ok", "by": "tone", "at_least": 0.5}},
+        {"gap": {"metric": "ok", "by": "tone", "at_most": 0.5}}, {"verdict": {"forbid": "disparity"}},
+    ]  # fmt: skip
+    found = ct.gate(run, {"insufficient": "warn", "rules": rules})
+    assert [rule.evidence for rule in found.rules] == ["insufficient"] * 4 and all(rule.checks for rule in found.rules)
+
+
 def test_hostile_names_stay_text_in_the_files(made: Made, tmp_path: Path) -> None:
     run = made({"attr.t": ["<b>&\x01|`", "]]>"] * 40, "m.ok": [1, 0] * 40})
     policy = {"rules": [{"estimate": {"metric": "ok", "by": "t", "at_least": 0.5}, "insufficient": "warn"}]}

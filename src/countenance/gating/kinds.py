@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from countenance.audit.verdict import plural
+from countenance.gating.bounds import Limits
 
 Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
@@ -35,9 +36,7 @@ class Bound(Strict):
 
     def limit(self) -> str:
         """The limit in words."""
-        parts = [f"at least {self.at_least:g}"] if self.at_least is not None else []
-        parts += [f"at most {self.at_most:g}"] if self.at_most is not None else []
-        return " and ".join(parts)
+        return Limits(self.at_least, self.at_most).words()
 
 
 class Estimate(Bound):

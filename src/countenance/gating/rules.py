@@ -27,7 +27,8 @@ LATENCIES = ("latency", "latency_ms", "latency_s")
 def estimate(rule: kinds.Estimate, evidence: Evidence) -> list[Check]:
     """A number against its limits, for everybody or for each group."""
     limits = Limits(rule.at_least, rule.at_most)
-    return [one.check(limits, evidence.alpha) for one in evidence.measured(rule.metric, rule.by, rule.group)]
+    found = evidence.measured(rule.metric, rule.by, rule.group)
+    return [one.check(limits, evidence.alpha) for one in found] or [missing(rule.words(), "there are no rows")]
 
 
 def gap(rule: kinds.Gap, evidence: Evidence) -> list[Check]:

@@ -71,8 +71,8 @@ def template(run: Run) -> str:
 
 
 def _estimates(evidence: Evidence, metric: str, by: list[str]) -> list[str]:
-    (one,) = evidence.measured(metric, None)
-    if math.isnan(one.low):
+    one = next(iter(evidence.measured(metric, None)), None)
+    if one is None or math.isnan(one.low):
         return []
     key, limit = _limit(evidence.better(metric), one.low, one.high)
     made = [
