@@ -19,9 +19,10 @@ from countenance.suites.uccs.baseline.detect import (
     default_result_file,
     detector,
     find_faces,
+    partly,
 )
 from countenance.suites.uccs.baseline.score import gallery_file, probe_file, write_scores
-from countenance.suites.uccs.baseline.work import How, Job, embed_step, run_jobs
+from countenance.suites.uccs.baseline.work import How, Job, check, run_jobs
 from countenance.suites.uccs.gallery_file import read_gallery
 from countenance.suites.uccs.protocol import detect_version, protocol_path
 from countenance.suites.uccs.scores import MOST_LABELS
@@ -83,13 +84,11 @@ def recognize(
     `debug` keeps so many identities only, and says so in the name of the result file.
     """
     version = version or detect_version(data, which)
-    out = result_file or default_result_file(which, version, "recognition" if version == 2 else "scoring")
-    if debug is not None:
-        if debug < 1:
-            raise InputError(f"--debug is {debug}, expected 1 or more")
-        out = out.with_stem(f"{out.stem}-debug-{debug}")
+    task = "recognition" if version == 2 else "scoring"
+    out = partly(result_file or default_result_file(which, version, task), debug)
     embedder = ModelSpec(model, None if weights is None else str(weights), how.device())
     faces = detector(detector_model, how, detector_weights)
+    check(how, faces, embedder)
     if version == 2:
         templates = _templates_of_training(data, how, faces, embedder, debug)
     else:
@@ -119,7 +118,10 @@ def recognize(
 def _embedded(detections: Detections, how: How, embedder: ModelSpec) -> list[NDArray[np.float32]]:
     paths = [inside(detections.folder, name, "FILE") for name in detections.images]
     jobs = [Job(path, one["box"]) for path, one in zip(paths, detections.found, strict=True)]
-    return [one["embedding"] for one in run_jobs("embeddings", embed_step, embedder, jobs, how)]
+    some = [job for job in jobs if job.boxes is not None and len(job.boxes)]
+    made = iter(run_jobs("embeddings", embedder, some, how))
+    nothing = np.zeros((0, 0), np.float32)
+    return [next(made)["embedding"] if len(one["box"]) else nothing for one in detections.found]
 
 
 def _templates_of_training(data: Path, how: How, faces: ModelSpec, embedder: ModelSpec, debug: int | None) -> Templates:
@@ -147,7 +149,7 @@ def _templates_of_training(data: Path, how: How, faces: ModelSpec, embedder: Mod
         if here.size:
             jobs.append(Job(inside(found.folder, name, f"{protocol.path}: FILE"), box[row[here]]))
             owners.append(protocol.subject[here])
-    made = run_jobs("embeddings", embed_step, embedder, jobs, how, label="training faces")
+    made = run_jobs("embeddings", embedder, jobs, how, label="training faces")
     return _cached_templates(how, np.concatenate(owners), np.concatenate([one["embedding"] for one in made]))
 
 
@@ -172,7 +174,7 @@ def _templates_of_gallery(data: Path, how: How, faces: ModelSpec, embedder: Mode
         path = gallery_picture(data, entry.file, f"{data / 'gallery.csv'} line {entry.line}")
         points = np.array(entry.landmarks).reshape(5, 2)
         jobs.append(Job(path, box_of_landmarks(points)[None]))
-    made = run_jobs("embeddings", embed_step, embedder, jobs, how, label="gallery faces")
+    made = run_jobs("embeddings", embedder, jobs, how, label="gallery faces")
     subject = np.array([entry.subject for entry in entries], dtype=np.int64)
     return _cached_templates(how, subject, np.concatenate([one["embedding"] for one in made]))
 
