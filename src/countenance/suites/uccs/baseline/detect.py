@@ -19,6 +19,17 @@ MOST = {2: None, 3: 50}
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """What version 3's configuration may set of the baseline."""
+
+    thresholds: tuple[float, ...] = THRESHOLDS
+    most: int | None = None
+    """Detections an image may have; default: 50 in version 3, any number in version 2."""
+    images: Path | None = None
+    """Where the images are, when not below the data directory."""
+
+
+@dataclass(frozen=True)
 class Detections:
     """A protocol's images and what was found in each."""
 
@@ -48,23 +59,34 @@ def partly(path: Path, debug: int | None) -> Path:
     return path if debug is None else path.with_stem(f"{path.stem}-debug-{debug}")
 
 
-def detector(model: str, how: How, weights: Path | None = None) -> ModelSpec:
+def detector(
+    model: str, how: How, weights: Path | None = None, thresholds: tuple[float, ...] = THRESHOLDS
+) -> ModelSpec:
     """The detector by name; MTCNN with lowered thresholds."""
-    settings = {"thresholds": THRESHOLDS} if model == "mtcnn" else {}
+    settings = {"thresholds": thresholds} if model == "mtcnn" else {}
     return ModelSpec(model, None if weights is None else str(weights), how.device(), settings)
 
 
 def find_faces(
-    data: Path, which: str, version: int, how: How, *, spec: ModelSpec, debug: int | None = None
+    data: Path,
+    which: str,
+    version: int,
+    how: How,
+    *,
+    spec: ModelSpec,
+    debug: int | None = None,
+    tuning: Tuning | None = None,
 ) -> Detections:
     """Detect the faces of a set's images (the first `debug` of them)."""
     protocol = read_protocol(data, which, version)
-    folder = image_folder(data, which, version)
+    tuning = tuning or Tuning()
+    folder = tuning.images or image_folder(data, which, version)
     images = protocol.images[:debug]
     paths = [inside(folder, name, f"{protocol.path}: FILE") for name in images]
     if not any(path.is_file() for path in paths):
         raise InputError(f"{folder}: no image that {protocol.path} names is there; extract the {which} images there")
-    settings = {} if MOST[version] is None else {"most": MOST[version]}
+    most = tuning.most or MOST[version]
+    settings = {} if most is None else {"most": most}
     nothing = {"box": np.zeros((0, 4)), "score": np.zeros(0), "landmarks": np.zeros((0, 10))}
     jobs = [Job(path, settings=settings) for path in paths]
     found = run_jobs("detections", spec, jobs, how, instead=nothing)
@@ -82,13 +104,14 @@ def detect(
     result_file: Path | None = None,
     debug: int | None = None,
     display: Path | None = None,
+    tuning: Tuning | None = None,
 ) -> tuple[Path, Detections]:
     """Detect faces and write them as a score file; `display` is a folder for annotated pictures."""
     version = version or detect_version(data, which)
     out = partly(result_file or default_result_file(which, version, "detection"), debug)
-    spec = detector(model, how, weights)
+    spec = detector(model, how, weights, tuning.thresholds if tuning else THRESHOLDS)
     check(how, spec)
-    found = find_faces(data, which, version, how, spec=spec, debug=debug)
+    found = find_faces(data, which, version, how, spec=spec, debug=debug, tuning=tuning)
     if version == 2:
         rows = [
             (name, [(box.tolist(), float(score), ()) for box, score in zip(one["box"], one["score"], strict=True)])

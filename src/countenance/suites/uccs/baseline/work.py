@@ -173,7 +173,8 @@ def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | No
     The model is loaded for the first image, on the graphics card named with it: so every process has its own.
     """
     kind, spec, cache = job["kind"], job["spec"], Cache(job["cache"])
-    step, loaded = STEPS[kind], []
+    step = STEPS[kind]
+    loaded: list[Any] = []
 
     def handle(order: Mapping[str, Any], tell: Any) -> str | None:
         if not loaded:
