@@ -28,7 +28,7 @@ from countenance.tasks.results import Axis, Curve, Line, Number
 from countenance.tasks.task import subject_row
 
 
-class Rules(Options):
+class CurveOptions(Options):
     """What the curves are read at; the fields of `Settings` and the operating point."""
 
     version: Literal[2, 3] | None = None
@@ -105,7 +105,7 @@ def _number(face: Subject) -> int:
     return int(face.identity) if face.identity is not None and face.identity.isdigit() else -1
 
 
-def evaluation_of(state: State, rules: Rules, *, recognition: bool) -> Evaluation:
+def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Evaluation:
     """The run as the challenge's rules see it."""
     version = rules.version or int(state["version"][0])
     protocol = Protocol(
@@ -150,7 +150,7 @@ def _table(start: Any, count: Any, similarity: Floats, identity: Any) -> tuple[F
     return np.take_along_axis(top, order, axis=1), np.take_along_axis(who, order, axis=1)
 
 
-def _finish(rules: Rules, recognition: bool) -> Callable[[State, Whole], Reduced]:
+def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], Reduced]:
     def finish(state: State, whole: Whole) -> Reduced:
         if not len(state["face_image"]):
             raise InputError("no image of this run has a face, so there is nothing to find")
@@ -217,7 +217,7 @@ def _results(found: Evaluation, point: Any, wanted: float) -> list[Result]:
     return [rate, lowest, threshold, curve]
 
 
-def detection(rules: Rules) -> Task:
+def detection(rules: CurveOptions) -> Task:
     """The detection task under the rules given."""
     return Task(
         name="uccs_detection",
@@ -237,7 +237,7 @@ def detection(rules: Rules) -> Task:
     )
 
 
-def recognition(rules: Rules) -> Task:
+def recognition(rules: CurveOptions) -> Task:
     """The recognition task under the rules given."""
     return Task(
         name="uccs_recognition",
@@ -258,5 +258,5 @@ def recognition(rules: Rules) -> Task:
     )
 
 
-DETECTION = detection(Rules())
-RECOGNITION = recognition(Rules())
+DETECTION = detection(CurveOptions())
+RECOGNITION = recognition(CurveOptions())
