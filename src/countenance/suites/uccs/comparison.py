@@ -29,6 +29,10 @@ class Comparison:
     """False alarms over all images, the same for every submission; each has its own threshold for them."""
     ranking: Ranking
 
+    @property
+    def what(self) -> str:
+        return "1 false alarm" if self.wanted == 1 else f"{self.wanted:g} false alarms"
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "false_alarms": self.wanted,
@@ -40,7 +44,7 @@ class Comparison:
     def lines(self) -> list[str]:
         """The differences in words."""
         return [
-            f"{pair.better} − {pair.worse} at {self.wanted:g} false alarms: {pair.difference:+.3f} "
+            f"{pair.better} − {pair.worse} at {self.what}: {pair.difference:+.3f} "
             f"[{pair.low:+.3f}, {pair.high:+.3f}], adjusted p {pair.adjusted:.3g}"
             for pair in self.ranking.pairs
         ]
@@ -125,7 +129,7 @@ def write_comparison(
         ],
         compared=[
             {
-                "wanted": one.wanted,
+                "what": one.what,
                 "ranks": list(zip(one.ranking.names, one.ranking.ranks, one.ranking.estimates, strict=True)),
                 "pairs": one.ranking.pairs,
             }

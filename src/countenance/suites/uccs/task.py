@@ -13,12 +13,13 @@ import numpy as np
 from pydantic import Field
 
 from countenance.answers import Identifications
+from countenance.audit.estimates import interval
 from countenance.data import Sample, Subject
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, Labels
 from countenance.suites.uccs.dataset import Face
 from countenance.suites.uccs.evaluation import Evaluation, Settings
-from countenance.suites.uccs.operating import middle, operating_points
+from countenance.suites.uccs.operating import clustered, middle, operating_points
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.rules import rule_of, with_band
 from countenance.suites.uccs.scores import Scores
@@ -208,12 +209,17 @@ def _results(found: Evaluation, point: Any, wanted: float) -> list[Result]:
         meaning=f"{wanted:g} {what} over all images: threshold {point.threshold:.6g}; the rows are read at it",
         value=point.rate, low=point.low, high=point.high, n=point.n, unit=units, better="higher",
     )  # fmt: skip
+    ever = clustered((found.units > MISSED).astype(np.float64), found.protocol.image[found.unit_face])
+    low, high, _ = interval(ever, "rate")
     lowest = Number(
         name=f"{found.kind}: rate at the lowest threshold",
         meaning=f"with {len(found.negatives)} {what}",
-        value=found.found / found.total, n=found.total, unit=units, better="higher",
+        value=found.found / found.total, low=low, high=high, n=found.total, unit=units, better="higher",
     )  # fmt: skip
-    threshold = Number(name="threshold", meaning=f"lets {wanted:g} {what} pass over all images", value=point.threshold)
+    threshold = Number(
+        name="threshold", meaning=f"lets {wanted:g} {what} pass over all images", value=point.threshold,
+        n=len(found.negatives), unit=what,
+    )  # fmt: skip
     return [rate, lowest, threshold, curve]
 
 
