@@ -140,9 +140,5 @@ def _make_way(store: RunStore, key: str) -> None:
     if JOURNAL in names:
         raise InputError(f"{store.place}: a purge was interrupted; `countenance purge` goes on with it")
     held = store.manifest()
-    if held.key == key and not held.withdrawn:
-        return
-    name = Path(store.place).name
-    taken = {Path(storage.place).name for storage in store.storage.siblings(f"{name}-")}
-    wanted = (f"{name}-{(held.key or 'unknown')[:8]}{'' if k == 1 else f'-{k}'}" for k in range(1, len(taken) + 2))
-    store.storage.move_aside(next(candidate for candidate in wanted if candidate not in taken))
+    if held.key != key or held.withdrawn:
+        store.move_aside()
