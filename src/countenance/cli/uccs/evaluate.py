@@ -24,7 +24,7 @@ from countenance.cli.uccs.options import (
     Version,
     WhichSet,
 )
-from countenance.cli.uccs.output import Output, baseline_file, columns, plain, ready_to_plot, written
+from countenance.cli.uccs.output import Output, baseline_file, columns, ready_to_plot, written
 from countenance.errors import InputError
 
 app = typer.Typer(rich_markup_mode=None)
@@ -143,11 +143,9 @@ def calibrate(
     for sentence in result.sentences():
         typer.echo(sentence)
     if json is not None:
-        import json as json_format
+        from countenance.files import write_json
 
-        from countenance.suites.uccs.files import write_text
-
-        write_text(json, json_format.dumps(plain(result.to_dict())) + "\n")
+        write_json(json, result.to_dict())
 
 
 @app.command()

@@ -118,7 +118,7 @@ def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) 
 def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output, compared: list[Any]) -> None:
     import json
 
-    from countenance.suites.uccs.files import write_text
+    from countenance.files import finite, write_text
 
     assert out.json is not None
     content: dict[str, Any] = {
@@ -152,13 +152,4 @@ def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output
         content["operating_points"] = [
             {"of": one.label, **row} for one in found for row in point_rows(operating_points(one, out.by))
         ]
-    write_text(out.json, json.dumps(plain(content), allow_nan=False) + "\n")
-
-
-def plain(value: Any) -> Any:
-    """JSON has no infinite numbers."""
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list) else value
+    write_text(out.json, json.dumps(finite(content), allow_nan=False) + "\n")
