@@ -206,9 +206,12 @@ def report(
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     gallery: Annotated[str, typer.Option(help="Worst failures with pictures: auto, off, blurred, full.")] = "auto",
     pdf: Annotated[Path | None, typer.Option(help="Write the report as PDF here (and a page only with --out).")] = None,
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
+    ] = False,
 ) -> None:
     """Write the report of a run again, from the run directory alone: a page, or a PDF."""
-    from countenance.report import write_pdf, write_report
+    from countenance.report import write_evidence, write_pdf, write_report
     from countenance.run import Run, audit_run, store_audit
 
     finished = Run(run_directory)
@@ -216,8 +219,9 @@ def report(
         store_audit(finished, audit_run(finished))
     if pdf is not None:
         typer.echo(write_pdf(finished, pdf).resolve())
-    if pdf is None or out is not None:
-        typer.echo(write_report(finished, out, gallery=gallery).resolve())
+    if pdf is None or out is not None or evidence:
+        page = write_evidence(finished, out) if evidence else write_report(finished, out, gallery=gallery)
+        typer.echo(page.resolve())
 
 
 def list_() -> None:

@@ -102,7 +102,7 @@ def _first(paper: Paper, source: Source, said: dict[str, Any], title: str) -> No
     rows = [(one.name, one.value, one.interval, one.n, one.meaning) for one in said["numbers_on_top"]]
     failed = (numbers.count(manifest["failed"]), f"of {numbers.count(manifest['dataset']['images'])}")
     rows.append(("images without an answer", *failed, "", "they are in no number above"))
-    paper.table(("number", "value", "interval", "from", "meaning"), rows, (34, 20, 30, 38, 56), "LRRRL")
+    paper.table(("number", "value", "interval", "from", "meaning"), rows, (32, 16, 26, 34, 70), "LRRRL")
 
 
 def _curves(paper: Paper, source: Source) -> None:

@@ -36,7 +36,8 @@ def result_figures(source: Source) -> list[tuple[str, Any]]:
                 for i, line in enumerate(result.lines)
             ]
             figure = _figure(drawn, (result.x.label, result.y.label), (result.x.log, result.y.log))
-            made.append((result.name, figure))
+            by = f", by {attribute_label(result.attribute)}" if result.attribute else ""
+            made.append((f"{result.name}{by}", figure))
     return made
 
 
