@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -144,8 +145,13 @@ def test_croissant_of_the_people_is_valid(tmp_path: Path) -> None:
     assert {one["@id"] for one in content["distribution"]} == {"samples.parquet", "subjects.parquet"}
 
 
-def test_a_stored_audit_carries_the_licences(run: Run) -> None:
+def test_an_audit_carries_the_licences(run: Run, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
+
+    copied = tmp_path / "run"
+    shutil.copytree(run.path, copied)
+    assert command("audit", copied, "--by", "gender", "--adjust", "holm", "--json", tmp_path / "a.json") == 0
+    assert json.loads((tmp_path / "a.json").read_text())["licences"]["data: drawn"] == "CC0"
 
     assert json.loads((run.path / "audit.json").read_text())["licences"]["data: drawn"] == "CC0"
     assert b"CC0" in pq.read_schema(run.path / "findings.parquet").metadata[b"countenance.licences"]
