@@ -37,6 +37,8 @@ from countenance.tasks import Task, findable, load_task
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
 Say = Callable[[str], None]
 PREDICTIONS = "predictions:"
+ATTEMPTS = 3
+"""Times that a shard is worked off when it does not arrive whole."""
 SAVED = (".csv", ".parquet", ".json", ".txt", ".gz")
 """Endings of files that hold predictions rather than a model."""
 
@@ -229,6 +231,8 @@ class _Evaluation:
             engine = _Lazy(lambda: self._engine(resources))
             intact = self._intact()
             markers = self.store.committed(rows=False) if intact else self._repaired()
+            if not intact:
+                self.store.sweep(markers)
             if markers:
                 self._check_model(engine, markers)
             missing = [piece for piece in pieces if piece.number not in markers]
@@ -242,17 +246,40 @@ class _Evaluation:
             started = time.perf_counter()
             with _progress(self.settings.progress, self.plan.images()) as step:
                 step(done)
-                if missing:
-                    engine().run(missing, step)
+                markers = self._work_off(pieces, missing, engine, step)
             seconds, evaluated = time.perf_counter() - started, sum(piece.images for piece in missing)
             speed = round(evaluated / seconds, 2) if evaluated else None
             manifest = manifest.model_copy(update={"seconds": round(seconds, 3), "images_per_second": speed})
-            self._finish(pieces, manifest, engine)
+            self._finish(markers, manifest, engine)
         return Run(place)
 
-    def _finish(self, pieces: list[Piece], manifest: Manifest, engine: "_Lazy") -> None:
-        markers = self._all_markers(pieces)
+    def _work_off(
+        self, pieces: list[Piece], missing: list[Piece], engine: "_Lazy", step: Callable[[int], None]
+    ) -> dict[int, Marker]:
+        """Work off the missing shards. One that did not arrive whole (an upload was cut off) is done again."""
+        for _ in range(ATTEMPTS):
+            if missing:
+                engine().run(missing, step)
+            markers = self.store.committed()
+            missing = [piece for piece in pieces if piece.number not in markers]
+            if not missing:
+                return markers
+            step = _silent
+            for piece in missing:
+                self.store.forget_shard(piece.number)
+        raise InputError(
+            f"{self.store.place}: shard {missing[0].number} did not arrive whole {ATTEMPTS} times; check the disk or "
+            "the network, then run the same command again"
+        )
+
+    def _finish(self, markers: Mapping[int, Marker], manifest: Manifest, engine: "_Lazy") -> None:
         watch = self._watch() if engine.made is None else engine.made.watch
+        if watch.differed:
+            numbers = ", ".join(str(number) for number in sorted(watch.differed)[:5])
+            note = f"the model is nondeterministic: shard {numbers} was predicted twice, differently; the first is kept"
+            self.settings.say(f"{self.store.place}: {note}")
+            manifest = manifest.model_copy(update={"notes": [*manifest.notes, note]})
+        self.store.sweep(markers)
         try:
             finish(
                 self.plan, self.store, markers, manifest, watch=watch, notes=self.notes, progress=self.settings.progress
@@ -271,16 +298,6 @@ class _Evaluation:
         """What the notes say about predictions that were refused."""
         samples = [sample for piece in self.plan.pieces() for sample in self.plan.read(piece) if sample.id in boxes]
         return self.notes(samples, {name: Boxes(rows) for name, rows in boxes.items()}, self.plan.context())
-
-    def _all_markers(self, pieces: list[Piece]) -> dict[int, Marker]:
-        markers = self.store.committed()
-        lost = [piece.number for piece in pieces if piece.number not in markers]
-        if lost:
-            raise InputError(
-                f"{self.store.place}: shard {lost[0]} was damaged while the run was being finished; "
-                "run the same command again"
-            )
-        return markers
 
     def _make_way(self) -> None:
         """Make sure that the place is new or holds this very run; another run is moved aside, never mixed with."""
@@ -416,6 +433,10 @@ class _Evaluation:
         folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="countenance-samples-"))
         ManifestWriter(folder, samples.card, partition=len(samples.samples)).write(samples.samples)
         return folder
+
+
+def _silent(images: int = 1) -> None:
+    """Progress of work that was counted before."""
 
 
 class _OtherModel(Exception):

@@ -106,7 +106,7 @@ class Run:
 
         from countenance.run.store import AUDIT
 
-        if not self.store.storage.entries(AUDIT):
+        if not self.store.storage.has(AUDIT):
             self.audit()
 
         # The report package reads runs; this one step to the right is for the user's convenience.

@@ -17,7 +17,7 @@ from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.run.rows import failure_row, rows_table
-from countenance.run.store import RunStore
+from countenance.run.store import Committed, RunStore
 from countenance.tasks import Context, Row, Task
 from countenance.tasks.task import CONTEXT, Refused
 
@@ -47,8 +47,8 @@ class ShardResult:
     def fail(self, sample: Sample, kind: str, reason: str) -> None:
         self.failures.append(failure_row(sample, kind, reason))
 
-    def commit(self, store: RunStore, number: int, task: Task, columns: Mapping[str, str]) -> bool:
-        """Store the shard; False when another writer did so before."""
+    def commit(self, store: RunStore, number: int, task: Task, columns: Mapping[str, str]) -> Committed:
+        """Store the shard and say whether another writer did so before."""
         rows = rows_table(self.rows, columns)
         return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped)
 

@@ -16,7 +16,7 @@ from countenance.run.manifest import Manifest
 from countenance.run.plan import Piece, Plan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
-from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore, work_rows
+from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore
 from countenance.tasks import Context, Reduced, Shard, Task
 from countenance.tasks.reduce import merged
 
@@ -80,9 +80,9 @@ def planned(plan: Plan, store: RunStore, progress: Progress | None = None) -> Wh
     def shards() -> Iterator[Shard]:
         for piece in pieces:
             samples = [sample for sample in plan.read(piece) if plan.task.asks(sample)]
-            yield Shard(samples, store.shard_answers(piece.number), store.table(work_rows(piece.number)))
+            yield Shard(samples, store.shard_answers(piece.number), store.shard_rows(piece.number))
 
-    table = together([store.table(work_rows(piece.number)) for piece in pieces])
+    table = together([store.shard_rows(piece.number) for piece in pieces])
     return WholeRun(table, shards, plan.settings.seed, progress)
 
 

@@ -24,6 +24,9 @@ class LocalStorage:
     (b'content', ['a/b.txt'])
     """
 
+    guarded = False
+    """Anybody can change a file."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
@@ -43,6 +46,9 @@ class LocalStorage:
             return self.path(name).read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             raise Missing(f"{self.folder}/{name}") from None
+
+    def has(self, name: str) -> bool:
+        return self.path(name).is_file() and not self.path(name).is_symlink()
 
     def write(self, name: str, content: bytes) -> None:
         write_atomically(self.path(name), lambda part: part.write_bytes(content))

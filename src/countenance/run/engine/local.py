@@ -14,7 +14,8 @@ from countenance.run.engine.base import Job, Progress
 from countenance.run.plan import Piece, Plan, present, read_piece
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
 from countenance.run.stale import Difference, differs
-from countenance.run.store import RunStore
+from countenance.run.store import Committed, RunStore
+from countenance.storage import open_storage
 from countenance.tasks import Context, Task, load_task
 
 WRITING = 300.0
@@ -49,7 +50,9 @@ class InProcess:
                 )  # fmt: skip
             except Stop as stop:
                 raise InputError(f"stopped at the first failure (strict): {stop}") from None
-            result.commit(self.store, piece.number, self.plan.task, self.columns)
+            kept = result.commit(self.store, piece.number, self.plan.task, self.columns)
+            if kept is Committed.DIFFERENT:
+                self.watch.differed.add(piece.number)
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
         task, context = self.plan.task, self.plan.context()
@@ -163,6 +166,8 @@ class _Shards:
         self.under_way.pop(order["piece"]["number"])
         if result.get("stop"):
             raise InputError(f"stopped at the first failure (strict): {result['stop']}")
+        if result["kept"] == Committed.DIFFERENT:
+            self.watch.differed.add(order["piece"]["number"])
         self.left -= 1
 
     def died(self, order: Order, death: Death) -> None:
@@ -217,7 +222,8 @@ def serve(job: Job) -> Handler:
     """The worker's side: make the task and the model once, then work off pieces."""
     task = load_task(job.task, job.options)
     model = _model(job)
-    manifest, store = read_manifest(job.manifest), RunStore(job.store)
+    manifest = read_manifest(open_storage(job.manifest, patient=True))
+    store = RunStore(job.store, patient=True)
 
     def handle(order: Order, tell: Tell) -> Any:
         piece = _piece(order["piece"])
@@ -264,5 +270,4 @@ def _shard(
         )  # fmt: skip
     except Stop as stop:
         return {"stop": str(stop)}
-    result.commit(store, piece.number, task, job.columns)
-    return {}
+    return {"kept": str(result.commit(store, piece.number, task, job.columns))}
