@@ -1,12 +1,14 @@
 """The commands of the spine: run, audit, report, list, demo, plan, models."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
+from countenance.cli.places import OutPlace, RunPlace, is_run, write_page
 from countenance.errors import InputError
+from countenance.storage import place_of
 
 if TYPE_CHECKING:
     from countenance.audit import Audit
@@ -42,7 +44,7 @@ def run(
     ],
     model: Annotated[str, typer.Option(help="A zoo name, net.onnx, module:attr, or answers:RUN.")],
     data: Annotated[str, typer.Option(help="A dataset's name or path.")],
-    out: Annotated[Path, typer.Option(help="The run directory; the same command again goes on where it stopped.")],
+    out: OutPlace,
     weights: Annotated[Path | None, typer.Option(help="Weights of a zoo model that takes them by path.")] = None,
     by: By = None,
     metric: Metrics = None,
@@ -119,17 +121,16 @@ def _check_before_asking(
 
 
 def _audit_and_report(finished: "Run", by: list[str] | None, metrics: list[str] | None, gallery: str) -> None:
-    from countenance.report import write_report
     from countenance.run import audit_run, store_audit
 
     found = audit_run(finished, by, metrics, seed=int(finished.manifest["seed"]))
     store_audit(finished, found)
-    page = write_report(finished, gallery=gallery)
+    page = write_page(finished, gallery=gallery)
     for line in verdict_lines(finished, found):
         typer.echo(line)
     for note in finished.notes:
         typer.echo(f"note     {note}")
-    typer.echo(f"report   {page.resolve()}")
+    typer.echo(f"report   {page}")
 
 
 def verdict_lines(finished: "Run", found: "Audit") -> list[str]:
@@ -159,7 +160,9 @@ def verdict_lines(finished: "Run", found: "Audit") -> list[str]:
 
 
 def audit(
-    table: Annotated[Path, typer.Argument(help="A run directory, or any table of rows (.parquet, .csv).")],
+    table: Annotated[
+        Any, typer.Argument(help="A run (folder or s3://…), or any table of rows (.parquet, .csv).", parser=place_of)
+    ],
     by: By = None,
     metric: Metrics = None,
     cluster: Annotated[
@@ -193,9 +196,9 @@ def audit(
         "comparison": comparison, "reference": reference, "pair": pair, "depth": depth, "alpha": alpha,
         "delta": delta, "min_n": min_n, "adjust": adjust, "seed": seed,
     }  # fmt: skip
-    if not table.exists():
+    if not is_run(table) and not table.exists():
         raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
-    if table.is_dir():
+    if is_run(table):
         finished = Run(table)
         found = audit_run(finished, _names(by), _names(metric), _where(where), **settings)
         store_audit(finished, found)
@@ -236,18 +239,17 @@ def _print_findings(found: "Audit") -> None:
 
 
 def report(
-    run_directory: Annotated[Path, typer.Argument(help="A run directory.", metavar="RUN")],
+    run_directory: RunPlace,
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     gallery: Annotated[str, typer.Option(help="Worst failures with pictures: auto, off, blurred, full.")] = "auto",
 ) -> None:
     """Write the report of a run again, from the run directory alone."""
-    from countenance.report import write_report
     from countenance.run import Run, audit_run, store_audit
 
     finished = Run(run_directory)
-    if not (finished.path / "audit.json").exists():
+    if not finished.store.storage.has("audit.json"):
         store_audit(finished, audit_run(finished))
-    typer.echo(write_report(finished, out, gallery=gallery).resolve())
+    typer.echo(write_page(finished, out, gallery=gallery))
 
 
 def list_() -> None:

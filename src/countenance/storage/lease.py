@@ -39,7 +39,7 @@ class Lease:
 
     def __init__(self, storage: Locked, *, lease: float = LEASE, renewed: float = RENEWED) -> None:
         self.storage, self.lease, self.renewed = storage, lease, renewed
-        self.owner = secrets.token_hex(8)
+        self.owner, self.machine = secrets.token_hex(8), machine()
         self.version: str | None = None
         self.lost = False
 
@@ -64,7 +64,7 @@ class Lease:
             )
 
     def _content(self) -> bytes:
-        about = {"owner": self.owner, "machine": machine(), "process": os.getpid(), "beat": secrets.token_hex(4)}
+        about = {"owner": self.owner, "machine": self.machine, "process": os.getpid(), "beat": secrets.token_hex(4)}
         return json.dumps(about).encode()
 
     def _take(self) -> None:

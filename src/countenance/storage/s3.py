@@ -265,11 +265,11 @@ def explain(place: str, bucket: str, text: str) -> str:
             ("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidClientTokenId", "ExpiredToken", "Unauthorized"),
             "the store refuses the credentials; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN",
         ),
-        (("AccessDenied", "403"), "access denied; the credentials (AWS_ACCESS_KEY_ID) have no right to this place"),
         (
             ("169.254.169.254", "credential", "Credential"),
             "no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
         ),
+        (("AccessDenied", "403"), "access denied; the credentials (AWS_ACCESS_KEY_ID) have no right to this place"),
         (("PermanentRedirect", "AuthorizationHeaderMalformed"), "the bucket is in another region; set AWS_REGION"),
         (("503", "SlowDown", "429"), f"the store throttled for {PATIENCE:g} s; run the same command later"),
     ):
