@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -28,8 +29,8 @@ def test_what_is_written_is_read(place: S3Storage) -> None:
     assert [entry.name for entry in place.entries("a/")] == ["a/b.bin"]
     assert [entry.name for entry in place.entries("c.b")] == ["c.bin"]
     assert place.has("c.bin") and not place.has("c") and not place.has("a")
-    with place.local_file("c.bin") as path, open(path, "rb") as file:
-        assert file.read() == b"three"
+    with place.local_file("c.bin") as path:
+        assert Path(path).read_bytes() == b"three"
 
 
 def test_an_object_larger_than_one_request_arrives_whole(place: S3Storage) -> None:
@@ -88,7 +89,8 @@ def test_one_writer_at_a_time(place: S3Storage) -> None:
 
 
 def test_the_lock_of_a_killed_process_of_this_machine_counts_no_longer(place: S3Storage) -> None:
-    hold = f"from countenance.storage import open_storage\nwith open_storage({place.place!r}).hold(): import time; time.sleep(600)"
+    hold = "import sys, time\nfrom countenance.storage import open_storage\n"
+    hold += f"with open_storage({place.place!r}).hold(): time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", hold])
     while place.read_version(LOCK) is None:
         time.sleep(0.05)

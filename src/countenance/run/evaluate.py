@@ -14,6 +14,7 @@ from countenance.answers import Boxes
 from countenance.answers.formats import Wanted, read_predictions
 from countenance.answers.formats.names import Names
 from countenance.data import Dataset, load_dataset
+from countenance.data.indexed import IndexedDataset
 from countenance.data.manifest import ManifestWriter, SampleManifest
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Form, Reading, Units
@@ -37,6 +38,8 @@ from countenance.tasks import Task, findable, load_task
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
 Say = Callable[[str], None]
 PREDICTIONS = "predictions:"
+LONG = 10_000
+"""From so many images on, a run says beforehand what it will cost."""
 ATTEMPTS = 3
 """Times that a shard is worked off when it does not arrive whole."""
 SAVED = (".csv", ".parquet", ".json", ".txt", ".gz")
@@ -125,7 +128,8 @@ def evaluate(
     notes = chosen.pop("notes", None) or the_task.notes
     if chosen:
         raise TypeError(f"evaluate() has no argument {next(iter(chosen))!r}")
-    dataset = data if isinstance(data, SampleManifest) else load_dataset(data, categories=categories)
+    loaded = data if isinstance(data, SampleManifest) else load_dataset(data, categories=categories)
+    dataset = loaded.manifest if isinstance(loaded, IndexedDataset) else loaded
     source = about.pop("source") or (str(data) if isinstance(data, str | Path) else None)
     chosen_model = _model(model, model_settings, the_task, dataset)
     card = card_given or chosen_model.card
@@ -243,6 +247,7 @@ class _Evaluation:
             done = sum(piece.images for piece in pieces if piece.number in markers)
             if done:
                 self.settings.say(f"{place}: going on; {done} of {self.plan.images()} images are done")
+            self._say_cost(missing, engine)
             started = time.perf_counter()
             with _progress(self.settings.progress, self.plan.images()) as step:
                 step(done)
@@ -252,6 +257,12 @@ class _Evaluation:
             manifest = manifest.model_copy(update={"seconds": round(seconds, 3), "images_per_second": speed})
             self._finish(markers, manifest, engine)
         return Run(place)
+
+    def _say_cost(self, missing: list[Piece], engine: "_Lazy") -> None:
+        """Before a long run: how many images, how fast a few of them were, how long it will take."""
+        images = sum(piece.images for piece in missing)
+        if images >= LONG and (found := engine().rate(missing[0])) is not None:
+            self.settings.say(f"{self.store.place}: {found.estimate(images)}")
 
     def _work_off(
         self, pieces: list[Piece], missing: list[Piece], engine: "_Lazy", step: Callable[[int], None]

@@ -263,7 +263,7 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
             answered = _rows(store, marker.file(ANSWERS) or "")
             there = {entry.name: entry.size for entry in store.storage.entries()}
             sizes = {name: there[name] for name in files if name in there}
-            fresh = Marker(marker.number, answered or 0, failures, files, marker.skipped, sizes)
+            fresh = Marker(marker.number, answered or 0, failures, files, marker.skipped, sizes, marker.pictures)
             store.storage.write(marker_name(marker.number), fresh.to_bytes())
     return changed
 

@@ -1,6 +1,7 @@
 """The stages after prediction: score, reduce, finish. Each reads and writes the store and can run alone."""
 
 import datetime
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -34,7 +35,7 @@ NEVER_GROUPS = ("split", "part", "base")
 def score(plan: Plan, store: RunStore, piece: Piece, marker: Marker) -> None:
     """Score the stored predictions of a shard again: no model is needed."""
     answers = store.shard_answers(piece.number)
-    result = ShardResult(failures=list(marker.failures), skipped=marker.skipped)
+    result = ShardResult(failures=list(marker.failures), skipped=marker.skipped, read=marker.pictures)
     for sample in plan.read(piece):
         if sample.id in answers:
             score_one(plan.task, sample, answers[sample.id], result)
@@ -149,8 +150,13 @@ def finish(
     store.write_table(FAILURES, failure_table(failures, plan.samples.attributes))
     store.write_results(reduced.results)
     skipped = plan.samples.skipped + sum(marker.skipped for marker in markers.values())
+    seen = "\n".join(markers[piece.number].pictures for piece in pieces)
     dataset = manifest.dataset.model_copy(
-        update={"skipped": skipped, "images": plan.images() - sum(m.skipped for m in markers.values())}
+        update={
+            "skipped": skipped,
+            "images": plan.images() - sum(m.skipped for m in markers.values()),
+            "pictures": hashlib.sha256(seen.encode()).hexdigest() if seen.strip() else "",
+        }
     )
     manifest = manifest.model_copy(
         update={

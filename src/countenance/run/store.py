@@ -54,6 +54,8 @@ class Marker:
     skipped: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     """File names with their sizes, so that a listing says whether an upload was cut off."""
+    pictures: str = ""
+    """A hash of the hashes of the pictures that were read."""
 
     def file(self, folder: str) -> str | None:
         """The shard's file in a folder of the run."""
@@ -134,6 +136,7 @@ class RunStore:
         rows: Any,
         failures: list[dict[str, Any]],
         skipped: int = 0,
+        pictures: str = "",
     ) -> Committed:
         """Store a shard; the marker comes last, and of several writers the first one counts.
 
@@ -146,7 +149,7 @@ class RunStore:
             kept = self._keep(name, content)
             files[kept], sizes[kept] = digest(content), len(content)
             own += [kept] if kept != name else []
-        marker = Marker(number, len(answers), failures, files, skipped, sizes)
+        marker = Marker(number, len(answers), failures, files, skipped, sizes, pictures)
         if self.storage.create(marker_name(number), marker.to_bytes()):
             return Committed.FIRST
         first = self._marker(number)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 
 class Missing(Exception):
@@ -31,6 +31,9 @@ class Storage(Protocol):
 
     def read(self, name: str) -> bytes:
         """The whole content; `Missing` when there is none."""
+
+    def open(self, name: str) -> Any:
+        """The content as a file that can be read in parts; `Missing` when there is none."""
 
     def has(self, name: str) -> bool:
         """Whether there is a blob of that name."""

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from countenance.errors import InputError
 from countenance.files import PART, create_atomically, sync_folder, write_atomically
@@ -46,6 +46,13 @@ class LocalStorage:
             return self.path(name).read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             raise Missing(f"{self.folder}/{name}") from None
+
+    def open(self, name: str) -> Any:
+        import pyarrow as pa
+
+        if not self.path(name).is_file():
+            raise Missing(f"{self.folder}/{name}")
+        return pa.OSFile(str(self.path(name)))
 
     def has(self, name: str) -> bool:
         return self.path(name).is_file() and not self.path(name).is_symlink()

@@ -4,6 +4,7 @@ An object is written whole or not at all, and `create` is a conditional put: of 
 Credentials and the address come from the usual `AWS_*` variables.
 """
 
+import io
 import ipaddress
 import os
 import tempfile
@@ -71,7 +72,10 @@ class S3Storage:
             "retry_timeout": timedelta(seconds=patience),
             "backoff": {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=longest), "base": 2},
         }
-        options = {"timeout": timedelta(seconds=max(30.0, patience / 3)), "connect_timeout": timedelta(seconds=5)}
+        options: dict[str, Any] = {
+            "timeout": timedelta(seconds=max(30.0, patience / 3)),
+            "connect_timeout": timedelta(seconds=5),
+        }
         if endpoint := address():
             options["allow_http"] = allowed_http(endpoint)
         with self._told():
@@ -101,6 +105,16 @@ class S3Storage:
         with self._told(name):
             return bytes(_obstore().get(self.client, self._key(name)).bytes())
 
+    def open(self, name: str) -> Any:
+        with self._told(name):
+            size = int(_obstore().head(self.client, self._key(name))["size"])
+        return _Parts(self, name, size)
+
+    def read_range(self, name: str, start: int, stop: int) -> bytes:
+        """A part of the content."""
+        with self._told(name):
+            return bytes(_obstore().get_range(self.client, self._key(name), start=start, end=stop))
+
     def has(self, name: str) -> bool:
         try:
             with self._told(name):
@@ -115,7 +129,7 @@ class S3Storage:
 
     def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
         with tempfile.TemporaryFile() as stream:
-            write(stream)  # type: ignore[arg-type]
+            write(stream)
             stream.seek(0)
             with self._told(name):
                 _obstore().put(self.client, self._key(name), stream)
@@ -204,6 +218,40 @@ class S3Storage:
     def leftovers(self) -> Iterator[str]:
         """None: an upload that was cut off leaves no object. Parts of large ones end by the bucket's own rules."""
         return iter(())
+
+
+class _Parts(io.RawIOBase):
+    """An object as a file: each read is one request for that part."""
+
+    def __init__(self, storage: S3Storage, name: str, size: int) -> None:
+        self.storage, self.name, self.size, self.position = storage, name, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self.position, io.SEEK_END: self.size}[whence]
+        self.position = max(0, start + offset)
+        return self.position
+
+    def read(self, size: int | None = -1) -> bytes:
+        stop = self.size if size is None or size < 0 else min(self.position + size, self.size)
+        if stop <= self.position:
+            return b""
+        found = self.storage.read_range(self.name, self.position, stop)
+        self.position += len(found)
+        return found
+
+    def readinto(self, buffer: Any) -> int:
+        found = self.read(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
 
 
 class _Exists(Exception):
