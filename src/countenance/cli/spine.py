@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.engines import AddressOption, EngineOption, GpusOption
 from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
 from countenance.cli.places import OutPlace, RunPlace, is_run, write_page
 from countenance.errors import InputError
@@ -70,6 +71,9 @@ def run(
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Evaluate a model that finds something else than the task needs.")
     ] = False,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
+    gpus_per_worker: GpusOption = 0.0,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
     quiet: Quiet = False,
 ) -> None:
@@ -85,6 +89,7 @@ def run(
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
         categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
         box_format=box_format.value if box_format else None,
+        engine=engine, address=address, gpus_per_worker=gpus_per_worker,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     _audit_and_report(finished, _names(by), _names(metric), gallery)

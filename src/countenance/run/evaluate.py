@@ -1,12 +1,13 @@
 """`evaluate`: from a model and a dataset to a finished run."""
 
 import shlex
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -32,12 +33,14 @@ from countenance.run.stages import Notes, finish, score
 from countenance.run.stale import draw
 from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, REPORT, Marker, RunStore
 from countenance.run.verify import verify
-from countenance.storage import is_url
+from countenance.storage import Storage, is_url, open_storage
 from countenance.tasks import Task, findable, load_task
 
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
 Say = Callable[[str], None]
 PREDICTIONS = "predictions:"
+SAMPLES = ".samples"
+"""What a run's place is followed by where the samples lie while a cluster works on it."""
 LONG = 10_000
 """From so many images on, a run says beforehand what it will cost."""
 ATTEMPTS = 3
@@ -57,10 +60,19 @@ class EngineSettings:
     max_failures: float = 0.05
     progress: ProgressMaker | None = None
     say: Say = lambda line: None
+    engine: str = "local"
+    """local: worker processes of this machine; ray: actors of a Ray cluster."""
+    address: str | None = None
+    """The cluster's address; None: one is started on this machine."""
+    gpus_per_worker: float = 0.0
 
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise InputError(f"workers is {self.workers}, expected at least 1")
+        if self.engine not in ("local", "ray"):
+            raise InputError(f"engine {self.engine!r}, expected local or ray")
+        if self.engine == "local" and (self.address or self.gpus_per_worker):
+            raise InputError("--address and --gpus-per-worker are for --engine ray")
 
 
 class Options(TypedDict, total=False):
@@ -80,6 +92,9 @@ class Options(TypedDict, total=False):
     max_failures: float
     progress: ProgressMaker | None
     say: Say
+    engine: str
+    address: str | None
+    gpus_per_worker: float
     options: Mapping[str, Any] | None
     source: str | None
     suite: str | None
@@ -107,10 +122,11 @@ def evaluate(
     it stopped; a changed model, dataset or version starts a new one and keeps the old one under another name.
 
     Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `batch`, `limit`, `seed`
-    and `shard`, which determine the numbers; `workers`, `threads`, `time_limit`, `strict`, `max_failures`, `progress`
-    and `say`, which do not. `categories` chooses the categories of a COCO file (`face=1,person=18`), `box_format` and
-    `units` say what the four numbers of the model's boxes are, `allow_mismatch` evaluates a model that finds something
-    else than the task needs, and `notes` replaces the task's own notes on predictions that look like a mistake. A model
+    and `shard`, which determine the numbers; `workers`, `threads`, `time_limit`, `strict`, `max_failures`, `progress`,
+    `say`, `engine` (`local` or `ray`), `address` and `gpus_per_worker`, which do not. `categories` chooses the
+    categories of a COCO file (`face=1,person=18`), `box_format` and `units` say what the four numbers of the model's
+    boxes are, `allow_mismatch` evaluates a model that finds something else than the task needs, and `notes` replaces
+    the task's own notes on predictions that look like a mistake. A model
     that fails on all of the first images stops the run (`countenance.run.early_stop`).
     """
     chosen: dict[str, Any] = dict(given)
@@ -118,7 +134,7 @@ def evaluate(
     plan_settings = Settings(
         **{name: chosen.pop(name) for name in ("batch", "limit", "seed", "shard") if name in chosen}
     )
-    names = ("workers", "threads", "time_limit", "strict", "max_failures", "progress", "say")
+    names = tuple(field.name for field in fields(EngineSettings))
     engine_settings = EngineSettings(**{name: chosen.pop(name) for name in names if name in chosen})
     about = {name: chosen.pop(name, None) for name in ("source", "suite", "about")}
     the_task = load_task(task, chosen.pop("options", None))
@@ -381,7 +397,7 @@ class _Evaluation:
     def _start(self) -> Manifest:
         """Say in the store that the run is under way."""
         engine = {
-            "name": "local",
+            "name": "local" if self._in_process() else self.settings.engine,
             "workers": 0 if self._in_process() else self.settings.workers,
             "threads": self.settings.threads,
             "device": self.model.device,
@@ -418,6 +434,7 @@ class _Evaluation:
             return InProcess(self.plan, self.model.here(), self.store, columns, self._watch(), self.settings.strict)
         task, spec = self.plan.task, self.model.spec
         assert spec is not None
+        threads = self.settings.threads or (1 if self.settings.engine == "ray" else None)
         job = Job(
             task=task.source or task.name,
             options=None if task.options is None else task.options.model_dump(mode="json"),
@@ -431,9 +448,18 @@ class _Evaluation:
             max_failures=self.settings.max_failures,
             withdrawn=self.plan.withdrawn,
             context=self.plan.context(),
-            environment=thread_environment(self.settings.workers, self.settings.threads),
+            environment=thread_environment(self.settings.workers, threads),
         )
-        return Workers(job, self._watch(), self.settings.workers)
+        if self.settings.engine == "local":
+            return Workers(job, self._watch(), self.settings.workers)
+        from countenance.run.engine.ray import RayEngine
+
+        made = RayEngine(
+            job, self._watch(), self.plan.key(), self.settings.workers, self.settings.address,
+            self.settings.gpus_per_worker, threads or 1,
+        )  # fmt: skip
+        resources.callback(made.close)
+        return made
 
     def _manifest_place(self, resources: ExitStack) -> str:
         """Where workers read the samples: the dataset's own manifest, or a temporary one."""
@@ -441,6 +467,15 @@ class _Evaluation:
         if isinstance(samples, InManifest):
             return samples.manifest.storage.place
         assert isinstance(samples, InMemory)
+        if (
+            self.settings.engine == "ray"
+        ):  # every node must find it: beside the run, with the pictures where that is far
+            beside = open_storage(f"{self.store.place}{SAMPLES}")
+            remove(beside)
+            resources.callback(remove, beside)
+            far = is_url(self.store.place)
+            made = ManifestWriter(beside, samples.card, partition=len(samples.samples), embed=far)
+            return made.write(samples.samples).storage.place
         folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="countenance-samples-"))
         ManifestWriter(folder, samples.card, partition=len(samples.samples)).write(samples.samples)
         return folder
@@ -448,6 +483,14 @@ class _Evaluation:
 
 def _silent(images: int = 1) -> None:
     """Progress of work that was counted before."""
+
+
+def remove(storage: Storage) -> None:
+    """Delete everything at a place."""
+    for entry in storage.entries():
+        storage.delete(entry.name)
+    if not is_url(storage.place):
+        shutil.rmtree(storage.place, ignore_errors=True)
 
 
 class _OtherModel(Exception):
