@@ -5,9 +5,11 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,9 +109,9 @@ def test_one_and_three_nodes_give_the_bytes_of_the_local_engine(
 def test_images_that_kill_or_hang_workers_are_the_ones_the_local_engine_records(
     joined: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = write_small_dataset(tmp_path / "few", n=24, size=16)
+    data = write_small_dataset(tmp_path / "few", n=12, size=16)
     for model in ("fakes:dies", "fakes:hangs"):
-        settings = {"batch": 4, "shard": 24, "threads": 1, "time_limit": 3.0, "max_failures": 1.0}
+        settings = {"batch": 4, "shard": 12, "threads": 1, "time_limit": 2.0, "max_failures": 1.0}
         here = evaluate(model, "face_localization", data, out=tmp_path / f"{model[6:]}-local", **settings)
         there = evaluate(
             model, "face_localization", data, out=tmp_path / f"{model[6:]}-ray", **settings, engine="ray",
@@ -121,17 +123,35 @@ def test_images_that_kill_or_hang_workers_are_the_ones_the_local_engine_records(
 
 
 def test_a_killed_node_costs_only_its_shards_and_one_that_joins_late_gets_work(
-    joined: Cluster, data: Path, local: Run, tmp_path: Path
+    joined: Cluster, data: Path, local: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = tmp_path / "run"
-    process = driver(data, out, joined)
-    wait_for_shards(out, 2, process)
-    joined.kill(3)
-    killed = {path.name for path in (out / "shards").glob("*.json")}
-    joined.start(4)
-    assert process.wait(timeout=400) == 0
-    assert same(local, Run(out))
-    assert len(killed) >= 2, "shards of before the kill count"
+    out, worked, kept = tmp_path / "run", [], []
+    done = engine._Shards._done
+
+    def note(self: Any, actor: Any, work: Any, receipt: dict[str, Any]) -> None:
+        hosts = {node["NodeID"]: node["NodeManagerAddress"] for node in self.ray.nodes()}
+        worked.append((work.piece.number, hosts[actor.node]))
+        done(self, actor, work, receipt)
+
+    def trouble() -> None:
+        while len(kept) < 3:
+            kept[:] = [path.name for path in (out / "shards").glob("*.json")]
+            time.sleep(0.1)
+        joined.kill(3)
+        joined.start(4)
+
+    monkeypatch.setattr(engine._Shards, "_done", note)
+    thread = threading.Thread(target=trouble)
+    thread.start()
+    found = evaluate(
+        "fakes:Slower", "face_localization", data, out=out, batch=4, shard=64, threads=1, workers=3, engine="ray",
+        address=joined.address,
+    )  # fmt: skip
+    thread.join()
+    assert same(local, found)
+    numbers = [number for number, _ in worked]
+    assert sorted(numbers) == list(range(15)), "no shard that was done is done again"
+    assert "127.0.0.4" in {host for _, host in worked}
 
 
 def test_a_driver_that_was_killed_goes_on_with_another_engine(

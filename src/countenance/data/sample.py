@@ -16,6 +16,8 @@ Value = str | float | tuple[str, ...] | None
 """An attribute's value: a word, a number, several words, or not known."""
 
 Floats = NDArray[np.float64]
+UNREADABLE = "unreadable"
+"""What stands in place of the hash of a picture that cannot be read."""
 
 
 class Image(Protocol):
@@ -116,7 +118,7 @@ class Sample:
         try:
             return hashlib.sha256(self.image.read_bytes()).hexdigest()
         except InputError:
-            return "unreadable"
+            return UNREADABLE
 
 
 class Dataset(Sequence[Sample]):

@@ -378,7 +378,7 @@ class _Shards:
 
     def _alive(self, node: str) -> bool:
         """Whether a node is still there; Ray needs a moment to notice that one is gone."""
-        for _ in range(6):
+        for _ in range(4):
             if not any(one["NodeID"] == node and one["Alive"] for one in self.ray.nodes()):
                 return False
             time.sleep(0.5)
