@@ -1,6 +1,7 @@
 """What an audit says of ordinary and of awkward tables."""
 
 import json
+import math
 import subprocess
 import sys
 
@@ -101,7 +102,7 @@ def test_our_prefixes_may_be_left_out():
     rows = {"attr.tone": three()["tone"], "m.ok": coins(300), "sample": list(range(300)), "identity": [None] * 300}
     found = audit(rows, ["tone"], ["ok"])
     assert (found.findings[0].attribute, found.findings[0].metric) == ("tone", "ok")
-    assert found.settings["cluster"] == "identity else sample"
+    assert found.settings["cluster"] == "auto" and found.settings["unit"].startswith("row: the 300 rows all differ")
 
 
 def test_text_in_a_csv_stays_as_written(tmp_path):
@@ -157,11 +158,14 @@ def test_min_n_counts_clusters():
     assert audit(rows, ["g"], ["ok"], min_n=10).findings[0].clusters == 10
 
 
-def test_a_constant_metric_is_untestable_not_significant():
+def test_sides_that_do_not_vary_have_no_p_and_their_interval_decides():
     found = audit({"g": ["a"] * 50 + ["b"] * 50, "ok": [1] * 100}, ["g"], ["ok"])
-    assert found.verdict == "untestable" and "no variance" in found.findings[0].reason
+    assert found.verdict == "insufficient evidence" and "neither side varies" in found.findings[0].reason
+    assert math.isnan(found.findings[0].p) and found.findings[0].diff_high > 0.05
+    found = audit({"g": ["a"] * 500 + ["b"] * 500, "ok": [1] * 1000}, ["g"], ["ok"])
+    assert found.verdict == "none larger than 0.05" and math.isnan(found.findings[0].p)
     found = audit({"g": ["a"] * 50 + ["b"] * 50, "x": [0.3] * 50 + [0.7] * 50}, ["g"], ["x"])
-    assert found.verdict == "untestable"
+    assert found.verdict == "insufficient evidence" and math.isnan(found.findings[0].p)
 
 
 def test_a_group_always_wrong_is_a_severe_disparity():
@@ -219,7 +223,7 @@ def test_one_group_has_nothing_to_be_compared_with():
         ({"comparison": "paired"}, "needs pair"),
         ({"comparison": "reference", "reference": "z"}, "reference 'z' is not a group of 'tone'"),
         ({"alpha": 2}, "alpha 2"),
-        ({"adjust": "none"}, "expected holm or bh"),
+        ({"adjust": "none"}, "expected minp, holm or bh"),
         ({"families": "colour"}, "families: 'colour'"),
         ({"denominators": {"other": "ok"}}, "not one of the metrics"),
         ({"metrics": ["infinite"]}, "infinite in row 1"),
@@ -319,7 +323,7 @@ def test_two_models_on_the_same_rows():
         names=("v1", "v2"),
     )
     [f] = audit(both, ["model"], ["iou"], comparison="paired", pair=["sample"]).findings
-    assert f.test == "paired cluster bootstrap" and f.verdict == "disparity" and f.difference < 0
+    assert f.test == "paired t" and f.verdict == "disparity" and f.difference < 0
     assert f.diff_low < f.difference < f.diff_high < 0
 
 

@@ -109,7 +109,7 @@ def make_run(root: Path, **options: object) -> Run:
     """A dataset, a run on it and its audit, all by the real code."""
     boxes = make_dataset(root / "data", **options)  # type: ignore[arg-type]
     run = evaluate(Detector(boxes), "face_localization", str(root / "data"), out=root / "run", batch=32)
-    store_audit(run, audit_run(run))
+    store_audit(run, audit_run(run, by=list(ATTRIBUTES)))
     return run
 
 
@@ -150,7 +150,7 @@ def make_hostile_run(root: Path) -> Run:
     detector = Detector(boxes)
     detector.name = HOSTILE[0]
     run = evaluate(detector, "face_localization", str(data), out=root / "run", batch=32)
-    store_audit(run, audit_run(run, min_n=5))
+    store_audit(run, audit_run(run, by=list(ATTRIBUTES), min_n=5))
     return run
 
 

@@ -155,10 +155,11 @@ def test_a_fair_model_is_said_to_exclude_a_difference() -> None:
 
 
 def test_what_a_group_would_need_is_said() -> None:
-    assert words.rows_needed(finding(n=100, n_needed=911)) == "911"
-    assert words.rows_needed(finding(n=1000, n_needed=911)) == "enough"
+    assert words.more_needed(finding(clusters=100, clusters_needed=911), {"ways": ["identity"]}) == "811 more people"
+    assert words.more_needed(finding(clusters=10, clusters_needed=11), {"ways": []}) == "1 more row"
+    assert words.more_needed(finding(clusters=1000, clusters_needed=911), {}) == "enough"
     few = finding(verdict="untestable", severity=None, clusters=12, clusters_versus=90)
-    assert words.what_is_missing(few, {"min_n": 20, "cluster": "identity"}) == "at least 20 people"
+    assert words.what_is_missing(few, {"min_n": 20, "ways": ["identity"]}) == "at least 20 people"
     other = finding(verdict="untestable", severity=None, clusters=90, clusters_versus=12)
     assert "on the other side, there are 12" in words.what_is_missing(other, {"min_n": 20, "cluster": "sample"})
 

@@ -54,7 +54,7 @@ def test_a_person_leaves_with_every_image_of_theirs(tmp_path: Path, data: Path) 
     assert len(again.answers()) == 58 and again.results()[0].n == 58
     assert verify(again.store).problems == []
     after = read_audit(again).settings
-    changing = {"rows", "comparisons"}
+    changing = {"rows", "comparisons", "unit"}
     assert {k: v for k, v in after.items() if k not in changing} == {
         k: v for k, v in before.items() if k not in changing
     }

@@ -1,4 +1,4 @@
-"""Room: audit. How rows become a verdict: groups, intervals, tests, effects, power, multiplicity, findings.
+"""How rows become a verdict: groups, intervals, tests, effects, power, multiplicity, findings.
 
 >>> from countenance.audit import audit, plan
 >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from countenance.audit.audit import audit
+from countenance.audit.audit import audit, estimates
 from countenance.audit.estimates import bootstrap, wilson
 from countenance.audit.finding import Audit, Estimate, Finding
 from countenance.audit.paired import paired_tables
@@ -24,6 +24,7 @@ __all__ = [
     "Plan",
     "audit",
     "bootstrap",
+    "estimates",
     "paired_tables",
     "plan",
     "plan_for",
@@ -31,8 +32,8 @@ __all__ = [
 ]
 
 
-class _Room(ModuleType):
-    """Makes `countenance.audit(...)` the function while `countenance.audit.NAME` stays the room."""
+class _Package(ModuleType):
+    """Makes `countenance.audit(...)` the function while `countenance.audit.NAME` stays in the package."""
 
     def __call__(
         self, source: Any, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, **settings: Any
@@ -42,7 +43,7 @@ class _Room(ModuleType):
         if callable(own):
             found: Audit = own(by=by, metrics=metrics, **settings)
             return found
-        return audit(source, by=by or (), metrics=metrics or (), **settings)
+        return audit(source, by=by, metrics=metrics, **settings)
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _Package

@@ -1,24 +1,31 @@
-"""Room: audit. Normal and Student tails. `ndtr(-x)` is what `scipy.stats.norm.sf(x)` calls."""
+"""Normal and Student tails, for numbers and arrays. `ndtr(-x)` is what `scipy.stats.norm.sf(x)` calls."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 
-def tail(x: float, df: float = math.inf) -> float:
-    """The upper tail of the normal (or Student's t) distribution, exact far out (never 1 - cdf).
+def tail(x: Any, df: Any = math.inf) -> Any:
+    """The upper tail of the normal (df infinite) or Student's t distribution, exact far out (never 1 - cdf).
 
     >>> round(2 * tail(1.959964), 6), tail(30.0) > 0
     (0.05, True)
     """
     from scipy import special
 
-    if math.isnan(x):
-        return math.nan
-    return float(special.ndtr(-x) if math.isinf(df) else special.stdtr(df, -x))
+    if np.ndim(df) == 0:
+        found = special.ndtr(-np.asarray(x)) if math.isinf(df) else special.stdtr(df, -np.asarray(x))
+    else:
+        normal = np.isinf(df)
+        student = special.stdtr(np.where(normal, 1.0, df), -np.asarray(x))
+        found = np.where(normal, special.ndtr(-np.asarray(x)), student) if normal.any() else student
+    return float(found) if np.ndim(found) == 0 else found
 
 
-def quantile(p: float, df: float = math.inf) -> float:
+def quantile(p: Any, df: Any = math.inf) -> Any:
     """The value below which a share p lies.
 
     >>> round(quantile(0.975), 6), round(quantile(0.975, 10), 6)
@@ -26,13 +33,19 @@ def quantile(p: float, df: float = math.inf) -> float:
     """
     from scipy import special
 
-    return float(special.ndtri(p) if math.isinf(df) else special.stdtrit(df, p))
+    if np.ndim(df) == 0:
+        found = special.ndtri(p) if math.isinf(df) else special.stdtrit(df, p)
+    else:
+        normal = np.isinf(df)
+        found = np.where(normal, special.ndtri(p), special.stdtrit(np.where(normal, 1.0, df), p))
+    return float(found) if np.ndim(found) == 0 else found
 
 
-def both(x: float, df: float = math.inf) -> float:
+def both(x: Any, df: Any = math.inf) -> Any:
     """The two-sided p of a statistic.
 
     >>> round(both(1.650523), 6)
     0.098836
     """
-    return min(1.0, 2 * tail(abs(x), df))
+    found = np.minimum(1.0, 2 * np.asarray(tail(np.abs(x), df)))
+    return float(found) if np.ndim(found) == 0 else found

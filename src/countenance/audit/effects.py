@@ -1,15 +1,28 @@
-"""Room: audit. How large a difference is: Cohen's h, rank-biserial correlation, Newcombe's interval."""
+"""How large a difference is: Cohen's h, rank-biserial correlation, and intervals of differences."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from countenance.audit._dist import quantile
-from countenance.audit.estimates import wilson
+from countenance.audit.estimates import clopper_pearson_limits, wilson_limits
+from countenance.audit.sums import Numbers
 from countenance.audit.table import Array
+
+Limits = tuple[Numbers, Numbers]
+
+
+def angle(p: Numbers) -> Array:
+    """A rate on the arcsine scale.
+
+    >>> round(float(angle(0.5)), 6)
+    1.570796
+    """
+    return np.asarray(2 * np.arcsin(np.sqrt(np.clip(p, 0.0, 1.0))))
 
 
 def cohen_h(p1: float, p2: float) -> float:
@@ -18,18 +31,25 @@ def cohen_h(p1: float, p2: float) -> float:
     >>> round(cohen_h(0.8, 0.733945), 6)
     0.156599
     """
-    return 2 * math.asin(math.sqrt(p1)) - 2 * math.asin(math.sqrt(p2))
+    return float(angle(p1) - angle(p2))
 
 
-def cohen_h_interval(p1: float, p2: float, n1: float, n2: float, alpha: float = 0.05) -> tuple[float, float]:
-    """h ± z·sqrt(1/n1 + 1/n2); the sizes are effective sizes when rows are clustered.
+def mover(one: Numbers, limits1: Limits, two: Numbers, limits2: Limits, rho: Numbers = 0.0) -> tuple[Array, Array]:
+    """The interval of one - two from the limits of each (the method of variance estimates recovery).
 
-    >>> [round(x, 4) for x in cohen_h_interval(0.8, 0.733945, 150, 545)]
-    [-0.0241, 0.3373]
+    `rho` is the correlation of the two estimates.
+
+    >>> [round(float(bound), 3) for bound in mover(0.8, (0.729, 0.856), 0.734, (0.695, 0.769))]
+    [-0.013, 0.134]
     """
-    h = cohen_h(p1, p2)
-    half = quantile(1 - alpha / 2) * math.sqrt(1 / n1 + 1 / n2)
-    return h - half, h + half
+
+    def far(here: Numbers, there: Numbers) -> Array:
+        return np.asarray(np.sqrt(np.maximum(here**2 + there**2 - 2 * rho * here * there, 0.0)))
+
+    difference = one - two
+    low = difference - far(one - limits1[0], limits2[1] - two)
+    high = difference + far(limits1[1] - one, two - limits2[0])
+    return np.asarray(low), np.asarray(high)
 
 
 def newcombe(k1: float, n1: float, k2: float, n2: float, alpha: float = 0.05) -> tuple[float, float]:
@@ -38,10 +58,92 @@ def newcombe(k1: float, n1: float, k2: float, n2: float, alpha: float = 0.05) ->
     >>> [round(x, 6) for x in newcombe(120, 150, 400, 545)]
     [-0.013393, 0.134225]
     """
-    p1, p2 = k1 / n1, k2 / n2
-    (low1, high1), (low2, high2) = wilson(k1, n1, alpha), wilson(k2, n2, alpha)
-    d = p1 - p2
-    return d - math.hypot(p1 - low1, high2 - p2), d + math.hypot(high1 - p1, p2 - low2)
+    low, high = RateGap(k1 / n1, n1, k2 / n2, n2).difference(alpha)
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class RateGap:
+    """Two rates with their effective sizes, degrees of freedom and correlation: intervals of their difference."""
+
+    p1: Numbers
+    n1: Numbers
+    p2: Numbers
+    n2: Numbers
+    df1: Numbers = math.inf
+    df2: Numbers = math.inf
+    rho: Numbers = 0.0
+
+    def _limits(self, alpha: float | Array, of: Callable[..., Limits]) -> tuple[Limits, Limits]:
+        t1, t2 = quantile(1 - alpha / 2, self.df1), quantile(1 - alpha / 2, self.df2)
+        return of(self.p1, self.n1, t1), of(self.p2, self.n2, t2)
+
+    def difference(self, alpha: float | Array) -> tuple[Array, Array]:
+        """Newcombe's interval."""
+        first, second = self._limits(alpha, wilson_limits)
+        return mover(self.p1, first, self.p2, second, self.rho)
+
+    def cautious(self, alpha: float | Array) -> tuple[Array, Array]:
+        """The same from the limits of Clopper and Pearson: Wilson's are too narrow towards the nearer end, 0 or 1."""
+        first, second = self._limits(alpha, clopper_pearson_limits)
+        return mover(self.p1, first, self.p2, second, self.rho)
+
+    def h(self, alpha: float) -> tuple[Array, Array]:
+        """The interval of Cohen's h: the arcsines of the Wilson limits."""
+        first, second = self._limits(alpha, wilson_limits)
+        one, two = ((angle(low), angle(high)) for low, high in (first, second))
+        return mover(angle(self.p1), one, angle(self.p2), two, self.rho)
+
+    def within(self, delta: Numbers, alpha: float | Array) -> Array:
+        """Whether the 1 - 2·alpha interval lies inside ±delta, by Newcombe's and by the cautious limits."""
+        inside = np.ones(np.shape(self.p1), dtype=bool)
+        for low, high in (self.difference(2 * alpha), self.cautious(2 * alpha)):
+            inside &= (low > -delta) & (high < delta)
+        return inside
+
+
+@dataclass(frozen=True)
+class MeanGap:
+    """A difference with its standard error and degrees of freedom."""
+
+    gap: Numbers
+    se: Numbers
+    df: Numbers
+
+    def difference(self, alpha: float | Array) -> tuple[Array, Array]:
+        """The t interval."""
+        half = quantile(1 - alpha / 2, self.df) * self.se
+        return np.asarray(self.gap - half), np.asarray(self.gap + half)
+
+    def within(self, delta: Numbers, alpha: float | Array) -> Array:
+        """Whether the 1 - 2·alpha interval lies inside ±delta."""
+        low, high = self.difference(2 * alpha)
+        return np.asarray((low > -delta) & (high < delta))
+
+
+def equivalence(gap: RateGap | MeanGap, delta: Numbers, alpha: float) -> tuple[Array, Array]:
+    """Whether the difference is shown to be smaller than delta, and the smallest level at which it would be.
+
+    Without a delta (NaN) nothing can be shown.
+
+    >>> shown, p = equivalence(RateGap(1.0, 10_000.0, 1.0, 10_000.0), 0.05, 0.05)
+    >>> bool(shown), bool(p < 1e-6)
+    (True, True)
+    >>> bool(equivalence(RateGap(59 / 60, 60.0, 1.0, 1000.0), 0.05, 0.05)[0])
+    False
+    """
+    with np.errstate(all="ignore"):
+        shown = gap.within(delta, alpha)
+        low = np.full(np.shape(shown), -30.0)  # logarithms of levels
+        high = np.full(np.shape(shown), math.log(0.5))
+        for _ in range(14):
+            middle = (low + high) / 2
+            inside = gap.within(delta, np.exp(middle))
+            low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+        p = np.where(gap.within(delta, 0.4999), np.exp(high), 1.0)
+    # The search is not exact; the verdict is.
+    p = np.where(shown, np.minimum(p, np.nextafter(alpha, 0)), np.maximum(p, alpha))
+    return shown, np.where(np.isnan(delta), np.nan, p)
 
 
 @dataclass(frozen=True)

@@ -1,116 +1,23 @@
-"""Room: audit. One group's number and its interval, with rows of one cluster not taken as independent.
-
-Everything is computed from sums over clusters: with n_c rows and sum y_c in cluster c and the ratio r =
-Σy/Σn, the linearised variance of r is C/(C-1) · Σ(y_c - r·n_c)² / n².
-"""
+"""One group's number and its interval, with rows of one cluster not taken as independent."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from countenance.audit._dist import quantile
+from countenance.audit.sums import Numbers, Side, simple
 from countenance.audit.table import Array
+from countenance.audit.tests import design_effect as _larger_effect
+from countenance.audit.tests import implied, own_effect
 
+__all__ = ["Side", "bootstrap", "design_effect", "interval", "resampled", "simple", "wilson"]
 
-@dataclass(frozen=True)
-class Side:
-    """One side of a comparison: rows, their sum, and sums over clusters.
-
-    `nn`, `yn`, `yy`: Σn_c², Σy_c·n_c, Σy_c². `squares`: Σy² over rows. `centre` was subtracted from every y.
-    """
-
-    n: int
-    total: float
-    clusters: int
-    nn: float
-    yn: float
-    yy: float
-    squares: float
-    centre: float = 0.0
-
-    @property
-    def mean(self) -> float:
-        """The estimate (rate or mean); NaN without rows."""
-        return self.total / self.n + self.centre if self.n else math.nan
-
-    @property
-    def alone(self) -> bool:
-        """Every row is a cluster of its own."""
-        return self.nn == self.n
-
-    @property
-    def size(self) -> float:
-        """The mean size of a row's cluster, Σn_c²/n."""
-        return self.nn / self.n if self.n else math.nan
-
-    @property
-    def residual(self) -> float:
-        """Σ(y_c - r·n_c)²."""
-        r = self.total / self.n
-        return max(self.yy - 2 * r * self.yn + r * r * self.nn, 0.0)
-
-    @property
-    def variance(self) -> float:
-        """The linearised variance of the estimate; NaN when one cluster is all there is."""
-        if self.clusters < 2:
-            return math.nan
-        return self.clusters / (self.clusters - 1) * self.residual / self.n**2
-
-    @property
-    def spread(self) -> float:
-        """Σ(y - mean)²/n: the variance of a row; p(1-p) for a rate."""
-        r = self.total / self.n
-        return max(self.squares / self.n - r * r, 0.0)
-
-    @property
-    def constant(self) -> bool:
-        """No variance at all (up to rounding)."""
-        return self.n == 0 or self.spread <= 1e-14 * max(self.squares / self.n, 1e-300)
-
-
-def simple(values: Array) -> Side:
-    """The side of independent rows.
-
-    >>> simple(np.array([1.0, 1.0, 0.0, 1.0])).mean
-    0.75
-    """
-    n, total, squares = len(values), float(values.sum()), float((values**2).sum())
-    return Side(n, total, n, float(n), total, squares, squares)
-
-
-def design_effect(side: Side, icc: float = 0.0) -> float:
-    """Variance over the variance of independent rows, never below 1.
-
-    A side without variance says nothing about its own design effect; it takes 1 + (m - 1)·icc, m the mean
-    size of a row's cluster, from the correlation found elsewhere in the table. One cluster alone: its n
-    (effective size 1).
-
-    >>> design_effect(simple(np.array([1.0, 0.0, 1.0])))
-    1.0
-    """
-    if side.n == 0 or side.alone:
-        return 1.0
-    if side.clusters < 2:
-        return float(side.n)
-    if side.constant:
-        return max(1.0, 1 + (side.size - 1) * icc)
-    return max(1.0, side.variance / (side.spread / side.n))
-
-
-def correlation(sides: list[Side]) -> float:
-    """The correlation of rows within a cluster, pooled over sides (each about its own mean), in [0, 1].
-
-    >>> correlation([simple(np.array([1.0, 0.0, 1.0]))])
-    0.0
-    """
-    found = [s for s in sides if s.n and not s.constant]
-    excess = sum(s.residual - s.n * s.spread for s in found)
-    room = sum(s.n * s.spread * (s.size - 1) for s in found)
-    return min(1.0, max(0.0, excess / room)) if room > 0 else 0.0
+TRUSTED = 0.3
+"""The relative error up to which a group's own variance is trusted. It is about sqrt((kurtosis - 1) / clusters)."""
 
 
 def wilson(count: float, nobs: float, alpha: float = 0.05) -> tuple[float, float]:
@@ -121,38 +28,96 @@ def wilson(count: float, nobs: float, alpha: float = 0.05) -> tuple[float, float
     """
     if nobs <= 0:
         return math.nan, math.nan
-    z = quantile(1 - alpha / 2)
-    p = count / nobs
-    denominator = 1 + z * z / nobs
-    centre = (p + z * z / (2 * nobs)) / denominator
-    half = z * math.sqrt(p * (1 - p) / nobs + z * z / (4 * nobs * nobs)) / denominator
-    return min(max(0.0, centre - half), p), max(min(1.0, centre + half), p)
+    low, high = wilson_limits(count / nobs, nobs, quantile(1 - alpha / 2))
+    return float(low), float(high)
 
 
-def student(side: Side, alpha: float = 0.05) -> tuple[float, float]:
-    """The cluster-robust t interval of a mean; NaN bounds when fewer than two clusters are there.
+def wilson_limits(p: Numbers, n: Numbers, t: Numbers) -> tuple[Array, Array]:
+    """Wilson's limits of a rate p of n (effective) rows, t standard errors away.
 
-    >>> [round(bound, 4) for bound in student(simple(np.array([1.0, 2.0, 3.0])))]
-    [-0.4841, 4.4841]
+    >>> [round(float(bound), 6) for bound in wilson_limits(0.8, 150, 1.959964)]
+    [0.728859, 0.856159]
     """
-    if side.n == 0 or side.clusters < 2:
-        return math.nan, math.nan
-    half = quantile(1 - alpha / 2, side.clusters - 1) * math.sqrt(side.variance)
-    return side.mean - half, side.mean + half
+    p, n = np.asarray(p, dtype=float), np.asarray(n, dtype=float)
+    with np.errstate(all="ignore"):
+        denominator = 1 + t * t / n
+        centre = (p + t * t / (2 * n)) / denominator
+        half = t * np.sqrt(p * (1 - p) / n + t * t / (4 * n * n)) / denominator
+    return np.minimum(np.maximum(0.0, centre - half), p), np.maximum(np.minimum(1.0, centre + half), p)
 
 
-def interval(side: Side, kind: str, alpha: float = 0.05, icc: float = 0.0) -> tuple[float, float, float]:
-    """Low, high and design effect of one group's estimate.
+def clopper_pearson_limits(p: Numbers, n: Numbers, t: Numbers) -> tuple[Array, Array]:
+    """Clopper and Pearson's limits of a rate p of n (effective) rows, at the level at which a normal value is t.
+
+    >>> [round(float(bound), 6) for bound in clopper_pearson_limits(0.8, 150, 1.959964)]
+    [0.726964, 0.860806]
+    """
+    from scipy import special
+
+    p, n = np.broadcast_arrays(np.asarray(p, dtype=float), np.asarray(n, dtype=float))
+    level = special.ndtr(-np.asarray(t))
+    count = p * n
+    with np.errstate(all="ignore"):
+        low = special.betaincinv(np.maximum(count, 1e-9), n - count + 1, level)
+        high = special.betaincinv(count + 1, np.maximum(n - count, 1e-9), 1 - level)
+    return np.where(count < 1e-9, 0.0, np.minimum(low, p)), np.where(n - count < 1e-9, 1.0, np.maximum(high, p))
+
+
+def design_effect(side: Side, icc: float = 0.0) -> float:
+    """Variance over the variance of independent rows, never below 1.
+
+    A side without variance says nothing about its own design effect; it takes 1 + (m - 1)·icc, m the mean size of a
+    row's cluster, from the correlation found elsewhere. One cluster alone: its n (effective size 1).
+
+    >>> design_effect(simple(np.array([1.0, 0.0, 1.0])))
+    1.0
+    """
+    return float(_larger_effect(side, [icc])) if side.n else 1.0
+
+
+def interval(
+    side: Side, kind: str, alpha: float = 0.05, iccs: Any = 0.0, row: Numbers = 0.0, kurtosis: float = 3.0
+) -> tuple[Any, Any, Any]:
+    """Low, high and design effect of a group's estimate, or of many.
+
+    `iccs` and `row` are the correlation within clusters and the variance of a row, pooled over all groups. A rate's
+    design effect is at least what the correlation implies. A mean keeps its own variance unless that comes from too
+    few people to be trusted, as the kurtosis of the metric tells; then it has at least the pooled one.
 
     >>> [round(x, 6) for x in interval(simple(np.repeat([1.0, 0.0], [120, 30])), "rate")]
     [0.728859, 0.856159, 1.0]
     """
-    if side.n == 0:
-        return math.nan, math.nan, math.nan
-    deff = design_effect(side, icc)
-    if kind == "rate":
-        return *wilson(side.total / deff, side.n / deff, alpha), deff
-    return *student(side, alpha), deff
+    iccs = iccs if isinstance(iccs, list) else [iccs]
+    n = np.asarray(side.n, dtype=float)
+    with np.errstate(all="ignore"):
+        deff = np.fmax(own_effect(side), np.where(side.constant, implied(side, iccs), 1.0))
+        deff = np.where((np.asarray(side.units) < 2) & ~np.asarray(side.alone), n, np.maximum(deff, 1.0))
+        df = np.maximum(side.effective - 1, 0.5)
+        if kind == "rate":
+            t = quantile(1 - alpha / 2, np.where(np.asarray(side.alone), np.inf, df))
+            low, high = wilson_limits(side.total / n, n / _larger_effect(side, iccs), t)
+        else:
+            few = side.effective * TRUSTED**2 < kurtosis - 1
+            variance = np.where(few, np.fmax(side.variance, row * implied(side, iccs) / n), side.variance)
+            half = quantile(1 - alpha / 2, df) * np.sqrt(variance)
+            low, high = side.mean - half, side.mean + half
+        found = [np.where(n > 0, part, np.nan) for part in (low, high, deff)]
+    if np.ndim(n) == 0:
+        return float(found[0]), float(found[1]), float(found[2])
+    return found[0], found[1], found[2]
+
+
+def within_bounds(bounded: bool, low: Any, high: Any) -> tuple[Any, Any]:
+    """An interval without what a metric between 0 and 1 cannot be.
+
+    >>> within_bounds(True, -0.02, 0.02), within_bounds(False, -0.02, 0.02)
+    ((0.0, 0.02), (-0.02, 0.02))
+    """
+    if not bounded:
+        return low, high
+    if np.ndim(low) == 0:
+        return max(float(low), 0.0), min(float(high), 1.0)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
 def bootstrap(

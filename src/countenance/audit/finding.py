@@ -1,4 +1,4 @@
-"""Room: audit. What an audit says: a `Finding` per comparison, an `Audit` of all of them."""
+"""What an audit says: a `Finding` for each comparison, an `Audit` of all of them."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ class Finding(BaseModel):
 
     `effect` and `mde` are in the units of `effect_name` (Cohen's h for rates, rank-biserial for means, the
     difference itself for `paired`); `mde_difference` is the same in the metric's own units. The minimum
-    detectable effect has 80 % power at `mde_alpha`, the level this comparison must reach at worst (α over
-    the family's size).
+    detectable effect has 80 % power at `mde_alpha`, the level this comparison must reach at worst, as the adjustment
+    has it. `direction` says whether the group is served worse or better than the other side (empty: neither, or it is
+    not known which way the metric is better). `alarming`: too few to test, but unlike the others to its disadvantage.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -87,6 +88,10 @@ class Finding(BaseModel):
     excess: float = NAN
     family: str = ""
     family_size: int = 0
+    direction: str = ""
+    clusters_needed: int | None = None
+    alarming: bool = False
+    note: str = ""
 
 
 def plain(value: Any) -> Any:
@@ -120,6 +125,12 @@ class Audit(BaseModel):
     excluded: list[dict[str, Any]]
     settings: dict[str, Any]
     groups: list[Estimate] = []
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know about how sure the verdict is."""
+        found: list[str] = self.settings.get("notes", [])
+        return found
 
     def plot(self, metric: str | None = None, depth: int = 1) -> Any:
         """A forest plot of one metric (default: the first) as a plotly figure."""
@@ -210,10 +221,12 @@ def _unplain(model: type[BaseModel], row: dict[str, Any]) -> dict[str, Any]:
 def _arrow(model: type[BaseModel], rows: list[Any]) -> Any:
     import pyarrow as pa
 
-    kinds: dict[Any, Any] = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+    kinds: dict[Any, Any] = {
+        int: pa.int64(), int | None: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()
+    }  # fmt: skip
     columns = {}
     for name, field in model.model_fields.items():
-        kind = kinds.get(field.annotation, pa.int64() if name == "n_needed" else pa.string())
+        kind = kinds.get(field.annotation, pa.string())
         columns[name] = pa.array([getattr(row, name) for row in rows], type=kind)
     return pa.table(columns)
 

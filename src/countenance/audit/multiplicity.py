@@ -1,10 +1,39 @@
-"""Room: audit. Many comparisons in one audit: Holm by default, Benjamini-Hochberg on request."""
+"""Many comparisons in one audit: which belong together, and Holm's and Benjamini and Hochberg's adjustments."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from countenance.audit.table import Array
+from countenance.errors import InputError
+
+COLUMNS = ("metric", "attribute", "depth", "comparison")
+
+
+def family_of(values: Mapping[str, Any], families: Any) -> str:
+    """The family a comparison is in: all (None), by columns ('metric'), or as named in a mapping.
+
+    A mapping gives each family's metrics or attributes: {"safety": ["recall"], "rest": ["iou"]}.
+
+    >>> family_of({"metric": "recall", "attribute": "age"}, "metric")
+    'recall'
+    """
+    if families is None:
+        return "all"
+    if isinstance(families, Mapping):
+        for name, members in families.items():
+            if values["metric"] in members or values["attribute"] in members:
+                return str(name)
+        return "all others"
+    columns = [families] if isinstance(families, str) else list(families)
+    if unknown := [c for c in columns if c not in COLUMNS]:
+        raise InputError(
+            f"families: {unknown[0]!r}, expected metric, attribute, depth, or a mapping of names to members"
+        )
+    return " · ".join(str(values[column]) for column in columns)
 
 
 def holm(p: Array) -> Array:

@@ -1,202 +1,171 @@
-"""Room: audit. `paired`: the same rows under two conditions (counterfactual twins, model v1 and v2)."""
+"""`paired`: the same rows under two conditions (counterfactual twins, model v1 and v2)."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from countenance.audit._dist import both, quantile
-from countenance.audit.comparisons import Draft, untestable
-from countenance.audit.effects import cohen_h
-from countenance.audit.estimates import interval, resampled
-from countenance.audit.sides import side_of
-from countenance.audit.table import Array, Attribute, Source
-from countenance.audit.tests import Test, mcnemar
+from countenance.audit import tests
+from countenance.audit._dist import both
+from countenance.audit.comparisons import Draft
+from countenance.audit.effects import MeanGap, cohen_h, equivalence
+from countenance.audit.estimates import interval
+from countenance.audit.rows import Rows
+from countenance.audit.settings import Judged, Settings
+from countenance.audit.source import Source
+from countenance.audit.sums import Side, Way, clustered, simple
+from countenance.audit.table import Array
 from countenance.errors import InputError
+
+LONELY = "rows without a partner, or without the metric on both sides"
 
 
 def paired(
-    condition: Attribute,
-    values: Array,
-    kind: str,
-    pairs: Array,
-    clusters: Array | None,
-    *,
-    metric: str,
-    alpha: float,
-    min_n: int,
-    replicates: int,
-    seed: int,
+    rows: Rows, attribute: int, index: int, judged: Judged, settings: Settings
 ) -> tuple[list[Draft], list[tuple[str, int, int, str]]]:
     """Every two conditions compared on the pairs that have both; rows without a partner are reported."""
+    condition, column = rows.attributes[attribute], rows.columns[index]
+    values, pairs = column.values + column.centre, rows.pairs
+    assert pairs is not None
     if condition.rows is not None:
         raise InputError(f"attribute {condition.name!r}: lists of values cannot be the condition of paired rows")
-    size = int(pairs.max(initial=-1)) + 1
-    place = []
-    for code, level in enumerate(condition.levels):
-        rows = np.flatnonzero((condition.codes == code) & (pairs >= 0))
-        where = np.full(size, -1)
-        where[pairs[rows]] = rows
-        if len(rows) != int((where >= 0).sum()):
-            twice = rows[np.flatnonzero(np.bincount(pairs[rows])[pairs[rows]] > 1)[:2]]
-            raise InputError(
-                f"pair: rows {twice[0] + 1} and {twice[1] + 1} have the same pair and the same condition "
-                f"({condition.name} = {level!r}); name more columns in pair so that each occurs once"
-            )
-        place.append(where)
+    place = [_places(rows, condition.codes, code, condition.name, level) for code, level in enumerate(condition.levels)]
     drafts, lonely = [], []
     for one, two in itertools.combinations(range(len(place)), 2):
         together = (place[one] >= 0) & (place[two] >= 0)
         first, second = place[one][together], place[two][together]
         usable = ~np.isnan(values[first]) & ~np.isnan(values[second])
         missing = int((condition.codes == one).sum() + (condition.codes == two).sum()) - 2 * int(usable.sum())
+        names = condition.levels[one], condition.levels[two]
         if missing:
-            lonely.append(
-                (
-                    f"{condition.levels[one]} / {condition.levels[two]}",
-                    missing,
-                    missing,
-                    "rows without a partner, or without the metric on both sides",
-                )
-            )
+            lonely.append((f"{names[0]} / {names[1]}", missing, missing, LONELY))
         drafts.append(
-            _compare(
-                condition,
-                one,
-                two,
-                values,
-                kind,
-                first[usable],
-                second[usable],
-                clusters,
-                metric=metric,
-                alpha=alpha,
-                min_n=min_n,
-                replicates=replicates,
-                seed=seed,
+            _Pairs(rows, values, column.kind, first[usable], second[usable]).draft(
+                column.name, condition.name, names, judged, settings, rows.bounded[index]
             )
         )
     return drafts, lonely
 
 
-def _compare(
-    condition: Attribute,
-    one: int,
-    two: int,
-    values: Array,
-    kind: str,
-    first: Array,
-    second: Array,
-    clusters: Array | None,
-    *,
-    metric: str,
-    alpha: float,
-    min_n: int,
-    replicates: int,
-    seed: int,
-) -> Draft:
-    side1, side2 = side_of(first, values, clusters), side_of(second, values, clusters)
-    low, high, deff = interval(side1, kind, alpha)
-    low2, high2, deff2 = interval(side2, kind, alpha)
-    names = condition.levels[one], condition.levels[two]
-    own = np.arange(len(first)) if clusters is None else _together(clusters[first], clusters[second])
-    count = int(own.max(initial=-1)) + 1
-    draft = Draft(
-        {
-            "metric": metric,
-            "attribute": condition.name,
-            "group": names[0],
-            "versus": names[1],
-            "comparison": "paired",
-            "n": len(first),
-            "clusters": count,
-            "n_versus": len(second),
-            "clusters_versus": count,
-            "estimate": side1.mean,
-            "low": low,
-            "high": high,
-            "estimate_versus": side2.mean,
-            "low_versus": low2,
-            "high_versus": high2,
-            "deff": deff,
-            "deff_versus": deff2,
-            "kind": kind,
-            "effect_name": "difference",
-        }
-    )
-    units = "clusters of pairs" if clusters is not None else "pairs"
-    if not len(first):
-        draft.untestable = f"no units in {names[0]} paired with {names[1]}"
-        return draft
-    change = values[first] - values[second]
-    d = float(change.mean())
-    draft.values["difference"] = draft.values["effect"] = d
-    if count < min_n:
-        draft.untestable = f"{count} {units}, fewer than {min_n}"
-        return draft
-    draft.untestable = untestable(side1, side2, *names, kind, 0, clusters is not None)
-    if draft.untestable or (kind == "mean" and not change.any()):
-        draft.untestable = draft.untestable or "no variance: every pair is equal"
-        return draft
-    sums = np.bincount(own, change, minlength=count)
-    rows = np.bincount(own, minlength=count).astype(float)
-    draft.df = math.inf if count == len(first) else count - 1.0
-    if kind == "rate":
-        test, shift = _rates(draft, change, sums, rows, own, count)
-        half = quantile(1 - alpha / 2, draft.df) * draft.se
-        bounds = min(d, shift - half), max(d, shift + half)
-        draft.severity_effect = abs(cohen_h(side1.mean, side2.mean))
-    else:
-        means = resampled(np.column_stack([sums, rows]), replicates, seed)
-        means = means[:, 0] / means[:, 1]
-        draft.se, draft.df = float(means.std(ddof=1)), count - 1.0
-        t = d / draft.se if draft.se > 0 else math.nan
-        test = Test(
-            "paired cluster bootstrap" if clusters is not None else "paired bootstrap",
-            t,
-            both(t, draft.df),
-            t,
+def _places(rows: Rows, codes: Array, code: int, name: str, level: str) -> Array:
+    """For each pair, its row under one condition (-1: none)."""
+    assert rows.pairs is not None
+    size = int(rows.pairs.max(initial=-1)) + 1
+    here = np.flatnonzero((codes == code) & (rows.pairs >= 0))
+    where = np.full(size, -1)
+    where[rows.pairs[here]] = here
+    if len(here) != int((where >= 0).sum()):
+        twice = here[np.bincount(rows.pairs[here])[rows.pairs[here]] > 1]
+        same = np.sort(rows.order[twice[rows.pairs[twice] == rows.pairs[twice[0]]]])
+        raise InputError(
+            f"pair: rows {same[0] + 1} and {same[1] + 1} have the same pair and the same condition "
+            f"({name} = {level!r}); name more columns in pair so that each occurs once"
         )
-        bounds = float(np.quantile(means, alpha / 2)), float(np.quantile(means, 1 - alpha / 2))
-        draft.severity_effect = abs(float((np.sign(change)).mean()))
-    draft.unit = draft.se
-    draft.values |= {
-        "diff_low": bounds[0],
-        "diff_high": bounds[1],
-        "effect_low": bounds[0],
-        "effect_high": bounds[1],
-        "test": test.name,
-        "statistic": test.statistic,
-        "p": test.p,
-        "z": test.z,
-        "df": draft.df,
-        "se": draft.se,
-    }
-    return draft
+    return where
 
 
-def _rates(draft: Draft, change: Array, sums: Array, rows: Array, own: Array, count: int) -> tuple[Test, float]:
-    gains = np.bincount(own, change > 0, minlength=count)
-    losses = np.bincount(own, change < 0, minlength=count)
-    n, d = len(change), float(change.mean())
-    b, c = float(gains.sum()), float(losses.sum())
-    # Agresti and Min: half a pair added to each cell keeps the interval honest when few pairs disagree.
-    variance = ((b + c + 1) - (b - c) ** 2 / (n + 2)) / (n + 2) ** 2
-    simple = float(((change - d) ** 2).sum()) / n**2
-    if count < n and simple > 0:
-        variance *= max(1.0, count / (count - 1) * float(((sums - d * rows) ** 2).sum()) / n**2 / simple)
-    draft.se = math.sqrt(variance)
-    return mcnemar(gains, losses), (b - c) / (n + 2)
+class _Pairs:
+    """Pairs of rows, and the units that they belong to."""
+
+    def __init__(self, rows: Rows, values: Array, kind: str, first: Array, second: Array) -> None:
+        self.kind, self.one, self.two = kind, values[first], values[second]
+        self.change = self.one - self.two
+        self.own = [_together(codes[first], codes[second]) for codes in rows.units.codes] or [np.arange(len(first))]
+        self.units = min(int(own.max(initial=-1)) + 1 for own in self.own)
+        self.clustered = bool(rows.units.codes)
+
+    def side(self, values: Array) -> Side:
+        """The sums of values over the units."""
+        found = clustered(values, self.own[0]) if self.clustered else simple(values)
+        if len(self.own) < 2 or not len(values):
+            return found
+        width = int(self.own[1].max(initial=0)) + 1
+        joint = np.unique(self.own[0] * width + self.own[1], return_inverse=True)[1]
+        further: list[Way] = [clustered(values, codes).first for codes in (self.own[1], joint)]
+        return replace(found, further=tuple(further))
+
+    def draft(
+        self, metric: str, attribute: str, names: tuple[str, str], judged: Judged, settings: Settings, bounded: bool
+    ) -> Draft:
+        """The comparison of the two conditions."""
+        draft = Draft(self._columns(metric, attribute, names, settings.alpha), judged)
+        if not len(self.change):
+            draft.untestable = f"no units in {names[0]} paired with {names[1]}"
+            return draft
+        d = float(self.change.mean())
+        draft.values["difference"] = draft.values["effect"] = d
+        if self.units < settings.min_n:
+            units = "clusters of pairs" if self.clustered else "pairs"
+            draft.untestable = f"{self.units} {units}, fewer than {settings.min_n}"
+            return draft
+        change = self.side(self.change)
+        draft.df = float(np.maximum(change.effective - 1, 0.5))
+        still = not self.change.any()
+        if self.kind == "rate" or (still and bounded):
+            gap = self._rates(draft, change, d)
+        else:
+            gap = MeanGap(d, math.sqrt(max(float(change.variance), 0.0)), draft.df)
+            t = d / gap.se if gap.se > 0 else math.nan
+            name = "paired t (cluster-robust)" if self.clustered and not bool(change.alone) else "paired t"
+            draft.values |= {"test": name, "statistic": t, "z": t, "p": both(t, draft.df) if gap.se > 0 else math.nan}
+            draft.severity_effect = abs(float(np.sign(self.change).mean()))
+        draft.se = draft.unit = float(gap.se)
+        low, high = (float(bound) for bound in gap.difference(settings.alpha))
+        delta = math.nan if judged.delta is None else judged.delta
+        smaller, p = equivalence(gap, delta, settings.alpha)
+        draft.smaller, draft.p_equivalence = bool(smaller), float(p)
+        bounds = min(low, d), max(high, d)
+        draft.values |= {
+            "diff_low": bounds[0], "diff_high": bounds[1], "effect_low": bounds[0], "effect_high": bounds[1],
+            "df": draft.df, "se": draft.se,
+        }  # fmt: skip
+        return draft
+
+    def _rates(self, draft: Draft, change: Side, d: float) -> MeanGap:
+        """Exact sign-flips of whole clusters; the interval of Agresti and Min, with a design effect."""
+        n = len(self.change)
+        b, c = float((self.change > 0).sum()), float((self.change < 0).sum())
+        tested = []
+        for own in self.own:
+            count = int(own.max(initial=-1)) + 1
+            gains = np.bincount(own, self.change > 0, minlength=count)
+            tested.append(tests.mcnemar(gains, np.bincount(own, self.change < 0, minlength=count)))
+        name, statistic, p = max(tested, key=lambda one: one[2])
+        # Half a pair added to each cell keeps the interval honest when few pairs disagree.
+        variance = ((b + c + 1) - (b - c) ** 2 / (n + 2)) / (n + 2) ** 2
+        deff = float(np.fmax(tests.own_effect(change), 1.0))
+        gap = MeanGap((b - c) / (n + 2), math.sqrt(variance * deff), math.inf if bool(change.alone) else draft.df)
+        if len(self.own) > 1 and (b or c):  # two ways that cross: no exact test knows both
+            p = max(p, float(both(d / math.sqrt(max(float(change.variance), 1e-300)), draft.df)))
+        draft.df = float(gap.df)
+        draft.values |= {"test": name, "statistic": statistic, "p": p, "z": math.nan}
+        draft.severity_effect = abs(cohen_h(float(self.one.mean()), float(self.two.mean())))
+        return gap
+
+    def _columns(self, metric: str, attribute: str, names: tuple[str, str], alpha: float) -> dict[str, Any]:
+        sides = [self.side(values) for values in (self.one, self.two)]
+        iccs = tests.correlations(sides) if len(self.change) else [0.0]
+        (low, high, deff), (low2, high2, deff2) = (interval(side, self.kind, alpha, iccs) for side in sides)
+        return {
+            "metric": metric, "attribute": attribute, "group": names[0], "versus": names[1], "comparison": "paired",
+            "n": len(self.one), "clusters": self.units, "n_versus": len(self.two), "clusters_versus": self.units,
+            "estimate": sides[0].mean, "low": low, "high": high, "estimate_versus": sides[1].mean,
+            "low_versus": low2, "high_versus": high2, "deff": deff, "deff_versus": deff2, "kind": self.kind,
+            "effect_name": "difference",
+        }  # fmt: skip
 
 
 def _together(first: Array, second: Array) -> Array:
     """Pairs that share a cluster on either side are in one cluster."""
     from scipy import sparse
 
+    if (first == second).all():
+        return np.asarray(np.unique(first, return_inverse=True)[1])
     size = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
     graph = sparse.coo_matrix((np.ones(len(first)), (first, second)), shape=(size, size))
     part = sparse.csgraph.connected_components(graph, directed=False)[1][first]

@@ -1,10 +1,18 @@
-"""Room: audit. What these sizes can see, how many rows an effect needs, is a difference negligible."""
+"""What these sizes can see, and how many more rows or people an effect needs."""
 
 from __future__ import annotations
 
 import math
 
-from countenance.audit._dist import quantile, tail
+import numpy as np
+
+from countenance.audit import tests
+from countenance.audit._dist import both, quantile, tail
+from countenance.audit.sums import Cross, Side
+from countenance.audit.table import Array
+
+FEW_CASES = 12
+"""Where fewer rare cases than this are expected, power is added up from single outcomes, not from a normal curve."""
 
 
 def reach(alpha: float, power: float, df: float = math.inf) -> float:
@@ -13,7 +21,7 @@ def reach(alpha: float, power: float, df: float = math.inf) -> float:
     >>> round(reach(0.05, 0.8), 6)
     2.801585
     """
-    return quantile(1 - alpha / 2, df) + quantile(power, df)
+    return float(quantile(1 - alpha / 2, df) + quantile(power, df))
 
 
 def detectable_h(n1: float, n2: float, alpha: float = 0.05, power: float = 0.8, df: float = math.inf) -> float:
@@ -31,9 +39,67 @@ def shifted(p: float, h: float) -> float:
     >>> round(shifted(0.95, 0.2), 4)
     0.8977
     """
-    angle = 2 * math.asin(math.sqrt(p))
+    angle = 2 * math.asin(math.sqrt(min(max(p, 0.0), 1.0)))
     moved = angle - h if p >= 0.5 else angle + h
     return math.sin(moved / 2) ** 2 if 0 <= moved <= math.pi else math.nan
+
+
+def detectable_rate(
+    versus: float, n1: float, n2: float, alpha: float = 0.05, power: float = 0.8, df: float = math.inf
+) -> float:
+    """The rate of n1 rows that is told from the rate `versus` of n2 with this power, away from the nearer end.
+
+    NaN where no rate is. With enough expected cases the arcsine approximation is used; with few, the outcomes that the
+    test (Fisher's, then) rejects are added up.
+
+    >>> round(detectable_rate(0.9, 500, 500), 3), round(detectable_rate(0.999, 60, 1000), 3)
+    (0.841, 0.951)
+    """
+    rough = shifted(versus, reach(alpha, power, df) * math.sqrt(1 / n1 + 1 / n2))
+    rare = min(versus, 1 - versus)
+    guess = 1.0 if math.isnan(rough) else (rough if versus < 0.5 else 1 - rough)
+    small, large = max(1, round(n1)), max(1, round(n2))
+    if min(small, large) * guess >= FEW_CASES:
+        return rough
+    middle, far = large * rare, 4 * math.sqrt(large * rare * (1 - rare)) + 2
+    other = np.unique(np.linspace(max(0.0, middle - far), min(float(large), middle + far), 31).round())
+    other = other if rare > 0 else np.zeros(1)
+    weight = _binomial(other, large, rare)
+    cases = np.arange(min(small, math.ceil(2 * small * min(guess, 2 * FEW_CASES / small) + 20)) + 1.0)
+    shape = (len(cases), len(other))
+    first = np.asarray(np.broadcast_to(cases[:, None], shape))
+    second = np.asarray(np.broadcast_to(other, shape))
+    sides = [
+        Side(np.full(shape, n), k, np.full(shape, n), np.full(shape, n), k, k, k)
+        for n, k in ((float(small), first), (float(large), second))
+    ]
+    least = tests.SMALLEST_EXPECTED_FAR_OUT if alpha < 0.01 else tests.SMALLEST_EXPECTED
+    found = tests.rates(sides[0], sides[1], Cross(), least)
+    p = np.asarray(found.p)
+    if math.isfinite(df):
+        p = np.where(np.asarray(found.exact), p, np.asarray(both(found.z, df)))
+    seen = ((p < alpha) & (first / small > second / large)) @ (weight / weight.sum())
+
+    def chance(rate: float) -> float:
+        outcome = _binomial(cases, small, rate)
+        return float(outcome @ seen + max(0.0, 1 - outcome.sum()) * seen[-1])
+
+    low, high = rare, 1.0
+    if chance(high) < power:
+        return math.nan
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if chance(middle) >= power else (middle, high)
+    return high if versus < 0.5 else 1 - high
+
+
+def _binomial(k: Array, n: int, p: float) -> Array:
+    """Binomial probabilities; scipy.stats takes its time for the same."""
+    from scipy import special
+
+    choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    found: Array = np.exp(choose + special.xlogy(k, p) + special.xlog1py(n - k, -p))
+    return found
 
 
 def rank_from_d(d: float) -> float:
@@ -42,24 +108,24 @@ def rank_from_d(d: float) -> float:
     >>> round(rank_from_d(0.5), 4)
     0.2763
     """
-    return 1 - 2 * tail(d / math.sqrt(2))
+    return float(1 - 2 * tail(d / math.sqrt(2)))
 
 
-def rows_needed(n: int, mde: float, target: float) -> int:
-    """Rows this side needs to see `target` when both sides grow alike.
+def growth(share: float, ratio: float) -> tuple[float, bool]:
+    """How many times as large a group must be, and whether the other side must grow alike.
 
-    >>> rows_needed(150, 0.2583, 0.2)
-    251
+    `ratio` is the effect that can be seen over the one that must be; `share` is how much of the variance is the
+    group's own. The group grows alone where that is enough with at most twice what both growing would take.
+
+    >>> round(growth(0.9, 2.0)[0], 6), growth(0.9, 2.0)[1]
+    (6.0, False)
+    >>> growth(0.5, 2.0)
+    (4.0, True)
     """
-    return math.ceil(n * (mde / target) ** 2) if target > 0 and math.isfinite(mde) else 0
-
-
-def equivalent(difference: float, se: float, delta: float, df: float = math.inf) -> float:
-    """TOST: the larger p of the two one-sided tests against -δ and +δ.
-
-    >>> round(equivalent(0.01, 0.02, 0.05), 6)
-    0.02275
-    """
-    if se <= 0:
-        return 0.0 if abs(difference) < delta else 1.0
-    return max(tail((difference + delta) / se, df), tail((delta - difference) / se, df))
+    together = ratio**2
+    if ratio <= 1:
+        return together, False
+    left = 1 / ratio**2 - (1 - share)  # the variance that the group may keep, of all there is now
+    if left > 0 and share / left <= 2 * together:
+        return share / left, False
+    return together, True

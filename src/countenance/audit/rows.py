@@ -1,70 +1,193 @@
-"""Room: audit. The columns an audit asked for, as arrays: attributes coded, metrics as floats, clusters and pairs."""
+"""The columns an audit asked for, as arrays: attributes coded, metrics as floats, units and pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from countenance.audit.table import Array, Attribute, Source, attribute, metric
+from countenance.audit.attributes import Chosen, bare, choose, coded
+from countenance.audit.layout import Column, pattern_of
+from countenance.audit.settings import Settings
+from countenance.audit.source import Source
+from countenance.audit.table import Array, Attribute, attribute, metric
+from countenance.audit.units import IMAGE, Units, columns_of, together, units
 from countenance.errors import InputError
+
+MOST_ORDERED = 500_000
+"""Rows that are units by themselves are put into an order of their own up to so many; more are not shuffled."""
 
 
 class Rows:
-    """The table as arrays."""
+    """A table as arrays. Rows of one unit stand side by side where there is one way of clustering."""
 
-    def __init__(
-        self,
-        table: Any,
-        by: list[str],
-        metrics: list[str],
-        cluster: str | None,
-        pair: str | Sequence[str] | None,
-        denominators: dict[str, str],
-        max_groups: int,
-    ) -> None:
-        source = Source(table)
-        attributes = [source.resolve(name, "attr.", "attribute") for name in by]
-        measured = [source.resolve(name, "m.", "metric") for name in metrics]
+    def __init__(self, table: Any, by: Sequence[str] | None, metrics: Sequence[str] | None, settings: Settings) -> None:
+        import pyarrow as pa
+
+        source = table if isinstance(table, Source) else Source(table)
+        self.metrics = _metrics(metrics, source)
+        measured = [source.resolve(name, "m.", "metric") for name in self.metrics]
+        denominators = dict(settings.denominators or {})
+        masks = {name: source.resolve(column, "m.", "denominator") for name, column in denominators.items()}
+        if stray := [name for name in masks if name not in self.metrics]:
+            raise InputError(f"denominators: {stray[0]!r} is not one of the metrics ({', '.join(self.metrics)})")
+        pairs = [source.resolve(name, "attr.", "pair column") for name in settings.pair_names]
+        grouped = columns_of(settings.cluster, source.names, source.resolve)
+        self.chosen: Chosen = choose(by, source, [*measured, *masks.values(), *pairs, *grouped])
+        attributes = [choice.column for choice in self.chosen.attributes]
         if both := set(attributes) & set(measured):
             raise InputError(f"column {sorted(both)[0]!r} is named both as an attribute and as a metric")
-        masks = {name: source.resolve(column, "m.", "denominator") for name, column in denominators.items()}
-        if stray := [name for name in masks if name not in metrics]:
-            raise InputError(f"denominators: {stray[0]!r} is not one of the metrics ({', '.join(metrics)})")
-        self.pair_names = None if pair is None else [pair] if isinstance(pair, str) else list(pair)
-        pairs = [source.resolve(name, "attr.", "pair column") for name in self.pair_names or []]
-        if cluster == "auto":
-            grouped: list[str] = [name for name in ("identity", "sample") if name in source.names]
-        else:
-            grouped = [] if cluster is None else [source.resolve(cluster, "attr.", "cluster column")]
-        self.cluster_name = " else ".join(grouped) or None
-        columns = source.read([*attributes, *pairs, *grouped], [*measured, *masks.values()])
-        self.by, self.metrics = by, metrics
+        mask = kept_rows(source, settings.conditions)
+        kept = None if mask is None else pa.array(mask)
+        # A source that is kept and used again need not be coded again.
+        keep = source.keep if table is source and kept is None else lambda key, make: make()
+        read = source.read([*attributes, *pairs, *grouped], [*measured, *masks.values()])
+        columns = read if kept is None else {name: column.filter(kept) for name, column in read.items()}
         self.attributes: list[Attribute] = [
-            attribute(name, columns[c], max_groups) for name, c in zip(by, attributes, strict=True)
+            keep(("attribute", choice), lambda c=choice: coded(c, columns[c.column], settings.max_groups))
+            for choice in self.chosen.attributes
         ]
-        parsed = [metric(name, columns[c]) for name, c in zip(metrics, measured, strict=True)]
-        self.values: list[Array] = [values for values, _ in parsed]
-        self.kinds = [kind for _, kind in parsed]
-        for name, column in masks.items():
-            mask, kind = metric(column, columns[column])
-            if kind != "rate":
-                raise InputError(f"denominator {column!r}: expected true/false or 0/1")
-            index = metrics.index(name)
-            self.values[index] = np.where(mask == 1, self.values[index], np.nan)
-        self.total = len(self.values[0])
-        self.clusters: Array | None = clusters([columns[name] for name in grouped]) if grouped else None
+        self.columns: list[Column] = []
+        for name, column in zip(self.metrics, measured, strict=True):
+            values, kind = keep(("metric", column), lambda n=name, c=column: metric(n, columns[c]))
+            if name in masks:
+                values = np.where(_mask(masks[name], columns[masks[name]]), values, np.nan)
+            self.columns.append(Column.of(name, kind, values))
+        self.total = len(self.columns[0].values)
+        self.units: Units = keep(
+            ("units", tuple(grouped)), lambda: units([(name, columns[name]) for name in grouped], settings.cluster)
+        )
         self.pairs: Array | None = _pairs([columns[name] for name in pairs]) if pairs else None
-        if self.clusters is not None and self.pairs is None and all(a.rows is None for a in self.attributes):
-            self._by_cluster(self.clusters)
+        self.order: Array = np.arange(self.total)
+        """The place that each row has in the table."""
+        self.shared_scenes = self._shared_scenes(source, settings, kept) if settings.adjust == "minp" else ""
+        """Why labels must not be shuffled between people; empty where they may."""
+        if len(self.units.codes) < 2:
+            self._arrange(settings.comparison == "spread" or settings.adjust == "minp", keep, tuple(grouped))
 
-    def _by_cluster(self, codes: Array) -> None:
-        """Put the rows of a cluster side by side: sums over clusters then walk through memory in order."""
-        order = np.argsort(codes, kind="stable")
-        self.clusters = codes[order]
-        self.values = [values[order] for values in self.values]
-        self.attributes = [Attribute(a.name, a.levels, a.codes[order]) for a in self.attributes]
+    def _shared_scenes(self, source: Source, settings: Settings, kept: Any) -> str:
+        """Where one column was named although images cross it: an attribute of the image is shared by people."""
+        if settings.cluster in (None, "auto") or len(self.units.codes) != 1 or IMAGE not in source.names:
+            return ""
+        if IMAGE in self.units.ways:
+            return ""
+        column = source.read([IMAGE], [])[IMAGE]
+        images = units([(IMAGE, column if kept is None else column.filter(kept))], settings.cluster)
+        if not images.codes or together(images.codes[0], self.units.codes[0]):
+            return ""
+        for one in self.attributes:
+            if one.rows is None and together(images.codes[0], one.codes):
+                return f"{one.name} is an attribute of images that several {self.units.nouns[1]} share"
+        return ""
+
+    @property
+    def bounded(self) -> list[bool]:
+        """For each metric, whether it is a rate or has values between 0 and 1 only."""
+        return [column.kind == "rate" or _within(column) for column in self.columns]
+
+    def _arrange(self, shuffled: bool, keep: Callable[[Any, Callable[[], Any]], Any], grouped: tuple[str, ...]) -> None:
+        """Put the rows of a unit side by side: sums over clusters then walk through memory in order.
+
+        Where labels will be shuffled, units (and their rows) stand in an order that their content alone gives, so
+        that the order of the rows in the table does not matter.
+        """
+        codes = self.units.codes[0] if self.units.codes else None
+        if shuffled and (codes is not None or self.total <= MOST_ORDERED):
+            marks = self._marks()
+            if codes is None:
+                order = np.argsort(marks, kind="stable")
+            else:
+                sums = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.uint64)
+                np.add.at(sums, codes, marks)
+                rank = np.empty(len(sums), dtype=np.int64)
+                rank[np.argsort(sums, kind="stable")] = np.arange(len(sums))
+                codes = rank[codes]
+                order = np.lexsort((marks, codes))
+        elif codes is None or (np.diff(codes) >= 0).all():
+            return
+        else:
+            order = keep(("order", grouped), lambda: np.argsort(codes, kind="stable"))
+        place = np.empty(self.total, dtype=np.int64)
+        place[order] = np.arange(self.total)
+        self.order = order
+        if codes is not None:
+            self.units = Units((codes[order],), self.units.ways, self.units.asked)
+        self.columns = [Column(c.name, c.kind, c.values[order], c.centre) for c in self.columns]
+        self.pairs = None if self.pairs is None else self.pairs[order]
+        self.attributes = [_reordered(one, order, place) for one in self.attributes]
+
+    def _marks(self) -> Array:
+        """A number for each row that depends on its groups and values alone."""
+        marks = np.zeros(self.total, dtype=np.uint64)
+        parts = [pattern_of(one, self.total).astype(np.int64).view(np.uint64) for one in self.attributes]
+        for column in self.columns:
+            values = np.round(column.values + column.centre, 12) + 0.0  # no negative zero
+            parts.append(np.where(np.isnan(values), np.nan, values).view(np.uint64))
+        for part in parts:  # a step of the generator splitmix64
+            marks = (marks ^ part) + np.uint64(0x9E3779B97F4A7C15)
+            marks = (marks ^ (marks >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            marks = (marks ^ (marks >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            marks ^= marks >> np.uint64(31)
+        return marks
+
+
+def kept_rows(source: Source, conditions: Mapping[str, Sequence[str]]) -> Array | None:
+    """Which rows have one of the values named in every column named; None: all.
+
+    >>> kept_rows(Source({"change": ["none", "mask", "hat"]}), {"change": ["none", "hat"]}).tolist()
+    [True, False, True]
+    """
+    keep: Array | None = None
+    for name, values in conditions.items():
+        column = source.resolve(name, "attr.", "attribute")
+        read = source.read([column], [])[column]
+        one = attribute(bare(name), read, 10**9, numeric=10**9)
+        if absent := [value for value in values if value not in one.levels]:
+            some = ", ".join(one.levels[:12]) + (" …" if len(one.levels) > 12 else "")
+            raise InputError(f"{source.label}: where: no row has {name} = {absent[0]}; there are {some}")
+        rows = np.isin(one.codes, [one.levels.index(value) for value in values])
+        if one.rows is not None:
+            rows = np.bincount(one.rows[rows], minlength=len(read)) > 0
+        keep = rows if keep is None else keep & rows
+    if keep is not None and not keep.any():
+        told = " and ".join(f"{name} = {' or '.join(values)}" for name, values in conditions.items())
+        raise InputError(f"{source.label}: where: no row has {told}")
+    return keep
+
+
+def _reordered(one: Attribute, order: Array, place: Array) -> Attribute:
+    if one.rows is None:
+        return replace(one, codes=one.codes[order])
+    rows = place[one.rows]
+    sort = np.argsort(rows, kind="stable")
+    return replace(one, codes=one.codes[sort], rows=rows[sort])
+
+
+def _metrics(metrics: Sequence[str] | None, source: Source) -> list[str]:
+    if metrics is None:
+        marked = [name.removeprefix("m.") for name in source.names if name.startswith("m.")]
+        if not marked:
+            raise InputError(f"{source.label}: name the metrics to compare (metrics= or --metric)")
+        return marked
+    listed = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
+    if not listed:
+        raise InputError("metrics: nothing named, expected at least one column")
+    return listed
+
+
+def _mask(name: str, column: Any) -> Array:
+    values, kind = metric(name, column)
+    if kind != "rate":
+        raise InputError(f"denominator {name!r}: expected true/false or 0/1")
+    found: Array = values == 1
+    return found
+
+
+def _within(column: Column) -> bool:
+    known = column.values[~np.isnan(column.values)] + column.centre
+    return bool(len(known)) and bool(known.min() >= -1e-12) and bool(known.max() <= 1 + 1e-12)
 
 
 def _pairs(columns: list[Any]) -> Array:
@@ -76,30 +199,3 @@ def _pairs(columns: list[Any]) -> Array:
         known &= own >= 0
         codes = np.unique(codes * (own.max(initial=0) + 2) + own, return_inverse=True)[1]
     return np.where(known, codes, -1)
-
-
-def clusters(columns: Sequence[Any]) -> Array:
-    """Cluster codes: rows equal in the first column that is not null; a row with none is its own cluster.
-
-    >>> import pyarrow as pa
-    >>> clusters([pa.array(["p", None, "p", None]), pa.array(["s", "s", "t", None])]).tolist()
-    [0, 1, 0, 2]
-    """
-    rows = len(columns[0])
-    codes = np.full(rows, -1, dtype=np.int64)
-    start = 0
-    for column in columns:
-        encoded = column.dictionary_encode()
-        own = np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)
-        empty = [i for i, v in enumerate(encoded.dictionary.to_pylist()) if v is None or v == "" or v != v]
-        if empty:
-            own[np.isin(own, empty)] = -1
-        fill = (codes < 0) & (own >= 0)
-        codes[fill] = own[fill] + start
-        start += len(encoded.dictionary)
-    alone = codes < 0
-    codes[alone] = start + np.arange(int(alone.sum()))
-    used = np.zeros(start + int(alone.sum()), dtype=bool)
-    used[codes] = True
-    result: Array = (np.cumsum(used) - 1)[codes]
-    return result

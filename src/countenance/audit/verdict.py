@@ -1,161 +1,240 @@
-"""Room: audit. From numbers to words: each finding's verdict with its reason, and the audit's."""
+"""From numbers to words: each finding's verdict with its reason, and the audit's."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from countenance.audit.comparisons import Draft
+from countenance.audit.comparisons import Draft, direction
+from countenance.audit.effects import cohen_h
 from countenance.audit.finding import Finding
-from countenance.audit.multiplicity import benjamini_hochberg, holm
-from countenance.audit.power import equivalent, rows_needed
-from countenance.errors import InputError
+from countenance.audit.power import growth
+from countenance.audit.settings import Judged, Settings
 
 UNTESTABLE, DISPARITY, INSUFFICIENT = "untestable", "disparity", "insufficient evidence"
+SMALLER = "a real difference, smaller than"
+MOST_NAMED = 4
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What counts as evidence: level, difference that matters, effect that is severe, power."""
+def none_larger(delta: float | None) -> str:
+    """The words for a difference shown to be small.
 
-    alpha: float = 0.05
-    delta: float = 0.05
-    h0: float = 0.2
-    r0: float = 0.2
-    adjust: str = "holm"
-    power: float = 0.8
-
-    @property
-    def negligible(self) -> str:
-        """The words for a difference shown to be small.
-
-        >>> Rules(delta=0.1).negligible
-        'none larger than 0.1'
-        """
-        return f"none larger than {self.delta:g}"
-
-
-def family_of(values: Mapping[str, Any], families: Any) -> str:
-    """The family a comparison is in: all (None), by columns ('metric'), or as named in a mapping.
-
-    A mapping gives each family's metrics or attributes: {"safety": ["recall"], "rest": ["iou"]}.
-
-    >>> family_of({"metric": "recall", "attribute": "age"}, "metric")
-    'recall'
+    >>> none_larger(0.1), none_larger(None)
+    ('none larger than 0.1', 'none larger than δ')
     """
-    if families is None:
-        return "all"
-    if isinstance(families, Mapping):
-        for name, members in families.items():
-            if values["metric"] in members or values["attribute"] in members:
-                return str(name)
-        return "all others"
-    columns = [families] if isinstance(families, str) else list(families)
-    if unknown := [c for c in columns if c not in ("metric", "attribute", "depth", "comparison")]:
-        raise InputError(
-            f"families: {unknown[0]!r}, expected metric, attribute, depth, or a mapping of names to members"
-        )
-    return " · ".join(str(values[column]) for column in columns)
+    return "none larger than δ" if delta is None else f"none larger than {delta:g}"
 
 
-def conclude(drafts: Sequence[Draft], rules: Rules, families: Any = None) -> list[Finding]:
-    """Adjust every family's p values and give each comparison its verdict and reason.
+def plural(n: int, one: str, many: str) -> str:
+    """A count with its noun.
 
-    >>> conclude([], Rules())
-    []
+    >>> plural(1, "person", "people"), plural(2400, "row", "rows")
+    ('1 person', '2,400 rows')
     """
-    names = [family_of(draft.values, families) for draft in drafts]
-    p = np.array([math.nan if d.untestable else min(1.0, d.values.get("p", math.nan) * d.weight) for d in drafts])
-    adjusted = np.full(len(drafts), np.nan)
-    sizes: dict[str, int] = {}
-    for name in dict.fromkeys(names):
-        here = np.array([n == name for n in names])
-        adjusted[here] = (holm if rules.adjust == "holm" else benjamini_hochberg)(p[here])
-        sizes[name] = int((~np.isnan(p[here])).sum())
-    return [_one(d, float(q), name, sizes[name], rules) for d, q, name in zip(drafts, adjusted, names, strict=True)]
+    return f"{n:,} {one if n == 1 else many}"
 
 
-def _one(draft: Draft, p_adjusted: float, family: str, size: int, rules: Rules) -> Finding:
-    values = draft.values | {"family": family, "family_size": size}
-    if draft.untestable or math.isnan(p_adjusted):
-        why = draft.untestable or "the test has no value here"
+def concluded(
+    draft: Draft, p_adjusted: float, level: float, family: str, size: int, settings: Settings, nouns: tuple[str, str],
+    floor: float = 0.0,
+) -> Finding:  # fmt: skip
+    """One comparison with its verdict: the interval against 0 and ±δ, and the adjusted p.
+
+    `floor` is the smallest p that the adjustment can give; such a p is printed as "< floor".
+    """
+    values = draft.values | {"family": family, "family_size": size, "note": draft.note, "alarming": draft.alarming}
+    values["direction"] = direction(values.get("difference", math.nan), draft.judged.better)
+    if draft.untestable:
         blank = {"p": math.nan, "statistic": math.nan, "z": math.nan, "test": ""}
-        return Finding(**(values | blank | {"verdict": UNTESTABLE, "reason": why}))
-    level = rules.alpha / max(size, 1) / draft.weight
-    mde, gap = draft.detectable(level, rules.power)
-    name = values["effect_name"]
-    target = {"h": rules.h0, "rank-biserial": rules.r0}.get(name, rules.delta)
-    needed = rows_needed(values["n"], mde, target)
-    tost = (
-        draft.tost if math.isfinite(draft.tost) else equivalent(values["difference"], draft.se, rules.delta, draft.df)
-    )
-    values |= {
-        "p_adjusted": p_adjusted,
-        "mde": mde,
-        "mde_difference": gap,
-        "mde_alpha": level,
-        "n_needed": needed,
-        "p_equivalence": tost,
-    }
-    sides = f"{values['estimate']:.3f} against {values['estimate_versus']:.3f}"
-    if p_adjusted < rules.alpha:
-        severe = draft.severity_effect > (rules.h0 if values["kind"] == "rate" else rules.r0)
-        reason = f"{sides}: difference {values['difference']:+.3f}, adjusted p {p_adjusted:.2g}"
-        if name != "difference":
-            reason += f", {name} {values['effect']:+.2f}"
-        return Finding(**values, verdict=DISPARITY, severity="severe" if severe else "minor", reason=reason)
-    if tost < rules.alpha:
-        return Finding(
-            **values,
-            verdict=rules.negligible,
-            reason=f"{sides}: any difference is smaller than {rules.delta:g} (TOST p {tost:.2g})",
+        return Finding(**(values | blank | {"verdict": UNTESTABLE, "reason": _why_untestable(draft)}))
+    delta = draft.judged.delta
+    values |= {"p_adjusted": p_adjusted, "p_equivalence": draft.p_equivalence, "alarming": False}
+    sides = f"{shown(values['estimate'])} against {shown(values['estimate_versus'])}"
+    gap = f"difference {shown(values['difference'], sign=True)}"
+    told = f"adjusted p {_p(p_adjusted, floor)}"
+    real = not math.isnan(p_adjusted) and p_adjusted < settings.alpha
+    mde, seen = draft.detectable(level, settings.power) if math.isfinite(level) else (math.nan, math.nan)
+    values |= {"mde": mde, "mde_difference": seen, "mde_alpha": level}
+    if draft.smaller and delta is not None:
+        why = f"{SMALLER} {delta:g} ({told})" if real else f"any difference is smaller than {delta:g}"
+        bounds = (
+            "" if math.isnan(values["diff_low"]) else f" [{shown(values['diff_low'])}, {shown(values['diff_high'])}]"
         )
-    see = f"; with these sizes {name} = {mde:.2f} would be seen {rules.power:.0%} of the time"
-    if math.isfinite(gap) and name == "h":
-        see += f" (about {gap:.3f})"
-    more = (
-        f"seeing {target:g} needs about {needed:,} rows here, there are {values['n']:,}"
-        if needed > values["n"]
-        else f"{target:g} would have been seen, {rules.delta:g} is not excluded"
-    )
-    return Finding(**values, verdict=INSUFFICIENT, reason=f"{sides}: adjusted p {p_adjusted:.2g}{see}; {more}")
+        return Finding(**values, verdict=none_larger(delta), reason=f"{sides}, {gap}{bounds}: {why}")
+    if real:
+        limit = settings.h0 if values["kind"] == "rate" else settings.r0
+        severity = "severe" if draft.severity_effect > limit else "minor"
+        reason = f"{sides}: {gap}, {told}"
+        if values["effect_name"] != "difference":
+            reason += f", {values['effect_name']} {values['effect']:+.2f}"
+        return Finding(**values, verdict=DISPARITY, severity=severity, reason=reason)
+    needed = Needed(draft, seen, mde, delta)
+    values |= {"n_needed": needed.rows, "clusters_needed": needed.units}
+    if math.isnan(p_adjusted):
+        told = "neither side varies, so there is no test"
+    return Finding(**values, verdict=INSUFFICIENT, reason=f"{sides}: {told}; {needed.sentence(settings.power, nouns)}")
 
 
-def overall(findings: Sequence[Finding], excluded: Sequence[Mapping[str, Any]], rules: Rules) -> tuple[str, str]:
-    """The worst of the findings: disparity, then insufficient evidence, then none larger than δ.
+class Needed:
+    """How many rows and units a group needs so that a difference would be seen; None: that cannot be said."""
 
-    Untestable comparisons do not decide, but they are counted in the reason; if there is nothing else, the
-    audit is untestable.
+    def __init__(self, draft: Draft, seen: float, mde: float, target: float | None) -> None:
+        self.draft, self.seen, self.target = draft, seen, target
+        self.rows: int | None = None
+        self.units: int | None = None
+        self.both = False
+        ratio = math.nan if target is None else seen / target
+        values = draft.values
+        if target is not None and values["effect_name"] == "h":
+            # on the scale on which the smallest visible effect is worked out
+            away = h_of_gap(values["estimate_versus"], target)
+            ratio = mde / away if away > 0 else math.nan
+        if math.isfinite(ratio):
+            times, self.both = growth(draft.share, ratio)
+            self.rows = math.ceil(values["n"] * times - 1e-9)
+            self.units = math.ceil(values["clusters"] * times - 1e-9)
 
-    >>> overall([], [], Rules())
+    def sentence(self, power: float, nouns: tuple[str, str]) -> str:
+        """What would be seen with what there is, and what it would take."""
+        here = int(self.draft.values["clusters"])
+        there = f"with {plural(here, *nouns)} here"
+        if math.isfinite(self.seen):
+            said = f"{there} a difference of {shown(self.seen)} would be seen {power:.0%} of the time"
+        else:
+            said = f"{there} no difference, however large, would be seen {power:.0%} of the time"
+        if self.target is None:
+            return f"{said}; no smallest difference that matters was named for {self.draft.values['metric']} (delta)"
+        if self.units is None:
+            return said
+        if self.units <= here:
+            return f"{said}; {self.target:g} would have been seen, but is not ruled out"
+        return f"{said}; seeing {self.target:g} takes about {self.more(nouns)}"
+
+    def more(self, nouns: tuple[str, str]) -> str:
+        """How many more units it takes, in words."""
+        count = (self.units or 0) - int(self.draft.values["clusters"])
+        side = " and as large a share more on the other side" if self.both else ""
+        return f"{plural(count, f'more {nouns[0]}', f'more {nouns[1]}')} here{side}"
+
+
+def h_of_gap(rate: float, gap: float) -> float:
+    """Cohen's h of a rate that lies a gap away from another, away from the nearer end; NaN: there is none.
+
+    >>> round(h_of_gap(0.95, 0.05), 4)
+    0.1925
+    """
+    moved = rate - gap if rate >= 0.5 else rate + gap
+    return abs(cohen_h(moved, rate)) if 0 <= moved <= 1 else math.nan
+
+
+def _why_untestable(draft: Draft) -> str:
+    if not draft.alarming:
+        return draft.untestable
+    values = draft.values
+    if values["kind"] == "rate":
+        seen = f"{round(values['estimate'] * values['n']):,} of {values['n']:,}"
+    else:
+        seen = shown(values["estimate"])
+    return f"{draft.untestable}: {seen} against {shown(values['estimate_versus'])}: too few to test, and alarming"
+
+
+def shown(value: float, *, sign: bool = False) -> str:
+    """A number as a sentence has it: three decimals below 10, fewer above.
+
+    >>> shown(0.9312), shown(-0.05, sign=True), shown(212.345)
+    ('0.931', '-0.050', '212.3')
+    """
+    digits = 3 if abs(value) < 9.9995 else 1 if abs(value) < 9999.95 else 0
+    return f"{value:+,.{digits}f}" if sign else f"{value:,.{digits}f}"
+
+
+def _p(p: float, floor: float) -> str:
+    return f"< {floor:.2g}" if floor and p <= floor * (1 + 1e-9) else f"{p:.2g}"
+
+
+def overall(
+    findings: Sequence[Finding],
+    excluded: Sequence[Mapping[str, Any]],
+    judged: Mapping[str, Judged],
+    named: Sequence[str] | None = None,
+) -> tuple[str, str]:
+    """The audit's verdict: the worst of its findings, and no all-clear over groups that were never tested.
+
+    `named` are the attributes whose groups must all have been tested.
+
+    >>> overall([], [], {})
     ('untestable', 'nothing could be compared')
     """
-    counts = {
-        v: [f for f in findings if f.verdict == v] for v in (DISPARITY, INSUFFICIENT, rules.negligible, UNTESTABLE)
-    }
-    tested = len(findings) - len(counts[UNTESTABLE])
-    aside = f"; {len(counts[UNTESTABLE])} more could not be tested" if counts[UNTESTABLE] else ""
-    if counts[DISPARITY]:
-        worst = min(counts[DISPARITY], key=lambda f: (f.severity != "severe", f.p_adjusted))
-        severe = sum(f.severity == "severe" for f in counts[DISPARITY])
+    disparities = [f for f in findings if f.verdict == DISPARITY]
+    unsure = [f for f in findings if f.verdict == INSUFFICIENT]
+    untested = [f for f in findings if f.verdict == UNTESTABLE]
+    small = [f for f in findings if f.verdict.startswith("none")]
+    tested = len(findings) - len(untested)
+    missing = _missing(excluded, named)
+    aside = _aside(untested, missing)
+    if disparities:
+        worst = min(disparities, key=lambda f: (f.direction == "better", f.severity != "severe", f.p_adjusted))
+        severe = sum(f.severity == "severe" for f in disparities)
+        differ = "differs" if len(disparities) == 1 else "differ"
         return DISPARITY, (
-            f"{len(counts[DISPARITY])} of {tested} comparisons differ ({severe} severe); strongest: "
-            f"{worst.metric} of {worst.attribute} = {worst.group} against {worst.versus}, "
+            f"{len(disparities)} of {plural(tested, 'comparison', 'comparisons')} {differ} ({severe} severe); "
+            f"strongest: {worst.metric} of {worst.attribute} = {worst.group} against {worst.versus}, "
             f"{worst.reason}{aside}"
         )
-    if counts[INSUFFICIENT]:
-        weakest = max(counts[INSUFFICIENT], key=lambda f: f.mde if math.isfinite(f.mde) else -1.0)
+    if not tested:
+        whys = list(dict.fromkeys(str(entry["why"]) for entry in excluded))
+        return UNTESTABLE, "nothing could be compared" + (f": {'; '.join(whys[:3])}" if whys else "")
+    if unsure:
+        weakest = max(unsure, key=lambda f: f.mde if math.isfinite(f.mde) else -1.0)
         return INSUFFICIENT, (
-            f"no disparity shown, but {len(counts[INSUFFICIENT])} of {tested} comparisons cannot exclude "
-            f"a difference of {rules.delta:g}; least is known about {weakest.metric} of {weakest.group} "
-            f"({weakest.attribute}): {weakest.reason}{aside}"
+            f"no disparity shown, but {len(unsure)} of {plural(tested, 'comparison', 'comparisons')} cannot rule out "
+            f"a difference that matters; least is known about {weakest.metric} of {weakest.attribute} = "
+            f"{weakest.group}, {weakest.reason}{aside}"
         )
-    if counts[rules.negligible]:
-        words = f"all {tested} tested comparisons exclude a difference of {rules.delta:g}{aside}"
-        return rules.negligible, words
-    whys = list(dict.fromkeys(str(entry["why"]) for entry in excluded))
-    return UNTESTABLE, "nothing could be compared" + (f": {'; '.join(whys[:3])}" if whys else "")
+    every = "the only comparison rules" if tested == 1 else f"all {tested} comparisons that were tested rule"
+    words = f"{every} out a difference of {_deltas(small, judged)}"
+    real = [f for f in small if SMALLER in f.reason]
+    if real:
+        which = "the difference is" if tested == 1 else plural(len(real), "of them is", "of them are")
+        words += f"; {which} real, but smaller than that"
+    if missing:
+        return INSUFFICIENT, f"{_not_tested(missing)}; {words}"
+    return none_larger(_common(judged)), words + aside
+
+
+def _deltas(findings: Sequence[Finding], judged: Mapping[str, Judged]) -> str:
+    told = {f.metric: judged[f.metric].delta for f in findings if f.metric in judged}
+    values = set(told.values())
+    if len(values) == 1:
+        return f"{values.pop():g} or more"
+    return ", ".join(f"{delta:g} ({metric})" for metric, delta in told.items()) + " or more"
+
+
+def _common(judged: Mapping[str, Judged]) -> float | None:
+    values = {one.delta for one in judged.values()}
+    return values.pop() if len(values) == 1 else None
+
+
+def _missing(excluded: Sequence[Mapping[str, Any]], named: Sequence[str] | None) -> list[Mapping[str, Any]]:
+    """Groups of named attributes that were not tested, the alarming first."""
+    found = [e for e in excluded if e.get("untested") and (named is None or e["attribute"] in named)]
+    return sorted(found, key=lambda e: not e.get("alarming"))
+
+
+def _not_tested(missing: Sequence[Mapping[str, Any]]) -> str:
+    told = list(dict.fromkeys(f"{e['attribute']} = {e['group']} ({e['why']})" for e in missing))
+    more = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
+    word = "1 group was not tested" if len(told) == 1 else f"{len(told)} groups were not tested"
+    return f"{word}: {'; '.join(told[:MOST_NAMED])}{more}"
+
+
+def _aside(untested: Sequence[Finding], missing: Sequence[Mapping[str, Any]]) -> str:
+    """What could not be tested, said beside the verdict; an alarming group is named."""
+    if not untested:
+        return ""
+    alarming = [e for e in missing if e.get("alarming")]
+    told = f"; {len(untested)} more could not be tested"
+    if alarming:
+        told += f", among them {alarming[0]['attribute']} = {alarming[0]['group']} ({alarming[0]['why']})"
+    return told

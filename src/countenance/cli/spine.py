@@ -1,42 +1,36 @@
-"""The commands of the spine: run, audit, report, list, demo, plan, models."""
+"""The commands that every task has: run, report, list, demo, models; audit and plan are beside them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countenance.cli.audit_options import (
+    Adjust,
+    Better,
+    By,
+    Choices,
+    Delta,
+    Depth,
+    Families,
+    Metrics,
+    Quiet,
+    Where,
+    names_of,
+)
+from countenance.cli.auditing import audit, run_lines, shuffling
 from countenance.cli.engines import AddressOption, EngineOption, GpusOption
 from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
-from countenance.cli.places import OutPlace, RunPlace, is_run, write_page
+from countenance.cli.places import OutPlace, RunPlace, write_page
+from countenance.cli.planning import plan
 from countenance.errors import InputError
-from countenance.storage import place_of
 
 if TYPE_CHECKING:
-    from countenance.audit import Audit
+    from countenance.data import Dataset
     from countenance.run import Run
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-By = Annotated[str | None, typer.Option("--by", help="Attributes to compare by, with commas: skin_tone,age_group.")]
-Metrics = Annotated[
-    str | None, typer.Option("--metric", help="Metrics to audit, with commas (default: the headline ones).")
-]
-
-MOST_LINES = 60
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _where(conditions: list[str] | None) -> dict[str, list[str]]:
-    """From "change=none,mask" to {"change": ["none", "mask"]}."""
-    chosen: dict[str, list[str]] = {}
-    for condition in conditions or []:
-        name, equals, values = condition.partition("=")
-        if not equals or not _names(values):
-            raise InputError(f"--where {condition!r}: expected ATTRIBUTE=VALUE[,VALUE…], such as change=none,mask")
-        chosen[name.strip()] = _names(values) or []
-    return chosen
+MOST_CHECKED = 100_000
+"""Images of a dataset whose attribute values are checked before the run; names are checked for any number."""
 
 
 def run(
@@ -49,10 +43,16 @@ def run(
     weights: Annotated[Path | None, typer.Option(help="Weights of a zoo model that takes them by path.")] = None,
     by: By = None,
     metric: Metrics = None,
+    where: Where = None,
+    depth: Depth = None,
+    delta: Delta = None,
+    better: Better = None,
+    adjust: Adjust = "minp",
+    families: Families = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker (default: cores / workers).")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    batch: Annotated[int, typer.Option(min=1, help="Images asked about at once.")] = 8,
+    batch: Annotated[int, typer.Option(min=1, help="Images evaluated at once.")] = 8,
     limit: Annotated[int | None, typer.Option(min=1, help="Only so many images, drawn with the seed.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     strict: Annotated[bool, typer.Option(help="Stop at the first failing image.")] = False,
@@ -77,13 +77,14 @@ def run(
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
     quiet: Quiet = False,
 ) -> None:
-    """Ask a model, score every answer, audit by group and write the report."""
+    """Evaluate a model, score every prediction, audit by group and write the report."""
     from functools import partial
 
     from countenance.cli.progress import progress
     from countenance.run import evaluate
 
-    _check_before_asking(task, data, _names(by), _names(metric), device, gallery, categories)
+    choices = Choices.of(by, where, depth, delta, better, adjust, families)
+    _check_before(task, data, names_of(metric), device, gallery, choices, categories)
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
@@ -92,155 +93,88 @@ def run(
         engine=engine, address=address, gpus_per_worker=gpus_per_worker,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
-    _audit_and_report(finished, _names(by), _names(metric), gallery)
+    _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
 
 
-def _check_before_asking(
+def _check_before(
     task: str,
     data: str,
-    by: list[str] | None,
     metrics: list[str] | None,
     device: str,
     gallery: str,
+    choices: Choices,
     categories: str | None,
 ) -> None:
-    """Refuse a typo now, not after every image was asked about."""
+    """Refuse a typo now, not after every image was evaluated."""
+    from countenance.audit.settings import Settings, parse_better, parse_delta
     from countenance.data import load_dataset
     from countenance.data.tables import near
+    from countenance.run.auditing import check_names
     from countenance.tasks import load_task
 
-    known = load_dataset(data, categories=categories).attribute_names()
-    for name in by or []:
-        if name not in known:
-            raise InputError(f"{data}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
-    if not known:
-        raise InputError(f"{data}: the dataset has no attribute to compare by; add a column attr.NAME to its labels")
-    measured = [metric.name for metric in load_task(task).metrics]
+    dataset = load_dataset(data, categories=categories)
+    known = dataset.attribute_names()
+    check_names(data, choices.by, known, choices.where)
+    _check_values(data, dataset, choices)
+    declared = load_task(task).metrics
+    measured = [metric.name for metric in declared]
     for name in metrics or []:
         if name not in measured and not any(name.startswith(f"{metric}.") for metric in measured):
             raise InputError(f"{task}: no metric {name!r}{near(name, measured)}; there are {', '.join(measured)}")
+    audited = metrics or [metric.name for metric in declared if metric.headline] or measured
+    Settings(depth=choices.depth, adjust=choices.adjust, families=choices.families)
+    for what, named in (("delta", parse_delta(choices.delta)[1]), ("better", parse_better(choices.better))):
+        for name in named:
+            if name not in audited:
+                raise InputError(f"--{what} {name!r} is not one of the metrics ({', '.join(audited)})")
     if gallery not in ("auto", "off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
     if device not in ("cpu", "cuda"):
         raise InputError(f"device {device!r}, expected cpu or cuda")
 
 
-def _audit_and_report(finished: "Run", by: list[str] | None, metrics: list[str] | None, gallery: str) -> None:
+def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
+    """Refuse bins of what is not a number, cut points that do not rise, and conditions that no image meets."""
+    from countenance.audit.attributes import choose, coded
+    from countenance.audit.rows import kept_rows
+    from countenance.audit.settings import parse_where
+    from countenance.audit.source import Source
+
+    wanted = parse_where(choices.where)
+    if (choices.by is None and not wanted) or len(dataset) > MOST_CHECKED:
+        return
+    table: dict[str, list[object]] = {f"attr.{name}": [] for name in dataset.attribute_names()}
+    for sample in dataset:
+        for subject in sample.subjects or (None,):
+            values = dict(sample.attributes) | (dict(subject.attributes) if subject is not None else {})
+            for name, column in table.items():
+                value = values.get(name.removeprefix("attr."))
+                column.append(list(value) if isinstance(value, tuple) else value)
+    source = Source(table, label=data)
+    kept_rows(source, wanted)
+    if choices.by is not None:
+        for choice in choose(choices.by, source, []).attributes:
+            coded(choice, source.read([choice.column], [])[choice.column], 1000)
+
+
+def _audit_and_report(
+    finished: "Run", metrics: list[str] | None, gallery: str, choices: Choices, *, quiet: bool
+) -> None:
     from countenance.run import audit_run, store_audit
 
-    found = audit_run(finished, by, metrics, seed=int(finished.manifest["seed"]))
+    with shuffling(quiet) as progress:
+        found = audit_run(
+            finished, choices.by, metrics, choices.where, seed=int(finished.manifest["seed"]), depth=choices.depth,
+            delta=choices.delta, better=choices.better, adjust=choices.adjust, families=choices.families,
+            progress=progress,
+        )  # fmt: skip
     store_audit(finished, found)
     page = write_page(finished, gallery=gallery)
-    for line in verdict_lines(finished, found):
+    for line in run_lines(finished, found):
         typer.echo(line)
     for note in finished.notes:
         typer.echo(f"note     {note}")
     typer.echo(f"report   {page}")
-
-
-def verdict_lines(finished: "Run", found: "Audit") -> list[str]:
-    """The verdict in at most five lines."""
-    from collections import Counter
-
-    manifest = finished.manifest
-    failed = f", {manifest['failed']} without an answer" if manifest["failed"] else ""
-    counts = Counter(finding.verdict for finding in found.findings)
-    tally = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    worst = [f for f in found.findings if f.verdict == "disparity"]
-    worst.sort(key=lambda f: (f.depth, f.p_adjusted))
-    lines = [
-        f"verdict  {found.verdict}",
-        f"reason   {found.reason}",
-        f"asked    {manifest['model']['name']} about {manifest['dataset']['images']} images of "
-        f"{manifest['dataset']['card']['name']}{failed}",
-        f"findings {len(found.findings)}: {tally}",
-    ]
-    if worst:
-        f = worst[0]
-        lines.append(
-            f"clearest {f.metric} of {f.attribute} = {f.group} is {f.estimate:.3f} [{f.low:.3f}, {f.high:.3f}] against "
-            f"{f.estimate_versus:.3f} of {f.versus} (adjusted p {f.p_adjusted:.2g})"
-        )
-    return lines
-
-
-def audit(
-    table: Annotated[
-        Any, typer.Argument(help="A run (folder or s3://…), or any table of rows (.parquet, .csv).", parser=place_of)
-    ],
-    by: By = None,
-    metric: Metrics = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(help="Column of units that are not independent (default: identity, else sample); 'none'."),
-    ] = None,
-    comparison: Annotated[str, typer.Option(help="rest, pairs, reference, spread or paired.")] = "rest",
-    reference: Annotated[
-        str | None, typer.Option(help="The group to compare with: its name, 'best' or 'largest'.")
-    ] = None,
-    pair: Annotated[str | None, typer.Option(help="Column that matches rows of a paired comparison.")] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(help="Only rows with these values: change=none,mask (may be repeated; runs only)."),
-    ] = None,
-    depth: Annotated[int, typer.Option(min=1, help="Intersections of up to so many attributes.")] = 2,
-    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
-    delta: Annotated[float, typer.Option(help="Smallest difference that matters.")] = 0.05,
-    min_n: Annotated[int, typer.Option(min=1, help="Fewest clusters a side must have.")] = 20,
-    adjust: Annotated[str, typer.Option(help="holm or bh.")] = "holm",
-    seed: Annotated[int, typer.Option(help="Seed of resampling.")] = 0,
-    json: Annotated[Path | None, typer.Option(help="Write verdict and findings here as JSON.")] = None,
-) -> None:
-    """Compare groups: of a run, or of any table with a row per unit."""
-    from countenance.audit import audit as audit_table
-    from countenance.files import write_json
-    from countenance.run import Run, audit_run, store_audit
-
-    settings = {
-        "cluster": "auto" if cluster is None else None if cluster == "none" else cluster,
-        "comparison": comparison, "reference": reference, "pair": pair, "depth": depth, "alpha": alpha,
-        "delta": delta, "min_n": min_n, "adjust": adjust, "seed": seed,
-    }  # fmt: skip
-    if not is_run(table) and not table.exists():
-        raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
-    if is_run(table):
-        finished = Run(table)
-        found = audit_run(finished, _names(by), _names(metric), _where(where), **settings)
-        store_audit(finished, found)
-    else:
-        if where:
-            raise InputError("--where is for run directories; filter a table before it is audited")
-        attributes, metrics = _names(by), _names(metric)
-        if not attributes or not metrics:
-            raise InputError(f"{table}: name the attributes with --by and the metrics with --metric")
-        found = audit_table(table, by=attributes, metrics=metrics, **settings)  # type: ignore[arg-type]
-    _print_findings(found)
-    if json is not None:
-        write_json(json, found.to_dict())
-
-
-def _print_findings(found: "Audit") -> None:
-    typer.echo(f"verdict  {found.verdict}")
-    typer.echo(f"reason   {found.reason}\n")
-    shown = [f for f in found.findings if f.depth == 1] or found.findings
-    head = ("metric", "attribute = group", "n", "estimate and interval", "versus", "difference", "p adj.", "verdict")
-    rows = [head]
-    for f in shown[:MOST_LINES]:
-        severity = f" ({f.severity})" if f.severity else ""
-        rows.append(
-            (
-                f.metric, f"{f.attribute} = {f.group}", str(f.n), f"{f.estimate:.3f} [{f.low:.3f}, {f.high:.3f}]",
-                f"{f.estimate_versus:.3f}", f"{f.difference:+.3f}", f"{f.p_adjusted:.2g}", f.verdict + severity,
-            )
-        )  # fmt: skip
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    for row in rows:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    hidden = len(found.findings) - min(len(shown), MOST_LINES)
-    if hidden:
-        typer.echo(f"{hidden} further findings (intersections): --json, findings.parquet or the report has them")
-    for left in found.excluded:
-        typer.echo(f"left out {left['attribute']} = {left['group']} (n = {left['n']}): {left['why']}")
 
 
 def report(
@@ -270,45 +204,6 @@ def list_() -> None:
     typer.echo(f"  {', '.join(model_names())}")
     typer.echo("datasets (more in `countenance data list`)")
     typer.echo(f"  {', '.join(dataset_names())}")
-
-
-def plan(
-    metric: Annotated[str, typer.Option(help="rate, or a metric of the table given with --data.")] = "rate",
-    baseline: Annotated[float, typer.Option(help="The rate expected of the others.")] = 0.95,
-    effect: Annotated[str, typer.Option(help="What must be seen: h=.2 or diff=.05.")] = "h=.2",
-    groups: Annotated[int, typer.Option(min=2, max=1_000_000, help="How many groups are compared.")] = 2,
-    cluster_deff: Annotated[float, typer.Option(min=1, max=1e6, help="Design effect of clustered units.")] = 1.0,
-    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
-    power: Annotated[float, typer.Option(help="Wanted power.")] = 0.8,
-    data: Annotated[Path | None, typer.Option(help="A run directory or table: which effects can it see?")] = None,
-    by: By = None,
-) -> None:
-    """Say how many units per group an assessment needs, or what a given table can and cannot see."""
-    from countenance.audit import plan as make_plan
-    from countenance.audit import plan_for
-
-    if data is None:
-        made = make_plan(
-            metric=metric,
-            baseline=baseline,
-            effect=effect,
-            groups=groups,
-            deff=cluster_deff,
-            alpha=alpha,
-            power=power,
-        )
-        typer.echo(made.reason)
-        return
-    attributes = _names(by)
-    if not attributes:
-        raise InputError("name the attributes with --by")
-    table = data / "scores.parquet" if data.is_dir() else data
-    rows = plan_for(table, by=attributes, metric=metric, effect=effect, alpha=alpha, power=power)
-    if not rows:
-        typer.echo("no group can be tested: the table has no units of this metric")
-    for row in rows:
-        can = "can see" if row["sees"] else "cannot see"
-        typer.echo(f"{row['attribute']} = {row['group']}: smallest visible effect {row['mde']:.3f}, {can} {effect}")
 
 
 def demo(

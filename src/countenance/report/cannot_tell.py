@@ -1,4 +1,4 @@
-"""What the data cannot tell: every group without an answer, with the n there is and the n it would take."""
+"""What the data cannot tell: every group without an answer, with how many people there are and how many it takes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,11 +30,13 @@ class Open:
 class CannotTell:
     """The open questions: single attributes first, intersections apart, then who was not compared at all."""
 
+    alarming: list[Open]
     unsure: list[Open]
     unsure_crossed: list[Open]
     untested: list[Open]
     untested_crossed: list[Open]
     excluded: list[Open]
+    not_compared: list[tuple[str, str]]
 
     @property
     def nothing(self) -> bool:
@@ -49,12 +51,20 @@ def cannot_tell(source: Source) -> CannotTell:
     untested = [f for f in source.audit.findings if f.verdict == words.UNTESTABLE]
     listed = {(f.metric, f.attribute, f.group) for f in untested}
     others = [e for e in source.audit.excluded if (e["metric"], e["attribute"], e["group"]) not in listed]
+    untested.sort(key=lambda f: not f.alarming)
+    left = [entry for entry in settings.get("not_compared", []) if entry["why"] != "not named"]
+    unnamed = [str(entry["attribute"]) for entry in settings.get("not_compared", []) if entry["why"] == "not named"]
+    not_compared = [(attribute_label(str(entry["attribute"])), str(entry["why"])) for entry in left]
+    if unnamed:
+        not_compared.append((", ".join(map(attribute_label, unnamed)), "not named"))
     return CannotTell(
+        _open([f for f in untested if f.alarming], names, settings),
         _open([f for f in unsure if f.depth == 1], names, settings),
         _open([f for f in unsure if f.depth > 1], names, settings),
         _open([f for f in untested if f.depth == 1], names, settings),
         _open([f for f in untested if f.depth > 1], names, settings),
         [_excluded(entry, names) for entry in others if entry["n"] or entry["group"] != "(unknown)"],
+        not_compared,
     )
 
 
@@ -73,7 +83,7 @@ def _open(findings: Sequence[Finding], names: Names, settings: dict[str, Any]) -
                 f.clusters,
                 f"{numbers.value(f.estimate, f.kind)} ({numbers.span(f.low, f.high, f.kind)})",
                 numbers.change(gap, f.kind, sign=False) if numbers.is_number(gap) else "none",
-                words.rows_needed(f) if f.verdict != words.UNTESTABLE else words.what_is_missing(f, settings),
+                words.more_needed(f, settings) if f.verdict != words.UNTESTABLE else words.what_is_missing(f, settings),
                 f.reason,
             )
         )

@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from countenance.report import words
+from countenance.audit.headline import delta_words, deltas_of
+from countenance.report import numbers, words
 
 COMPARISONS = {
     "rest": "Each group is compared with everyone else; an attribute with two values is one comparison.",
@@ -20,46 +21,70 @@ COMPARISONS = {
 
 def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]]:
     """Headed paragraphs that explain the statistics."""
-    alpha, delta = float(settings.get("alpha", 0.05)), float(settings.get("delta", 0.05))
+    alpha, delta = float(settings.get("alpha", 0.05)), delta_words(settings)
     power, min_n = float(settings.get("power", 0.8)), int(settings.get("min_n", 20))
     h0 = float(settings.get("h0", 0.2))
     level = f"{100 * (1 - alpha):g} %"
-    one, many = words.cluster_noun(settings)
-    cluster = settings.get("cluster")
-    together = (
-        f"Rows of the same {one} are not independent, so every interval and test counts {many}, not rows: "
-        "ten pictures of one person say less than ten people."
-        if cluster
-        else "Rows were taken as independent, because the audit was asked to (cluster none)."
-    )
-    correction = (
-        f"Holm’s correction keeps the chance of even one false alarm among all {tested:,} tests below {alpha:g}."
-        if settings.get("adjust", "holm") == "holm"
-        else f"The Benjamini–Hochberg correction keeps the expected share of false alarms among the reported "
-        f"differences below {alpha:g}; {tested:,} tests were made."
-    )
+    many = words.cluster_noun(settings)[1]
     return [
         ("Numbers", "A rate is a share of rows, a mean the average of a score. Each number stands with its own n, the "
                     "rows it was computed from; a group without rows has no number, never 0 or 1."),
+        ("What is independent", independence(settings)),
         ("Intervals", f"The range after a number is its {level} interval: ranges made this way contain the true value "
-                      f"in {level} of such studies. Rates: Wilson’s interval on the rows divided by their "
-                      f"design effect (at least 1: where no two failures fall on one {one}, all rows count). Means: "
-                      f"cluster-robust t. {together}"),
+                      f"in about {level} of such studies. Rates: Wilson’s interval on the rows divided by their "
+                      "design effect (at least 1, and at least what the correlation within clusters implies). Means: "
+                      "cluster-robust t. Few or very unequal clusters count as few."),
         ("Comparisons", f"{COMPARISONS.get(str(settings.get('comparison', 'rest')), '')} Groups are formed by exact "
                         f"values, and by intersections of up to {settings.get('depth', 2)} attributes."),
-        ("Many comparisons", f"Who looks often enough finds something by chance. {correction}"),
-        ("Verdicts", f"Disparity: the adjusted p is below {alpha:g}; severe when the effect is also larger than "
-                     f"{h0:g} (Cohen’s h for rates, rank-biserial correlation for means), else minor. "
-                     f"None larger than {delta:g}: two one-sided tests both exclude a difference of {delta:g} or more; "
-                     "they are one-sided, rest on the difference’s standard error and are not corrected for "
-                     "many comparisons, so the two-sided "
-                     f"interval printed beside them may reach past {delta:g}. "
-                     f"Untestable: a side has fewer than {min_n} {many}, or no variation. "
-                     "Insufficient evidence: everything else; it is not an acquittal. The verdict of the whole is the "
-                     "worst of them."),
+        ("Many comparisons", f"Who looks often enough finds something by chance. {correction(settings, tested)}"),
+        ("Verdicts", f"Disparity: the adjusted p is below {alpha:g}, and the difference is not shown to be smaller "
+                     f"than {delta}; severe when the effect is also larger than {h0:g} (Cohen’s h for rates, "
+                     f"rank-biserial correlation for means), else minor. None larger than {delta}: the "
+                     f"{100 * (1 - 2 * alpha):g} % interval of the difference lies within that; a difference may then "
+                     "still be real, and is said to be. "
+                     f"Untestable: a side has fewer than {min_n} {many}. Insufficient evidence: everything else; "
+                     "it is not an acquittal. The verdict of the whole is the worst of them, and nobody is cleared "
+                     "while a group of an attribute that was named was not tested."),
         ("What could have been seen", f"A smallest gap is the difference that these sizes would have found "
-                                      f"{100 * power:g} % of the time, after the correction."),
+                                      f"{100 * power:g} % of the time, after the correction. How many more people "
+                                      "(images, rows) it takes is counted for the smallest difference that matters."),
     ]  # fmt: skip
+
+
+def independence(settings: Mapping[str, Any]) -> str:
+    """What was taken as independent."""
+    one, many = words.cluster_noun(settings)
+    said = f"Here: {settings['unit']}." if settings.get("unit") else ""
+    if not settings.get("ways", settings.get("cluster")):
+        return said or "Rows were taken as independent."
+    return (
+        f"Rows of the same {one} are not independent, so every interval and test counts {many}, not rows: ten pictures "
+        f"of one person say less than ten people. {said}"
+    ).strip()
+
+
+def correction(settings: Mapping[str, Any], tested: int) -> str:
+    """How many comparisons were accounted for."""
+    alpha, adjust = float(settings.get("alpha", 0.05)), settings.get("adjust", "holm")
+    many = numbers.plural(tested, "test")
+    if adjust == "minp":
+        many_units = words.cluster_noun(settings)[1]
+        return (
+            f"All labels were shuffled between {many_units} {int(settings['permutations']):,} times, and the {many} "
+            "made again each time: the adjusted p of a finding is how often any of them is as clear as it by chance "
+            f"(step-down min-p). The chance of even one false alarm stays below {alpha:g}, as with Holm’s correction, "
+            "but what comparisons have in common is not paid for twice."
+        )
+    why = f" Min-p was not used: {settings['adjust_why']}." if settings.get("adjust_why") else ""
+    if adjust == "bh":
+        return (
+            "The Benjamini–Hochberg correction keeps the expected share of false alarms among the reported "
+            f"differences below {alpha:g}; {many} were made."
+        )
+    return f"Holm’s correction keeps the chance of even one false alarm among {many} below {alpha:g}.{why}"
+
+
+DEFAULTS = {"alpha": 0.05, "min_n": 20, "seed": 0, "h0": 0.2, "power": 0.8}
 
 
 def commands(manifest: Mapping[str, Any], settings: Mapping[str, Any], gallery: str) -> list[str]:
@@ -82,23 +107,52 @@ def commands(manifest: Mapping[str, Any], settings: Mapping[str, Any], gallery: 
         if boxes != {"form": "corners", "units": "pixels"}:
             run += ["--box-format", boxes["form"], "--units", boxes["units"]]
         lines.append(_line(run))
-    audit = ["countenance", "audit", folder, "--by", ",".join(settings.get("by", []))]
-    audit += ["--metric", ",".join(settings.get("metrics", [])), "--comparison", settings.get("comparison", "rest")]
-    defaults = {"depth": 2, "alpha": 0.05, "delta": 0.05, "min_n": 20, "adjust": "holm", "seed": 0}
-    for name, default in defaults.items():
-        if settings.get(name, default) != default:
-            audit += [f"--{name.replace('_', '-')}", settings[name]]
-    if isinstance(settings.get("reference"), str):
-        audit += ["--reference", settings["reference"]]
-    if settings.get("pair"):
-        audit += ["--pair", ",".join(settings["pair"])]
-    if not settings.get("cluster"):
-        audit += ["--cluster", "none"]
-    elif " else " not in settings["cluster"]:
-        audit += ["--cluster", settings["cluster"]]
-    lines.append(_line(audit))
+    lines.append(_line(["countenance", "audit", folder, *audit_options(settings)]))
     lines.append(_line(["countenance", "report", folder, *([] if gallery == "auto" else ["--gallery", gallery])]))
     return lines
+
+
+def audit_options(settings: Mapping[str, Any]) -> list[str]:
+    """The options of `countenance audit` that make an audit again.
+
+    >>> audit_options({"by": ["age:18,40"], "metrics": ["ok"], "where": {"light": ["dim"]}, "adjust": "holm"})
+    ['--by', 'age:18,40', '--metric', 'ok', '--where', 'light=dim', '--adjust', 'holm']
+    """
+    options = ["--by", ",".join(settings.get("by", [])), "--metric", ",".join(settings.get("metrics", []))]
+    for name, values in (settings.get("where") or {}).items():
+        options += ["--where", f"{name}={','.join(values)}"]
+    if settings.get("comparison", "rest") != "rest":
+        options += ["--comparison", settings["comparison"]]
+    usual = 1 if settings.get("crosses") or settings.get("comparison") == "paired" else 2
+    if len(settings.get("by", [])) > 1 and settings.get("depth", usual) != usual:
+        options += ["--depth", settings["depth"]]
+    for name, default in DEFAULTS.items():
+        if settings.get(name, default) != default:
+            options += [f"--{name.replace('_', '-')}", settings[name]]
+    deltas = {name: delta for name, delta in deltas_of(settings).items() if delta not in (None, 0.05)}
+    if deltas:
+        options += ["--delta", ",".join(f"{name}={delta:g}" for name, delta in deltas.items())]
+    lower = [name for name, way in (settings.get("better") or {}).items() if way == "lower"]
+    if lower:
+        options += ["--better", ",".join(f"{name}=lower" for name in lower)]
+    asked = settings.get("adjust_asked", settings.get("adjust", "minp"))
+    if asked != "minp":
+        options += ["--adjust", asked]
+    if isinstance(settings.get("reference"), str):
+        options += ["--reference", settings["reference"]]
+    if settings.get("pair"):
+        options += ["--pair", ",".join(settings["pair"])]
+    families = settings.get("families")
+    if families:
+        named = isinstance(families, Mapping)
+        text = ";".join(f"{k}={','.join(v)}" for k, v in families.items()) if named else families
+        options += ["--families", text if isinstance(text, str) else ",".join(text)]
+    cluster = settings.get("cluster", "auto")
+    if cluster is None:
+        options += ["--cluster", "none"]
+    elif cluster != "auto" and " else " not in cluster:
+        options += ["--cluster", cluster if isinstance(cluster, str) else ",".join(cluster)]
+    return [str(option) for option in options]
 
 
 def _line(parts: list[Any]) -> str:

@@ -94,13 +94,19 @@ class Names:
     @classmethod
     def of(cls, audit: Audit) -> "Names":
         """The names of an audit's groups."""
-        by = [str(name) for name in audit.settings.get("by", [])]
-        seen: dict[str, list[str]] = {}
+        settings = audit.settings
+        told = {str(name): list(values) for name, values in (settings.get("levels") or {}).items()}
+        seen = {name: list(values) for name, values in told.items()}
         for estimate in audit.groups:
-            if estimate.depth == 1:
-                seen.setdefault(estimate.attribute, []).append(estimate.group)
+            if estimate.depth == 1 and estimate.group not in seen.setdefault(estimate.attribute, []):
+                seen[estimate.attribute].append(estimate.group)
         depth = max([1, *(estimate.depth for estimate in audit.groups)])
-        return cls(by, {name: in_order(name, values) for name, values in seen.items()}, depth)
+        cut = settings.get("bins") or {}  # bins have the order in which they were cut
+        ordered = {name: values if name in cut else in_order(name, values) for name, values in seen.items()}
+        made = cls(list(told) or [str(name) for name in settings.get("by", [])], ordered, depth)
+        for cross in settings.get("crosses") or []:
+            made._attributes[CROSS.join(cross)] = tuple(cross)
+        return made
 
     def parts(self, attribute: str, group: str) -> list[tuple[str, str]]:
         """A group as pairs of attribute and value, whatever characters the values hold.

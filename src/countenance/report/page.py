@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from countenance.audit.headline import delta_words
 from countenance.report import cannot_tell, charts, findings, method, render, words
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
@@ -23,7 +24,7 @@ DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 AUDITED: dict[str, Any] = {
     "alpha": 0.05, "delta": 0.05, "h0": 0.2, "power": 0.8, "min_n": 20, "depth": 2, "seed": 0, "replicates": 2000,
-    "by": [],
+    "by": [], "where": {}, "unit": "", "not_compared": [], "notes": [], "adjust": "holm", "permutations": 0,
 }  # fmt: skip
 """What a page says of a run whose manifest or audit does not record it."""
 
@@ -58,7 +59,10 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "audit": audit,
         "settings": settings,
         "verdict_mark": overall_mark(source),
-        "headline": words.headline(audit, source.run.model_name, too_many_failed=too_many_failed(manifest)),
+        "headline": words.headline(
+            audit, source.run.model_name, too_many_failed=too_many_failed(manifest), better=better
+        ),
+        "delta": delta_words(settings),
         "strongest": [words.statement(finding, names, better) for finding in told],
         "unconfirmed": [words.statement(f, names, better) for f in words.unconfirmed(audit.findings, better)],
         "summary": words.summary(audit),
@@ -103,17 +107,28 @@ def data_name(manifest: dict[str, Any]) -> str:
     return str(source) if source is not None and str(source).startswith(f"{name}:") else name
 
 
+SAID_ELSEWHERE = ("unit", "not_compared", "notes", "levels", "named", "crosses", "ways", "rows", "comparisons")
+
+
 def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
-    """The settings of the audit as text, without those that were not set."""
+    """The settings of the audit as text, without those that were not set or that the page says elsewhere."""
     made = []
     for name, value in settings.items():
-        if value not in (None, {}, []):
-            made.append((name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
+        if value in (None, {}, [], "") or name in SAID_ELSEWHERE:
+            continue
+        if isinstance(value, dict):
+            parts = (f"{key} {', '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in value.items())
+            made.append((name.replace("_", " "), ", ".join(parts)))
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            made.append((name.replace("_", " "), text))
     return made
 
 
 def overall_mark(source: Source) -> str:
-    """The mark of the audit's own verdict: severe as soon as one disparity is."""
+    """The mark of the audit's own verdict: severe as soon as one disparity is, favoured where nobody is failed."""
+    if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit, source.better):
+        return words.FAVOURED
     severe = any(finding.severity == "severe" for finding in source.audit.findings)
     return words.mark(source.audit.verdict, "severe" if severe else "minor")
 

@@ -1,15 +1,19 @@
 """What a report is made from: the files of a run directory, read once."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from countenance.audit import Audit, Estimate, audit
+from countenance.audit import Audit, Estimate, estimates
+from countenance.audit.rows import kept_rows
+from countenance.audit.settings import parse_where
+from countenance.audit.source import Source as Columns
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.report.names import Names
 from countenance.run import Run, metrics_of, read_audit
+from countenance.run.auditing import WHOLE, with_everyone
 from countenance.tasks import Metric, Result, Task, load_task
 
 EVERYONE = "(everyone)"
@@ -27,7 +31,7 @@ class Source:
     def of(cls, run: Run) -> "Source":
         """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
         if not run.complete:
-            raise InputError(f"{run.path}: the run did not finish; the same `countenance run` command goes on")
+            raise InputError(f"{run.place}: the run did not finish; the same `countenance run` command goes on")
         try:
             task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
         except InputError:
@@ -36,8 +40,14 @@ class Source:
 
     @cached_property
     def scores(self) -> Any:
-        """The score table."""
-        return self.run.scores()
+        """The score table, or the part of it that was audited."""
+        import pyarrow as pa
+
+        scores = self.run.scores()
+        if self.audit.settings.get("by") == [WHOLE]:
+            scores = with_everyone(scores)
+        kept = kept_rows(Columns(scores, label=self.run.place), parse_where(self.audit.settings.get("where")))
+        return scores if kept is None else scores.filter(pa.array(kept))
 
     @cached_property
     def results(self) -> list[Result]:
@@ -54,7 +64,9 @@ class Source:
         """The audited metrics, with their meaning where the task gives one."""
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
         known = {metric.name: metric for metric in (self.task.metrics if self.task else metrics_of(self.run))}
-        return [known.get(name, Metric(name, "")) for name in names]
+        told = self.audit.settings.get("better") or {}
+        metrics = [known.get(name, Metric(name, "")) for name in names]
+        return [replace(metric, better=told.get(metric.name) or metric.better) for metric in metrics]
 
     @cached_property
     def better(self) -> dict[str, str]:
@@ -72,15 +84,15 @@ class Source:
             return {}
         table = self.scores.append_column(f"attr.{EVERYONE}", pa.array([EVERYONE] * self.scores.num_rows))
         cluster = settings.get("cluster")
-        found = audit(
+        found = estimates(
             table,
             by=[EVERYONE],
             metrics=names,
-            cluster="auto" if cluster and " else " in cluster else cluster,
+            cluster="auto" if isinstance(cluster, str) and " else " in cluster else cluster,
             alpha=float(settings.get("alpha", 0.05)),
             denominators=settings.get("denominators") or None,
         )
-        return {estimate.metric: estimate for estimate in found.groups if estimate.n}
+        return {estimate.metric: estimate for estimate in found if estimate.n}
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:

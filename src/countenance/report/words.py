@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from countenance.audit import Audit, Finding
+from countenance.audit.headline import delta_words, deltas_of
+from countenance.audit.units import nouns
+from countenance.audit.verdict import SMALLER
 from countenance.report import numbers
-from countenance.report.names import Names, attribute_label
+from countenance.report.names import Names
 
 DISPARITY, INSUFFICIENT, UNTESTABLE = "disparity", "insufficient evidence", "untestable"
 SEVERE, MINOR, NONE, UNSURE, UNTESTED = "severe", "minor", "none", "unsure", "untested"
@@ -63,18 +66,39 @@ def failed_side(finding: Finding, better: Better) -> str:
     return finding.versus if _can_turn(finding, better) else finding.group
 
 
-def headline(audit: Audit, model: str, *, too_many_failed: bool = False) -> str:
+def headline(audit: Audit, model: str, *, too_many_failed: bool = False, better: Better | None = None) -> str:
     """The verdict as one line of text."""
     if audit.verdict == DISPARITY:
+        if only_favoured(audit, better or {}):
+            return f"{model} serves some people better than the others; nobody is shown to be served worse."
         return f"{model} fails some people more than others."
     if audit.verdict == UNTESTABLE:
         return "Nothing could be tested."
     if audit.verdict.startswith("none"):
-        delta = float(audit.settings.get("delta", 0.05))
-        return f"No group is served worse than the others by {delta:g} or more."
+        return f"No group is served worse than the others by {delta_words(audit.settings)} or more."
     if too_many_failed:
         return "Too many images have no answer to rely on this run."
+    missing = untested_groups(audit)
+    if missing and not any(mark(f.verdict) == UNSURE for f in audit.findings):
+        many = numbers.plural(len(missing), "group was", "groups were")
+        return f"Cannot tell: {many} not tested; the others do not differ by {delta_words(audit.settings)} or more."
+    if all(delta is None for delta in deltas_of(audit.settings).values()):
+        return "No disparity shown; which difference would matter was not said."
     return "No disparity shown, and too little evidence to rule one out."
+
+
+def only_favoured(audit: Audit, better: Better) -> bool:
+    """Whether every disparity is a group that is served better than everyone else, so that nobody is failed."""
+    found = [f for f in audit.findings if f.verdict == DISPARITY]
+    return bool(found) and all(f.versus == "rest" and not group_is_worse(f, better) for f in found)
+
+
+def untested_groups(audit: Audit) -> list[tuple[str, str]]:
+    """The groups of attributes that were named and that were not tested, the alarming first."""
+    named = audit.settings.get("named")
+    left = [e for e in audit.excluded if e.get("untested") and (named is None or e["attribute"] in named)]
+    left.sort(key=lambda e: not e.get("alarming"))
+    return list(dict.fromkeys((str(e["attribute"]), str(e["group"])) for e in left))
 
 
 @dataclass(frozen=True)
@@ -135,9 +159,13 @@ def how_sure(finding: Finding, settings: Mapping[str, Any]) -> str:
             f"is {numbers.probability(p)}."
         )
     where = f"anywhere among the {numbers.plural(size, 'comparison')}" if size > 1 else "here"
+    shuffled = int(settings.get("permutations") or 0)
+    said = _equals(p)
+    if settings.get("adjust") == "minp" and shuffled and p <= 1.0001 / (shuffled + 1):
+        said = f"< {1 / (shuffled + 1):.1g}, the smallest that {shuffled:,} shufflings can show"
     return (
         f"If nobody were served differently, a gap as clear as the first would turn up {where} {odds_words(p)} "
-        f"(adjusted p {_equals(p)})."
+        f"(adjusted p {said})."
     )
 
 
@@ -221,8 +249,9 @@ def in_short(audit: Audit, names: Names, better: Better) -> list[Statement]:
             )
         else:
             text += "no gap, however large, would have shown reliably"
-        if least.n_needed and least.n_needed > least.n:
-            text += f"; a small one takes about {numbers.count(least.n_needed)} rows"
+        more = more_needed(least, audit.settings)
+        if more and more != "enough":
+            text += f"; one of {delta_words(audit.settings)} takes about {more}"
         made.append(Statement("Least is known about", f"{text}.", least.metric))
     return made
 
@@ -231,7 +260,7 @@ def summary(audit: Audit) -> str:
     """For a verdict without a disparity: one sentence on all the comparisons."""
     tested = sum(f.verdict != UNTESTABLE for f in audit.findings)
     unsure = sum(mark(f.verdict) == UNSURE for f in audit.findings)
-    delta = float(audit.settings.get("delta", 0.05))
+    delta = delta_words(audit.settings)
     among = f"the {numbers.plural(tested, 'comparison')} that could be tested"
     if not tested and audit.findings:
         many = numbers.plural(len(audit.findings), "comparison")
@@ -239,10 +268,16 @@ def summary(audit: Audit) -> str:
     if not tested:
         return f"{audit.reason[:1].upper()}{audit.reason[1:]}."
     if not unsure:
-        return f"Of {among}, each excludes a difference of {delta:g} or more."
+        real = sum(SMALLER in f.reason for f in audit.findings)
+        small = (
+            f" {numbers.plural(real, 'difference is', 'differences are')} real, and smaller than that." if real else ""
+        )
+        return f"Of {among}, each excludes a difference of {delta} or more.{small}"
+    if all(value is None for value in deltas_of(audit.settings).values()):
+        return f"Of {among}, none shows a difference; which size would matter was not said."
     if unsure == tested:
-        return f"Of {among}, none shows a difference, and none can exclude one of {delta:g} or more."
-    return f"Of {among}, none shows a difference, but {unsure:,} cannot exclude one of {delta:g} or more."
+        return f"Of {among}, none shows a difference, and none can exclude one of {delta} or more."
+    return f"Of {among}, none shows a difference, but {unsure:,} cannot exclude one of {delta} or more."
 
 
 @dataclass(frozen=True)
@@ -256,12 +291,11 @@ class Tally:
 
 def tally(audit: Audit) -> list[Tally]:
     """The comparisons counted by their end, worst first; kinds that did not occur are left out."""
-    delta = audit.settings.get("delta", 0.05)
     labels = {
         SEVERE: "severe disparity",
         MINOR: "minor disparity",
         UNSURE: "insufficient evidence",
-        NONE: f"no difference larger than {delta:g}",
+        NONE: f"no difference larger than {delta_words(audit.settings)}",
         UNTESTED: "untestable",
     }
     counts = dict.fromkeys(labels, 0)
@@ -270,11 +304,16 @@ def tally(audit: Audit) -> list[Tally]:
     return [Tally(kind, labels[kind], n) for kind, n in counts.items() if n]
 
 
-def rows_needed(finding: Finding) -> str:
-    """How many rows of the group would show the effect that is looked for; short, for a table."""
-    if not finding.n_needed:
+def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:
+    """How many more people of the group would show the difference that matters; short, for a table."""
+    if not finding.clusters_needed:
         return numbers.NOTHING
-    return "enough" if finding.n_needed <= finding.n else numbers.count(finding.n_needed)
+    more = finding.clusters_needed - finding.clusters
+    one, many = cluster_noun(settings)
+    if more <= 0:
+        return "enough"
+    rows = f" ({numbers.plural(finding.n_needed, 'row')} in all)" if finding.n_needed else ""
+    return numbers.plural(more, f"more {one}", f"more {many}") + rows
 
 
 def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
@@ -291,15 +330,10 @@ def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
 def cluster_noun(settings: Mapping[str, Any]) -> tuple[str, str]:
     """What a cluster is called, one and many.
 
-    >>> cluster_noun({"cluster": "identity else sample"}), cluster_noun({"cluster": None})
-    (('person', 'people'), ('row', 'rows'))
+    >>> cluster_noun({"ways": ["identity"]}), cluster_noun({"ways": []}), cluster_noun({"cluster": "sample"})
+    (('person', 'people'), ('row', 'rows'), ('image', 'images'))
     """
-    cluster = settings.get("cluster")
-    if not cluster:
-        return "row", "rows"
-    if str(cluster).startswith("identity"):
-        return "person", "people"
-    if cluster == "sample":
-        return "image", "images"
-    name = attribute_label(str(cluster).removeprefix("attr."))
-    return f"{name} cluster", f"{name} clusters"
+    if "ways" in settings:
+        return nouns(settings["ways"])
+    cluster = settings.get("cluster")  # an audit that was stored before units had their own entry
+    return nouns([str(cluster).partition(" else ")[0]] if cluster and cluster != "auto" else [])

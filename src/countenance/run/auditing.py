@@ -5,10 +5,14 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from countenance.audit import Audit, Finding, audit
+from countenance.audit.attributes import NothingToCompare
+from countenance.audit.settings import parse_better, parse_where
+from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import to_json
@@ -17,8 +21,9 @@ from countenance.run.store import AUDIT, FINDINGS
 from countenance.storage import Missing
 from countenance.tasks import Metric, load_task
 
-DEFAULT_ATTRIBUTES = ("skin_tone", "age_group", "gender")
 TOO_MANY_FAILED = "insufficient evidence"
+WHOLE, EVERYONE = "data", "everyone"
+"""The one group of a run whose data has no attribute that makes groups."""
 
 
 def metrics_of(run: Run) -> tuple[Metric, ...]:
@@ -42,62 +47,66 @@ def default_metrics(run: Run) -> list[str]:
 
 def audit_run(
     run: Run,
-    by: list[str] | None = None,
-    metrics: list[str] | None = None,
-    where: Mapping[str, Sequence[str]] | None = None,
+    by: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    where: Any = None,
     **settings: Any,
 ) -> Audit:
-    """Audit a run's scores by the attributes given (default: skin tone, age group and gender where present).
+    """Audit a run's scores by the attributes given (default: every one of text with 2 to 30 values, at depth 1).
 
     `where` keeps the rows whose attributes take one of the values named: twins that differ in their mask, paired
-    with their base, are `where={"change": ["none", "mask"]}, comparison="paired", pair="base"`.
+    with their base, are `where={"change": ["none", "mask"]}, comparison="paired", pair="base"`. Which way a metric is
+    better comes from the task, unless `better` says otherwise.
     """
     scores = run.scores()
     attributes = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
-    chosen = by if by is not None else [name for name in DEFAULT_ATTRIBUTES if name in attributes]
-    if not attributes:
-        raise InputError(
-            f"{run.path}: the dataset has no attribute to compare by; add a column attr.NAME to its labels"
-        )
-    if not chosen:
-        raise InputError(f"{run.path}: nothing to compare by; name attributes with --by ({', '.join(attributes)})")
-    for name in chosen:
-        if name not in attributes:
-            raise InputError(
-                f"{run.path}: no attribute {name!r}{near(name, attributes)}; there are {', '.join(attributes)}"
-            )
-    measured = metrics or default_metrics(run)
+    check_names(run.place, by, attributes, where)
+    measured = list(metrics or default_metrics(run))
     known = [name.removeprefix("m.") for name in scores.column_names if name.startswith("m.")]
     if not measured:
-        raise InputError(f"{run.path}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
+        raise InputError(f"{run.place}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
     for name in measured:
         if name not in known:
-            raise InputError(f"{run.path}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
-    found = audit(_rows(scores, measured, where or {}, run), by=chosen, metrics=measured, **settings)
+            raise InputError(f"{run.place}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
+    told = {metric.name: metric.better for metric in metrics_of(run) if metric.name in measured}
+    settings["better"] = told | parse_better(settings.get("better"))
+    rows = _about(scores, measured)
+    try:
+        found = audit(Source(rows, label=run.place), by=by, metrics=measured, where=where, **settings)
+    except NothingToCompare:
+        # Nobody asked for a comparison, and the run is worth a page without one: a single group with its numbers.
+        source = Source(with_everyone(rows), label=run.place)
+        found = audit(source, by=[WHOLE], metrics=measured, where=where, **settings)
     return _with_failures(found, run)
 
 
-def _rows(scores: Any, metrics: list[str], where: Mapping[str, Sequence[str]], run: Run) -> Any:
-    """The rows that are about some of the metrics and that `where` keeps."""
-    import pyarrow as pa
+def with_everyone(rows: pa.Table) -> pa.Table:
+    """The table with an attribute that has one group, everyone."""
+    return rows.append_column(f"attr.{WHOLE}", pa.array([EVERYONE] * rows.num_rows, pa.string()))
+
+
+def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], where: Any = None) -> None:
+    """Refuse attributes that are not there: those to compare by (with bins and intersections) and those of `where`."""
+    for text in by or ():
+        parts = [text] if text in known else [part.strip() for part in text.split("*")]
+        for part in parts:
+            name = part if part in known else part.rpartition(":")[0] or part
+            if name not in known:
+                raise InputError(f"{label}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
+    for name in parse_where(where):
+        if name not in known:
+            raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
+
+
+def _about(scores: Any, metrics: Sequence[str]) -> Any:
+    """The rows that are about some of the metrics."""
     import pyarrow.compute as pc
 
     columns = [f"m.{name}" for name in metrics if f"m.{name}" in scores.column_names]
-    if columns:
-        keep = pc.is_valid(scores[columns[0]])
-        for column in columns[1:]:
-            keep = pc.or_(keep, pc.is_valid(scores[column]))
-        scores = scores.filter(keep)
-    for name, values in where.items():
-        known = [column.removeprefix("attr.") for column in scores.column_names if column.startswith("attr.")]
-        if name not in known:
-            raise InputError(
-                f"{run.path}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}"
-            )
-        scores = scores.filter(pc.is_in(scores[f"attr.{name}"], pa.array(list(values))))
-        if not scores.num_rows:
-            raise InputError(f"{run.path}: where: no row has {name} = {' or '.join(values)}")
-    return scores
+    keep = pc.is_valid(scores[columns[0]])
+    for column in columns[1:]:
+        keep = pc.or_(keep, pc.is_valid(scores[column]))
+    return scores.filter(keep)
 
 
 def _with_failures(found: Audit, run: Run) -> Audit:
@@ -114,12 +123,11 @@ def _with_failures(found: Audit, run: Run) -> Audit:
     return found.model_copy(update={"verdict": verdict, "reason": f"{text}. {found.reason}"})
 
 
-def store_audit(run: Run, found: Audit) -> Path:
+def store_audit(run: Run, found: Audit) -> None:
     """Write `findings.parquet` and `audit.json` into the run."""
     with run.store.replacing(FINDINGS, AUDIT):
         run.store.write_table(FINDINGS, found.to_arrow())
         run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json")).encode())
-    return run.path / FINDINGS
 
 
 def read_audit(run: Run) -> Audit:
@@ -132,9 +140,9 @@ def read_audit(run: Run) -> Audit:
             row |= {name: math.nan for name, value in row.items() if value is None}
         return Audit.model_validate(content)
     except Missing:
-        raise InputError(f"{run.path}: has not been audited; `countenance audit {run.path}` does it") from None
+        raise InputError(f"{run.place}: has not been audited; `countenance audit {run.place}` does it") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.path}` writes it again") from None
+        raise InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again") from None
 
 
 _NUMBERS = [name for name, field in Finding.model_fields.items() if field.annotation is float]
@@ -145,7 +153,11 @@ def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
     """The audit of a run with all the settings of an earlier one."""
     known = inspect.signature(audit).parameters
     kept = {name: value for name, value in settings.items() if name in known and name not in ("table", "by", "metrics")}
-    if " else " in str(kept.get("cluster")):
+    if " else " in str(kept.get("cluster")):  # the text of an audit of an older edition
         kept["cluster"] = "auto"
-    where = settings.get("where") or None
-    return audit_run(run, settings["by"], settings["metrics"], where, **kept)
+    kept["adjust"] = settings.get("adjust_asked", kept.get("adjust", "minp"))
+    for name in ("delta", "better"):  # a metric that nothing was known of has none
+        if isinstance(kept.get(name), Mapping):
+            kept[name] = {metric: value for metric, value in kept[name].items() if value is not None}
+    by = None if settings["by"] == [WHOLE] else settings["by"]
+    return audit_run(run, by, settings["metrics"], kept.pop("where", None) or None, **kept)

@@ -2,6 +2,7 @@
 
 import datetime
 import hashlib
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -24,6 +25,8 @@ from countenance.tasks.reduce import merged
 Progress = Callable[[str, int], Any]
 Notes = Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]]
 """From samples and their predictions to sentences about what looks like a mistake."""
+BLOCK = 100_000
+"""Rows of the score table that are written at once."""
 MOST_NOTED = 5000
 """Notes look at about so many images of a larger run."""
 MOST_VALUES = 30
@@ -144,9 +147,13 @@ def finish(
     pieces = plan.pieces()
     failures = [row for piece in pieces for row in markers[piece.number].failures]
     watch.finished(failures, plan.images() - sum(marker.skipped for marker in markers.values()))
-    whole = planned(plan, store, progress)
-    reduced = reduce(plan.task, whole)
-    write_scores(store, whole.table, reduced)
+    if plan.task.reduce is None:
+        reduced = Reduced()
+        stream_scores(store, [piece.number for piece in pieces])
+    else:
+        whole = planned(plan, store, progress)
+        reduced = reduce(plan.task, whole)
+        write_scores(store, whole.table, reduced)
     store.write_table(FAILURES, failure_table(failures, plan.samples.attributes))
     store.write_results(reduced.results)
     skipped = plan.samples.skipped + sum(marker.skipped for marker in markers.values())
@@ -173,6 +180,41 @@ def finish(
     for entry in store.storage.entries(WORK):
         store.storage.delete(entry.name)
     return manifest
+
+
+def stream_scores(store: RunStore, shards: Sequence[int]) -> None:
+    """Write the score table from the rows of the shards; memory does not grow with their number."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schemas, rows = [], 0
+    for number in shards:
+        table = store.shard_rows(number)
+        schemas.append(table.schema)
+        rows += table.num_rows
+    schema = pa.unify_schemas(schemas)
+
+    def blocks() -> Iterator[Any]:
+        waiting: list[Any] = [schema.empty_table()]
+        for number in shards:
+            waiting.append(store.shard_rows(number))
+            if sum(table.num_rows for table in waiting) >= BLOCK:
+                yield together(waiting)
+                waiting = [schema.empty_table()]
+        if len(waiting) > 1 or not rows:
+            yield together(waiting)
+
+    left = blocks()
+    for number in range(max(1, -(-rows // MOST_ROWS))):
+        name = SCORES if rows <= MOST_ROWS else f"{MANY_SCORES}{number:05d}.parquet"
+        some = left if rows <= MOST_ROWS else itertools.islice(left, MOST_ROWS // BLOCK)
+
+        def write(stream: Any, some: Iterable[Any] = some) -> None:
+            with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+                for table in some:
+                    writer.write_table(table)
+
+        store.storage.write_stream(name, write)
 
 
 def write_scores(store: RunStore, table: Any, reduced: Reduced) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from countenance.audit.table import Source as Columns
-from countenance.audit.table import attribute as coded
+from countenance.audit.attributes import Choice, coded
+from countenance.audit.source import Source as Columns
 from countenance.report import numbers, words
 from countenance.report.figures import curves as drawing
 from countenance.report.names import attribute_label, value_label
@@ -40,10 +40,12 @@ def curves(source: Source) -> list[CurvePanel]:
         return []
     columns = Columns(source.scores)
     values = np.asarray(source.scores.column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
+    cuts = source.audit.settings.get("bins") or {}
     made = []
     for index, name in enumerate(source.names.by):
-        known = columns.resolve(name, "attr.", "attribute")
-        groups = coded(name, columns.read([known], [])[known], 10_000)
+        known = columns.resolve(name.partition(":")[0] if name in cuts else name, "attr.", "attribute")
+        choice = Choice(name, known, cuts=tuple(cuts.get(name, ())))
+        groups = coded(choice, columns.read([known], [])[known], 10_000)
         lines = []
         levels = [level for level in source.names.levels.get(name, []) if level in groups.levels]
         looks = drawing.colours(len(levels), name in ORDERED)

@@ -18,7 +18,8 @@ def heat_maps(source: Source) -> list[tuple[Metric, list[HeatMap]]]:
         domain = value_range(here, min_n) if here else None
         found = {(f.attribute, f.group): f for f in source.audit.findings if f.metric == metric.name}
         maps = []
-        for pair in itertools.combinations(source.names.by, 2):
+        named = [tuple(cross) for cross in source.audit.settings.get("crosses") or [] if len(cross) == 2]
+        for pair in dict.fromkeys([*itertools.combinations(source.names.by, 2), *named]):
             name = CROSS.join(pair)
             cells = {_values(source, e): e for e in here if e.attribute == name}
             if not cells:

@@ -1,0 +1,109 @@
+"""From rows in memory to the sums of every group: over clusters where they are whole, else over blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from countenance.audit.blocks import split_sums
+from countenance.audit.groups import Grouping, Members
+from countenance.audit.layout import Column, Layout, powers, side
+from countenance.audit.sums import Cross, CrossWay, GroupSums
+from countenance.audit.table import Array, Attribute
+from countenance.audit.units import Units
+
+
+class RowSums:
+    """The sums of any metric over any grouping of one table."""
+
+    def __init__(self, attributes: Sequence[Attribute], units: Units, total: int) -> None:
+        self.attributes, self.units, self.total = attributes, units, total
+        codes: list[Array | None] = [None] if not units.codes else list(units.codes)
+        if len(codes) == 2:
+            width = int(units.codes[1].max(initial=0)) + 1
+            codes.append(np.unique(units.codes[0] * width + units.codes[1], return_inverse=True)[1])
+        self.layouts = [Layout(one, total) for one in codes]
+
+    @cached_property
+    def varying(self) -> list[list[bool]]:
+        """For each way and attribute, whether the attribute differs within clusters."""
+        return [[layout.varies(one) for one in self.attributes] for layout in self.layouts]
+
+    def splits(self, grouping: Grouping) -> bool:
+        """Whether a cluster may have rows in several cells of a grouping."""
+        return any(varying[index] for varying in self.varying for index in grouping.attributes)
+
+    def of(self, grouping: Grouping, members: Members, column: Column, pairs: bool = False) -> GroupSums:
+        """Sum one metric over the cells of one grouping; `pairs`: also what any two cells share."""
+        return self.of_each(grouping, members, [column], pairs)[0]
+
+    def of_each(
+        self, grouping: Grouping, members: Members, columns: Sequence[Column], pairs: bool = False
+    ) -> list[GroupSums]:
+        """Sum several columns over the cells of one grouping; what they have in common is worked out once."""
+        made = []
+        for layout, varying in zip(self.layouts, self.varying, strict=True):
+            if any(varying[index] for index in grouping.attributes):
+                made.append(split_sums(layout, members, columns, len(grouping.cells), pairs))
+            else:
+                made.append([_whole(layout, members, column, len(grouping.cells)) for column in columns])
+        return [self._crossed(list(ways), len(grouping.cells)) for ways in zip(*made, strict=True)]
+
+    def _crossed(self, made: list[GroupSums], size: int) -> GroupSums:
+        """One grouping's sums in all ways of clustering, put together."""
+        sums = made[0]
+        if len(made) == 1:
+            return sums
+        return GroupSums(
+            replace(sums.cells, further=tuple(other.cells.first for other in made[1:])),
+            replace(sums.rests, further=tuple(other.rests.first for other in made[1:])),
+            _joined([other.against_rest for other in made], size),
+            replace(sums.whole, further=tuple(other.whole.first for other in made[1:])),
+            lambda g, h: _joined([other.between(g, h) for other in made], len(np.atleast_1d(g))),
+        )
+
+
+def _joined(crosses: list[Cross], size: int) -> Cross:
+    zeros = CrossWay(*([np.zeros(size)] * 4))
+    if not any(cross.ways for cross in crosses):
+        return Cross()
+    return Cross(tuple(cross.ways[0] if cross.ways else zeros for cross in crosses))
+
+
+def _whole(layout: Layout, members: Members, column: Column, size: int) -> GroupSums:
+    """Every cluster is in one cell as a whole, or in none."""
+    sums = layout.cluster_sums(column)
+    if members.rows is None:
+        cell = members.cells if layout.alone else layout.arranged(members.cells)[layout.starts[:-1]]
+        known = cell >= 0
+        if not known.all():
+            cell, sums = cell[known], (sums[0][known], sums[1][known], sums[2][known])
+        everyone = mine = _features(layout, *sums)
+    else:
+        home = members.rows
+        if not layout.alone:
+            first = layout.starts[:-1] if layout.order is None else layout.order[layout.starts[:-1]]
+            place = np.full(layout.total, -1, dtype=np.int64)  # the first row of a cluster speaks for it
+            place[first] = np.arange(layout.count)
+            home = place[members.rows]
+        cell, home = members.cells[home >= 0], home[home >= 0]
+        distinct = np.unique(home)
+        everyone = _features(layout, *(part[distinct] for part in sums))
+        mine = _features(layout, *(part[home] for part in sums))
+    added = {id(part): np.bincount(cell, part, minlength=size) for part in mine}
+    total = {id(part): part.sum() for part in everyone}
+    rest = [total[id(b)] - added[id(a)] for a, b in zip(mine, everyone, strict=True)]
+    cells = [added[id(part)] for part in mine]
+    whole = [total[id(part)] for part in everyone]
+    made = (side(parts[:-1], parts[-1], column.centre) for parts in (cells, rest, whole))
+    return GroupSums(next(made), next(made), Cross(), next(made), lambda g, h: Cross())
+
+
+def _features(layout: Layout, n: Array, y: Array, squares: Array) -> list[Array]:
+    """`powers` of whole clusters and their squares; columns that are equal are the same object, added up once."""
+    if layout.alone:
+        return [n, y, n, n, y, squares, squares]
+    return [*powers(n, y, layout.unequal), squares]

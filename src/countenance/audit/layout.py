@@ -1,0 +1,119 @@
+"""Columns of a table as sums need them: metrics about their mean, rows in the order of their clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from countenance.audit.sums import Side
+from countenance.audit.table import Array, Attribute
+
+UNEQUAL = 4
+"""A cluster so many times as large as the mean one makes sizes unequal."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A metric's values (NaN: outside its denominator), centred so that sums of squares do not cancel."""
+
+    name: str
+    kind: str
+    values: Array
+    centre: float = 0.0
+
+    @classmethod
+    def of(cls, name: str, kind: str, values: Array) -> Column:
+        """A column about its mean; a rate stays as it is, so that its sums are whole numbers."""
+        known = ~np.isnan(values)
+        if kind == "rate" or not known.any():
+            return cls(name, kind, values)
+        centre = float(values.mean() if known.all() else values[known].mean())
+        return cls(name, kind, values - centre, centre)
+
+
+class Layout:
+    """Rows in the order of their clusters in one way of clustering; no codes: every row is a cluster."""
+
+    def __init__(self, codes: Array | None, total: int) -> None:
+        self.alone, self.total = codes is None, total
+        self.order: Array | None = None
+        if codes is None:
+            self.count = total
+            return
+        if (np.diff(codes) < 0).any():
+            self.order = np.argsort(codes, kind="stable")
+            codes = codes[self.order]
+        self.codes: Array = codes
+        self.count = int(codes[-1]) + 1 if len(codes) else 0
+        self.starts: Array = np.searchsorted(codes, np.arange(self.count + 1))
+        self._sums: dict[str, tuple[Array, Array, Array]] = {}
+
+    @cached_property
+    def unequal(self) -> bool:
+        """Whether some cluster is much larger than the others, so that its weight in a variance matters."""
+        if self.alone or not self.count:
+            return False
+        sizes = np.diff(self.starts)
+        return bool(sizes.max() > UNEQUAL * sizes.mean())
+
+    def arranged(self, column: Array) -> Array:
+        """A column in the order of the clusters."""
+        return column if self.order is None else column[self.order]
+
+    def varies(self, one: Attribute) -> bool:
+        """Whether an attribute differs between rows of some cluster."""
+        if self.alone:
+            return False
+        pattern = self.arranged(pattern_of(one, self.total))
+        return bool((pattern[self.starts[self.codes]] != pattern).any())
+
+    def cluster_sums(self, column: Column) -> tuple[Array, Array, Array]:
+        """Rows, sum and sum of squares of every cluster."""
+        if self.alone:
+            known = ~np.isnan(column.values)
+            y = column.values if known.all() else np.where(known, column.values, 0.0)
+            return known.astype(float), y, y if column.kind == "rate" else y * y
+        if column.name not in self._sums:
+            values = self.arranged(column.values)
+            known = ~np.isnan(values)
+            if known.all():
+                n = np.diff(self.starts).astype(float)
+            else:
+                n = np.bincount(self.codes, known, minlength=self.count)
+                values = np.where(known, values, 0.0)
+            y = np.bincount(self.codes, values, minlength=self.count)
+            squares = y if column.kind == "rate" else np.bincount(self.codes, values * values, minlength=self.count)
+            self._sums[column.name] = (n, y, squares)
+        return self._sums[column.name]
+
+
+def pattern_of(one: Attribute, total: int) -> Array:
+    """A code for each row that says which groups of an attribute it is in.
+
+    >>> pattern_of(Attribute("a", ["x", "y"], np.array([0, 1, 0]), np.array([0, 0, 2])), 4)[[1, 3]].tolist()
+    [0, 0]
+    """
+    if one.rows is None:
+        return one.codes
+    # A row's set of groups is known by the sum of one large random number for each group.
+    marks = np.random.default_rng(0).integers(1, 2**62, size=max(len(one.levels), 1))
+    sums = np.zeros(total, dtype=np.int64)
+    np.add.at(sums, one.rows, marks[one.codes])
+    return np.unique(sums, return_inverse=True)[1]
+
+
+def powers(n: Array, y: Array, cubes: bool) -> list[Array]:
+    """What is added up over clusters of n rows with sum y: n, y, whether it is there, n², yn, y² (n³, yn², y²n)."""
+    nn, yy = n * n, y * y
+    plain = [n, y, (n > 0).astype(float), nn, y * n, yy]
+    return [*plain, nn * n, nn * y, yy * n] if cubes else plain
+
+
+def side(parts: Iterable[Array], squares: Array, centre: float) -> Side:
+    """A side from its sums of `powers` and its sum of squares over rows."""
+    n, y, clusters, nn, yn, yy, *cubes = parts
+    nnn, ynn, yyn = cubes or (None, None, None)
+    return Side(n, y, clusters, nn, yn, yy, squares, centre, nnn, ynn, yyn)

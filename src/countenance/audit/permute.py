@@ -1,0 +1,213 @@
+"""Joint permutations of the labels of whole clusters, and the sums of every group under each of them.
+
+A permutation gives every cluster the labels of another: all attributes at once, scores, missing values and sizes stay
+where they are, and unknown labels move as labels do. Where no attribute of a grouping varies within clusters, a
+cluster's label is one code, and sums over clusters are all that is needed. Otherwise a cluster takes the rows of
+labels of its donor in random order, repeated or cut to its own number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countenance.audit.from_rows import RowSums
+from countenance.audit.groups import Grouping
+from countenance.audit.layout import Column, pattern_of, powers, side
+from countenance.audit.permute_rows import RowLabels, Wanted, membership_matrix
+from countenance.audit.sums import Cross, CrossWay, Side
+from countenance.audit.table import Array
+
+CELLS = 1_000_000
+"""How many numbers a batch of permutations may hold at once, about."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The sides of all wanted comparisons of one metric, a row for each permutation."""
+
+    one: Side
+    two: Side
+    cross: Cross
+
+
+class Permutations:
+    """Draws permutations from a seed, always in the same order, and sums every wanted comparison under each."""
+
+    def __init__(self, sums: RowSums, groupings: Sequence[Grouping], wanted: Sequence[Wanted], seed: int) -> None:
+        if len(sums.layouts) != 1:
+            raise ValueError("clusters that cross cannot be permuted")
+        self.layout = sums.layouts[0]
+        self.count = self.layout.count
+        self.wanted = wanted
+        self.rng = np.random.default_rng(seed)
+        self.split = [sums.splits(grouping) for grouping in groupings]
+        whole = [i for i, split in enumerate(self.split) if not split]
+        self.whole = _WholeLabels(sums, [groupings[i] for i in whole], whole) if whole else None
+        self.rows = {i: RowLabels(sums, grouping) for i, grouping in enumerate(groupings) if self.split[i]}
+        self.batch = self._batch(groupings)
+
+    def _batch(self, groupings: Sequence[Grouping]) -> int:
+        size = max(self.count, self.layout.total if self.rows else 1)
+        comparisons = max(len(one.g) for one in self.wanted)
+        return int(max(1, min(500, CELLS // max(size, 1), CELLS // max(comparisons, 1))))
+
+    def draw(self, total: int) -> Iterator[list[Sampled]]:
+        """Batches of permutations, `total` of them; a further call goes on in the same stream."""
+        left = total
+        while left > 0:
+            size = min(self.batch, left)
+            left -= size
+            yield self._sample(size)
+
+    def _sample(self, size: int) -> list[Sampled]:
+        donors = np.argsort(self.rng.integers(0, 2**32, size=(size, self.count), dtype=np.uint32), axis=1)
+        labels = self._row_labels(donors) if self.rows else None
+        whole = self.whole.codes[donors] if self.whole is not None else None
+        parts: list[dict[int, tuple[Side, Side, Cross]]] = []
+        for one in self.wanted:
+            parts.append({})
+            if self.whole is not None and whole is not None:
+                parts[-1] |= self.whole.sums(self.layout.cluster_sums(one.column), whole, one)
+        for i, rows in self.rows.items():
+            if labels is not None:
+                for found, made in zip(parts, rows.sums(labels, self.wanted, i), strict=True):
+                    if made is not None:
+                        found[i] = made
+        return [_joined(found, one) for found, one in zip(parts, self.wanted, strict=True)]
+
+    def _row_labels(self, donors: Array) -> Array:
+        """For each permutation and row, the row whose label it takes."""
+        layout = self.layout
+        sizes, starts = np.diff(layout.starts), layout.starts[:-1]
+        order = np.argsort(layout.codes + self.rng.random(layout.total))  # rows of a cluster in random order
+        place = np.arange(layout.total) - starts[layout.codes]
+        if (sizes == sizes[0]).all():
+            m = int(sizes[0])
+            first = self.rng.integers(0, m, size=donors.shape, dtype=np.int32)
+            inside = (first[:, :, None] + np.arange(m, dtype=np.int32)) % m
+            rows = (donors[:, :, None] * m + inside).reshape(len(donors), -1)
+        else:
+            own = sizes[donors]
+            start = (self.rng.random(donors.shape) * own).astype(np.int64)
+            rows = starts[donors][:, layout.codes] + (start[:, layout.codes] + place) % own[:, layout.codes]
+        return np.asarray(order[rows])
+
+
+class _WholeLabels:
+    """Groupings whose attributes do not vary within clusters: each cluster has one joint code."""
+
+    def __init__(self, sums: RowSums, groupings: Sequence[Grouping], places: Sequence[int]) -> None:
+        from scipy import sparse
+
+        layout = sums.layouts[0]
+        self.cubes = layout.unequal
+        first = np.arange(layout.total) if layout.alone else layout.starts[:-1]
+        used = sorted({index for grouping in groupings for index in grouping.attributes})
+        code = np.zeros(layout.count, dtype=np.int64)
+        for index in used:
+            own = pattern_of(sums.attributes[index], layout.total)[first].astype(np.int64)
+            code = np.unique(code * (int(own.max(initial=0)) + 2) + own + 1, return_inverse=True)[1]
+        self.patterns = int(code.max(initial=-1)) + 1
+        self.codes = code.astype(np.int32)
+        example = np.zeros(self.patterns, dtype=np.int64)
+        example[code[::-1]] = np.arange(layout.count - 1, -1, -1)
+        rows = first[example]
+        self.offset: dict[int, int] = {}
+        self.known: dict[int, int] = {}
+        matrices = []
+        start = 0
+        for place, grouping in zip(places, groupings, strict=True):
+            matrix = membership_matrix(sums, grouping, rows)
+            self.offset[place], self.known[place] = start, start + matrix.shape[1]
+            known = sparse.csr_matrix(np.asarray(matrix.sum(axis=1) > 0).astype(float))
+            matrices += [matrix, known]
+            start += matrix.shape[1] + 1
+        self.matrix = sparse.hstack(matrices).T.tocsr()
+
+    def sums(
+        self, cluster_sums: tuple[Array, Array, Array], codes: Array, wanted: Wanted
+    ) -> dict[int, tuple[Side, Side, Cross]]:
+        """The sides of every comparison by grouping, a row for each permutation."""
+        bases = _Bases(*cluster_sums, wanted.column, self.cubes)
+        size, count = codes.shape
+        keys = (codes + (np.arange(size, dtype=np.int64) * self.patterns)[:, None]).ravel()
+        added = []
+        for column in bases.columns:
+            if (column == column[0]).all():  # labels move, how many there are of each stays
+                by_code = column[0] * np.bincount(self.codes, minlength=self.patterns)[None]
+            else:
+                tiled = np.broadcast_to(column, (size, count)).ravel()
+                by_code = np.bincount(keys, tiled, minlength=size * self.patterns).reshape(size, self.patterns)
+            added.append(np.asarray(self.matrix @ by_code.T).T)
+        made: dict[int, tuple[Side, Side, Cross]] = {}
+        for place, start in self.offset.items():
+            here = wanted.place == place
+            if not here.any():
+                continue
+            one = bases.side([part[:, start + wanted.g[here]] for part in added])
+            if (wanted.h[here] >= 0).all():
+                two = bases.side([part[:, start + wanted.h[here]] for part in added])
+            else:
+                known = [part[:, self.known[place], None] for part in added]
+                mine = [part[:, start + wanted.g[here]] for part in added]
+                two = bases.side([all_ - own for all_, own in zip(known, mine, strict=True)])
+            made[place] = (one, two, Cross())
+        return made
+
+
+class _Bases:
+    """The columns to add up over whole clusters, and how a side is made of their sums; equal sizes need fewer."""
+
+    def __init__(self, n: Array, y: Array, squares: Array, column: Column, cubes: bool) -> None:
+        self.centre, self.rate = column.centre, column.kind == "rate"
+        self.each: float | None = None  # rows in every cluster, where all have as many
+        if ((n == 0) | (n == n[0])).all():
+            self.each = float(n[0]) or 1.0
+            self.columns = [(n > 0).astype(float), y]
+            if self.each > 1 or not self.rate:
+                self.columns.append(y * y)
+            if self.each > 1 and not self.rate:
+                self.columns.append(squares)
+        else:
+            self.columns = [*powers(n, y, cubes), *([] if self.rate else [squares])]
+
+    def side(self, sums: list[Array]) -> Side:
+        """A side from the sums of the columns."""
+        if self.each is None:
+            return side(sums if self.rate else sums[:-1], sums[1] if self.rate else sums[-1], self.centre)
+        m, count, total = self.each, sums[0], sums[1]
+        yy = sums[2] if len(sums) > 2 else total
+        squares = sums[3] if len(sums) > 3 else total if self.rate else yy
+        return side([m * count, total, count, m * m * count, m * total, yy], squares, self.centre)
+
+
+def _joined(parts: dict[int, tuple[Side, Side, Cross]], wanted: Wanted) -> Sampled:
+    """The comparisons of all groupings side by side, in the order of `wanted`."""
+    places = list(dict.fromkeys(wanted.place.tolist()))
+    ones, twos = [parts[place][0] for place in places], [parts[place][1] for place in places]
+    shape = max((np.shape(part.total) for part in ones), key=lambda s: s[0])
+    crossed = any(parts[place][2].ways for place in places)
+    ways: tuple[CrossWay, ...] = ()
+    if crossed:
+        zeros = [np.zeros(np.shape(one.total)) for one in ones]
+        each = [
+            parts[place][2].ways[0] if parts[place][2].ways else CrossWay(zero, zero, zero, zero)
+            for place, zero in zip(places, zeros, strict=True)
+        ]
+        ways = (CrossWay(*(np.hstack([getattr(way, name) for way in each]) for name in ("yy", "yn", "ny", "nn"))),)
+    return Sampled(_beside(ones, shape[0]), _beside(twos, shape[0]), Cross(ways))
+
+
+def _beside(sides: list[Side], size: int) -> Side:
+    def stacked(name: str) -> Any:
+        parts = [getattr(one, name) for one in sides]
+        if parts[0] is None:
+            return None
+        return np.hstack([np.broadcast_to(part, (size, part.shape[1])) for part in parts])
+
+    names = ("n", "total", "clusters", "nn", "yn", "yy", "squares", "nnn", "ynn", "yyn")
+    return Side(**{name: stacked(name) for name in names}, centre=sides[0].centre)

@@ -1,0 +1,186 @@
+"""The settings of an audit, checked, and the short texts in which a command line gives them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from countenance.errors import InputError
+
+COMPARISONS = ("rest", "pairs", "reference", "spread", "paired")
+ADJUSTMENTS = ("minp", "holm", "bh")
+HIGHER, LOWER = "higher", "lower"
+DELTA = 0.05
+"""The smallest difference that matters in a rate, or in a metric between 0 and 1, unless another is named."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an audit was asked for. `progress` is called with the steps done and their number; it is not stored."""
+
+    cluster: Any = "auto"
+    comparison: str = "rest"
+    reference: Any = None
+    depth: int | None = None
+    alpha: float = 0.05
+    delta: Any = None
+    better: Any = None
+    h0: float = 0.2
+    r0: float = 0.2
+    min_n: int = 20
+    adjust: str = "minp"
+    families: Any = None
+    seed: int = 0
+    replicates: int = 2000
+    pair: Any = None
+    denominators: Mapping[str, str] | None = None
+    where: Any = None
+    max_groups: int = 1000
+    power: float = 0.8
+    progress: Callable[[int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.comparison not in COMPARISONS:
+            raise InputError(f"comparison {self.comparison!r}, expected one of {', '.join(COMPARISONS)}")
+        if self.adjust not in ADJUSTMENTS:
+            raise InputError(f"adjust {self.adjust!r}, expected minp, holm or bh")
+        for name, value, top in (("alpha", self.alpha, 0.5), ("h0", self.h0, 4.0), ("power", self.power, 1.0)):
+            if not 0 < value < top:
+                raise InputError(f"{name} {value!r}, expected a number above 0 and below {top:g}")
+        if (self.depth is not None and self.depth < 1) or self.replicates < 100 or self.min_n < 1:
+            raise InputError("depth and min_n must be at least 1, replicates at least 100")
+        if self.comparison == "paired" and self.pair is None:
+            raise InputError("comparison 'paired' needs pair: the column(s) that tell which rows belong together")
+
+    @property
+    def pair_names(self) -> list[str]:
+        """The columns that tell which rows belong together."""
+        return [] if self.pair is None else [self.pair] if isinstance(self.pair, str) else list(self.pair)
+
+    @property
+    def conditions(self) -> dict[str, list[str]]:
+        """Which rows are kept: columns with the values that they may have."""
+        return parse_where(self.where)
+
+
+def parse_where(where: Any) -> dict[str, list[str]]:
+    """From "change=none,mask" (or a list of such, or a mapping) to {"change": ["none", "mask"]}.
+
+    >>> parse_where(["change=none,mask", "light=dim"])
+    {'change': ['none', 'mask'], 'light': ['dim']}
+    """
+    if not where:
+        return {}
+    if isinstance(where, Mapping):
+        return {
+            str(name): [_word(values)] if isinstance(values, str | bool | int | float) else [_word(v) for v in values]
+            for name, values in where.items()
+        }
+    chosen: dict[str, list[str]] = {}
+    for condition in [where] if isinstance(where, str) else where:
+        name, equals, values = str(condition).partition("=")
+        listed = [value.strip() for value in values.split(",") if value.strip()]
+        if not equals or not name.strip() or not listed:
+            raise InputError(f"where {condition!r}: expected ATTRIBUTE=VALUE[,VALUE…], such as change=none,mask")
+        chosen[name.strip()] = listed
+    return chosen
+
+
+def _word(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def parse_delta(delta: Any) -> tuple[float | None, dict[str, float]]:
+    """The difference that matters for rates and bounded metrics (None: the default), and those of single metrics.
+
+    >>> parse_delta(".02,latency_ms=5"), parse_delta({"latency_ms": 5}), parse_delta(0.1)
+    ((0.02, {'latency_ms': 5.0}), (None, {'latency_ms': 5.0}), (0.1, {}))
+    """
+    if delta is None:
+        return None, {}
+    if isinstance(delta, Mapping):
+        return None, {str(name): _positive(f"delta of {name}", value) for name, value in delta.items()}
+    if not isinstance(delta, str):
+        return _positive("delta", delta), {}
+    common: float | None = None
+    named: dict[str, float] = {}
+    for part in (piece.strip() for piece in delta.split(",") if piece.strip()):
+        name, equals, value = part.rpartition("=")
+        if equals:
+            named[name.strip()] = _positive(f"delta of {name.strip()}", value)
+        else:
+            common = _positive("delta", value)
+    return common, named
+
+
+def _positive(what: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise InputError(f"{what} {value!r}, expected a number above 0 (such as .05, or correct=.01,latency_ms=5)")
+    return number
+
+
+def parse_better(better: Any) -> dict[str, str]:
+    """Which way metrics are better, from a mapping or "latency_ms=lower,correct=higher".
+
+    >>> parse_better("latency_ms=lower")
+    {'latency_ms': 'lower'}
+    """
+    if not better:
+        return {}
+    if isinstance(better, str):
+        pairs = [piece.rpartition("=") for piece in better.split(",") if piece.strip()]
+        better = {name.strip(): way.strip() for name, _, way in pairs}
+    for name, way in better.items():
+        if way not in (HIGHER, LOWER) or not name:
+            raise InputError(f"better {name!r} = {way!r}, expected METRIC=higher or METRIC=lower")
+    return dict(better)
+
+
+def parse_families(text: str | None) -> Any:
+    """Smaller families, from "metric", "metric,attribute" or "safety=recall,missed;speed=latency_ms".
+
+    >>> parse_families("metric"), parse_families("safety=recall,missed;speed=latency_ms")
+    ('metric', {'safety': ['recall', 'missed'], 'speed': ['latency_ms']})
+    """
+    if text is None or "=" not in text:
+        parts = [part.strip() for part in (text or "").split(",") if part.strip()]
+        return None if not parts else parts[0] if len(parts) == 1 else parts
+    families: dict[str, list[str]] = {}
+    for family in (piece for piece in text.split(";") if piece.strip()):
+        name, equals, members = family.partition("=")
+        listed = [member.strip() for member in members.split(",") if member.strip()]
+        if not equals or not name.strip() or not listed:
+            raise InputError(f"families {text!r}: expected NAME=METRIC[,METRIC…][;NAME=…], metric, attribute or depth")
+        families[name.strip()] = listed
+    return families
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How one metric is judged: the smallest difference that matters (None: not known) and which way is better."""
+
+    delta: float | None
+    better: str | None
+
+
+def judged(settings: Settings, metrics: Sequence[str], bounded: Sequence[bool]) -> dict[str, Judged]:
+    """Each metric's smallest difference that matters and direction.
+
+    A rate, and a metric whose values lie in [0, 1], has a default of both; any other metric has what was named.
+    """
+    common, deltas = parse_delta(settings.delta)
+    ways = parse_better(settings.better)
+    for what, named in (("delta", deltas), ("better", ways)):
+        if stray := [name for name in named if name not in metrics]:
+            raise InputError(f"{what}: {stray[0]!r} is not one of the metrics ({', '.join(metrics)})")
+    made = {}
+    for name, inside in zip(metrics, bounded, strict=True):
+        usual = (DELTA if common is None else common) if inside else None
+        made[name] = Judged(deltas.get(name, usual), ways.get(name, HIGHER if inside else None))
+    return made

@@ -1,0 +1,93 @@
+"""Options of the commands that audit: what is compared and how it is judged."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        help="Attributes to compare by, with commas: skin_tone,age:18,40,65,skin_tone*masked (bins by cut points or "
+        "age:quantiles4; * for an intersection). Default: every column of text or true/false with 2 to 30 values.",
+    ),
+]
+Metrics = Annotated[
+    str | None, typer.Option("--metric", help="Metrics to audit, with commas (default: the headline ones).")
+]
+Where = Annotated[
+    list[str] | None, typer.Option("--where", help="Only rows with these values: change=none,mask (may be repeated).")
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(min=1, help="Intersections of up to so many attributes (default: 2 where --by names attributes)."),
+]
+Delta = Annotated[
+    str | None,
+    typer.Option(
+        help="Smallest difference that matters: .05 for rates and metrics between 0 and 1; by metric: "
+        "correct=.01,latency_ms=5."
+    ),
+]
+Better = Annotated[str | None, typer.Option(help="Which way metrics are better: latency_ms=lower,correct=higher.")]
+Adjust = Annotated[str, typer.Option(help="Adjustment for many comparisons: minp, holm or bh.")]
+Families = Annotated[
+    str | None,
+    typer.Option(help="Smaller families: metric, attribute, depth, or safety=recall,missed;speed=latency_ms."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Column(s) of rows that are not independent, such as identity or identity,scene (default: identity and "
+        "sample where they are); 'none'."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is compared and how it is judged, as a command line says it."""
+
+    by: list[str] | None
+    where: list[str] | None
+    depth: int | None
+    delta: str | None
+    better: str | None
+    adjust: str
+    families: Any
+
+    @classmethod
+    def of(
+        cls, by: str | None, where: list[str] | None, depth: int | None, delta: str | None, better: str | None,
+        adjust: str, families: str | None,
+    ) -> "Choices":  # fmt: skip
+        """Read the texts."""
+        from countenance.audit.attributes import split_names
+        from countenance.audit.settings import parse_families
+
+        return cls(
+            None if by is None else split_names(by), where, depth, delta, better, adjust, parse_families(families)
+        )
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """A list written with commas.
+
+    >>> names_of("a, b"), names_of(None)
+    (['a', 'b'], None)
+    """
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def cluster_of(text: str | None) -> str | list[str] | None:
+    """The cluster columns that a command line names.
+
+    >>> cluster_of(None), cluster_of("none"), cluster_of("identity,scene")
+    ('auto', None, ['identity', 'scene'])
+    """
+    if text is None:
+        return "auto"
+    listed = names_of(text) or []
+    return None if text == "none" else listed[0] if len(listed) == 1 else listed

@@ -1,0 +1,210 @@
+"""`countenance audit`: compare groups of a run or of any table, and say what the evidence shows."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from countenance.cli.audit_options import (
+    Adjust,
+    Better,
+    By,
+    Choices,
+    Cluster,
+    Delta,
+    Depth,
+    Families,
+    Metrics,
+    Quiet,
+    Where,
+    cluster_of,
+    names_of,
+)
+from countenance.cli.places import is_run
+from countenance.errors import InputError
+from countenance.storage import place_of
+
+if TYPE_CHECKING:
+    from countenance.audit import Audit, Finding
+    from countenance.run import Run
+
+MOST_LINES = 60
+MOST_LEFT_OUT = 12
+
+
+def audit(
+    table: Annotated[
+        Any, typer.Argument(help="A run (folder or s3://…), or any table of rows (.parquet, .csv).", parser=place_of)
+    ],
+    by: By = None,
+    metric: Metrics = None,
+    cluster: Cluster = None,
+    comparison: Annotated[str, typer.Option(help="rest, pairs, reference, spread or paired.")] = "rest",
+    reference: Annotated[
+        str | None, typer.Option(help="The group to compare with: its name, 'best' or 'largest'.")
+    ] = None,
+    pair: Annotated[str | None, typer.Option(help="Column(s) that match rows of a paired comparison.")] = None,
+    where: Where = None,
+    depth: Depth = None,
+    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
+    delta: Delta = None,
+    better: Better = None,
+    h0: Annotated[float, typer.Option(help="Effect (Cohen's h) above which a disparity is severe.")] = 0.2,
+    power: Annotated[float, typer.Option(help="Power of the minimum detectable effect.")] = 0.8,
+    min_n: Annotated[int, typer.Option(min=1, help="Fewest people (images, rows) a side must have.")] = 20,
+    adjust: Adjust = "minp",
+    families: Families = None,
+    seed: Annotated[int, typer.Option(help="Seed of permutations.")] = 0,
+    json: Annotated[Path | None, typer.Option(help="Write verdict, settings and findings here as JSON.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare groups: of a run, or of any table with a row per unit."""
+    from countenance.audit import audit as audit_table
+    from countenance.files import write_json
+    from countenance.run import Run, audit_run, store_audit
+
+    choices = Choices.of(by, where, depth, delta, better, adjust, families)
+    settings = {
+        "cluster": cluster_of(cluster), "comparison": comparison, "reference": reference, "pair": names_of(pair),
+        "depth": depth, "alpha": alpha, "delta": delta, "better": better, "h0": h0, "power": power, "min_n": min_n,
+        "adjust": adjust, "families": choices.families, "seed": seed,
+    }  # fmt: skip
+    if not is_run(table) and not table.exists():
+        raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
+    finished = Run(table) if is_run(table) else None
+    with shuffling(quiet) as progress:
+        if finished is not None:
+            found = audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
+        else:
+            found = audit_table(table, choices.by, names_of(metric), where=where, progress=progress, **settings)
+    if finished is not None:
+        store_audit(finished, found)
+    for line in lines_of(found):
+        typer.echo(line)
+    if json is not None:
+        write_json(json, found.to_dict())
+
+
+@contextmanager
+def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar for the permutations of an audit, shown from their first step; Ctrl-C stops without a trace."""
+    from contextlib import ExitStack
+
+    from countenance.cli.progress import progress
+
+    state: dict[str, object] = {"done": 0, "total": 0}
+    with ExitStack() as stack:
+
+        def step(done: int, total: int) -> None:
+            if state["total"] != total:  # the stream of permutations has begun, or goes on
+                stack.close()
+                state["step"] = stack.enter_context(progress("permutations", total, quiet=quiet))
+                state["total"], state["done"] = total, 0
+            state["step"](done - int(str(state["done"])))  # type: ignore[operator]
+            state["done"] = done
+
+        try:
+            yield step
+        except KeyboardInterrupt:
+            stack.close()
+            typer.echo("stopped; nothing was written (--adjust holm needs no permutations)", err=True)
+            raise typer.Exit(130) from None
+
+
+def lines_of(found: "Audit") -> list[str]:
+    """An audit for a terminal: the verdict, what it rests on, the table of findings, and who was left out."""
+    from countenance.audit.headline import headline
+
+    lines = [f"verdict  {found.verdict}", f"in short {headline(found)}", f"reason   {found.reason}"]
+    lines += [*unit_lines(found), ""]
+    shown = [f for f in found.findings if f.depth == 1] or found.findings
+    lines += _table(shown[:MOST_LINES])
+    hidden = len(found.findings) - min(len(shown), MOST_LINES)
+    if hidden:
+        further = "1 further finding" if hidden == 1 else f"{hidden:,} further findings"
+        lines.append(f"{further} (intersections): --json, findings.parquet or the report has them")
+    return [*lines, *_left_out(found)]
+
+
+def unit_lines(found: "Audit") -> list[str]:
+    """What was compared, by which unit, and how many comparisons were accounted for."""
+    settings = found.settings
+    lines = [f"unit     {settings['unit']}"]
+    if settings["where"]:
+        told = " and ".join(f"{name} = {' or '.join(values)}" for name, values in settings["where"].items())
+        lines.append(f"where    {told}")
+    lines.append(f"adjusted {adjustment(settings)}")
+    lines += [f"note     {note}" for note in settings["notes"]]
+    left = settings["not_compared"]
+    unnamed = [str(entry["attribute"]) for entry in left if entry["why"] == "not named"]
+    reasons = [f"{entry['attribute']} ({entry['why']})" for entry in left if entry["why"] != "not named"]
+    if unnamed:
+        more = f" and {len(unnamed) - MOST_LEFT_OUT} more" if len(unnamed) > MOST_LEFT_OUT else ""
+        reasons.append(f"{', '.join(unnamed[:MOST_LEFT_OUT])}{more} (not named)")
+    return lines + ([f"not compared: {'; '.join(reasons)}"] if reasons else [])
+
+
+def adjustment(settings: dict[str, object]) -> str:
+    """How many comparisons were accounted for, in words."""
+    if settings["adjust"] == "minp":
+        return f"by min-p over {settings['permutations']:,} joint permutations of the labels"
+    names = {"holm": "Holm", "bh": "Benjamini and Hochberg (false discovery rate)"}
+    why = f" ({settings['adjust_why']})" if settings["adjust_why"] else ""
+    return f"by {names[str(settings['adjust'])]}{why}"
+
+
+def _table(findings: list["Finding"]) -> list[str]:
+    if not findings:
+        return []
+    head = ("metric", "attribute = group", "n", "estimate and interval", "versus", "difference", "p adj.", "verdict")
+    rows = [head]
+    for f in findings:
+        end = f"{f.severity}, {f.direction}" if f.severity and f.direction else f.severity or ""
+        rows.append(
+            (
+                f.metric, f"{f.attribute} = {f.group}", f"{f.n:,}", f"{f.estimate:.3f} [{f.low:.3f}, {f.high:.3f}]",
+                f"{f.estimate_versus:.3f}", f"{f.difference:+.3f}", "" if f.p_adjusted != f.p_adjusted
+                else f"{f.p_adjusted:.2g}", f.verdict + (f" ({end})" if end else ""),
+            )
+        )  # fmt: skip
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _left_out(found: "Audit") -> list[str]:
+    """Who was not compared, the alarming first; many intersections are counted."""
+    named = set(found.settings["named"])
+    told, crossed = [], 0
+    for left in found.excluded:
+        if left["attribute"] in named or left["alarming"]:
+            told.append(f"left out {left['attribute']} = {left['group']} (n = {left['n']:,}): {left['why']}")
+        else:
+            crossed += 1
+    if crossed:
+        word = "1 intersection is" if crossed == 1 else f"{crossed:,} intersections are"
+        told.append(f"left out {word} too small to test: --json, findings.parquet or the report lists them")
+    return told
+
+
+def run_lines(finished: "Run", found: "Audit") -> list[str]:
+    """The verdict on a run in five lines."""
+    from countenance.audit.headline import headline
+
+    manifest = finished.manifest
+    failed = f", {manifest['failed']} without an answer" if manifest["failed"] else ""
+    counts = Counter(finding.verdict for finding in found.findings)
+    tally = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    images = f"{manifest['dataset']['images']} images of {manifest['dataset']['card']['name']}{failed}"
+    short = headline(found)
+    if "have no answer, more than the limit" in found.reason:
+        short = f"{found.reason.partition('. ')[0]}. {short}"
+    return [
+        f"verdict  {found.verdict}",
+        f"in short {short}",
+        f"model    {manifest['model']['name']} on {images}",
+        f"unit     {found.settings['unit']}",
+        f"findings {len(found.findings)}: {tally}; adjusted {adjustment(found.settings)}",
+    ]

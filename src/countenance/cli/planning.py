@@ -1,0 +1,87 @@
+"""`countenance plan`: how many people an assessment needs, and what data at hand can see."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from countenance.cli.audit_options import Adjust, By, Cluster, Delta, Where, cluster_of
+from countenance.errors import InputError
+
+
+def plan(
+    metric: Annotated[str, typer.Option(help="rate or mean; with --data, a metric of the table.")] = "rate",
+    baseline: Annotated[float, typer.Option(help="The rate expected of the others.")] = 0.95,
+    effect: Annotated[
+        str | None,
+        typer.Option(
+            help="What must be seen: h=.2, diff=.05 or, for a mean, d=.3 (default: h=.2; with --data, delta)."
+        ),
+    ] = None,
+    groups: Annotated[int, typer.Option(min=2, max=1_000_000, help="How many groups are compared.")] = 2,
+    cluster_deff: Annotated[
+        float | None, typer.Option(min=1, max=1e6, help="Design effect of rows that share a person.")
+    ] = None,
+    rows_per_person: Annotated[float, typer.Option(min=1, max=1e6, help="Rows that each person has.")] = 1.0,
+    icc: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Correlation of the rows of one person (instead of a deff).")
+    ] = None,
+    sd: Annotated[float, typer.Option(help="Standard deviation of a mean's rows, in its own units.")] = 1.0,
+    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
+    power: Annotated[float, typer.Option(help="Wanted power.")] = 0.8,
+    data: Annotated[Path | None, typer.Option(help="A run directory or table: what can it see?")] = None,
+    by: By = None,
+    where: Where = None,
+    cluster: Cluster = None,
+    delta: Delta = None,
+    adjust: Adjust = "minp",
+) -> None:
+    """Say how many rows or people per group an assessment needs, or what a given table can and cannot see."""
+    from countenance.audit import plan as make_plan
+
+    if data is None:
+        if metric not in ("rate", "mean"):
+            raise InputError(f"plan: metric {metric!r}, expected rate or mean (or name the table with --data)")
+        made = make_plan(
+            metric=metric, baseline=baseline, effect=effect or ("h=.2" if metric == "rate" else "d=.2"), groups=groups,
+            deff=cluster_deff, rows_per_unit=rows_per_person, icc=icc, alpha=alpha, power=power, sd=sd,
+        )  # fmt: skip
+        typer.echo(made.reason)
+        return
+    from countenance.audit import plan_for
+    from countenance.audit.attributes import split_names
+
+    table = data / "scores.parquet" if data.is_dir() else data
+    if not table.exists():
+        raise InputError(f"{table}: no such file; give a run directory or a table (.parquet, .csv)")
+    chosen = None if by is None else split_names(by)
+    rows = plan_for(
+        table, chosen, metric, effect=effect, alpha=alpha, power=power, where=where, cluster=cluster_of(cluster),
+        delta=delta, adjust=adjust,
+    )  # fmt: skip
+    if not rows:
+        typer.echo("no group can be tested: the table has no units of this metric")
+    for row in rows:
+        typer.echo(line_of(row, power))
+
+
+def line_of(row: dict[str, object], power: float) -> str:
+    """One group: how many there are, what they can see, and how many more it would take."""
+    one, many, count = str(row["unit"]), str(row["units"]), int(str(row["clusters"]))
+    people = f"{count:,} {one if count == 1 else many}"
+    rows = "" if many == "rows" else f" ({row['n']:,} row{'' if row['n'] == 1 else 's'})"
+    versus = "everyone else" if row["versus"] == "rest" else row["versus"]
+    said = f"{row['attribute']} = {row['group']} against {versus}: {people}{rows}"
+    seen = float(str(row["mde_difference"]))
+    said += f", sees a difference of {seen:.3g}" if seen == seen else ", sees no difference, however large,"
+    said += f" with {power:.0%} power"
+    target = (
+        f"{float(str(row['target'])):g}" if row["target_name"] == "delta" else f"{row['target_name']}={row['target']:g}"
+    )
+    if row["sees"]:
+        return f"{said}: enough for {target}"
+    if row["more"] is None:
+        return f"{said}; how many more {target} takes cannot be said"
+    more = int(str(row["more"]))
+    both = ", and as large a share more on the other side" if row["both_sides"] else ""
+    return f"{said}; {target} takes about {more:,} more {one if more == 1 else many}{both}"

@@ -1,0 +1,174 @@
+"""`countenance audit` and `countenance plan`, as they are typed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from countenance.cli.app import run as run_command
+from countenance.testing import write_small_dataset
+
+
+def command(*arguments: object) -> int:
+    return run_command([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = ["tone,sex,age,light,person,correct,latency_ms,split"]
+    for i in range(1200):
+        tone, light = rng.choice(["light", "dark"]), rng.choice(["dim", "bright"])
+        correct = int(rng.random() < (0.8 if tone == "dark" else 0.95))
+        latency = 100 + 10 * rng.normal() + (8 if tone == "dark" else 0)
+        sex, part = rng.choice(["f", "m"]), rng.choice(["train", "test"])
+        age = rng.integers(1, 90)
+        lines.append(f"{tone},{sex},{age},{light},p{i // 3},{correct},{latency:.2f},{part}")
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def audited(table: Path, *options: object) -> dict:
+    out = table.parent / "out.json"
+    assert command("audit", table, "--json", out, "--quiet", *options) == 0
+    return json.loads(out.read_text(encoding="utf-8"))
+
+
+def test_everything_is_said_and_stored(table, capsys) -> None:
+    asked = ["--by", "tone,sex", "--metric", "correct,latency_ms", "--cluster", "person", "--where", "light=dim"]
+    found = audited(table, *asked, "--delta", "correct=.01,latency_ms=5", "--better", "latency_ms=lower")
+    settings = found["settings"]
+    assert found["verdict"] == "disparity" and settings["delta"] == {"correct": 0.01, "latency_ms": 5.0}
+    assert settings["better"] == {"correct": "higher", "latency_ms": "lower"} and settings["where"] == {
+        "light": ["dim"]
+    }
+    assert settings["unit"].startswith("person (column person): ")
+    assert {entry["attribute"] for entry in settings["not_compared"]} >= {"age", "light", "split"}
+    directions = {f["metric"]: f["direction"] for f in found["findings"] if f["group"] == "dark"}
+    assert directions == {"correct": "worse", "latency_ms": "worse"}
+    out = capsys.readouterr().out
+    for line in ("verdict  disparity", "in short tone = dark does worse than tone = light", "unit     ",
+                 "where    light = dim", "adjusted by min-p over", "not compared: "):  # fmt: skip
+        assert line in out, line
+
+
+def test_without_by_every_attribute_is_compared(table, capsys) -> None:
+    found = audited(table, "--metric", "correct")
+    assert found["settings"]["by"] == ["tone", "sex", "light"] and found["settings"]["depth"] == 1
+    why = {entry["attribute"]: entry["why"] for entry in found["settings"]["not_compared"]}
+    assert "numbers" in why["age"] and "divided" in why["split"] and "too many values" in why["person"]
+    assert "no column identity or sample was found" in capsys.readouterr().out
+
+
+def test_bins_intersections_and_families(table) -> None:
+    found = audited(
+        table, "--by", "age:18,40,65,sex,tone*sex", "--metric", "correct,latency_ms", "--families", "metric"
+    )
+    assert {f["attribute"] for f in found["findings"]} == {"age", "sex", "tone × sex"}
+    assert {f["family"] for f in found["findings"]} == {"correct", "latency_ms"}
+    assert found["settings"]["by"] == ["age:18,40,65", "sex", "tone*sex"]
+    named = audited(
+        table, "--by", "sex,tone", "--metric", "correct,latency_ms", "--families", "safety=correct;speed=latency_ms"
+    )
+    assert {f["family"] for f in named["findings"]} == {"safety", "speed"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--by", "tonne", "--metric", "correct"], "did you mean 'tone'"),
+        (["--by", "tone"], "name the metrics"),
+        (["--by", "tone", "--metric", "correct", "--where", "light=green"], "no row has light = green"),
+        (["--by", "tone", "--metric", "correct", "--delta", "big"], "expected a number above 0"),
+        (["--by", "tone", "--metric", "correct", "--better", "correct=up"], "METRIC=higher"),
+        (["--by", "tone", "--metric", "correct", "--adjust", "none"], "expected minp, holm or bh"),
+        (["--by", "sex:18", "--metric", "correct"], "cannot be cut into bins"),
+        (["--by", "tone", "--metric", "correct", "--families", "=x"], "families"),
+    ],
+)
+def test_wrong_options_are_one_line_and_exit_2(table, capsys, options, words) -> None:
+    assert command("audit", table, *options) == 2
+    err = capsys.readouterr().err
+    assert words in err and err.count("\n") == 1 and err.startswith("error: ")
+
+
+def test_a_long_adjustment_stops_cleanly(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    n = 60_000
+    path, out = tmp_path / "big.csv", tmp_path / "out.json"
+    columns = [rng.integers(0, 9, n).astype(str), rng.integers(0, 9, n).astype(str), (rng.random(n) < 0.9).astype(int)]
+    path.write_text("a,b,ok\n" + "\n".join(f"x{a},y{b},{k}" for a, b, k in zip(*columns, strict=True)) + "\n")
+    script = "import sys; from countenance.cli.app import main; main()"
+    asked = [sys.executable, "-c", script, "audit", str(path), "--by", "a,b", "--metric", "ok", "--json", str(out)]
+    started = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    os.kill(started.pid, signal.SIGINT)
+    printed, said = started.communicate(timeout=60)
+    assert started.returncode == 130 and "nothing was written" in said and "Traceback" not in said
+    assert not printed and not out.exists()
+
+
+def test_a_run_is_checked_before_any_image_is_evaluated(tmp_path, capsys, monkeypatch) -> None:
+    import countenance.run
+
+    discs = write_small_dataset(tmp_path / "discs", n=40)
+    monkeypatch.setattr(countenance.run, "evaluate", lambda *a, **k: pytest.fail("an image was evaluated"))
+    asked = (
+        "run",
+        "face_localization",
+        "--model",
+        "countenance.testing:DiscDetector",
+        "--data",
+        discs,
+        "--out",
+        tmp_path / "r",
+    )
+    for options, words in (
+        (("--by", "skin_tone:18"), "cannot be cut into bins"),
+        (("--by", "skin_tone*sex"), "no attribute 'sex'"),
+        (("--where", "gender=other"), "no row has gender = other"),
+        (("--where", "gendr=female"), "where: no attribute 'gendr'"),
+        (("--delta", "speed=1"), "'speed' is not one of the metrics"),
+        (("--adjust", "none"), "expected minp, holm or bh"),
+    ):
+        assert command(*asked, *options) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_a_part_of_a_run_is_audited_and_its_page_says_so(tmp_path, capsys) -> None:
+    discs = write_small_dataset(tmp_path / "discs", n=90)
+    asked = ("run", "face_localization", "--model", "countenance.testing:DiscDetector", "--data", discs, "--quiet")
+    assert command(*asked, "--out", tmp_path / "run", "--by", "skin_tone", "--where", "gender=female") == 0
+    stored = json.loads((tmp_path / "run" / "audit.json").read_text(encoding="utf-8"))
+    assert stored["settings"]["where"] == {"gender": ["female"]}
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "only rows with gender female" in page and "--where gender=female" in page
+    capsys.readouterr()
+    assert command("audit", tmp_path / "run", "--by", "skin_tone", "--where", "gender=female", "--quiet") == 0
+    assert "where    gender = female" in capsys.readouterr().out
+
+
+def test_plan_for_a_table_says_how_many_more(table, capsys) -> None:
+    assert command("plan", "--data", table, "--by", "tone,sex", "--metric", "correct", "--cluster", "person") == 0
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert len(lines) == 6 and all("people (" in line for line in lines)
+    assert any("more people" in line for line in lines) and "with 80% power" in lines[0]
+    assert command("plan", "--data", table, "--by", "tone", "--metric", "latency_ms") == 2
+    assert "give an effect or delta" in capsys.readouterr().err
+    assert command("plan", "--data", table, "--by", "tone", "--metric", "latency_ms", "--effect", "diff=2") == 0
+    assert "sees a difference of" in capsys.readouterr().out
+
+
+def test_plan_knows_people_and_means(capsys) -> None:
+    assert (
+        command("plan", "--metric", "mean", "--effect", "diff=5", "--sd", 20, "--rows-per-person", 4, "--icc", 0.5) == 0
+    )
+    assert "628 rows from 157 people in each of 2 groups" in capsys.readouterr().out
+    assert command("plan", "--metric", "speed") == 2
