@@ -115,6 +115,8 @@ def run_shard(
         boxes = result.refused
         failed = [{**row, "boxes": boxes.get(row["sample"])} for row in result.failures[before:]]
         hooks.after_batch(len(group), failed)
+        readable.clear()
+        pixels.clear()  # the next batch is decoded into the memory of this one
     return result
 
 
@@ -125,14 +127,14 @@ def needs_pixels(model: Any) -> bool:
 
 def _batches(
     model: Any, samples: Sequence[Sample], batch: int
-) -> Iterator[tuple[Sequence[Sample], Sequence[Decoded | Exception | None]]]:
+) -> Iterator[tuple[Sequence[Sample], list[Decoded | Exception | None]]]:
     groups = [samples[i : i + batch] for i in range(0, len(samples), batch)]
     if not needs_pixels(model):
         for group in groups:
             yield group, [None] * len(group)
         return
     with ThreadPoolExecutor(1) as pool:
-        waiting: deque[tuple[Sequence[Sample], Future[list[Decoded | Exception]]]] = deque()
+        waiting: deque[tuple[Sequence[Sample], Future[list[Decoded | Exception | None]]]] = deque()
         for group in groups:
             while waiting and (len(waiting) > AHEAD or sum(_bytes(g) for g, _ in waiting) + _bytes(group) > BUDGET):
                 ready, future = waiting.popleft()
@@ -149,8 +151,8 @@ def _bytes(samples: Sequence[Sample]) -> int:
     return sum(sample.width * sample.height * 3 for sample in samples)
 
 
-def _decode(samples: Sequence[Sample]) -> list[Decoded | Exception]:
-    decoded: list[Decoded | Exception] = []
+def _decode(samples: Sequence[Sample]) -> list[Decoded | Exception | None]:
+    decoded: list[Decoded | Exception | None] = []
     for sample in samples:
         try:
             decoded.append(sample.load_checked())

@@ -73,8 +73,9 @@ class Marker:
     def read(cls, content: bytes) -> "Marker | None":
         """A marker, or None when the file is damaged."""
         try:
-            return cls(**json.loads(content))
-        except (ValueError, TypeError, RecursionError):
+            found = json.loads(content)
+            return cls(**{name: value for name, value in found.items() if name in cls.__dataclass_fields__})
+        except (ValueError, TypeError, AttributeError, RecursionError):
             return None
 
 
