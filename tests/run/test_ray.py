@@ -190,6 +190,10 @@ def test_an_engine_or_address_that_is_not_there_is_one_line(data: Path, tmp_path
     assert "engine 'dask', expected local or ray" in capsys.readouterr().err
     assert command([*run, "--address", "127.0.0.1:1"]) == 2
     assert "are for --engine ray" in capsys.readouterr().err
+    for address, message in (("127.0.0.1:1", "nothing answers there"), ("ray://x:1", "expected host:port")):
+        assert command([*run, "--engine", "ray", "--address", address]) == 2
+        told = capsys.readouterr().err
+        assert message in told and told.count("\n") == 1
 
 
 def test_a_node_with_other_software_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,14 @@
 
 import os
 import secrets
+import socket
 import sys
 from typing import Any
 
 from countenance.errors import InputError, MissingExtra
+
+REACHED = 5.0
+"""Seconds in which the head must answer."""
 
 
 def connect(address: str | None, cpus: int) -> tuple[Any, bool]:
@@ -17,6 +21,8 @@ def connect(address: str | None, cpus: int) -> tuple[Any, bool]:
         raise MissingExtra("the engine ray", "ray") from None
     if ray.is_initialized():
         return ray, False
+    if address:
+        _reach(address)
     plain = {"log_to_driver": True, "logging_level": "error"}
     try:
         if address:
@@ -30,6 +36,21 @@ def connect(address: str | None, cpus: int) -> tuple[Any, bool]:
             "RAY_AUTH_MODE=token and the cluster's RAY_AUTH_TOKEN"
         ) from None
     return ray, True
+
+
+def _reach(address: str) -> None:
+    """Refuse an address where nothing listens: Ray itself would try for many minutes."""
+    host, colon, port = address.rpartition(":")
+    if address == "auto":
+        return
+    if not colon or not port.isdigit() or "/" in host:
+        raise InputError(f"--address {address!r}: expected host:port of the head, such as 10.0.0.1:6379, or auto")
+    try:
+        socket.create_connection((host, int(port)), timeout=REACHED).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            f"--address {address}: nothing answers there ({error}); start the head: `ray start --head --port={port}`"
+        ) from None
 
 
 def _with_token(address: str | None) -> None:
