@@ -414,3 +414,18 @@ def test_intervals_of_a_score_between_0_and_1_stay_there():
     [a] = [e for e in found.groups if e.group == "a"]
     assert a.estimate == 0 and a.low == 0 < a.high and math.copysign(1, a.estimate) == 1
     assert found.findings[0].low == 0
+
+
+def test_a_grouping_within_people_with_nothing_to_test_stops_nobody():
+    rng = np.random.default_rng(0)
+    identity = np.repeat(np.arange(40), 4)
+    rows = {
+        "identity": identity,
+        "g": np.where(identity % 2, "a", "b"),
+        "w": rng.choice([f"v{i}" for i in range(30)], len(identity)),  # varies within people; every group is small
+        "ok": rng.integers(0, 2, len(identity)),
+    }
+    found = audit(rows, ["g", "w"], ["ok"], depth=1)
+    assert found.settings["adjust"] == "minp" and {f.verdict for f in found.findings if f.attribute == "w"} == {
+        "untestable"
+    }

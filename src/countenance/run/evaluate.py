@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -96,6 +96,7 @@ class Options(TypedDict, total=False):
     address: str | None
     gpus_per_worker: float
     options: Mapping[str, Any] | None
+    by: Sequence[str] | None
     source: str | None
     suite: str | None
     about: Mapping[str, Any] | None
@@ -121,13 +122,14 @@ def evaluate(
     `answers:RUN`, a DataFrame) or any callable on a list of images (which runs here). An interrupted run goes on where
     it stopped; a changed model, dataset or version starts a new one and keeps the old one under another name.
 
-    Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `batch`, `limit`, `seed`
-    and `shard`, which determine the numbers; `workers`, `threads`, `time_limit`, `strict`, `max_failures`, `progress`,
-    `say`, `engine` (`local` or `ray`), `address` and `gpus_per_worker`, which do not. `categories` chooses the
+    Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `by`, the attributes
+    that results by group are given for; `batch`, `limit`, `seed` and `shard`, which determine the numbers; `workers`,
+    `threads`, `time_limit`, `strict`, `max_failures`, `progress`, `say`, `engine` (`local` or `ray`), `address` and
+    `gpus_per_worker`, which do not. `categories` chooses the
     categories of a COCO file (`face=1,person=18`), `box_format` and `units` say what the four numbers of the model's
     boxes are, `allow_mismatch` evaluates a model that finds something else than the task needs, and `notes` replaces
-    the task's own notes on predictions that look like a mistake. A model
-    that fails on all of the first images stops the run (`countenance.run.early_stop`).
+    the task's own notes on predictions that look like a mistake. A model that fails on all of the first images stops
+    the run (`countenance.run.early_stop`).
     """
     chosen: dict[str, Any] = dict(given)
     model_settings = {name: chosen.pop(name, None) for name in ("weights", "device", "settings")}
@@ -136,7 +138,7 @@ def evaluate(
     )
     names = tuple(field.name for field in fields(EngineSettings))
     engine_settings = EngineSettings(**{name: chosen.pop(name) for name in names if name in chosen})
-    about = {name: chosen.pop(name, None) for name in ("source", "suite", "about")}
+    about = {name: chosen.pop(name, None) for name in ("source", "suite", "about", "by")}
     the_task = load_task(task, chosen.pop("options", None))
     card_given = chosen.pop("card", None)
     categories, allow_mismatch = chosen.pop("categories", None), chosen.pop("allow_mismatch", False)
@@ -249,7 +251,7 @@ class _Evaluation:
         with self.store.storage.hold(), ExitStack() as resources:
             list(self.store.storage.leftovers())
             engine = _Lazy(lambda: self._engine(resources))
-            intact = self._intact()
+            intact = self._intact() and not self._other_groups()
             markers = self.store.committed(rows=False) if intact else self._repaired()
             if not intact:
                 self.store.sweep(markers)
@@ -363,6 +365,12 @@ class _Evaluation:
                 if any(problem.startswith(f"{name}:") for problem in found):
                     self.store.storage.delete(name)
         return not found
+
+    def _other_groups(self) -> bool:
+        """Whether the results of a finished run are wanted for other attributes than those it has."""
+        if self.plan.by is None or self.plan.task.reduce is None:
+            return False
+        return self.store.manifest().by != list(self.plan.by)
 
     def _repaired(self) -> dict[int, Marker]:
         """The shards that count. Intact predictions without rows are scored again; damaged shards are given up."""
