@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.places import RunPlace, purge_url
 from countenance.errors import InputError
+from countenance.storage import is_url
 
 if TYPE_CHECKING:
     from countenance.suites.fhibe import FhibeRun
@@ -291,7 +293,7 @@ def make_data(
 
 @app.command()
 def purge(
-    run: Annotated[Path, typer.Argument(help="A run directory, of FHIBE or any other.")],
+    run: RunPlace,
     subjects: Annotated[
         Path, typer.Option(help="A file with one subject id on each line, or with a column subject_id.")
     ],
@@ -301,6 +303,10 @@ def purge(
     from countenance.suites.fhibe.purge import purge as remove
     from countenance.suites.fhibe.purge import read_subjects
 
+    if is_url(run):
+        for line in purge_url(run, subjects):
+            typer.echo(line)
+        return
     done = remove(run, read_subjects(subjects))
     people, images = plural(done.people, "person", "people"), plural(done.images, "image")
     typer.echo(f"removed {people}, {images} and {plural(done.rows, 'row')} from {run}")

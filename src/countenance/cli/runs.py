@@ -1,16 +1,14 @@
 """Commands about finished runs: verify."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
+from countenance.cli.places import RunPlace
 from countenance.errors import InputError
 
 MOST_PROBLEMS = 20
 
 
-def verify(run: Annotated[Path, typer.Argument(help="A run directory.", metavar="RUN")]) -> None:
+def verify(run: RunPlace) -> None:
     """Check that every file of a run has the content that was written (exit 0: intact, 2: damaged)."""
     from countenance.run.store import RunStore
     from countenance.run.verify import verify as check

@@ -260,8 +260,10 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
             changed += [name] if kept is not None else []
         failures = [row for row in marker.failures if row["sample"] not in gone]
         if files != dict(marker.files) or failures != marker.failures:
-            answered = _rows(store, f"{ANSWERS}{marker.number:05d}.parquet")
-            fresh = Marker(marker.number, answered or 0, failures, files, marker.skipped)
+            answered = _rows(store, marker.file(ANSWERS) or "")
+            there = {entry.name: entry.size for entry in store.storage.entries()}
+            sizes = {name: there[name] for name in files if name in there}
+            fresh = Marker(marker.number, answered or 0, failures, files, marker.skipped, sizes, marker.pictures)
             store.storage.write(marker_name(marker.number), fresh.to_bytes())
     return changed
 
