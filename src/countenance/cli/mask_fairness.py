@@ -60,7 +60,7 @@ def _classes(text: str | None) -> dict[int, str] | None:
 @app.command()
 def assess(
     dataset: Dataset,
-    out: Annotated[Path, typer.Option(help="The folder for tables, run and report.")],
+    out: Annotated[Path, typer.Option(help="The run: scores, tables, findings and report.")],
     data_directory: Directory = None,
     detector: Annotated[
         str | None, typer.Option(help="A detector (see `detectors`), net.onnx, module:attr or answers:RUN.")
@@ -103,12 +103,12 @@ def assess(
     from functools import partial
 
     from countenance.cli.progress import progress
+    from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
     from countenance.suites.mask_fairness.datasets import load_mask_data
     from countenance.suites.mask_fairness.datasets.truth import of_split
     from countenance.suites.mask_fairness.predictions import read_predictions
-    from countenance.suites.mask_fairness.report import write_suite_report
 
     if (detector is None) == (predictions is None):
         raise InputError("name either --detector or --predictions")
@@ -137,7 +137,7 @@ def assess(
         **(given if detector else {}),
         audit={"depth": depth, "min_n": min_n, "adjust": adjust},
     )  # fmt: skip
-    page = write_suite_report(finished, assessment, out / "report.html", gallery=gallery)
+    page = write_report(finished, gallery=gallery)
     for line in summary_lines(finished, assessment):
         typer.echo(line)
     typer.echo(f"tables   {out.resolve()}/assessment_*.csv")
@@ -203,7 +203,7 @@ def make_data(
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="An assessment's folder or a run.", metavar="FIRST")],
+    first: Annotated[Path, typer.Argument(help="The run of an assessment.", metavar="FIRST")],
     second: Annotated[Path, typer.Argument(help="Another of the same pictures.", metavar="SECOND")],
     by: Annotated[str | None, typer.Option(help="Also within the groups of these attributes, with commas.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the comparison here as CSV.")] = None,
@@ -232,7 +232,7 @@ def compare(
 @app.command()
 def twins(
     detector: Annotated[str, typer.Option(help="A detector (see `detectors`), net.onnx or module:attr.")],
-    out: Annotated[Path, typer.Option(help="The folder for table and run.")],
+    out: Annotated[Path, typer.Option(help="The run, with the table in it.")],
     weights: Annotated[Path | None, typer.Option(help="Weights of a detector that takes them by path.")] = None,
     dataset: Annotated[
         str, typer.Option(help="Twins: people:twins, or a folder that `people render` wrote.")
@@ -255,7 +255,7 @@ def twins(
     )  # fmt: skip
     for line in effect_lines(effects):
         typer.echo(line)
-    for note in Run(out / "run").notes:
+    for note in Run(out).notes:
         typer.echo(f"note     {note}")
     typer.echo(f"table    {(out / 'twins.csv').resolve()}")
 

@@ -1,5 +1,5 @@
-"""Room: report. A run, or a dataset, as one page that opens from disk and needs nothing else."""
+"""A run, or a dataset, as one page that opens from disk and needs nothing else."""
 
-from countenance.report.page import write_report
+from countenance.report.page import pages_again, write_report
 
-__all__ = ["write_report"]
+__all__ = ["pages_again", "write_report"]

@@ -1,15 +1,19 @@
 """The report: one page from one run directory."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from countenance.audit.headline import delta_words
+from countenance.files import to_json
 from countenance.report import cannot_tell, charts, findings, method, render, words
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
 from countenance.report.source import Source
 from countenance.run import Run
+from countenance.run.store import AUDIT, PAGES, REPORT
+from countenance.run.suite import suite_of
 
 LISTED_FAILURES = 200
 KINDS = {
@@ -34,15 +38,37 @@ def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "aut
 
     Everything comes from the run directory; the dataset is loaded again for the gallery alone. `gallery` is
     auto (rendered people are shown, real people are not), off, blurred or full. No clock is read: the same run
-    gives the same bytes.
+    gives the same bytes. What the run's suite has to say is on the page too.
     """
-    source = Source.of(run)
-    text = render.page("report.html.j2", **context(source, gallery))
-    return render.write(Path(out) if out is not None else run.path / "report.html", text)
+    return write_page(Source.of(run), out, gallery)
+
+
+def write_page(source: Source, out: Path | str | None, gallery: str, said: dict[str, Any] | None = None) -> Path:
+    """Write the page of a source (with the context `said` where it was made before) and return its path."""
+    run = source.run
+    text = render.page("report.html.j2", **(said or context(source, gallery)))
+    path = run.path / REPORT if out is None else Path(out)
+    if path.absolute() != (run.path / REPORT).absolute():
+        return render.write(path, text)
+    with run.store.replacing(REPORT, PAGES):
+        render.write(path, text)
+        run.store.storage.write(PAGES, to_json({REPORT: {"gallery": gallery}}).encode())
+    return path
+
+
+def pages_again(run: Run, journal: Mapping[str, Any]) -> list[str]:
+    """Write the files again that a purge removed from a run: its suite's own, then the report with the same gallery."""
+    suite = suite_of(run)
+    made = [] if suite is None else suite.files(run, journal["files"])
+    if REPORT in journal["files"] and REPORT not in made and run.store.storage.entries(AUDIT):
+        asked = journal["pages"].get(REPORT, {}).get("gallery", "off")
+        write_report(run, gallery=asked)
+        made.append(REPORT)
+    return made
 
 
 def context(source: Source, asked: str) -> dict[str, Any]:
-    """Everything the template says. A suite may put its own sections into `extra`: (id, title, markup) each."""
+    """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     manifest, audit, settings = DEFAULTS | source.run.manifest.plain(), source.audit, AUDITED | source.audit.settings
     better, names = source.better, source.names
     made = pictures.gallery(source, asked)
@@ -51,6 +77,7 @@ def context(source: Source, asked: str) -> dict[str, Any]:
     said = {f.metric for f in told} or {one.metric for one in words.in_short(audit, names, better)}
     ordered = findings.in_order(audit.findings)
     kept = ordered[: findings.MOST]
+    suite = suite_of(source.run)
     return {
         "manifest": manifest,
         "card": manifest["dataset"]["card"],
@@ -93,7 +120,7 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "cluster_noun": words.cluster_noun(settings),
         "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
         "recorded": recorded(settings),
-        "extra": [],
+        "extra": [] if suite is None else suite.sections(source),
     }
 
 

@@ -8,7 +8,7 @@ purge that was killed goes on when it is called again. What was sent elsewhere c
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from countenance.run.store import (
     digest,
     marker_name,
 )
+from countenance.run.suite import suite_of
 from countenance.storage import Missing
 from countenance.tasks import load_task
 
@@ -135,11 +136,15 @@ def purge(place: Path | str, subjects: Iterable[str], again: Again = lambda run,
 
 
 def _stores(place: Path | str) -> list[RunStore]:
-    """The run at a place with its older versions beside it, or the runs below a folder."""
+    """The run at a place, those that rest on the same predictions, and older versions beside it; or those below it."""
     store = RunStore(place)
     if store.exists():
-        siblings = [RunStore(other) for other in store.storage.siblings(f"{Path(store.place).name}-")]
-        return [store, *(other for other in siblings if other.exists())]
+        run = Run(place)
+        suite = suite_of(run)
+        others = [RunStore(other) for other in store.storage.siblings(f"{Path(store.place).name}-")]
+        others += [RunStore(other) for other in (suite.related(run) if suite else ())]
+        found = {str(Path(one.place).absolute()): one for one in (*others, store) if one.exists()}
+        return sorted(found.values(), key=lambda one: one.manifest().finished or "")  # the latest run's files stay
     below = [entry.name for entry in store.storage.entries() if entry.name.endswith(f"/{MANIFEST}")]
     if not below:
         store.manifest()  # says that no run is here
@@ -311,19 +316,22 @@ def _pages(store: RunStore) -> dict[str, Any]:
 def _recompute(store: RunStore, journal: Journal, again: Again) -> list[str]:
     """Results, audit and reports of those who are left."""
     run = Run(store.place)
-    made = _reduce_again(run)
+    suite = suite_of(run)
+    rescore = _reduce_again if suite is None or suite.rescore is None else suite.rescore
+    made = rescore(run, journal.samples)
+    run = Run(store.place)
     if journal.audit is not None and run.scores().num_rows:
         store_audit(run, audit_again(run, journal.audit))
         made += [FINDINGS, AUDIT]
     return made + again(run, vars(journal))
 
 
-def _reduce_again(run: Run) -> list[str]:
+def _reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
     """Results again where the dataset can be loaded; otherwise they are gone, and the manifest says why."""
-    task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
-    if task.reduce is None:
-        return []
     try:
+        task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
+        if task.reduce is None:
+            return []
         reduced = reduce(task, stored(run.store, run.dataset(), run.manifest.seed))
     except (InputError, OSError) as error:
         note = f"results were removed by a purge and could not be computed again ({error})"

@@ -85,7 +85,7 @@ def test_a_table_for_every_attribute_and_metric(done):
             assert {row["group"] for row in rows} == (
                 {"female", "male"} if attribute == "sex" else {f"r{i}" for i in range(5)}
             )
-    assert (out / "run" / "scores.parquet").exists() and (out / "run" / "findings.parquet").exists()
+    assert (out / "scores.parquet").exists() and (out / "findings.parquet").exists()
 
 
 def test_counts_match_a_plain_loop_over_the_detector(done):
@@ -183,7 +183,7 @@ def test_the_command_takes_predictions_and_writes_everything(tmp_path):
     assert result.exit_code == 0, result.output
     rows = {row["group"]: row for row in read(tmp_path / "out" / "assessment_sex_localization.csv")}
     assert int(rows["male"]["n"]) == 20 and float(rows["male"]["rate"]) == 13 / 20
-    assert json.loads((tmp_path / "out" / "run" / "run.json").read_text())["task"] == "mask_detection"
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["task"] == "mask_detection"
     assert (tmp_path / "out" / "report.html").exists()
 
 

@@ -43,6 +43,11 @@ def word_of(tag: str) -> str:
     return "HAPPY" if tag[3] == "H" else "SAD"
 
 
+def list_of(official: Path) -> Path:
+    """The list of photos in the benchmark's folder, under either of its names."""
+    return next((official / name for name in (LIST, "images_list.txt") if (official / name).is_file()), official / LIST)
+
+
 def read_list(path: Path) -> list[tuple[str, str, str]]:
     """Set, tag and LFW name of every photo in the benchmark's list."""
     entries = []
@@ -68,10 +73,11 @@ def build_official(official: Path, lfw: Path, out: Path, step: Step = lambda n=1
     The folder's own sets are copied as they are. Sets that it lacks and its list names are made: always the
     unlabelled one, and, with an LFW folder that has those photos, the other two as well.
     """
-    entries = read_list(official / LIST)
+    listed = list_of(official)
+    entries = read_list(listed)
     _check_smiles(official, entries)
     with staged(out) as made:
-        shutil.copy2(official / LIST, made / LIST)
+        shutil.copy2(listed, made / LIST)
         present = set()
         for name, (folders, _) in SETS.items():
             for folder in folders:
@@ -86,7 +92,7 @@ def build_official(official: Path, lfw: Path, out: Path, step: Step = lambda n=1
             wanted = [entry for entry in entries if entry[0] in folders]
             missing = [tag for tag in tags if not any(entry[1] == tag for entry in wanted)]
             if missing:
-                raise InputError(f"{official / LIST}: names no photo of type {missing[0]} for {folders[0]}")
+                raise InputError(f"{list_of(official)}: names no photo of type {missing[0]} for {folders[0]}")
             for _, tag, person in wanted:
                 photo = print_word(read_photo(_original(lfw, person)), word_of(tag))
                 _save(photo, made / folders[0] / tag / f"{person}_{tag}.jpg")
@@ -103,7 +109,7 @@ def to_make(official: Path) -> int:
         for folder in folders
         if any((official / f"{folder}{suffix}").exists() for suffix in ("", *ARCHIVES))
     }
-    return sum(entry[0] not in present for entry in read_list(official / LIST))
+    return sum(entry[0] not in present for entry in read_list(list_of(official)))
 
 
 def _original(lfw: Path, name: str) -> Path:
@@ -132,4 +138,4 @@ def _check_smiles(official: Path, entries: list[tuple[str, str, str]]) -> None:
         listed = {Path(line.strip()).stem for line in (official / file).read_text("utf-8").splitlines() if line.strip()}
         for _, tag, name in entries:
             if name in listed and tag[1] != letter:
-                raise InputError(f"{official / LIST}: {name} is tagged {tag}, but {file} lists it")
+                raise InputError(f"{list_of(official)}: {name} is tagged {tag}, but {file} lists it")
