@@ -127,6 +127,7 @@ def score(
     replicates: Replicates = 2000,
     seed: Seed = 0,
     against: Annotated[Path | None, typer.Option(help="Other predictions: the difference, paired.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also leave a run here.", metavar="RUN")] = None,
 ) -> None:
     """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
     from countenance.files import write_json
@@ -144,8 +145,15 @@ def score(
         write_json(json, found.to_json() | ({"against": other.to_json()} if other else {}))
     if submission is not None:
         write_json(submission, found.submission(name))
+    if out is not None:
+        from countenance.suites.bias_bounty.run import write_run
+
+        files = (labels, predictions, nonfaces, identities)
+        finished = write_run(out, *files, name=name, found=found, say=lambda line: typer.echo(line, err=True))
     for line in score_lines(found):
         typer.echo(line)
+    if out is not None:
+        typer.echo(f"run        {finished.path}")
     if other is not None and against is not None:
         typer.echo(other.line(against.name))
 

@@ -75,6 +75,10 @@ Report = Annotated[
     Path | None,
     typer.Option("--report", help="Also write an HTML page: groups, operating points, errors and what they cost."),
 ]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="Also leave a run here (RUN/LABEL for each of several files).", metavar="RUN"),
+]
 Gallery = Annotated[
     str, typer.Option("--gallery", help="Pictures on the page: auto (made people only), off, full.", metavar="MODE")
 ]

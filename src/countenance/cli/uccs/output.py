@@ -36,6 +36,7 @@ class Output:
     plot: Path
     json: Path | None
     report: Path | None
+    run: Path | None
     gallery: str
     by: list[str]
     verbose: int
@@ -75,6 +76,11 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
             page = out.report if len(found) == 1 else out.report.with_stem(f"{out.report.stem}-{k + 1}")
             write_page(one, data, page, by=out.by, gallery=out.gallery)
             files.append(page)
+    if out.run is not None:
+        from countenance.suites.uccs.run import write_runs
+
+        runs = write_runs(found, data, out.run, lambda line: typer.echo(line, err=True))
+        files += [run.path for run in runs]
     typer.echo(f"{found[0].kind} written: " + ", ".join(map(str, files)))
 
 

@@ -51,6 +51,9 @@ class Evaluation:
     total: int
     """What the rates are shares of."""
     images: int
+    stranger: Floats | None = None
+    """Recognition: of each face of the protocol the score under which it, unknown, passes as somebody; minus infinity:
+    never, or it is known."""
     band: Band | None = None
     warnings: tuple[str, ...] = ()
 

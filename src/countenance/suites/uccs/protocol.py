@@ -1,5 +1,6 @@
 """The protocols: which images a set has, and the truth about their faces (versions 2 and 3)."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,6 +48,14 @@ def protocol_path(data: Path, which: str, version: int) -> Path:
 def image_folder(data: Path, which: str, version: int) -> Path:
     """Where a version keeps the images of a set."""
     return data / (which if version == 2 else f"{which}_images")
+
+
+def real_people(data: Path) -> bool:
+    """Whether the pictures of a data directory show people who exist: all do, but for those that `make-data` wrote."""
+    try:
+        return json.loads((data / CARD).read_text(encoding="utf-8")).get("real_people") is not False
+    except (OSError, ValueError, AttributeError):
+        return True
 
 
 def detect_version(data: Path, which: str) -> int:
