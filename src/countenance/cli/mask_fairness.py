@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -100,13 +100,14 @@ def assess(
     quiet: Quiet = False,
 ) -> None:
     """Assess a detector: the published rule and ours side by side, as tables, run and report."""
+    from dataclasses import replace
     from functools import partial
 
     from countenance.cli.progress import progress
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
-    from countenance.suites.mask_fairness.datasets import load_mask_data
+    from countenance.suites.mask_fairness.datasets import load_mask_data, source_of
     from countenance.suites.mask_fairness.datasets.truth import of_split
     from countenance.suites.mask_fairness.predictions import read_predictions
 
@@ -117,11 +118,12 @@ def assess(
         typer.echo(line, err=True)
 
     numbered = _classes(classes)
-    data = load_mask_data(
-        dataset, data_directory, reading=reading(box_format, units), say=say, attributes=attributes,
-        classes=numbered if predictions is None else None, only_present=only_present,
-    )  # fmt: skip
-    data = of_split(data, split)
+    how: dict[str, Any] = {
+        "reading": reading(box_format, units), "attributes": attributes, "only_present": only_present,
+        "classes": numbered if predictions is None else None,
+    }  # fmt: skip
+    data = of_split(load_mask_data(dataset, data_directory, say=say, **how), split)
+    data = replace(data, origin=source_of(dataset, data_directory, split=split, **how))
     model = detector or read_predictions(
         predictions or Path(), data, say=say, classes=numbered,
         units=prediction_units.value if prediction_units else None,

@@ -3,7 +3,6 @@
 import atexit
 import shutil
 import tempfile
-from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -13,11 +12,6 @@ from countenance.data.tables import near
 from countenance.errors import InputError
 
 GROUP = "countenance.datasets"
-SUITES = {
-    "fhibe": "countenance.suites.fhibe.rundir:load",
-    "happyfaces": "countenance.suites.happyfaces.runs:load",
-}
-"""Data of the published protocols, read from `name:FOLDER?options`; runs of a suite name their data so."""
 
 
 def dataset_names() -> list[str]:
@@ -42,10 +36,6 @@ def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categ
     name, _, wanted = str(source).partition(":")
     if name in dataset_names():
         return _no_categories(_by_name(name, part or wanted or None), categories, name)
-    if name in SUITES and wanted:
-        module, _, attribute = SUITES[name].partition(":")
-        loaded: Dataset = getattr(import_module(module), attribute)(wanted)
-        return _no_categories(loaded, categories, name)
     path = Path(source)
     if not path.exists():
         names = dataset_names()

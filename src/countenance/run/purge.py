@@ -105,8 +105,8 @@ def read_subjects(path: Path) -> list[str]:
 def purge(place: Path | str, subjects: Iterable[str], again: Again = lambda run, journal: []) -> Purged:
     """Remove people from a run, from runs kept beside it under another name, and from runs below a folder.
 
-    `subjects` are identities or subject ids as the score table has them. `again` makes reports and a suite's files
-    again. InputError when nobody on the list is in any of the runs.
+    `subjects` are identities or subject ids as the score table has them, or images of people without an identity.
+    `again` makes reports and a suite's files again. InputError when nobody on the list is in any of the runs.
     """
     wanted = list(dict.fromkeys(subjects))
     stores = _stores(place)
@@ -175,6 +175,8 @@ def _held(store: RunStore, wanted: set[str]) -> _Held:
         tables.append(table.select(columns).to_pylist())
     for row in (row for table in tables for row in table):
         names = {row.get("identity"), row.get("subject")} & wanted
+        if row.get("identity") is None:  # nobody said who it is: an image stands for its people
+            names |= {row["sample"]} & wanted
         if names:
             samples.add(row["sample"])
             people |= {str(name) for name in names}
@@ -331,6 +333,7 @@ def _reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
     try:
         task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
         if task.reduce is None:
+            run.store.write_results([])
             return []
         reduced = reduce(task, stored(run.store, run.dataset(), run.manifest.seed))
     except (InputError, OSError) as error:

@@ -1,23 +1,17 @@
 """What a suite (a published protocol) adds to a run: sections of its report, files of its own, scores made again.
 
-A suite is found by the name that its runs carry, through a table here or the entry point `countenance.suites`, so that
-neither the run nor the report imports one.
+A suite is found by the name that its runs carry, through the entry point `countenance.suites`, so that neither the run
+nor the report imports one.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 from countenance.run.run import Run
 
 GROUP = "countenance.suites"
-_HOME = {
-    "fhibe": "countenance.suites.fhibe.suite:FHIBE",
-    "happyfaces": "countenance.suites.happyfaces.suite:HAPPYFACES",
-    "mask_fairness": "countenance.suites.mask_fairness.suite:MASK_FAIRNESS",
-}
 
 Section = tuple[str, str, str]
 """A section of a report: its id, its title, its markup."""
@@ -52,12 +46,7 @@ def suite_of(run: Run) -> Suite | None:
 
 
 def suite_named(name: str | None) -> Suite | None:
-    """A suite by its name."""
-    if name in _HOME:
-        module, _, attribute = _HOME[name].partition(":")
-        found: Suite = getattr(import_module(module), attribute)
-        return found
-    for point in entry_points(group=GROUP, name=name or ""):
-        loaded: Suite = point.load()
-        return loaded
-    return None
+    """A suite by its name; None where there is none of that name here."""
+    points = entry_points(group=GROUP, name=name) if name else ()
+    found: list[Suite] = [point.load() for point in points]
+    return found[0] if found else None

@@ -81,10 +81,8 @@ def rescore(run: Run, gone: Sequence[str]) -> list[str]:
     store.write_results(rundir.results(evaluation))
     rundir.write_rates(run, evaluation, asked.get("depth"))
     fresh = rundir.about(evaluation, asked.get("depth"), bool(asked.get("layout")))
-    manifest = store.manifest().model_copy(
-        update={"about": asked | {"problems": fresh["problems"]}, "failed": len(lost)}
-    )
-    store.write_manifest(manifest)
+    told = {"about": asked | {"problems": fresh["problems"]}, "failed": len(lost)}
+    store.write_manifest(store.manifest().model_copy(update=told))
     prefix = f"{run.path.name}/" if folder == outputs and run.path.name != FOLDERS["default"] else ""
     return [*made, *(f"{prefix}{name}" for name in (SCORES, RESULTS, MANIFEST))]
 

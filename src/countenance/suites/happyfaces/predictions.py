@@ -11,7 +11,7 @@ from countenance.errors import InputError
 from countenance.suites.happyfaces.dataset import HappyFaces, Photos
 from countenance.suites.happyfaces.interface import Floats
 from countenance.suites.happyfaces.methods import checked
-from countenance.suites.happyfaces.protocol import Outcome, score_parts
+from countenance.suites.happyfaces.protocol import Outcome, Record, score_parts
 
 PHOTO = ("photo", "image", "file", "name")
 HEADS = (("head_1", "head1", "head 1"), ("head_2", "head2", "head 2"))
@@ -50,7 +50,7 @@ def read_outcome(path: Path, data: HappyFaces, name: str) -> Outcome:
             raise InputError(f"{path}: {len(lost)} of {len(photos)} {part} photos are missing ({shown})")
         numbers = np.array([known[ids[part][i]] for i in there]).reshape(-1, 2)
         parts[part] = photos.take(there), checked(numbers, len(there), f"{path}: found")
-    record = {"method": name, "mix_rate": None, "seed": 0, "options": {}, "answered": True, "notes": {}}
+    record: Record = {"method": name, "mix_rate": None, "seed": 0, "options": {}, "answered": True, "notes": {}}
     record |= score_parts(parts, data.features) | {"seconds": 0.0, "cpu_seconds": 0.0}
     return Outcome(record, None, parts)
 

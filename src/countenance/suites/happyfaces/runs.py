@@ -30,9 +30,7 @@ from countenance.suites.happyfaces.tags import MATCHED
 from countenance.tasks.results import Number, Result, Table
 
 QUESTION = "Which two features explain one label?"
-NAMING = (
-    "Heads are assigned to features by validation truth, the better of the two ways, as the benchmark's rule has it."
-)
+NAMING = "Heads are assigned to features by validation truth, the better of the two ways, as the benchmark's rule says."
 PARTS = {"validation": "validation", "not_drawn": "photos not drawn", "held_back": "photos held back"}
 
 
@@ -201,7 +199,7 @@ def record_of(run: Run) -> Record:
         for name in ("validation", "not_drawn", *(["held_back"] if "held_back" in part else [])):
             mine = np.flatnonzero(part == name)
             tags = tuple(columns["attr.type"][i] for i in mine)
-            parts[name] = part_of(right[mine], tags, features) if len(mine) else None  # type: ignore[arg-type]
+            parts[name] = part_of(right[mine], tags, features) if len(mine) else None
     return about | parts | stamp
 
 

@@ -56,6 +56,7 @@ def assess(
         data.source or data.dataset,
         out=out,
         suite="mask_fairness",
+        source=data.source or data.origin,
         weights=weights,
         settings=settings,
         notes=assessment_notes(data, model),

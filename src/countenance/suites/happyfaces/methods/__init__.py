@@ -65,11 +65,8 @@ class _Foreign:
     def __init__(self, name: str, target: Any, seed: int, options: Mapping[str, Any]) -> None:
         self.name = name
         if inspect.isclass(target) or (callable(target) and not hasattr(target, "fit")):
-            try:
-                takes = inspect.signature(target).parameters
-            except (TypeError, ValueError):
-                takes = {}
             with _Blamed(name):
+                takes = inspect.signature(target).parameters
                 target = target(**({"seed": seed} if "seed" in takes else {}), **options)
         if not callable(getattr(target, "fit", None)):
             raise InputError(f"method {name!r}: {type(target).__name__} has no fit(labelled, labels, unlabelled)")
