@@ -72,7 +72,7 @@ def evaluate_task(
         extra = ("person_bbox",) if task_name in ("keypoint_estimation", "body_parts_detection") else ()
         table = read_table(data_rootdir, dataset, task_name, (*names, *extra), strict=compat == "strict")
         _, people = draw(table, (mini_dataset_size or 50) if use_mini_dataset else None, compat)
-        run_model(task_name, model, people, folder, options, step)
+        run_model(task_name, model, people, folder, options, step, card.content if card else "")
     evaluation = score_task(
         data_rootdir,
         dataset_name,

@@ -119,6 +119,8 @@ def _purge_outputs(folder: Path, table: Table, task: str, gone: set[str]) -> lis
     matcher = Matcher(names)
     lost = {matcher.index[name] for name, file in zip(names, table.text("filepath"), strict=True) if file in gone}
     path = folder / FILE
+    for partial in folder.glob("*.partial.jsonl"):
+        partial.unlink()  # what a stopped model left
     if path.exists():
         kept = []
         for name, entry in read_entries(path):
