@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from countenance import audit as audit
-    from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
+    from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
     from countenance.audit import Audit, Finding, plan
     from countenance.data import (
         ArrayImage,
@@ -36,6 +36,7 @@ _HOME = {
     "Boxes": "answers",
     "Dataset": "data",
     "DatasetCard": "data",
+    "Age": "answers",
     "Embedding": "answers",
     "Finding": "audit",
     "InputError": "errors",
@@ -63,6 +64,7 @@ _HOME = {
 """The package or module of each public name."""
 
 __all__ = [
+    "Age",
     "ArrayImage",
     "AttributeCard",
     "Audit",

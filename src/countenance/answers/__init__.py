@@ -1,6 +1,7 @@
 """What a model returns: one type per kind of answer, validated once on input."""
 
 from countenance.answers.types import (
+    Age,
     Answer,
     Boxes,
     Embedding,
@@ -14,6 +15,7 @@ from countenance.answers.types import (
 )
 
 __all__ = [
+    "Age",
     "Answer",
     "Boxes",
     "Embedding",

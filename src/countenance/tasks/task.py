@@ -128,8 +128,9 @@ class Task:
             wanted = type(self.options).model_validate(self.options.model_dump() | dict(options))
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"]) or "options"
-            raise InputError(f"task {self.name!r}: option {place}: {first['msg']}") from None
+            place = "".join(f" option {part}:" for part in first["loc"][:1])
+            reason = str(first["msg"]).removeprefix("Value error, ")
+            raise InputError(f"task {self.name!r}:{place} {reason}") from None
         return replace(self.make(wanted), source=self.source)
 
 
