@@ -1,4 +1,4 @@
-"""`countenance mask-fairness`: assess, detectors, make-data, compare, twins, train."""
+"""`countenance mask-fairness`: assess, page, detectors, make-data, compare, twins, train."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -229,6 +229,17 @@ def compare(
         typer.echo(f"{metric:14} left out: {reason}")
     if out is not None:
         write_table(out, rows, list(rows[0]) if rows else ["metric"])
+
+
+@app.command()
+def page(
+    runs: Annotated[list[Path], typer.Argument(help="Runs of `assess`: any detectors on any datasets.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("mask-fairness.html"),
+) -> None:
+    """Write one page for several detectors and datasets: every row of the published table, both rules side by side."""
+    from countenance.suites.mask_fairness.overview import write_overview
+
+    typer.echo(f"page     {write_overview(runs, out).resolve()}")
 
 
 @app.command()

@@ -26,6 +26,9 @@ class Line:
     colour: str
     dash: str = ""
     strong: bool = False
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    """The ends of a band around the curve, one for each x; empty: none."""
 
 
 def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
@@ -42,9 +45,20 @@ def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
 
 
 def panel(
-    lines: Sequence[Line], axes: tuple[str, str], title: str, desc: str, key: str, *, lowest: float = 0.0
+    lines: Sequence[Line],
+    axes: tuple[str, str],
+    title: str,
+    desc: str,
+    key: str,
+    *,
+    lowest: float = 0.0,
+    wide: bool = False,
 ) -> Markup:
-    """One panel as SVG; the values are also in the table that stands with it. The y axis begins at `lowest`."""
+    """One panel as SVG; the values are also in the table beside it. The y axis begins at `lowest`.
+
+    `wide` makes it as wide as the page.
+    """
+    width = 2 * WIDTH if wide else WIDTH
     xs = [x for line in lines for x in line.x]
     ys = [y for line in lines for y in line.y if math.isfinite(y)]
     x0, x1 = (min(xs), max(xs)) if xs else (0.0, 1.0)
@@ -52,24 +66,29 @@ def panel(
     x1 = x1 if x1 > x0 else x0 + 1
 
     def px(x: float) -> float:
-        return LEFT + (x - x0) / (x1 - x0) * (WIDTH - LEFT - RIGHT)
+        return LEFT + (x - x0) / (x1 - x0) * (width - LEFT - RIGHT)
 
     def py(y: float) -> float:
         return TOP + (y1 - y) / (y1 - y0) * (HEIGHT - TOP - BOTTOM)
 
     out = [
-        f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg class="curves{" wide" if wide else ""}" viewBox="0 0 {width} {HEIGHT}" role="img" '
         f'aria-labelledby="{shown(key)}-t {shown(key)}-d">',
         f'<title id="{shown(key)}-t">{shown(title)}</title><desc id="{shown(key)}-d">{shown(desc)}</desc>',
     ]
     for y in _ticks(y0, y1):
-        out.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{py(y):.1f}" y2="{py(y):.1f}"/>')
+        out.append(f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{py(y):.1f}" y2="{py(y):.1f}"/>')
         out.append(f'<text x="{LEFT - 7}" y="{py(y) + 4:.1f}" text-anchor="end">{y:.3g}</text>')
     for x in _ticks(x0, x1):
-        anchor = "end" if px(x) > WIDTH - RIGHT - 12 else "middle"
+        anchor = "end" if px(x) > width - RIGHT - 12 else "middle"
         out.append(f'<text x="{px(x):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="{anchor}">{x:.3g}</text>')
-    middle = (LEFT + WIDTH - RIGHT) / 2
+    middle = (LEFT + width - RIGHT) / 2
     out.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{shown(axes[0])}</text>')
+    for line in lines:
+        if line.low and line.high:
+            there = [*zip(line.x, line.high, strict=True), *list(zip(line.x, line.low, strict=True))[::-1]]
+            edge = " ".join(f"{px(x):.1f},{py(min(max(y, y0), y1)):.1f}" for x, y in there if math.isfinite(y))
+            out.append(f'<polygon class="band {line.colour}" points="{edge}"/>')
     for line in sorted(lines, key=lambda line: line.strong):
         points = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y))
         dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
