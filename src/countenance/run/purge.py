@@ -337,10 +337,15 @@ def _reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
             return []
         reduced = reduce(task, stored(run.store, run.dataset(), run.manifest))
     except (InputError, OSError) as error:
-        note = f"results were removed by a purge and could not be computed again ({error})"
-        run.manifest.notes = [*run.manifest.notes, note]
-        run.store.write_manifest(run.manifest)
-        return []
+        return without_results(run, error)
     write_scores(run.store, run.scores(), reduced)
     run.store.write_results(reduced.results)
     return [RESULTS]
+
+
+def without_results(run: Run, error: Exception) -> list[str]:
+    """Say in the manifest that the results went with somebody who left, and why there are no new ones."""
+    note = f"results were removed by a purge and could not be computed again ({error})"
+    run.manifest.notes = [*run.manifest.notes, note]
+    run.store.write_manifest(run.manifest)
+    return []

@@ -158,6 +158,39 @@ def test_any_other_run_is_purged_as_well(tmp_path):
     assert "findings.parquet" in done.made_again
 
 
+def test_a_copy_without_its_outputs_is_purged_as_far_as_it_goes(tmp_path):
+    import shutil
+
+    rows = small.body(tmp_path, people=60)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path)
+    finished.report()
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(finished.path, copy)
+    (copy / "local.json").unlink()
+    assert purge(copy, ["s7"]).images == 1
+    assert traces(copy, rows[7]["filepath"], '"s7"') == []
+    again = FhibeRun(copy)
+    assert len(again.scores()) == 59 and again.results() == []
+    assert "made on another machine" in again.manifest.notes[-1] and (copy / "report.html").exists()
+
+
+def test_a_purge_that_was_killed_while_it_scored_goes_on(tmp_path, monkeypatch):
+    from countenance.suites.fhibe import purge as module
+
+    rows = small.body(tmp_path, people=60)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "score_task", lambda *given, **named: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            purge(finished.path, ["s7"])
+    assert (finished.path / "purge.json").exists()
+    purge(finished.path, ["s7"])
+    assert not (finished.path / "purge.json").exists()
+    assert len(FhibeRun(finished.path).scores()) == 59 and FhibeRun(finished.path).results()[0].n == 59
+
+
 def test_nobody_known_changes_nothing(tmp_path):
     rows = small.body(tmp_path)
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))

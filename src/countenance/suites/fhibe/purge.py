@@ -7,8 +7,9 @@ and scores those who are left again. A model's default and strict runs share the
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from countenance.errors import InputError
 from countenance.run.auditing import audit_again, read_audit, store_audit
-from countenance.run.purge import Purged, read_subjects
+from countenance.run.purge import Purged, read_subjects, without_results
 from countenance.run.purge import purge as purge_runs
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FAILURES, MANIFEST, REPORT, RESULTS, SCORES
@@ -31,7 +32,10 @@ def purge(path: Path | str, subjects: Iterable[str]) -> Purged:
 
 def related(run: Run) -> list[str]:
     """The runs of the same model's outputs."""
-    *_, outputs = FhibeRun(run.place).folders()
+    try:
+        *_, outputs = FhibeRun(run.place).folders()
+    except InputError:
+        return []
     places = [outputs / name for name in FOLDERS.values()]
     return [str(place) for place in places if (place / MANIFEST).is_file()]
 
@@ -41,7 +45,10 @@ def rescore(run: Run, gone: Sequence[str]) -> list[str]:
     from countenance.run.rows import failure_table
 
     finished = FhibeRun(run.place)
-    asked, (data, results, outputs) = finished.fhibe, finished.folders()
+    try:
+        asked, (data, results, outputs) = finished.fhibe, finished.folders()
+    except InputError as error:  # the run was copied without its outputs: only its own files can be cleaned
+        return without_results(run, error)
     folder = outputs if run.path.parent.resolve() == outputs.resolve() else run.path.parent
     table = read_table(data, asked["dataset"], asked["task"], tuple(asked["attributes"]), strict=True)
     made = _purge_outputs(outputs, table, asked["task"], set(gone))

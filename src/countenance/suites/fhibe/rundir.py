@@ -117,6 +117,8 @@ class FhibeRun(Run):
         paths = self.store.local().paths
         if paths:
             return Path(paths["data"]), Path(paths["results"]), Path(paths["outputs"])
+        if "data_rootdir" not in self.fhibe:
+            raise InputError(f"{self.path}: made on another machine; where its data and outputs are is not known here")
         outputs = self.path.parent  # a run of format 1 is always beside its outputs
         in_mini = outputs.parents[2].name == "mini"
         return Path(self.fhibe["data_rootdir"]), outputs.parents[3 if in_mini else 2], outputs

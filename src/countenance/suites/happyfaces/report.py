@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, FileSystemLoader
 from markupsafe import Markup
 
 from countenance.errors import InputError
@@ -77,7 +76,7 @@ def write_report(
     read = [(path, table) for path in sweeps for table in read_sweeps(path)]
     tables = [table for _, table in read]
     text = render.page(
-        _template("happyfaces.html.j2"),
+        render.template(Path(__file__).parent / "templates", "happyfaces.html.j2"),
         tables=[_with_numbers(table) for table in tables],
         curves=_curves(tables),
         estimates=_estimates(tables),
@@ -89,12 +88,6 @@ def write_report(
         unlike=_unlike_seeds(tables),
     )
     return render.write(out, text)
-
-
-def _template(name: str) -> Any:
-    environment = render.environment()
-    mine = FileSystemLoader(Path(__file__).parent / "templates")
-    return environment.overlay(loader=ChoiceLoader([mine, environment.loader or mine])).get_template(name)
 
 
 def _with_numbers(table: dict[str, Any]) -> dict[str, Any]:

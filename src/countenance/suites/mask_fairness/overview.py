@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, FileSystemLoader
-
 from countenance.errors import InputError
 from countenance.report import numbers, render
 from countenance.run import Run, read_audit
 from countenance.run.store import AUDIT
 from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Assessment, Row, assessment_of
 from countenance.suites.mask_fairness.compare import open_run
+from countenance.suites.mask_fairness.report import TEMPLATES
 from countenance.suites.mask_fairness.seed_rule import ALPHA
 
 
@@ -42,11 +41,10 @@ def write_overview(paths: Sequence[Path], out: Path) -> Path:
         one = read_assessed(path)
         key = (one.run.dataset_name, one.run.manifest.dataset.fingerprint)
         datasets.setdefault(key, []).append(one)
-    environment = render.environment()
-    mine = FileSystemLoader(Path(__file__).parent / "templates")
-    both = environment.overlay(loader=ChoiceLoader([mine, environment.loader or mine]))
     sections = [_dataset(name, runs, i) for i, ((name, _), runs) in enumerate(datasets.items())]
-    return render.write(out, render.page(both.get_template("overview.html.j2"), datasets=sections, alpha=ALPHA))
+    return render.write(
+        out, render.page(render.template(TEMPLATES, "overview.html.j2"), datasets=sections, alpha=ALPHA)
+    )
 
 
 def _dataset(name: str, assessed: list[Assessed], place: int) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, FileSystemLoader
 from markupsafe import Markup
 
 from countenance.report import numbers, render, write_report
@@ -12,6 +11,8 @@ from countenance.run import Run
 from countenance.run.suite import Section
 from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Assessment, Row, assessment_of
 from countenance.suites.mask_fairness.seed_rule import ALPHA
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_suite_report(run: Run, assessment: Assessment, out: Path, *, gallery: str = "auto") -> Path:
@@ -24,11 +25,8 @@ def sections(source: Source) -> list[Section]:
     if not {metric.name for metric in source.metrics} & set(METRICS.values()):
         return []
     assessment = assessment_of(source.run, source.audit)
-    environment = render.environment()
-    mine = FileSystemLoader(Path(__file__).parent / "templates")
-    both = environment.overlay(loader=ChoiceLoader([mine, environment.loader or mine]))
     tested = sum(row.seed.tested for row in assessment.rows)
-    text = both.get_template("rules.html.j2").render(
+    text = render.template(TEMPLATES, "rules.html.j2").render(
         rows=[_line(row) for row in assessment.significant()],
         not_assessable=[(TITLES[metric], reason) for metric, reason in assessment.not_assessable.items()],
         tested=tested,
