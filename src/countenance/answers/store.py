@@ -30,11 +30,11 @@ def _schema(kind: str) -> Any:
         "LabelMap": [("png", pa.binary())],
         "Embedding": [("vector", numbers)],
         "Picture": [("png", pa.binary())],
+        "Age": [("years", pa.float64()), ("probabilities", numbers)],
         "Identifications": [
             ("boxes", pa.list_(numbers)), ("scores", numbers), ("count", pa.list_(pa.int64())),
             ("identity", pa.list_(pa.int64())), ("similarity", numbers),
         ],
-        "Age": [("years", pa.float64()), ("probabilities", numbers)],
     }[kind]  # fmt: skip
     return pa.schema([("sample", pa.string()), *fields], metadata={"answer": kind})
 

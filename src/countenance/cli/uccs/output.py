@@ -66,16 +66,29 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
     save_plot(axes_of(found, log=settings.log, band=settings.bootstrap > 0), out.plot)
     if out.by:
         files += _by_group(found, settings, out)
+    compared = []
+    if len(found) > 1 and (out.report is not None or settings.bootstrap):
+        from countenance.suites.uccs.comparison import compare
+
+        compared = compare(found)
+        for line in (line for one in compared for line in one.lines()):
+            typer.echo(line)
     if out.json is not None:
-        _write_json(found, settings, out)
+        _write_json(found, settings, out, [one.to_dict() for one in compared])
         files.append(out.json)
     if out.report is not None:
         from countenance.suites.uccs.page import write_page
 
-        for k, one in enumerate(found):
-            page = out.report if len(found) == 1 else out.report.with_stem(f"{out.report.stem}-{k + 1}")
+        pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(found))]
+        pages = pages if len(found) > 1 else [out.report]
+        for one, page in zip(found, pages, strict=True):
             write_page(one, data, page, by=out.by, gallery=out.gallery)
-            files.append(page)
+        if len(found) > 1:
+            from countenance.suites.uccs.comparison import write_comparison
+
+            write_comparison(found, compared, pages, out.report)
+            files.append(out.report)
+        files += pages
     if out.run is not None:
         from countenance.suites.uccs.run import write_runs
 
@@ -102,7 +115,7 @@ def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) 
     return written
 
 
-def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output) -> None:
+def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output, compared: list[Any]) -> None:
     import json
 
     from countenance.suites.uccs.files import write_text
@@ -119,6 +132,8 @@ def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output
         "rank": settings.rank,
         "summaries": [one.summary() for one in found],
     }
+    if compared:
+        content["comparison"] = compared
     if out.by:
         from countenance.suites.uccs.operating import group_curves, operating_points, point_rows
 

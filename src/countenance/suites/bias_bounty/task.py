@@ -26,7 +26,7 @@ CODES = {name: {word: code for code, word in enumerate(words)} for name, words i
 TRUTH, SAID = "truth.", "said."
 
 
-class Rules(Options):
+class ScoreOptions(Options):
     """How intervals are computed."""
 
     replicates: int = Field(2000, ge=100)
@@ -71,7 +71,7 @@ def partial(shard: Shard) -> State:
     return state
 
 
-def scored(state: State, rules: Rules) -> Score:
+def scored(state: State, rules: ScoreOptions) -> Score:
     """The run as `countenance bias-bounty score` computes it."""
     listed = state["listed"]
     names = state["name"].tolist()
@@ -90,7 +90,7 @@ def _table(what: str, names: list[str], codes: dict[str, Any]) -> Table:
     return Table(Path(what), tuple(names), codes, {name: i for i, name in enumerate(names)})
 
 
-def _finish(rules: Rules) -> Callable[[State, Whole], Reduced]:
+def _finish(rules: ScoreOptions) -> Callable[[State, Whole], Reduced]:
     def finish(state: State, whole: Whole) -> Reduced:
         if not state["listed"].any():
             raise InputError("no picture of this run has labels")
@@ -151,7 +151,7 @@ def _confusion(found: Score, name: str) -> Matrix:
     )  # fmt: skip
 
 
-def make(rules: Rules) -> Task:
+def make(rules: ScoreOptions) -> Task:
     """The task with the options given."""
     return Task(
         name="bias_bounty",
@@ -171,7 +171,7 @@ def make(rules: Rules) -> Task:
     )
 
 
-BIAS_BOUNTY = make(Rules())
+BIAS_BOUNTY = make(ScoreOptions())
 
 
 def _read(path: Path, wanted: Wanted) -> Predictions:

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 
@@ -32,13 +33,16 @@ class Face(Subject):
     """The version of the challenge that published it."""
 
 
-def source_of(data: Path, which: str, version: int) -> str:
+def source_of(data: Path, which: str, version: int, exclude: Path | None = None) -> str:
     """The name under which `load_dataset` finds a set again, without opening its pictures.
 
     >>> source_of(Path("uccs"), "validation", 3)
     'uccs:uccs?set=validation&version=3&pictures=no'
     """
-    return f"uccs:{data}?set={which}&version={version}&pictures=no"
+    options = {"set": which, "version": version, "pictures": "no"}
+    if exclude is not None:
+        options["exclude"] = os.path.relpath(exclude, data)
+    return f"uccs:{data}?{urlencode(options)}"
 
 
 def load(part: str | None) -> Dataset:
@@ -52,15 +56,22 @@ def load(part: str | None) -> Dataset:
         raise InputError("uccs: name the challenge's folder, as in uccs:FOLDER?set=validation")
     folder, _, query = part.partition("?")
     options = {name: values[-1] for name, values in parse_qs(query).items()}
-    unknown = set(options) - {"set", "version", "pictures"}
+    unknown = set(options) - {"set", "version", "pictures", "exclude"}
     which, version, pictures = options.get("set", "validation"), options.get("version"), options.get("pictures", "yes")
     if unknown or which not in SETS or version not in (None, "2", "3") or pictures not in ("yes", "no"):
         raise InputError(f"uccs:{part}: expected FOLDER?set=({'|'.join(SETS)})&version=(2|3)&pictures=(yes|no)")
-    return read_dataset(Path(folder), which, None if version is None else int(version), pictures=pictures == "yes")
+    exclude = Path(folder) / options["exclude"] if "exclude" in options else None
+    number = None if version is None else int(version)
+    return read_dataset(Path(folder), which, number, pictures=pictures == "yes", exclude=exclude)
 
 
 def read_dataset(
-    data: Path, which: str = "validation", version: int | None = None, *, pictures: bool = True
+    data: Path,
+    which: str = "validation",
+    version: int | None = None,
+    *,
+    pictures: bool = True,
+    exclude: Path | None = None,
 ) -> Dataset:
     """A set's images with the faces in them. Further columns of the protocol are attributes, and so is `known`.
 
@@ -68,7 +79,7 @@ def read_dataset(
     gigabytes for it.
     """
     version = version or detect_version(data, which)
-    protocol = read_protocol(data, which, version, attributes=True)
+    protocol = read_protocol(data, which, version, attributes=True, exclude=exclude)
     folder = image_folder(data, which, version)
     faces = _faces(protocol)
     samples = []

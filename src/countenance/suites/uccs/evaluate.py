@@ -78,7 +78,7 @@ def _evaluate(
             f"{files[0]} is a version {version} file, but {data} holds a version {other} protocol only; "
             f"{protocol_path(data, which, version)} is missing (or give --protocol-version {other})"
         )
-    protocol = read_protocol(data, which, version, attributes=attributes)
+    protocol = read_protocol(data, which, version, attributes=attributes, exclude=settings.exclude)
     if not protocol.truth:
         raise InputError(
             f"{protocol.path}: names images only, so there is no truth to compare with; "

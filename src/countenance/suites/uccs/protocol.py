@@ -71,8 +71,13 @@ def detect_version(data: Path, which: str) -> int:
     return found[0]
 
 
-def read_protocol(data: Path, which: str, version: int, *, attributes: bool = False) -> Protocol:
-    """Read a set's protocol; `attributes` also reads the further columns, as text."""
+def read_protocol(
+    data: Path, which: str, version: int, *, attributes: bool = False, exclude: Path | None = None
+) -> Protocol:
+    """Read a set's protocol; `attributes` also reads the further columns, as text.
+
+    `exclude` is version 3's list of gallery faces, where it does not lie beside the protocol.
+    """
     path = protocol_path(data, which, version)
     head = first_line(path)
     if head is None:
@@ -85,7 +90,7 @@ def read_protocol(data: Path, which: str, version: int, *, attributes: bool = Fa
     if attributes and len(header) > len(COLUMNS):
         protocol = replace(protocol, attributes=_read_attributes(path, header, columns, head[0]))
     if version == 3:
-        protocol = _exclude(protocol, data / f"exclude_gallery_{which}.txt")
+        protocol = _exclude(protocol, exclude or data / f"exclude_gallery_{which}.txt")
     return protocol
 
 

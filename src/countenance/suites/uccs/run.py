@@ -34,7 +34,7 @@ def write_runs(
     """A run for each evaluation; the same evaluation again leaves a finished run as it is."""
     first = found[0]
     which, version = first.protocol.path.stem, first.version
-    dataset = read_dataset(data, which, version, pictures=False)
+    dataset = read_dataset(data, which, version, pictures=False, exclude=first.settings.exclude)
     made = []
     for one, place in zip(found, places(out, [one.label for one in found]), strict=True):
         settings = one.settings
@@ -53,7 +53,7 @@ def write_runs(
                 card=ModelCard(
                     name=one.label, description="score file", content=file_hash(one.scores.path), hashed=True
                 ),
-                source=source_of(data, which, version),
+                source=source_of(data, which, version, first.settings.exclude),
                 suite="uccs",
                 about={"kind": one.kind, "protocol_version": version, "which_set": which},
                 say=say,

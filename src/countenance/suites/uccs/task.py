@@ -13,12 +13,13 @@ import numpy as np
 from pydantic import Field
 
 from countenance.answers import Identifications
+from countenance.audit.estimates import interval
 from countenance.data import Sample, Subject
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, Labels
 from countenance.suites.uccs.dataset import Face
 from countenance.suites.uccs.evaluation import Evaluation, Settings
-from countenance.suites.uccs.operating import middle, operating_points
+from countenance.suites.uccs.operating import clustered, middle, operating_points
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.rules import rule_of, with_band
 from countenance.suites.uccs.scores import Scores
@@ -28,7 +29,7 @@ from countenance.tasks.results import Axis, Curve, Line, Number
 from countenance.tasks.task import subject_row
 
 
-class Rules(Options):
+class CurveOptions(Options):
     """What the curves are read at; the fields of `Settings` and the operating point."""
 
     version: Literal[2, 3] | None = None
@@ -105,7 +106,7 @@ def _number(face: Subject) -> int:
     return int(face.identity) if face.identity is not None and face.identity.isdigit() else -1
 
 
-def evaluation_of(state: State, rules: Rules, *, recognition: bool) -> Evaluation:
+def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Evaluation:
     """The run as the challenge's rules see it."""
     version = rules.version or int(state["version"][0])
     protocol = Protocol(
@@ -150,7 +151,7 @@ def _table(start: Any, count: Any, similarity: Floats, identity: Any) -> tuple[F
     return np.take_along_axis(top, order, axis=1), np.take_along_axis(who, order, axis=1)
 
 
-def _finish(rules: Rules, recognition: bool) -> Callable[[State, Whole], Reduced]:
+def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], Reduced]:
     def finish(state: State, whole: Whole) -> Reduced:
         if not len(state["face_image"]):
             raise InputError("no image of this run has a face, so there is nothing to find")
@@ -208,16 +209,21 @@ def _results(found: Evaluation, point: Any, wanted: float) -> list[Result]:
         meaning=f"{wanted:g} {what} over all images: threshold {point.threshold:.6g}; the rows are read at it",
         value=point.rate, low=point.low, high=point.high, n=point.n, unit=units, better="higher",
     )  # fmt: skip
+    ever = clustered((found.units > MISSED).astype(np.float64), found.protocol.image[found.unit_face])
+    low, high, _ = interval(ever, "rate")
     lowest = Number(
         name=f"{found.kind}: rate at the lowest threshold",
         meaning=f"with {len(found.negatives)} {what}",
-        value=found.found / found.total, n=found.total, unit=units, better="higher",
+        value=found.found / found.total, low=low, high=high, n=found.total, unit=units, better="higher",
     )  # fmt: skip
-    threshold = Number(name="threshold", meaning=f"lets {wanted:g} {what} pass over all images", value=point.threshold)
+    threshold = Number(
+        name="threshold", meaning=f"lets {wanted:g} {what} pass over all images", value=point.threshold,
+        n=len(found.negatives), unit=what,
+    )  # fmt: skip
     return [rate, lowest, threshold, curve]
 
 
-def detection(rules: Rules) -> Task:
+def detection(rules: CurveOptions) -> Task:
     """The detection task under the rules given."""
     return Task(
         name="uccs_detection",
@@ -237,7 +243,7 @@ def detection(rules: Rules) -> Task:
     )
 
 
-def recognition(rules: Rules) -> Task:
+def recognition(rules: CurveOptions) -> Task:
     """The recognition task under the rules given."""
     return Task(
         name="uccs_recognition",
@@ -258,5 +264,5 @@ def recognition(rules: Rules) -> Task:
     )
 
 
-DETECTION = detection(Rules())
-RECOGNITION = recognition(Rules())
+DETECTION = detection(CurveOptions())
+RECOGNITION = recognition(CurveOptions())
