@@ -180,15 +180,19 @@ def report(
     run_directory: Annotated[Path, typer.Argument(help="A run directory.", metavar="RUN")],
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     gallery: Annotated[str, typer.Option(help="Worst failures with pictures: auto, off, blurred, full.")] = "auto",
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
+    ] = False,
 ) -> None:
     """Write the report of a run again, from the run directory alone."""
-    from countenance.report import write_report
+    from countenance.report import write_evidence, write_report
     from countenance.run import Run, audit_run, store_audit
 
     finished = Run(run_directory)
     if not (finished.path / "audit.json").exists():
         store_audit(finished, audit_run(finished))
-    typer.echo(write_report(finished, out, gallery=gallery).resolve())
+    page = write_evidence(finished, out) if evidence else write_report(finished, out, gallery=gallery)
+    typer.echo(page.resolve())
 
 
 def list_() -> None:

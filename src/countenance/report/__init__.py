@@ -1,5 +1,6 @@
 """A run, or a dataset, as one page that opens from disk and needs nothing else."""
 
+from countenance.report.evidence import write_evidence
 from countenance.report.page import pages_again, write_report
 
-__all__ = ["pages_again", "write_report"]
+__all__ = ["pages_again", "write_evidence", "write_report"]

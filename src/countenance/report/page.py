@@ -11,6 +11,7 @@ from countenance.report import cannot_tell, charts, findings, method, render, wo
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
 from countenance.report.source import Source
+from countenance.report.whole_run import whole_run
 from countenance.run import Run
 from countenance.run.store import AUDIT, PAGES, REPORT
 from countenance.run.suite import suite_of
@@ -104,6 +105,7 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "forests": charts.forests(source),
         "heat_maps": charts.heat_maps(source),
         "curves": charts.curves(source),
+        "results": whole_run(source.results),
         "cannot_tell": cannot_tell.cannot_tell(source),
         "gallery": made,
         "gallery_asked": asked,

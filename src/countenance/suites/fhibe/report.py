@@ -9,7 +9,6 @@ from markupsafe import Markup
 from countenance.audit import Audit, Finding
 from countenance.errors import InputError
 from countenance.report import numbers, render, words
-from countenance.report.figures import curves as drawing
 from countenance.report.names import CROSS, attribute_label
 from countenance.report.page import context, write_page
 from countenance.report.source import Source
@@ -19,9 +18,8 @@ from countenance.run.suite import Section
 from countenance.suites.fhibe import descriptions
 from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.places import is_largest
-from countenance.suites.fhibe.rundir import AXES, VERIFICATION, FhibeRun, audited, metric_records
+from countenance.suites.fhibe.rundir import VERIFICATION, FhibeRun, audited, metric_records
 from countenance.tasks import Metric, Task, load_task
-from countenance.tasks.results import Line
 
 LISTED = 60
 
@@ -145,8 +143,6 @@ def _section(run: FhibeRun, found: Audit, source: Source) -> dict[str, Any]:
         "version": run.manifest.dataset.card.version,
         "compat": "as published, quirks included" if about["compat"] == "strict" else "corrected (the default)",
         "metrics": [_metric(run, metric, source) for metric in source.metrics],
-        "curves": [_curve(name, lines) for name, lines in run.curves().items()],
-        "summaries": run.manifest["summaries"],
         "disparities": [
             {
                 "metric": f.metric,
@@ -182,16 +178,6 @@ def _metric(run: FhibeRun, metric: Metric, source: Source) -> dict[str, str]:
         "n": numbers.count(whole.n) if whole else "0",
         "thresholds": ", ".join(f"{level:.2f}" for level in levels) if levels else "none",
     }
-
-
-def _curve(name: str, lines: list[Line]) -> dict[str, Any]:
-    """A figure of a metric's curve, with its band where it has one."""
-    axes, x, y = AXES.get(name, ("threshold", "share")), lines[0].x, lines[0].y
-    drawn = [drawing.Line("everyone", 0, x, y, "c0", "", True)]
-    drawn += [drawing.Line(line.label, 0, line.x, line.y, "c0", "2 3") for line in lines[1:]]
-    told = ", ".join(f"{b:.3f} at {a:.2f}" for a, b in list(zip(x, y, strict=True))[:: max(1, len(x) // 10)])
-    figure: Markup = drawing.panel(drawn, axes, f"{name}: everyone", f"{axes[1]}: {told}", f"fhibe-{name.lower()}")
-    return {"name": name, "figure": figure, "told": told}
 
 
 def group_rates(run: FhibeRun, by: list[str]) -> list[dict[str, Any]]:

@@ -22,7 +22,6 @@ from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.record import record
 from countenance.run.run import Run
 from countenance.run.store import RESULTS
-from countenance.run.suite import Section
 from countenance.suites.happyfaces.dataset import HappyFaces, Photos, read_happyfaces
 from countenance.suites.happyfaces.methods import METHODS, is_code, method_name
 from countenance.suites.happyfaces.protocol import Outcome, Record, Task, part_of
@@ -232,23 +231,3 @@ def rescore(run: Run, gone: Sequence[str]) -> list[str]:
     told = record_of(run)
     run.store.write_results(results_of(told) if told["answered"] and run.scores().num_rows else [])
     return [RESULTS]
-
-
-def sections(source: Any) -> list[Section]:
-    """Both heads by type of photo, as a section of the report."""
-    from countenance.report import render
-
-    tables = [result for result in source.results if isinstance(result, Table)]
-    if not tables:
-        return []
-    template = render.environment().from_string(_SECTION)
-    return [("heads", "Both heads by type of photo", template.render(table=tables[0], naming=NAMING))]
-
-
-_SECTION = """{% import "macros.html.j2" as m with context %}<p>{{ naming }}</p>
-{% call m.scroll("Accuracy of both heads by type of photo") %}<table>
-<caption class="hidden">Accuracy of both heads by type of photo</caption>
-<thead><tr>{% for name in table.columns %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
-<tbody>{% for row in table.rows %}<tr>{% for cell in row[:3] %}<td>{{ cell }}</td>{% endfor %}<td class="number">
-{{- "%.3f" | format(row[3]) }}</td></tr>
-{% endfor %}</tbody></table>{% endcall %}"""

@@ -1,6 +1,6 @@
-"""HappyFaces as a value: its data, its section of the report, its results."""
+"""HappyFaces as a value: its data and its results."""
 
 from countenance.run.suite import Suite
-from countenance.suites.happyfaces.runs import QUESTION, rescore, sections
+from countenance.suites.happyfaces.runs import QUESTION, rescore
 
-HAPPYFACES = Suite(name="happyfaces", question=QUESTION, datasets=("happyfaces",), sections=sections, rescore=rescore)
+HAPPYFACES = Suite(name="happyfaces", question=QUESTION, datasets=("happyfaces",), rescore=rescore)
