@@ -263,11 +263,9 @@ def make_data(
     quiet: Quiet = False,
 ) -> None:
     """Write the embedded people in FHIBE's layout, with a baseline's outputs for each of the nine tasks."""
-    import shutil
-    import tempfile
-
     from countenance.cli.progress import progress
     from countenance.data import load_dataset
+    from countenance.files import staged
     from countenance.suites.fhibe.demo import baseline, write_outputs
     from countenance.suites.fhibe.make_data import make_data as write
     from countenance.suites.fhibe.make_data import some_people
@@ -277,14 +275,8 @@ def make_data(
         raise InputError(f"{out}: exists already; name a folder that does not")
     body_set, face_set = load_dataset(bodies), load_dataset(portraits)
     face_set = some_people(face_set, faces)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        with progress("writing", len(body_set) + len(face_set), quiet=quiet) as step:
-            rows = write(staging / "d", body_set, face_set, side=side, step=step)
-        (staging / "d").rename(out)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with staged(out) as made, progress("writing", len(body_set) + len(face_set), quiet=quiet) as step:
+        rows = write(made, body_set, face_set, side=side, step=step)
     with progress("answering", len(TASKS), quiet=quiet) as step:
         write_outputs(out, out / "results", seed=seed, step=lambda task: step())
     for name, count in rows.items():

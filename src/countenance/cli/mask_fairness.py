@@ -177,10 +177,8 @@ def make_data(
     quiet: Quiet = False,
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
-    import shutil
-    import tempfile
-
     from countenance.cli.progress import progress
+    from countenance.files import staged
     from countenance.suites.mask_fairness.datasets import load_mask_data
     from countenance.suites.mask_fairness.datasets.truth import of_split
     from countenance.suites.mask_fairness.make_data import make_data as write
@@ -192,14 +190,8 @@ def make_data(
         say=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     loaded = of_split(found, split).dataset
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        with progress("writing", len(loaded), quiet=quiet) as step:
-            faces = write(loaded, staging / "data", format.value, step)
-        (staging / "data").rename(out)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
+        faces = write(loaded, made, format.value, step)
     typer.echo(f"{faces} faces in {out}")
 
 

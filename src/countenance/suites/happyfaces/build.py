@@ -2,9 +2,7 @@
 
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,26 +10,12 @@ from numpy.typing import NDArray
 
 from countenance.data.paths import inside
 from countenance.errors import InputError
+from countenance.files import staged
 from countenance.suites.happyfaces.dataset import ARCHIVES, LIST, SETS, copy_tree, read_photo
 from countenance.suites.happyfaces.words import print_word
 
 Step = Callable[..., None]
 _ENTRY = re.compile(r"(?P<set>[^/\\]+)/(?P<tag>F[HS]W[HS])/(?P<name>[^/\\]+)_(?P=tag)\.(jpg|jpeg|png)(\.gz)?")
-
-
-@contextmanager
-def staged(out: Path) -> Iterator[Path]:
-    """A folder that becomes `out` when all went well and vanishes otherwise."""
-    if out.exists():
-        raise InputError(f"{out}: exists already; name a folder that does not")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    holder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        (holder / "made").mkdir()
-        yield holder / "made"
-        (holder / "made").rename(out)
-    finally:
-        shutil.rmtree(holder, ignore_errors=True)
 
 
 def word_of(tag: str) -> str:
