@@ -54,6 +54,8 @@ def purge(
         typer.echo(f"in       {', '.join(done.runs)}")
     if done.made_again:
         typer.echo("made again: " + ", ".join(dict.fromkeys(done.made_again)))
+    if done.removed:
+        typer.echo("removed, since they may show somebody: " + ", ".join(dict.fromkeys(done.removed)))
     typer.echo("Copies of reports and outputs elsewhere, and the dataset itself, must be cleaned by hand.")
 
 

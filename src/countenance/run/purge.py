@@ -29,6 +29,7 @@ from countenance.run.store import (
     JOURNAL,
     LOCAL,
     MANIFEST,
+    PAGES,
     RESULTS,
     SHARDS,
     WORK,
@@ -59,6 +60,8 @@ class Purged:
     unknown: tuple[str, ...] = ()
     """Ids on the list that no run holds."""
     made_again: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Other files in the runs, which may show somebody and could not be made again."""
     runs: tuple[str, ...] = ()
     """The runs that were changed."""
 
@@ -131,6 +134,7 @@ def purge(place: Path | str, subjects: Iterable[str], again: Again = lambda run,
         rows=sum(one.rows for _, one in done),
         unknown=unknown,
         made_again=tuple(name for _, one in done for name in one.made_again),
+        removed=tuple(name for _, one in done for name in one.removed),
         runs=tuple(store.place for store, _ in done),
     )
 
@@ -249,7 +253,9 @@ def _go_on(store: RunStore, journal: Journal, again: Again) -> Purged:
         made += _recompute(store, journal, again)
         store.seal()
     store.storage.delete(JOURNAL)
-    return Purged(journal.people, len(gone), journal.rows, (), tuple(made))
+    there = {entry.name for entry in store.storage.entries()}
+    lost = tuple(name for name in journal.files if name not in there and name != PAGES)
+    return Purged(journal.people, len(gone), journal.rows, (), tuple(made), lost)
 
 
 def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
@@ -306,8 +312,6 @@ def _audit_settings(store: RunStore) -> dict[str, Any] | None:
 
 
 def _pages(store: RunStore) -> dict[str, Any]:
-    from countenance.run.store import PAGES
-
     try:
         found: dict[str, Any] = json.loads(store.storage.read(PAGES))
         return found

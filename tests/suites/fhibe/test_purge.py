@@ -88,7 +88,9 @@ def test_the_command_counts_in_plain_words(tmp_path):
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     finished = run(tmp_path)
     (tmp_path / "gone.txt").write_text("s1\nnobody\n")
+    (finished.path / "note.txt").write_text("of the user")
     _, said = call("purge", finished.path, "--subjects", tmp_path / "gone.txt")
+    assert "removed, since they may show somebody: note.txt" in said
     assert said.startswith("removed 1 person, 1 image and 1 row from ")
     assert "not in this run: 1 id" in said
 

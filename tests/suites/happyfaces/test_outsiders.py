@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,7 @@ class Broken(Pixels):
         (lambda n: np.full((n, 2), 7.0), "numbers from 0 to 7, expected probabilities"),
         (lambda n: np.full((n, 2), np.nan), "expected probabilities"),
         (lambda n: [["a", "b"]] * n, "list, expected"),
+        (lambda n: sys.exit(3), "method 'Broken' raised SystemExit: 3"),
         (lambda n: 1 / 0, "method 'Broken' raised ZeroDivisionError: division by zero"),
     ],
 )

@@ -133,7 +133,7 @@ def _blamed(image: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(str(error) if str(error).startswith(image) else f"{image}: {error}") from error.__cause__
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         first = (str(error).strip().splitlines() or [""])[0]
         raise InputError(f"{image}: the model raised {type(error).__name__}: {first}") from error
 

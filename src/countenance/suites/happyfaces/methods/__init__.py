@@ -119,6 +119,6 @@ class _Blamed:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, InputError | CannotAnswer):
+        if isinstance(error, Exception | SystemExit) and not isinstance(error, InputError | CannotAnswer):
             first = (str(error).strip().splitlines() or [""])[0]
             raise InputError(f"method {self.name!r} raised {type(error).__name__}: {first}") from error
