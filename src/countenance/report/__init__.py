@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from countenance.report.again import pages_again
 from countenance.report.evidence import write_evidence
 from countenance.report.page import write_report
 
-__all__ = ["write_evidence", "write_pdf", "write_report"]
+__all__ = ["pages_again", "write_evidence", "write_pdf", "write_report"]
 
 
 def write_pdf(run: Any, out: Path | str, **options: Any) -> Path:

@@ -31,7 +31,7 @@ class Source:
     def of(cls, run: Run) -> "Source":
         """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
         if not run.complete:
-            raise InputError(f"{run.path}: the run did not finish; the same `countenance run` command goes on")
+            raise InputError(f"{run.place}: the run did not finish; the same `countenance run` command goes on")
         try:
             task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
         except InputError:
@@ -46,7 +46,7 @@ class Source:
         scores = self.run.scores()
         if self.audit.settings.get("by") == [WHOLE]:
             scores = with_everyone(scores)
-        kept = kept_rows(Columns(scores, label=str(self.run.path)), parse_where(self.audit.settings.get("where")))
+        kept = kept_rows(Columns(scores, label=self.run.place), parse_where(self.audit.settings.get("where")))
         return scores if kept is None else scores.filter(pa.array(kept))
 
     @cached_property
@@ -63,7 +63,7 @@ class Source:
     def metrics(self) -> list[Metric]:
         """The audited metrics, with their meaning where the task gives one."""
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
-        known = {metric.name: metric for metric in (self.task.metrics if self.task else metrics_of(self.run))}
+        known = {metric.name: metric for metric in (*(self.task.metrics if self.task else ()), *metrics_of(self.run))}
         told = self.audit.settings.get("better") or {}
         metrics = [known.get(name, Metric(name, "")) for name in names]
         return [replace(metric, better=told.get(metric.name) or metric.better) for metric in metrics]
