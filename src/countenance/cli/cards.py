@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countenance.cli import data
+from countenance.cli.places import RunPlace
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
     from countenance.run import Run
-
-RunFolder = Annotated[Path, typer.Argument(help="A run directory.", metavar="RUN")]
 
 
 class What(StrEnum):
@@ -32,7 +31,7 @@ class Format(StrEnum):
     csv = "csv"
 
 
-def _audited(place: Path) -> "Run":
+def _audited(place: Path | str) -> "Run":
     """A run with an audit: its own, or the default one."""
     from countenance.run import Run, audit_run, store_audit
     from countenance.run.store import AUDIT
@@ -44,7 +43,7 @@ def _audited(place: Path) -> "Run":
 
 
 def card(
-    run: RunFolder,
+    run: RunPlace,
     out: Annotated[Path, typer.Option(help="The card, such as README.md.")],
 ) -> None:
     """Write the model card of a run: whom the model fails, group table, licences, Hugging Face front matter."""
@@ -56,7 +55,7 @@ def card(
 
 
 def export(
-    run: RunFolder,
+    run: RunPlace,
     what: Annotated[What, typer.Option(help="groups, findings, figures, or coco (predictions as COCO results).")],
     out: Annotated[Path, typer.Option(help="The file; of figures its ending is .pdf, .svg or .png.")],
     format: Annotated[Format | None, typer.Option(help="Of tables: md, latex or csv (default: by the name).")] = None,
@@ -94,7 +93,7 @@ def export(
     typer.echo(out.resolve())
 
 
-def _figures(run: Path, out: Path, format: Format | None) -> list[Path]:
+def _figures(run: Path | str, out: Path, format: Format | None) -> list[Path]:
     """A file for each figure; where there are several, their names go into the files' names."""
     from countenance.report.plots import all_figures, save
     from countenance.report.source import Source

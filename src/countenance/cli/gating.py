@@ -1,11 +1,13 @@
 """`countenance gate`: hold a run against a policy (exit 0: it passes, 1: it does not, 2: wrong input)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.places import RunPlace
 from countenance.errors import GateFailed, InputError
+from countenance.storage import place_of
 
 if TYPE_CHECKING:
     from countenance.audit import Audit
@@ -15,10 +17,11 @@ FAIL_ON = ("disparity", "insufficient")
 
 
 def gate(
-    run: Annotated[Path, typer.Argument(help="A run directory.", metavar="RUN")],
+    run: RunPlace,
     policy: Annotated[Path | None, typer.Option(help="The rules (YAML); --init prints some to begin with.")] = None,
     baseline: Annotated[
-        Path | None, typer.Option(help="The run that rules of the kind regression compare with.")
+        Any,
+        typer.Option(help="The run that rules of the kind regression compare with.", metavar="RUN", parser=place_of),
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the outcome here as JSON.")] = None,
