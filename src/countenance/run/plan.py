@@ -337,7 +337,7 @@ def versions() -> dict[str, str]:
         "platform": platform.platform(),
         "machine": platform.machine(),
     }
-    for package in ("numpy", "scipy", "duckdb", "pyarrow", "onnxruntime", "pillow", "opencv-python-headless", "torch"):
+    for package in ("numpy", "scipy", "pyarrow", "onnxruntime", "pillow", "opencv-python-headless", "torch"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
