@@ -34,7 +34,11 @@ def list_() -> None:
     from countenance.data import dataset_names, load_dataset
 
     for name in dataset_names():
-        dataset = load_dataset(name)
+        try:
+            dataset = load_dataset(name)
+        except InputError as error:  # one that lies in a folder of the user's: the message says how to name it
+            typer.echo(f"{name:16} {str(error).removeprefix(f'{name}: ')}")
+            continue
         typer.echo(f"{name:16} {len(dataset):6} images   {dataset.card.licence}")
         for part, n in _part_sizes(dataset).items():
             typer.echo(f"  {name}:{part:14} {n:6} images")
