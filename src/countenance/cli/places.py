@@ -29,21 +29,26 @@ def is_run(place: Path | str) -> bool:
     return is_url(place) or Path(place).is_dir()
 
 
-def write_page(run: "Run", out: Path | None = None, *, gallery: str = "auto") -> str:
-    """Write the report into the run, or to the file named, and return where it is."""
-    from countenance.report import write_report
+def write_page(run: "Run", out: Path | None = None, *, gallery: str = "auto", evidence: bool = False) -> str:
+    """Write the report (or the evidence page) into the run, or to the file named, and return where it is."""
+    from countenance.report import write_evidence, write_report
+
+    def write(path: Path | None) -> Path:
+        return write_evidence(run, path) if evidence else write_report(run, path, gallery=gallery)
 
     if out is not None or not is_url(run.place):
-        return str(write_report(run, out, gallery=gallery).resolve())
+        return str(write(out).resolve())
     import tempfile
 
+    from countenance.report.evidence import EVIDENCE
     from countenance.run.store import REPORT
 
+    name = EVIDENCE if evidence else REPORT
     with tempfile.TemporaryDirectory(prefix="countenance-report-") as folder:
-        page = write_report(run, Path(folder) / REPORT, gallery=gallery)
-        with run.store.replacing(REPORT):
-            run.store.storage.write(REPORT, page.read_bytes())
-    return f"{run.place}/{REPORT}"
+        page = write(Path(folder) / name)
+        with run.store.replacing(name):
+            run.store.storage.write(name, page.read_bytes())
+    return f"{run.place}/{name}"
 
 
 def purge_url(place: str, subjects: Path) -> list[str]:

@@ -188,6 +188,9 @@ def report(
     run_directory: RunPlace,
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     gallery: Annotated[str, typer.Option(help="Worst failures with pictures: auto, off, blurred, full.")] = "auto",
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
+    ] = False,
 ) -> None:
     """Write the report of a run again, from the run directory alone."""
     from countenance.run import Run, audit_run, store_audit
@@ -195,7 +198,7 @@ def report(
     finished = Run(run_directory)
     if not finished.store.storage.has("audit.json"):
         store_audit(finished, audit_run(finished))
-    typer.echo(write_page(finished, out, gallery=gallery))
+    typer.echo(write_page(finished, out, gallery=gallery, evidence=evidence))
 
 
 def list_() -> None:

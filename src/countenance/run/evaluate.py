@@ -343,13 +343,8 @@ class _Evaluation:
             self._move_aside("model, data, settings or version changed")
 
     def _move_aside(self, why: str) -> None:
-        key = self.store.manifest().key or "unknown"
-        name, place = Path(self.store.place).name, self.store.place
-        taken = {Path(storage.place).name for storage in self.store.storage.siblings(f"{name}-")}
-        wanted = [f"{name}-{key[:8]}", *(f"{name}-{key[:8]}-{k}" for k in range(2, len(taken) + 3))]
-        aside = next(candidate for candidate in wanted if candidate not in taken)
-        kept = self.store.storage.move_aside(aside)
-        self.settings.say(f"{place}: held another run ({why}); it is kept as {kept.place}")
+        place = self.store.place
+        self.settings.say(f"{place}: held another run ({why}); it is kept as {self.store.move_aside()}")
 
     def _intact(self) -> bool:
         """Whether the run is finished and every file is as it was written; what is damaged is told."""

@@ -107,7 +107,7 @@ def make(options: AgeOptions) -> Task:
         question="How old is the person?",
         answer=Age,
         metrics=(
-            Metric("absolute_error", "years between the estimated and the true age", "lower", headline=True),
+            Metric("absolute_error", "years between the estimated and the true age", "lower", headline=True, delta=2.0),
             Metric(
                 "minor_passed", f"whether a person under {minimum} is estimated at {challenge} or more", "lower", True
             ),

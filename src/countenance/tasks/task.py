@@ -30,6 +30,8 @@ class Metric:
     better: Literal["higher", "lower"] = "higher"
     headline: bool = False
     """Audited and shown first when the user names no metric."""
+    delta: float | None = None
+    """The smallest difference that matters; None: the audit's own (0.05 for what lies between 0 and 1)."""
 
 
 class Options(BaseModel):
