@@ -30,8 +30,10 @@ def is_run(place: Path | str) -> bool:
 
 
 def write_page(run: "Run", out: Path | None = None, *, gallery: str = "auto", evidence: bool = False) -> str:
-    """Write the report (or the evidence page) into the run, or to the file named, and return where it is."""
+    """Write the report, or the evidence page, into the run or to the file named, and return where it is."""
     from countenance.report import write_evidence, write_report
+    from countenance.report.evidence import EVIDENCE
+    from countenance.run.store import REPORT
 
     def write(path: Path | None) -> Path:
         return write_evidence(run, path) if evidence else write_report(run, path, gallery=gallery)
@@ -39,9 +41,6 @@ def write_page(run: "Run", out: Path | None = None, *, gallery: str = "auto", ev
     if out is not None or not is_url(run.place):
         return str(write(out).resolve())
     import tempfile
-
-    from countenance.report.evidence import EVIDENCE
-    from countenance.run.store import REPORT
 
     name = EVIDENCE if evidence else REPORT
     with tempfile.TemporaryDirectory(prefix="countenance-report-") as folder:
