@@ -10,8 +10,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from countenance import audit as audit
+    from countenance import compare as compare
     from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
     from countenance.audit import Audit, Finding, plan
+    from countenance.compare import Comparison
     from countenance.data import (
         ArrayImage,
         AttributeCard,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         load_dataset,
     )
     from countenance.errors import InputError
+    from countenance.gating import Gate, gate
     from countenance.models import ModelCard, ModelSpec
     from countenance.run.evaluate import evaluate
     from countenance.run.run import Run
@@ -34,11 +37,13 @@ _HOME = {
     "AttributeCard": "data",
     "Audit": "audit",
     "Boxes": "answers",
+    "Comparison": "compare",
     "Dataset": "data",
     "DatasetCard": "data",
     "Age": "answers",
     "Embedding": "answers",
     "Finding": "audit",
+    "Gate": "gating",
     "InputError": "errors",
     "Keypoints": "answers",
     "LabelMap": "answers",
@@ -56,7 +61,9 @@ _HOME = {
     "Subject": "data",
     "Task": "tasks",
     "audit": "audit",
+    "compare": "compare",
     "evaluate": "run",
+    "gate": "gating",
     "load_dataset": "data",
     "load_task": "tasks",
     "plan": "audit",
@@ -69,10 +76,12 @@ __all__ = [
     "AttributeCard",
     "Audit",
     "Boxes",
+    "Comparison",
     "Dataset",
     "DatasetCard",
     "Embedding",
     "Finding",
+    "Gate",
     "InputError",
     "Keypoints",
     "LabelMap",
@@ -90,7 +99,9 @@ __all__ = [
     "Subject",
     "Task",
     "audit",
+    "compare",
     "evaluate",
+    "gate",
     "load_dataset",
     "load_task",
     "plan",

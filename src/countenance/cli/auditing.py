@@ -68,6 +68,7 @@ def audit(
     from countenance.audit import audit as audit_table
     from countenance.files import write_json
     from countenance.run import Run, audit_run, store_audit
+    from countenance.run.licences import of_manifest
 
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
     settings = {
@@ -88,7 +89,8 @@ def audit(
     for line in lines_of(found):
         typer.echo(line)
     if json is not None:
-        write_json(json, found.to_dict())
+        made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
+        write_json(json, found.to_dict() | made)
 
 
 @contextmanager

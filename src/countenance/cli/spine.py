@@ -21,12 +21,16 @@ from countenance.cli.audit_options import (
 )
 from countenance.cli.auditing import audit, run_lines, shuffling
 from countenance.cli.engines import AddressOption, EngineOption, GpusOption
+from countenance.cli.gating import fail_on as fail_on_names
+from countenance.cli.gating import fail_on_verdict
+from countenance.cli.gating import show as show_gate
 from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
 from countenance.cli.places import OutPlace, RunPlace, write_page
 from countenance.cli.planning import plan
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
+    from countenance.audit import Audit
     from countenance.data import Dataset
     from countenance.run import Run
 
@@ -76,6 +80,17 @@ def run(
     address: AddressOption = None,
     gpus_per_worker: GpusOption = 0.0,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    allow_licence: Annotated[
+        list[str] | None,
+        typer.Option(help="Licences that data and weights may have (MIT,CC0,'CC-BY-*'); others do not start."),
+    ] = None,
+    fail_on: Annotated[
+        str | None, typer.Option(help="Exit 1 for such a verdict: disparity, or disparity,insufficient.")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="Rules (see `countenance gate`): licences are checked first, the rest at the end."),
+    ] = None,
     threshold: task_options.Threshold = None,
     fmr: task_options.Fmr = None,
     challenge_age: task_options.ChallengeAge = None,
@@ -86,8 +101,13 @@ def run(
     from functools import partial
 
     from countenance.cli.progress import progress
+    from countenance.gating import gate, read_policy
     from countenance.run import evaluate
+    from countenance.run.licences import Allowed
 
+    named = fail_on_names(fail_on)
+    rules = None if policy is None else read_policy(policy)
+    allowed = [one for one in (Allowed.of(allow_licence), rules and rules.licences and rules.licences.allowed) if one]
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
     _check_before(task, data, names_of(metric), device, gallery, choices, categories)
@@ -95,12 +115,16 @@ def run(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
         categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
+        allow_licence=allowed,
         box_format=box_format.value if box_format else None,
         engine=engine, address=address, gpus_per_worker=gpus_per_worker,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
         options=options, by=names_of(by),
     )  # fmt: skip
-    _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    found = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    if rules is not None:
+        show_gate(gate(finished, rules))
+    fail_on_verdict(found, named)
 
 
 def _check_before(
@@ -166,7 +190,7 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
 
 def _audit_and_report(
     finished: "Run", metrics: list[str] | None, gallery: str, choices: Choices, *, quiet: bool
-) -> None:
+) -> "Audit":
     from countenance.run import audit_run, store_audit
 
     with shuffling(quiet) as progress:
@@ -182,23 +206,29 @@ def _audit_and_report(
     for note in finished.notes:
         typer.echo(f"note     {note}")
     typer.echo(f"report   {page}")
+    return found
 
 
 def report(
     run_directory: RunPlace,
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     gallery: Annotated[str, typer.Option(help="Worst failures with pictures: auto, off, blurred, full.")] = "auto",
+    pdf: Annotated[Path | None, typer.Option(help="Write the report as PDF here (and a page only with --out).")] = None,
     evidence: Annotated[
         bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
     ] = False,
 ) -> None:
-    """Write the report of a run again, from the run directory alone."""
+    """Write the report of a run again, from the run directory alone: a page, or a PDF."""
+    from countenance.report import write_pdf
     from countenance.run import Run, audit_run, store_audit
 
     finished = Run(run_directory)
     if not finished.store.storage.has("audit.json"):
         store_audit(finished, audit_run(finished))
-    typer.echo(write_page(finished, out, gallery=gallery, evidence=evidence))
+    if pdf is not None:
+        typer.echo(write_pdf(finished, pdf).resolve())
+    if pdf is None or out is not None or evidence:
+        typer.echo(write_page(finished, out, gallery=gallery, evidence=evidence))
 
 
 def list_() -> None:

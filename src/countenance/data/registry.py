@@ -30,7 +30,7 @@ def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categ
 
     >>> load_dataset("peple")
     Traceback (most recent call last):
-    countenance.errors.InputError: 'peple' is neither a dataset's name (people) (did you mean people?) nor ...
+    countenance.errors.InputError: 'peple' is neither a dataset's name (...people...) (did you mean people?) nor ...
     """
     if isinstance(source, Dataset):
         return _no_categories(source, categories, source.name)

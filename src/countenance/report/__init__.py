@@ -1,6 +1,17 @@
-"""A run, or a dataset, as one page that opens from disk and needs nothing else."""
+"""A run, or a dataset, as one page that opens from disk and needs nothing else; as PDF; as cards and tables."""
 
+from pathlib import Path
+from typing import Any
+
+from countenance.report.again import pages_again
 from countenance.report.evidence import write_evidence
 from countenance.report.page import write_report
 
-__all__ = ["write_evidence", "write_report"]
+__all__ = ["pages_again", "write_evidence", "write_pdf", "write_report"]
+
+
+def write_pdf(run: Any, out: Path | str, **options: Any) -> Path:
+    """Write the report of an audited run as PDF; see `countenance.report.pdf.write_pdf`."""
+    from countenance.report.pdf import write_pdf as write
+
+    return write(run, out, **options)

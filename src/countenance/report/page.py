@@ -1,16 +1,21 @@
 """The report: one page from one run directory."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from countenance.audit.headline import delta_words
+from countenance.files import to_json
 from countenance.report import cannot_tell, charts, findings, method, render, words
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
 from countenance.report.source import Source
 from countenance.report.whole_run import whole_run
 from countenance.run import Run
+from countenance.run.store import PAGES, REPORT
+from countenance.run.suite import suite_of
+from countenance.storage import Missing, is_url
 
 LISTED_FAILURES = 200
 KINDS = {
@@ -35,15 +40,42 @@ def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "aut
 
     Everything comes from the run directory; the dataset is loaded again for the gallery alone. `gallery` is
     auto (rendered people are shown, real people are not), off, blurred or full. No clock is read: the same run
-    gives the same bytes.
+    gives the same bytes. What the run's suite has to say is on the page too.
     """
-    source = Source.of(run)
-    text = render.page("report.html.j2", **context(source, gallery))
-    return render.write(Path(out) if out is not None else run.path / "report.html", text)
+    return write_page(Source.of(run), out, gallery)
+
+
+def write_page(source: Source, out: Path | str | None, gallery: str, said: dict[str, Any] | None = None) -> Path:
+    """Write the page of a source (with the context `said` where it was made before) and return its path."""
+    text = render.page("report.html.j2", **(said or context(source, gallery)))
+    return put(source.run, REPORT, text, out, gallery)
+
+
+def put(run: Run, name: str, text: str, out: Path | str | None, gallery: str) -> Path:
+    """Write a page to a file, or into the run, which then knows it.
+
+    Returns the path of the page; for a run at a URL, its name in the run.
+    """
+    inside = Path(name) if is_url(run.place) else run.path / name
+    if out is not None and (is_url(run.place) or Path(out).absolute() != inside.absolute()):
+        return render.write(Path(out), text)
+    with run.store.replacing(name, PAGES):
+        run.store.storage.write(name, text.encode())
+        run.store.storage.write(PAGES, to_json(pages_of(run) | {name: {"gallery": gallery}}).encode())
+    return inside
+
+
+def pages_of(run: Run) -> dict[str, Any]:
+    """The pages that a run has, with how pictures are shown in each."""
+    try:
+        found = json.loads(run.store.storage.read(PAGES))
+    except (Missing, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def context(source: Source, asked: str) -> dict[str, Any]:
-    """Everything the template says. A suite may put its own sections into `extra`: (id, title, markup) each."""
+    """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     manifest, audit, settings = DEFAULTS | source.run.manifest.plain(), source.audit, AUDITED | source.audit.settings
     better, names = source.better, source.names
     made = pictures.gallery(source, asked)
@@ -52,6 +84,7 @@ def context(source: Source, asked: str) -> dict[str, Any]:
     said = {f.metric for f in told} or {one.metric for one in words.in_short(audit, names, better)}
     ordered = findings.in_order(audit.findings)
     kept = ordered[: findings.MOST]
+    suite = suite_of(source.run)
     return {
         "manifest": manifest,
         "card": manifest["dataset"]["card"],
@@ -95,7 +128,7 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "cluster_noun": words.cluster_noun(settings),
         "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
         "recorded": recorded(settings),
-        "extra": [],
+        "extra": [] if suite is None else suite.sections(source),
     }
 
 

@@ -63,7 +63,7 @@ class Source:
     def metrics(self) -> list[Metric]:
         """The audited metrics, with their meaning where the task gives one."""
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
-        known = {metric.name: metric for metric in (self.task.metrics if self.task else metrics_of(self.run))}
+        known = {metric.name: metric for metric in (*(self.task.metrics if self.task else ()), *metrics_of(self.run))}
         told = self.audit.settings.get("better") or {}
         metrics = [known.get(name, Metric(name, "")) for name in names]
         return [replace(metric, better=told.get(metric.name) or metric.better) for metric in metrics]

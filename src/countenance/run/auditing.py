@@ -16,6 +16,7 @@ from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.licences import in_words, of_manifest
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FINDINGS
 from countenance.storage import Missing
@@ -74,7 +75,7 @@ def audit_run(
     if common is None:  # a number that the user gave for every metric goes before what the task says of one
         own = {metric.name: metric.delta for metric in metrics_of(run) if metric.name in measured and metric.delta}
         settings["delta"] = own | named
-    rows = _about(scores, measured)
+    rows = rows_about(scores, measured)
     try:
         found = audit(Source(rows, label=run.place), by=by, metrics=measured, where=where, **settings)
     except NothingToCompare:
@@ -102,7 +103,7 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
             raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
 
 
-def _about(scores: Any, metrics: Sequence[str]) -> Any:
+def rows_about(scores: Any, metrics: Sequence[str]) -> Any:
     """The rows that are about some of the metrics."""
     import pyarrow.compute as pc
 
@@ -130,8 +131,10 @@ def _with_failures(found: Audit, run: Run) -> Audit:
 def store_audit(run: Run, found: Audit) -> None:
     """Write `findings.parquet` and `audit.json` into the run."""
     with run.store.replacing(FINDINGS, AUDIT):
-        run.store.write_table(FINDINGS, found.to_arrow())
-        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json")).encode())
+        licences = of_manifest(run.manifest)
+        table = found.to_arrow().replace_schema_metadata({"countenance.licences": in_words(licences)})
+        run.store.write_table(FINDINGS, table)
+        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json") | {"licences": licences}).encode())
 
 
 def read_audit(run: Run) -> Audit:

@@ -24,6 +24,7 @@ from countenance.models.saved import SavedAnswers, card_of_predictions
 from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
+from countenance.run.licences import Allowed, allowances
 from countenance.run.manifest import Manifest, Place
 from countenance.run.matching import refuse_mismatch
 from countenance.run.plan import InManifest, InMemory, Piece, Plan, Settings, make_plan
@@ -105,6 +106,7 @@ class Options(TypedDict, total=False):
     box_format: Form | None
     units: Units | None
     allow_mismatch: bool
+    allow_licence: Sequence[str | Allowed] | None
     notes: Notes | None
 
 
@@ -127,9 +129,9 @@ def evaluate(
     `threads`, `time_limit`, `strict`, `max_failures`, `progress`, `say`, `engine` (`local` or `ray`), `address` and
     `gpus_per_worker`, which do not. `categories` chooses the
     categories of a COCO file (`face=1,person=18`), `box_format` and `units` say what the four numbers of the model's
-    boxes are, `allow_mismatch` evaluates a model that finds something else than the task needs, and `notes` replaces
-    the task's own notes on predictions that look like a mistake. A model that fails on all of the first images stops
-    the run (`countenance.run.early_stop`).
+    boxes are, `allow_mismatch` evaluates a model that finds something else than the task needs, `allow_licence` names
+    the licences that data and weights may have, and `notes` replaces the task's own notes on predictions that look like
+    a mistake. A model that fails on all of the first images stops the run (`countenance.run.early_stop`).
     """
     chosen: dict[str, Any] = dict(given)
     model_settings = {name: chosen.pop(name, None) for name in ("weights", "device", "settings")}
@@ -140,7 +142,7 @@ def evaluate(
     engine_settings = EngineSettings(**{name: chosen.pop(name) for name in names if name in chosen})
     about = {name: chosen.pop(name, None) for name in ("source", "suite", "about", "by")}
     the_task = load_task(task, chosen.pop("options", None))
-    card_given = chosen.pop("card", None)
+    card_given, licences = chosen.pop("card", None), chosen.pop("allow_licence", None)
     categories, allow_mismatch = chosen.pop("categories", None), chosen.pop("allow_mismatch", False)
     box_format, units = chosen.pop("box_format", None), chosen.pop("units", None)
     notes = chosen.pop("notes", None) or the_task.notes
@@ -151,6 +153,8 @@ def evaluate(
     source = about.pop("source") or (str(data) if isinstance(data, str | Path) else None)
     chosen_model = _model(model, model_settings, the_task, dataset)
     card = card_given or chosen_model.card
+    for allowed in allowances(licences):
+        allowed.check([("data", dataset.card), ("model", card)])
     if not allow_mismatch:
         refuse_mismatch(card, the_task)
     reading = chosen_model.reading

@@ -113,6 +113,8 @@ class Place(BaseModel):
     model_config = ConfigDict(extra="ignore")
     source: str | None = None
     command: str = ""
+    paths: dict[str, str] = Field(default_factory=dict)
+    """Further places that a suite needs to make its files again."""
 
 
 def read_manifest(content: bytes, place: str) -> Manifest:
