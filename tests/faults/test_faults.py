@@ -111,3 +111,22 @@ def test_a_node_that_does_not_see_the_run_is_told() -> None:
     told = {"host": "n7", "node": "x", "software": software(), "refused": "node n7 does not see the run /data/run"}
     with pytest.raises(InputError, match="node n7 does not see the run /data/run"):
         shards._greeted(shards.engine.start(), told)
+
+
+def test_a_run_without_any_node_ends_but_not_because_its_only_worker_is_being_replaced(monkeypatch) -> None:
+    shards = given_out(1)
+    clock = [1000.0]
+    monkeypatch.setattr(engine.time, "monotonic", lambda: clock[0])
+    shards.ray.wait = lambda refs, num_returns, timeout: ([], refs)
+    shards.ray.cluster_resources = dict
+    shards.actors, shards.ready = [shards.engine.start()], clock[0]
+    shards._give = lambda: None  # type: ignore[method-assign]
+    shards.actors[0].ready = True
+    clock[0] += 10 * engine.STARTING
+    shards._step()  # a long run
+    shards.actors[0].ready = False
+    clock[0] += 5
+    shards._step()  # its worker is being replaced
+    clock[0] += engine.STARTING
+    with pytest.raises(InputError, match="no node of the cluster could start a worker in 600 s"):
+        shards._step()

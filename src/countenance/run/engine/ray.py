@@ -169,7 +169,8 @@ class _Shards:
         self.ray, self.engine, self.waiting, self.progress = ray, engine, waiting, progress
         self.left, self.number, self.deaths, self.trouble = len(waiting), 0, 0, 0
         self.actors: list[_Actor] = []
-        self.begun = time.monotonic()
+        self.ready = time.monotonic()
+        """When some actor was last ready."""
 
     def run(self) -> None:
         try:
@@ -191,7 +192,9 @@ class _Shards:
         now = time.monotonic()
         for actor in list(self.actors):
             self._check(actor, now)
-        if not any(actor.ready for actor in self.actors) and now - self.begun > STARTING:
+        if any(actor.ready for actor in self.actors):
+            self.ready = now
+        elif now - self.ready > STARTING:
             raise InputError(
                 f"no node of the cluster could start a worker in {STARTING:g} s; each needs {self.engine.threads} CPU "
                 f"and {self.engine.gpus_per_worker:g} GPU, the cluster has {self.ray.cluster_resources()}"
