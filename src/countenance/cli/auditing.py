@@ -1,7 +1,7 @@
 """`countenance audit`: compare groups of a run or of any table, and say what the evidence shows."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -166,7 +166,16 @@ def _table(findings: list["Finding"]) -> list[str]:
                 else f"{f.p_adjusted:.2g}", f.verdict + (f" ({end})" if end else ""),
             )
         )  # fmt: skip
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    return columns_of(rows)
+
+
+def columns_of(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table whose columns are as wide as their widest cell.
+
+    >>> columns_of([("a", "bb"), ("ccc", "d")])
+    ['a    bb', 'ccc  d']
+    """
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
