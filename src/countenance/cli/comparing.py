@@ -85,7 +85,7 @@ def compare(
     found: Comparison | Leaderboard
     with shuffling(quiet) as progress:
         if len(entries) == 2:
-            found = compare_two(*entries, by=by, metrics=names_of(metric), progress=progress, **settings)
+            found = compare_two(entries[0], entries[1], by=by, metrics=names_of(metric), progress=progress, **settings)
             lines = comparison_lines(found)
         else:
             found = rank(entries, by, names_of(metric), against_first=True, progress=progress, **settings)

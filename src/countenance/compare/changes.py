@@ -242,19 +242,19 @@ def _gap(sides: Sides, finding: Finding, before: float, after: float) -> Gap:
         change_versus=finding.estimate_versus, difference=finding.difference, low=finding.diff_low,
         high=finding.diff_high, p=finding.p, p_adjusted=finding.p_adjusted, verdict=finding.verdict,
         severity=finding.severity, direction=finding.direction,
-        moved=moved(before, after) if finding.verdict == DISPARITY else "",
+        moved=moved(before, after, sides.work.judged[finding.metric].delta) if finding.verdict == DISPARITY else "",
         delta=sides.work.judged[finding.metric].delta, scale=sides.scale(finding.metric), mde=finding.mde_difference,
         clusters_needed=finding.clusters_needed, depth=finding.depth, reason=finding.reason,
     )  # fmt: skip
 
 
-def moved(before: float, after: float) -> str:
-    """What became of a gap.
+def moved(before: float, after: float, delta: float | None = None) -> str:
+    """What became of a gap; one that was smaller than delta before cannot be reversed, it widened.
 
-    >>> moved(-0.10, -0.04), moved(-0.10, -0.15), moved(-0.02, 0.08), moved(0.0, -0.1)
+    >>> moved(-0.10, -0.04), moved(-0.10, -0.15), moved(-0.1, 0.12, 0.05), moved(0.01, -0.1, 0.05)
     ('narrowed', 'widened', 'reversed', 'widened')
     """
-    if before * after < 0 and abs(after) >= abs(before):
+    if before * after < 0 and abs(after) >= abs(before) >= (delta or 0.0):
         return REVERSED
     return NARROWED if abs(after) < abs(before) else WIDENED
 
