@@ -55,13 +55,16 @@ def audit(
     families: Families = None,
     seed: Annotated[int, typer.Option(help="Seed of permutations.")] = 0,
     json: Annotated[Path | None, typer.Option(help="Write verdict, settings and findings here as JSON.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Compare groups: of a run, or of any table with a row per unit."""
     from countenance.audit import audit as audit_table
     from countenance.files import write_json
+    from countenance.report import write_report, write_table_report
     from countenance.run import Run, audit_run, store_audit
 
+    check_writable([json, report])
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
     settings = {
         "cluster": cluster_of(cluster), "comparison": comparison, "reference": reference, "pair": names_of(pair),
@@ -82,6 +85,17 @@ def audit(
         typer.echo(line)
     if json is not None:
         write_json(json, found.to_dict())
+    if report is not None:
+        page = write_report(finished, report) if finished is not None else write_table_report(table, found, report)
+        typer.echo(f"report   {page.resolve()}")
+
+
+def check_writable(paths: Sequence[Path | None]) -> None:
+    """Refuse a place that cannot be written before the work, not after it."""
+    for path in paths:
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            what = "is a folder" if path.is_dir() else f"{path.parent} is no folder"
+            raise InputError(f"{path}: cannot be written ({what})")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from countenance.cli.audit_options import (
     cluster_of,
     names_of,
 )
-from countenance.cli.auditing import adjustment, columns_of, shuffling
+from countenance.cli.auditing import adjustment, check_writable, columns_of, shuffling
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -147,10 +147,7 @@ def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str)
         raise InputError("found one run or table, expected two or more; the old one first")
     if gallery not in ("auto", "off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
-    for path in outputs:
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            what = "is a folder" if path.is_dir() else f"{path.parent} is no folder"
-            raise InputError(f"{path}: cannot be written ({what})")
+    check_writable(outputs)
 
 
 def comparison_lines(found: "Comparison") -> list[str]:

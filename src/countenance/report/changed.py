@@ -13,9 +13,8 @@ from countenance.compare.pairing import Paired, pair_entries
 from countenance.errors import InputError
 from countenance.report.drawing import said
 from countenance.report.gallery import MOST_ROWS, Failure, choose, failure, loaded, mode_for, why_off
-from countenance.report.source import Source
+from countenance.report.source import Source, task_of
 from countenance.run import Run
-from countenance.tasks import load_task
 
 SHOWN = 12
 NAMED = 40
@@ -109,10 +108,6 @@ def _column(paired: Paired, name: str) -> str:
 
 def _source(run: Run, settings: dict[str, Any]) -> Source:
     """What the gallery of a report needs to know: the task and the attributes that were compared by."""
-    try:
-        task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
-    except InputError:
-        task = None
     by = [name for name in settings["by"] if "*" not in name]
     told = {"metrics": settings["metrics"], "by": [name.rpartition(":")[0] or name for name in by]}
-    return Source(run, Audit(verdict="", reason="", findings=[], excluded=[], settings=told), task)
+    return Source(Audit(verdict="", reason="", findings=[], excluded=[], settings=told), task_of(run), run)
