@@ -96,8 +96,9 @@ class Asked:
         moved, found = gaps(sides) if grouped else ([], None)
         notes = [*self.paired.notes, *self._one_sided(first, second), *(found.notes if found else [])]
         unpaired = [self.paired.unpaired[first], self.paired.unpaired[second]]
+        told = decided(changed, parts, moved, sides.work.nouns)
         return Comparison(
-            decision=decided(changed, parts, moved, sides.work.nouns), a=one.name, b=two.name, overall=changed,
+            decision=" ".join(told), decisions=told, a=one.name, b=two.name, overall=changed,
             groups=parts, gaps=moved, unpaired=unpaired, notes=notes,
             settings=self.stored(sides, found),
         )  # fmt: skip

@@ -144,6 +144,8 @@ class Comparison(_Result):
     """
 
     decision: str
+    decisions: list[str]
+    """The sentences of the decision, one for each metric."""
     a: str
     b: str
     overall: list[Change]

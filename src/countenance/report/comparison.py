@@ -15,7 +15,7 @@ import countenance
 from countenance.audit.units import nouns
 from countenance.audit.verdict import DISPARITY
 from countenance.compare import Change, Comparison, Gap, Leaderboard, Standing
-from countenance.compare.result import BETTER, CANNOT_TELL, WORSE
+from countenance.compare.result import BETTER, CANNOT_TELL, NARROWED, WORSE
 from countenance.data.vocabulary import in_order
 from countenance.report import changed, numbers, render, words
 from countenance.report.figures import critical, forest
@@ -132,7 +132,7 @@ def badge_of(found: Comparison) -> tuple[str, str]:
     """
     verdicts = [one.verdict for one in found.overall]
     worse = [g for g in found.groups if g.verdict == WORSE and not g.small]
-    widened = [g for g in found.gaps if g.verdict == DISPARITY and g.moved != "narrowed" and not g.mirrors]
+    widened = [g for g in found.gaps if g.verdict == DISPARITY and g.moved != NARROWED and not g.mirrors]
     if any(one.verdict == WORSE and not one.small for one in found.overall):
         return words.SEVERE, "worse overall"
     if worse:
@@ -158,8 +158,8 @@ def change_mark(one: Change) -> str:
 
 
 def gap_mark(gap: Gap) -> str:
-    """The mark of a gap; the side that gained is favoured."""
-    if gap.verdict == DISPARITY and gap.direction == "better":
+    """The mark of a gap: one that narrowed, or in which the group gained, does not look like a failure."""
+    if gap.verdict == DISPARITY and (gap.direction == "better" or gap.moved == NARROWED):
         return words.FAVOURED
     return words.mark(gap.verdict, gap.severity)
 
