@@ -1,6 +1,7 @@
 """`countenance compare` and `countenance leaderboard`: models on the same samples, paired."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,10 +68,15 @@ def compare(
     csv: Csv = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
     gallery: GalleryChoice = "auto",
+    task: Annotated[
+        str | None, typer.Option(help="With --data: A and B are files of predictions for this task.")
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="The dataset that predictions are about.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Compare models on the same samples: better overall, worse for whom, and which gaps moved (new - old)."""
     from countenance.audit.settings import parse_families
+    from countenance.compare import Comparison
     from countenance.compare import compare as compare_two
     from countenance.compare import leaderboard as rank
     from countenance.files import write_json
@@ -83,25 +89,53 @@ def compare(
         "families": parse_families(families), "seed": seed,
     }  # fmt: skip
     found: Comparison | Leaderboard
-    with shuffling(quiet) as progress:
+    with ExitStack() as stack:
+        if task or data:
+            settings["names"] = settings["names"] or _names(entries)
+            entries = _scored(entries, task, data, stack)
+        progress = stack.enter_context(shuffling(quiet))
         if len(entries) == 2:
             found = compare_two(entries[0], entries[1], by=by, metrics=names_of(metric), progress=progress, **settings)
             lines = comparison_lines(found)
         else:
             found = rank(entries, by, names_of(metric), against_first=True, progress=progress, **settings)
             lines = leaderboard_lines(found)
-    for line in lines:
-        typer.echo(line)
-    if json is not None:
-        write_json(json, found.to_dict())
-    if csv is not None:
-        csv.write_text(csv_of(found), encoding="utf-8", newline="")
-    if report is not None:
-        if len(entries) == 2:
-            page = write_comparison(found, entries, report, gallery=gallery)  # type: ignore[arg-type]
-        else:
-            page = write_leaderboard(found, report)  # type: ignore[arg-type]
-        typer.echo(f"report   {page.resolve()}")
+        for line in lines:
+            typer.echo(line)
+        if json is not None:
+            write_json(json, found.to_dict())
+        if csv is not None:
+            csv.write_text(csv_of(found), encoding="utf-8", newline="")
+        if report is not None:
+            if isinstance(found, Comparison):
+                page = write_comparison(found, entries, report, gallery=gallery)
+            else:
+                page = write_leaderboard(found, report)
+            typer.echo(f"report   {page.resolve()}")
+
+
+def _names(entries: Sequence[str]) -> list[str] | None:
+    stems = [Path(entry).stem for entry in entries]
+    return stems if len(set(stems)) == len(stems) else None
+
+
+def _scored(entries: Sequence[str], task: str | None, data: str | None, stack: ExitStack) -> list[str]:
+    """Files of predictions as runs, in a folder that is removed at the end."""
+    from tempfile import TemporaryDirectory
+
+    from countenance.run import evaluate
+
+    if task is None or data is None:
+        raise InputError("predictions need both --task and --data; runs and tables need neither")
+    for entry in entries:
+        if not Path(entry).is_file():
+            raise InputError(f"{entry}: no such file; expected a file of predictions (--task and --data are given)")
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="countenance-compare-")))
+    runs = []
+    for i, entry in enumerate(entries):
+        runs.append(str(folder / f"{i} {Path(entry).stem}"))
+        evaluate(f"predictions:{entry}", task, data, out=runs[-1], say=lambda line: typer.echo(line, err=True))
+    return runs
 
 
 def leaderboard(

@@ -67,7 +67,7 @@ def _shown(
     old, new = entries[0].run, entries[1].run
     if old is None or new is None or "sample" not in paired.keys:
         return one
-    real = new.manifest.dataset.card.real_people
+    real = any(run.manifest.dataset.card.real_people for run in (old, new))
     mode = mode_for(asked, real)
     one = replace(one, real=real, mode=mode)
     if mode == "off":
