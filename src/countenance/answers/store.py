@@ -12,7 +12,7 @@ KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         types.Boxes, types.Labels, types.Masks, types.Keypoints,
-        types.Parts, types.LabelMap, types.Embedding, types.Picture,
+        types.Parts, types.LabelMap, types.Embedding, types.Picture, types.Age, types.Identifications,
     )
 }  # fmt: skip
 
@@ -30,7 +30,12 @@ def _schema(kind: str) -> Any:
         "LabelMap": [("png", pa.binary())],
         "Embedding": [("vector", numbers)],
         "Picture": [("png", pa.binary())],
-    }[kind]
+        "Age": [("years", pa.float64()), ("probabilities", numbers)],
+        "Identifications": [
+            ("boxes", pa.list_(numbers)), ("scores", numbers), ("count", pa.list_(pa.int64())),
+            ("identity", pa.list_(pa.int64())), ("similarity", numbers),
+        ],
+    }[kind]  # fmt: skip
     return pa.schema([("sample", pa.string()), *fields], metadata={"answer": kind})
 
 

@@ -202,7 +202,8 @@ def failure(
     """One picture with truth and answer drawn, and what another model answered `before` where that is compared."""
     subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
     matters = None if subject is None else subject.face_box if subject.face_box is not None else subject.person_box
-    shown = pictures.window(sample.width, sample.height, None if matters is None else matters.tolist())
+    pixels = sample.load()  # datasets whose predictions were saved elsewhere need not know the size
+    shown = pictures.window(pixels.shape[1], pixels.shape[0], None if matters is None else matters.tolist())
     size = max(shown.width, shown.height)
     drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size)
     drawn += drawing.answer_of(before, size, "before") + drawing.answer_of(answer, size)
@@ -218,7 +219,7 @@ def failure(
     alt = "; ".join(part for part in (sample.id, person, f"answered {said}" if said else "") if part)
     return Failure(
         sample.id,
-        pictures.embedded(sample.load(), shown, blurred=blurred),
+        pictures.embedded(pixels, shown, blurred=blurred),
         drawing.overlay(drawn, shown.view_box, alt),
         about,
         scores,

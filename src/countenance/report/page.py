@@ -13,6 +13,7 @@ from countenance.report import cannot_tell, charts, findings, method, render, wo
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
 from countenance.report.source import Audited, Source, TableSource
+from countenance.report.whole_run import whole_run
 from countenance.run import Run
 
 LISTED_FAILURES = 200
@@ -81,6 +82,7 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "headline": words.headline(source.audit, source.run.model_name, too_many_failed=failed, better=source.better),
         "too_many_failed": failed,
         "curves": charts.curves(source),
+        "results": whole_run(source.results),
         "gallery": pictures.gallery(source, asked),
         "gallery_asked": asked,
         "failures": source.failures[:LISTED_FAILURES],

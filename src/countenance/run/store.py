@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from countenance.answers.store import answers_from_table, answers_table
@@ -99,6 +100,13 @@ class RunStore:
 
     def write_local(self, place: Place) -> None:
         self.storage.write(LOCAL, to_json(place.model_dump()).encode())
+
+    def move_aside(self) -> str:
+        """Keep the run under another name beside its place, named after its key; returns where it is now."""
+        name, key = Path(self.place).name, self.manifest().key or "unknown"
+        taken = {Path(storage.place).name for storage in self.storage.siblings(f"{name}-")}
+        wanted = [f"{name}-{key[:8]}", *(f"{name}-{key[:8]}-{k}" for k in range(2, len(taken) + 3))]
+        return self.storage.move_aside(next(one for one in wanted if one not in taken)).place
 
     # shards
 
