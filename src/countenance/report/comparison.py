@@ -20,7 +20,7 @@ from countenance.data.vocabulary import in_order
 from countenance.report import changed, numbers, render, words
 from countenance.report.figures import critical, forest
 from countenance.report.figures.scale import Scale
-from countenance.report.findings import safe_cell
+from countenance.report.findings import csv_link, safe_cell
 from countenance.report.names import attribute_label, value_label
 
 LEAST_POINTS, LEAST_OTHER = 0.02, 1e-9
@@ -77,7 +77,7 @@ def write_comparison(found: Comparison, entries: Sequence[Any], out: Path | str,
         galleries=galleries,
         adjusted=_adjusted(found.settings),
         nouns=nouns(found.settings["ways"]),
-        csv=_csv_uri(csv_of(found)),
+        csv=csv_link(csv_of(found)),
         version=countenance.__version__,
     )
     return render.write(Path(out), text)
@@ -104,7 +104,7 @@ def write_leaderboard(found: Leaderboard, out: Path | str) -> Path:
             }
         )
     text = render.page(
-        "leaderboard.html.j2", found=found, boards=boards, gaps=_moved(found), csv=_csv_uri(csv_of(found)),
+        "leaderboard.html.j2", found=found, boards=boards, gaps=_moved(found), csv=csv_link(csv_of(found)),
         version=countenance.__version__,
     )  # fmt: skip
     return render.write(Path(out), text)
@@ -313,10 +313,3 @@ def csv_of(found: Comparison | Leaderboard) -> str:
     writer.writerow(names)
     writer.writerows([safe_cell(row.get(name)) for name in names] for row in rows)
     return out.getvalue()
-
-
-def _csv_uri(text: str) -> Markup:
-    import base64
-
-    content = base64.b64encode(("\ufeff" + text).encode("utf-8")).decode("ascii")
-    return Markup(f"data:text/csv;charset=utf-8;base64,{content}")  # noqa: S704 - base64 alone
