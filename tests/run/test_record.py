@@ -74,3 +74,11 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_rows_without_a_sample_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no row was scored"):
         record(tmp_path / "run", manifest(), [])
+
+
+def test_predictions_of_an_earlier_record_are_gone(tmp_path: Path) -> None:
+    for label in ("young", "old"):
+        answers = [("0.jpg", Labels({"age": label}))]
+        found = record(tmp_path / "run", manifest(), rows(), answers=answers)
+    assert [answer.values for answer in found.answers().values()] == [{"age": "old"}]
+    assert found.store.answer_files() == ["answers/00000.parquet"]

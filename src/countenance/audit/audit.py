@@ -63,11 +63,11 @@ def audit(
         replicates=replicates, pair=pair, denominators=denominators, where=where, max_groups=max_groups, power=power,
         progress=progress,
     )  # fmt: skip
-    return audited(work, equity)
+    return audited(work, equity=equity)
 
 
-def audited(work: Work, equity: bool = False) -> Audit:
-    """Make the comparisons that were asked for and conclude; `equity` adds the measures of equity."""
+def audited(work: Work, *, equity: bool = False) -> Audit:
+    """Make the comparisons that were asked for and conclude; `equity` adds equity measures."""
     findings, min_n = work.findings(), work.settings.min_n
     excluded = [*work.excluded, *(_left_out(f, min_n, work.nouns[1]) for f in findings if f.verdict == UNTESTABLE)]
     excluded.sort(key=lambda entry: not entry["alarming"])

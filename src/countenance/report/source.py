@@ -101,13 +101,13 @@ class Source(Audited):
     def of(cls, run: Run) -> "Source":
         """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
         if not run.complete:
-            raise InputError(f"{run.path}: the run did not finish; the same `countenance run` command goes on")
+            raise InputError(f"{run.place}: the run did not finish; the same `countenance run` command goes on")
         return cls(read_audit(run), task_of(run), run)
 
     @cached_property
     def scores(self) -> Any:
         """The score table, or the part of it that was audited."""
-        return _audited_part(self.run.scores(), self.audit, str(self.run.path))
+        return _audited_part(self.run.scores(), self.audit, self.run.place)
 
     @property
     def known_metrics(self) -> Sequence[Metric]:

@@ -5,7 +5,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.licences import in_words, of_manifest
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FINDINGS
 from countenance.storage import Missing
@@ -61,26 +61,26 @@ def audit_run(
     """
     scores = run.scores()
     attributes = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
-    check_names(str(run.path), by, attributes, where)
+    check_names(run.place, by, attributes, where)
     measured = list(metrics or default_metrics(run))
     known = [name.removeprefix("m.") for name in scores.column_names if name.startswith("m.")]
     if not measured:
-        raise InputError(f"{run.path}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
+        raise InputError(f"{run.place}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
     for name in measured:
         if name not in known:
-            raise InputError(f"{run.path}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
+            raise InputError(f"{run.place}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
     told = {metric.name: metric.better for metric in metrics_of(run) if metric.name in measured}
     settings["better"] = told | parse_better(settings.get("better"))
     common, named = parse_delta(settings.get("delta"))
     if common is None:  # a number that the user gave for every metric goes before what the task says of one
         own = {metric.name: metric.delta for metric in metrics_of(run) if metric.name in measured and metric.delta}
         settings["delta"] = own | named
-    rows = _about(scores, measured)
+    rows = rows_about(scores, measured)
     try:
-        found = audit(Source(rows, label=str(run.path)), by=by, metrics=measured, where=where, **settings)
+        found = audit(Source(rows, label=run.place), by=by, metrics=measured, where=where, **settings)
     except NothingToCompare:
         # Nobody asked for a comparison, and the run is worth a page without one: a single group with its numbers.
-        source = Source(with_everyone(rows), label=str(run.path))
+        source = Source(with_everyone(rows), label=run.place)
         found = audit(source, by=[WHOLE], metrics=measured, where=where, **settings)
     return _with_failures(found, run)
 
@@ -103,7 +103,7 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
             raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
 
 
-def _about(scores: Any, metrics: Sequence[str]) -> Any:
+def rows_about(scores: Any, metrics: Sequence[str]) -> Any:
     """The rows that are about some of the metrics."""
     import pyarrow.compute as pc
 
@@ -128,12 +128,13 @@ def _with_failures(found: Audit, run: Run) -> Audit:
     return found.model_copy(update={"verdict": verdict, "reason": f"{text}. {found.reason}"})
 
 
-def store_audit(run: Run, found: Audit) -> Path:
+def store_audit(run: Run, found: Audit) -> None:
     """Write `findings.parquet` and `audit.json` into the run."""
     with run.store.replacing(FINDINGS, AUDIT):
-        run.store.write_table(FINDINGS, found.to_arrow())
-        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json")).encode())
-    return run.path / FINDINGS
+        licences = of_manifest(run.manifest)
+        table = found.to_arrow().replace_schema_metadata({"countenance.licences": in_words(licences)})
+        run.store.write_table(FINDINGS, table)
+        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json") | {"licences": licences}).encode())
 
 
 def read_audit(run: Run) -> Audit:
@@ -146,9 +147,9 @@ def read_audit(run: Run) -> Audit:
             row |= {name: math.nan for name, value in row.items() if value is None}
         return Audit.model_validate(content)
     except Missing:
-        raise InputError(f"{run.path}: has not been audited; `countenance audit {run.path}` does it") from None
+        raise InputError(f"{run.place}: has not been audited; `countenance audit {run.place}` does it") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.path}` writes it again") from None
+        raise InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again") from None
 
 
 _NUMBERS = [name for name, field in Finding.model_fields.items() if field.annotation is float]

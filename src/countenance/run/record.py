@@ -69,6 +69,7 @@ def record(
         store.write_local(Place(source=located(source), command=shlex.join(sys.argv)))
         if answers:
             store.forget_shard(0)
+            store.sweep({})  # predictions of an earlier record
             store.commit(0, type(answers[0][1]), answers, table, [dict(row) for row in failures])
         store.write_table(SCORES, table)
         store.write_table(FAILURES, failure_table(failures, attributes))

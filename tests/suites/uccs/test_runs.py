@@ -91,6 +91,14 @@ def test_the_core_reads_data_and_score_files_by_itself(small, mine, tmp_path):
     assert curve.x.label == "false alarms"  # of version 2, as the data is
 
 
+def test_a_place_that_holds_something_else_is_refused_before_anything_is_written(command, small, mine):
+    Path("run").mkdir()
+    Path("run/notes.txt").write_text("mine")
+    code, _, err = command("evaluate-detector", "-d", small, "-r", mine, "--out", "run", "--json", "o.json")
+    assert code == 2 and "run: exists and holds no run" in err
+    assert sorted(path.name for path in Path().iterdir()) == ["run"]
+
+
 def test_two_files_of_one_label_are_refused():
     with pytest.raises(InputError, match="two result files are labelled 'a'"):
         places(Path("runs"), ["a", "a"])

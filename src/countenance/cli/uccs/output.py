@@ -51,6 +51,10 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
     """Plots, curves and pages into their files; what was noticed on the way to the terminal."""
     from countenance.suites.uccs.plot import axes_of, save_plot
 
+    if out.run is not None:
+        from countenance.suites.uccs.run import check_places, write_runs
+
+        check_places(out.run, [one.label for one in found])
     for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
         typer.echo(f"warning: {warning}", err=True)
     for one in found:
@@ -90,8 +94,6 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
             files.append(out.report)
         files += pages
     if out.run is not None:
-        from countenance.suites.uccs.run import write_runs
-
         runs = write_runs(found, data, out.run, lambda line: typer.echo(line, err=True))
         files += [run.path for run in runs]
     typer.echo(f"{found[0].kind} written: " + ", ".join(map(str, files)))

@@ -8,6 +8,7 @@ from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
 from countenance.run import Run, evaluate
+from countenance.run.store import RunStore
 from countenance.suites.uccs.dataset import read_dataset, source_of
 from countenance.suites.uccs.evaluation import Evaluation
 from countenance.suites.uccs.task import DETECTION, RECOGNITION
@@ -26,6 +27,13 @@ def places(out: Path, labels: Sequence[str]) -> list[Path]:
     if twice is not None:
         raise InputError(f"--out: two result files are labelled {twice!r}; give each its own label with --labels")
     return [out / name for name in names]
+
+
+def check_places(out: Path, labels: Sequence[str]) -> None:
+    """Refuse a place for runs that holds something else, before anything is written."""
+    for place in places(out, labels):
+        if place.is_file() or (place.is_dir() and any(place.iterdir()) and not RunStore(place).exists()):
+            raise InputError(f"{place}: exists and holds no run; name a folder that is new or empty")
 
 
 def write_runs(

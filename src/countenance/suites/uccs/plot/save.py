@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from countenance.errors import InputError
+from countenance.errors import InputError, MissingExtra
 from countenance.files import write_atomically
 from countenance.suites.uccs.plot.axes import Axes
 from countenance.suites.uccs.plot.canvas import HEIGHT, WIDTH, Area, Line, Mark, laid_out, text_width
@@ -179,7 +179,10 @@ def _dashed(points: Sequence[tuple[float, float]], dash: Sequence[float]) -> lis
 
 def html(axes: Axes) -> str:
     """An interactive page that needs no network: points show their threshold."""
-    import plotly.graph_objects as go
+    try:
+        import plotly.graph_objects as go
+    except ModuleNotFoundError:
+        raise MissingExtra("an interactive page", "interactive") from None
 
     figure = go.Figure()
     for one in axes.series:
