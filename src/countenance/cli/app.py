@@ -12,6 +12,7 @@ import countenance
 from countenance.cli import (
     bias_bounty,
     cards,
+    comparing,
     data,
     fhibe,
     gating,
@@ -34,6 +35,7 @@ app = typer.Typer(
 
 spine.register(app)
 runs.register(app)
+comparing.register(app)
 gating.register(app)
 cards.register(app)
 app.add_typer(data.app, name="data")

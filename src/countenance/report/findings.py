@@ -116,5 +116,10 @@ def to_csv(findings: Sequence[Finding]) -> str:
 
 def csv_uri(findings: Sequence[Finding]) -> Markup:
     """The CSV as a link that works without JavaScript."""
-    content = base64.b64encode(("\ufeff" + to_csv(findings)).encode("utf-8")).decode("ascii")
+    return csv_link(to_csv(findings))
+
+
+def csv_link(text: str) -> Markup:
+    """Any CSV as a link that holds it."""
+    content = base64.b64encode(("\ufeff" + text).encode("utf-8")).decode("ascii")
     return Markup(f"data:text/csv;charset=utf-8;base64,{content}")  # noqa: S704 - base64 alone
