@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import countenance
-from countenance.cli import bias_bounty, data, fhibe, happyfaces, mask_fairness, people, runs, spine, uccs
+from countenance.cli import bias_bounty, data, fhibe, happyfaces, mask_fairness, people, runs, spine, uccs, viewing
 from countenance.errors import GateFailed, InputError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 
 spine.register(app)
 runs.register(app)
+viewing.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(people.app, name="people")
 app.add_typer(fhibe.app, name="fhibe")

@@ -43,9 +43,13 @@ def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "aut
 
 def context(source: Source, asked: str) -> dict[str, Any]:
     """Everything the template says. A suite may put its own sections into `extra`: (id, title, markup) each."""
+    return evidence(source, asked) | {"gallery": pictures.gallery(source, asked), "gallery_asked": asked, "extra": []}
+
+
+def evidence(source: Source, asked: str = "auto") -> dict[str, Any]:
+    """What the sections about the audit, the data and the method say: everything but the pictures."""
     manifest, audit, settings = DEFAULTS | source.run.manifest.plain(), source.audit, AUDITED | source.audit.settings
     better, names = source.better, source.names
-    made = pictures.gallery(source, asked)
     disparities = words.by_weight(audit.findings, better)
     told = words.strongest(audit.findings, names, better)
     said = {f.metric for f in told} or {one.metric for one in words.in_short(audit, names, better)}
@@ -78,8 +82,6 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "heat_maps": charts.heat_maps(source),
         "curves": charts.curves(source),
         "cannot_tell": cannot_tell.cannot_tell(source),
-        "gallery": made,
-        "gallery_asked": asked,
         "findings": findings.table_rows(kept, names),
         "all_findings": len(ordered),
         "columns": findings.COLUMNS,
@@ -93,7 +95,6 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "cluster_noun": words.cluster_noun(settings),
         "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
         "recorded": recorded(settings),
-        "extra": [],
     }
 
 

@@ -1,0 +1,27 @@
+"""What a page may do: load our own style, script and pictures from this viewer, and nothing from anywhere else."""
+
+CONTENT = "; ".join(
+    (
+        "default-src 'none'",
+        "img-src 'self'",
+        "style-src 'self'",
+        "script-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+"""No inline script, no inline style, no frame around a page, no form that leads elsewhere."""
+
+HEADERS = {
+    "Content-Security-Policy": CONTENT,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
+"""Sent with every answer. Pictures replace `no-store`: the browser may keep them while the viewer runs."""
