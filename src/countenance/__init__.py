@@ -10,8 +10,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from countenance import audit as audit
+    from countenance import compare as compare
     from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
     from countenance.audit import Audit, Finding, plan
+    from countenance.compare import Comparison
     from countenance.data import (
         ArrayImage,
         AttributeCard,
@@ -34,6 +36,7 @@ _HOME = {
     "AttributeCard": "data",
     "Audit": "audit",
     "Boxes": "answers",
+    "Comparison": "compare",
     "Dataset": "data",
     "DatasetCard": "data",
     "Embedding": "answers",
@@ -55,6 +58,7 @@ _HOME = {
     "Subject": "data",
     "Task": "tasks",
     "audit": "audit",
+    "compare": "compare",
     "evaluate": "run",
     "load_dataset": "data",
     "load_task": "tasks",
@@ -67,6 +71,7 @@ __all__ = [
     "AttributeCard",
     "Audit",
     "Boxes",
+    "Comparison",
     "Dataset",
     "DatasetCard",
     "Embedding",
@@ -88,6 +93,7 @@ __all__ = [
     "Subject",
     "Task",
     "audit",
+    "compare",
     "evaluate",
     "load_dataset",
     "load_task",

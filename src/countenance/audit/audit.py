@@ -60,7 +60,12 @@ def audit(
         replicates=replicates, pair=pair, denominators=denominators, where=where, max_groups=max_groups, power=power,
         progress=progress,
     )  # fmt: skip
-    findings = work.findings()
+    return audited(work)
+
+
+def audited(work: Work) -> Audit:
+    """Make the comparisons that were asked for and conclude."""
+    findings, min_n = work.findings(), work.settings.min_n
     excluded = [*work.excluded, *(_left_out(f, min_n, work.nouns[1]) for f in findings if f.verdict == UNTESTABLE)]
     excluded.sort(key=lambda entry: not entry["alarming"])
     verdict, reason = overall(findings, excluded, work.judged, work.named)

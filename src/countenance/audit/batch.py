@@ -11,6 +11,7 @@ import numpy as np
 
 from countenance.audit import ranks, tests
 from countenance.audit._dist import quantile
+from countenance.audit.change import Change, ChangeGap
 from countenance.audit.comparisons import REST, Draft, is_alarming, which, why_untestable
 from countenance.audit.effects import MeanGap, RankBiserial, RateGap, angle, equivalence
 from countenance.audit.estimates import interval
@@ -46,7 +47,7 @@ class Batch:
     @property
     def needs_ranks(self) -> bool:
         """Whether the effect is a rank-biserial correlation."""
-        return self.column.kind == "mean"
+        return self.column.kind != "rate"
 
     def add(
         self,
@@ -161,8 +162,10 @@ class Batch:
             evidence(draft, i)
         return made
 
-    def _gap(self, mean1: Array, mean2: Array, iccs: list[Any]) -> RateGap | MeanGap:
+    def _gap(self, mean1: Array, mean2: Array, iccs: list[Any]) -> RateGap | MeanGap | ChangeGap:
         found = self.found
+        if self.column.kind == "change":
+            return ChangeGap(Change.of(self.one, iccs), Change.of(self.two, iccs), found.rho)
         if self.column.kind == "mean":
             return MeanGap(mean1 - mean2, found.se, found.df)
         solo = np.isinf(np.asarray(found.df))
@@ -189,7 +192,7 @@ class Batch:
             smaller[still], p[still] = equivalence(gap, delta, self.settings.alpha)
         return smaller, p, low, high
 
-    def _effects(self, gap: RateGap | MeanGap) -> tuple[Array, Array, Array]:
+    def _effects(self, gap: RateGap | MeanGap | ChangeGap) -> tuple[Array, Array, Array]:
         alpha = self.settings.alpha
         if isinstance(gap, RateGap):
             low, high = gap.h(alpha)

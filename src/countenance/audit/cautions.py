@@ -18,7 +18,7 @@ MOST_NAMED = 4
 
 def cautions(batches: Sequence[Batch], many: str, alpha: float) -> list[str]:
     """What a reader should know about small groups of skewed or unlike metrics, and about very large clusters."""
-    found = [_small_and_unlike(batch, many, alpha) for batch in batches if batch.column.kind == "mean"]
+    found = [_small_and_unlike(batch, many, alpha) for batch in batches if batch.column.kind != "rate"]
     return [note for note in [*found, _large_clusters(batches, many)] if note]
 
 

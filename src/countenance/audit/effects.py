@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -121,7 +122,15 @@ class MeanGap:
         return np.asarray((low > -delta) & (high < delta))
 
 
-def equivalence(gap: RateGap | MeanGap, delta: Numbers, alpha: float) -> tuple[Array, Array]:
+class Bounds(Protocol):
+    """Anything that can tell whether its 1 - 2·alpha interval lies inside ±delta."""
+
+    def within(self, delta: Numbers, alpha: float | Array) -> Array:
+        """Whether it does."""
+        ...
+
+
+def equivalence(gap: Bounds, delta: Numbers, alpha: float) -> tuple[Array, Array]:
     """Whether the difference is shown to be smaller than delta, and the smallest level at which it would be.
 
     Without a delta (NaN) nothing can be shown.

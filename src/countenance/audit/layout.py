@@ -26,9 +26,9 @@ class Column:
 
     @classmethod
     def of(cls, name: str, kind: str, values: Array) -> Column:
-        """A column about its mean; a rate stays as it is, so that its sums are whole numbers."""
+        """A column about its mean; a rate and a change of it stay as they are, so that their sums are whole numbers."""
         known = ~np.isnan(values)
-        if kind == "rate" or not known.any():
+        if kind in ("rate", "change") or not known.any():
             return cls(name, kind, values)
         centre = float(values.mean() if known.all() else values[known].mean())
         return cls(name, kind, values - centre, centre)

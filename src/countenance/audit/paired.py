@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from countenance.audit import tests
 from countenance.audit._dist import both
+from countenance.audit.change import Change
 from countenance.audit.comparisons import Draft
 from countenance.audit.effects import MeanGap, cohen_h, equivalence
-from countenance.audit.estimates import interval
+from countenance.audit.estimates import TRUSTED, interval
+from countenance.audit.ranks import kurtosis
 from countenance.audit.rows import Rows
 from countenance.audit.settings import Judged, Settings
 from countenance.audit.source import Source
@@ -30,25 +32,24 @@ def paired(
 ) -> tuple[list[Draft], list[tuple[str, int, int, str]]]:
     """Every two conditions compared on the pairs that have both; rows without a partner are reported."""
     condition, column = rows.attributes[attribute], rows.columns[index]
-    values, pairs = column.values + column.centre, rows.pairs
-    assert pairs is not None
+    values = column.values + column.centre
+    assert rows.pairs is not None
     if condition.rows is not None:
         raise InputError(f"attribute {condition.name!r}: lists of values cannot be the condition of paired rows")
     place = [_places(rows, condition.codes, code, condition.name, level) for code, level in enumerate(condition.levels)]
     drafts, lonely = [], []
-    for one, two in itertools.combinations(range(len(place)), 2):
-        together = (place[one] >= 0) & (place[two] >= 0)
-        first, second = place[one][together], place[two][together]
+    for old, new in itertools.combinations(range(len(place)), 2):
+        together = (place[old] >= 0) & (place[new] >= 0)
+        first, second = place[old][together], place[new][together]
         usable = ~np.isnan(values[first]) & ~np.isnan(values[second])
-        missing = int((condition.codes == one).sum() + (condition.codes == two).sum()) - 2 * int(usable.sum())
-        names = condition.levels[one], condition.levels[two]
+        missing = int((condition.codes == old).sum() + (condition.codes == new).sum()) - 2 * int(usable.sum())
+        names = condition.levels[old], condition.levels[new]
         if missing:
             lonely.append((f"{names[0]} / {names[1]}", missing, missing, LONELY))
-        drafts.append(
-            _Pairs(rows, values, column.kind, first[usable], second[usable]).draft(
-                column.name, condition.name, names, judged, settings, rows.bounded[index]
-            )
-        )
+        one, two = first[usable], second[usable]
+        own = [_together(codes[one], codes[two]) for codes in rows.units.codes]
+        found = Pairs(values[one], values[two], column.kind, own)
+        drafts.append(found.draft(column.name, condition.name, names, judged, settings, rows.bounded[index]))
     return drafts, lonely
 
 
@@ -69,15 +70,24 @@ def _places(rows: Rows, codes: Array, code: int, name: str, level: str) -> Array
     return where
 
 
-class _Pairs:
-    """Pairs of rows, and the units that they belong to."""
+@dataclass(frozen=True)
+class Pooled:
+    """What all pairs of a table show: a small group is not taken to vary less than they do."""
 
-    def __init__(self, rows: Rows, values: Array, kind: str, first: Array, second: Array) -> None:
-        self.kind, self.one, self.two = kind, values[first], values[second]
-        self.change = self.one - self.two
-        self.own = [_together(codes[first], codes[second]) for codes in rows.units.codes] or [np.arange(len(first))]
-        self.units = min(int(own.max(initial=-1)) + 1 for own in self.own)
-        self.clustered = bool(rows.units.codes)
+    iccs: tuple[float, ...] = (0.0,)
+    row: float = 0.0
+    kurtosis: float = 3.0
+
+
+class Pairs:
+    """Pairs of scores and the units that they belong to: `own` has codes for each way; none: every pair is a unit."""
+
+    def __init__(self, one: Array, two: Array, kind: str, own: Sequence[Array], pooled: Pooled | None = None) -> None:
+        self.kind, self.one, self.two, self.change = kind, one, two, one - two
+        self.clustered, self.pooled = bool(own), pooled or Pooled()
+        codes = [np.asarray(np.unique(each, return_inverse=True)[1]) for each in own]
+        self.own = codes or [np.arange(len(one))]
+        self.units = min(int(each.max(initial=-1)) + 1 for each in self.own)
 
     def side(self, values: Array) -> Side:
         """The sums of values over the units."""
@@ -89,11 +99,19 @@ class _Pairs:
         further: list[Way] = [clustered(values, codes).first for codes in (self.own[1], joint)]
         return replace(found, further=tuple(further))
 
+    def together(self) -> Pooled:
+        """What these pairs tell about smaller parts of them."""
+        if not len(self.change):
+            return Pooled()
+        side = self.side(self.change)
+        iccs = tuple(float(icc) for icc in tests.correlations([side]))
+        return Pooled(iccs, float(side.spread), 3.0 if self.kind == "rate" else kurtosis(self.change))
+
     def draft(
         self, metric: str, attribute: str, names: tuple[str, str], judged: Judged, settings: Settings, bounded: bool
     ) -> Draft:
         """The comparison of the two conditions."""
-        draft = Draft(self._columns(metric, attribute, names, settings.alpha), judged)
+        draft = Draft(self._columns(metric, attribute, names, settings.alpha), judged, share=1.0)  # pairs grow together
         if not len(self.change):
             draft.untestable = f"no units in {names[0]} paired with {names[1]}"
             return draft
@@ -102,19 +120,7 @@ class _Pairs:
         if self.units < settings.min_n:
             units = "clusters of pairs" if self.clustered else "pairs"
             draft.untestable = f"{self.units} {units}, fewer than {settings.min_n}"
-            return draft
-        change = self.side(self.change)
-        draft.df = float(np.maximum(change.effective - 1, 0.5))
-        still = not self.change.any()
-        if self.kind == "rate" or (still and bounded):
-            gap = self._rates(draft, change, d)
-        else:
-            gap = MeanGap(d, math.sqrt(max(float(change.variance), 0.0)), draft.df)
-            t = d / gap.se if gap.se > 0 else math.nan
-            name = "paired t (cluster-robust)" if self.clustered and not bool(change.alone) else "paired t"
-            draft.values |= {"test": name, "statistic": t, "z": t, "p": both(t, draft.df) if gap.se > 0 else math.nan}
-            draft.severity_effect = abs(float(np.sign(self.change).mean()))
-        draft.se = draft.unit = float(gap.se)
+        gap = self.gap(draft, bounded)
         low, high = (float(bound) for bound in gap.difference(settings.alpha))
         delta = math.nan if judged.delta is None else judged.delta
         smaller, p = equivalence(gap, delta, settings.alpha)
@@ -126,8 +132,30 @@ class _Pairs:
         }  # fmt: skip
         return draft
 
-    def _rates(self, draft: Draft, change: Side, d: float) -> MeanGap:
-        """Exact sign-flips of whole clusters; the interval of Agresti and Min, with a design effect."""
+    def gap(self, draft: Draft, bounded: bool) -> MeanGap | Change:
+        """The difference with its intervals; the draft takes the test."""
+        change = self.side(self.change)
+        d = float(self.change.mean())
+        draft.df = float(np.maximum(change.effective - 1, 0.5))
+        if self.kind == "rate" or (bounded and not self.change.any()):
+            return self._rates(draft, change, d)
+        gap = MeanGap(d, math.sqrt(self._variance(change)), draft.df)
+        t = d / gap.se if gap.se > 0 else math.nan
+        name = "paired t (cluster-robust)" if self.clustered and not bool(change.alone) else "paired t"
+        draft.values |= {"test": name, "statistic": t, "z": t, "p": both(t, draft.df) if gap.se > 0 else math.nan}
+        draft.severity_effect = abs(float(np.sign(self.change).mean()))
+        draft.se = draft.unit = float(gap.se)
+        return gap
+
+    def _variance(self, change: Side) -> float:
+        """The variance of the mean change; of few units, at least what all pairs together imply."""
+        own = float(change.variance) if np.isfinite(change.variance) else 0.0
+        if float(change.effective) * TRUSTED**2 >= self.pooled.kurtosis - 1:
+            return max(own, 0.0)
+        return max(own, self.pooled.row * float(tests.implied(change, list(self.pooled.iccs))) / float(change.n), 0.0)
+
+    def _rates(self, draft: Draft, change: Side, d: float) -> Change:
+        """Exact sign-flips of whole clusters; Tango's interval on the effective size."""
         n = len(self.change)
         b, c = float((self.change > 0).sum()), float((self.change < 0).sum())
         tested = []
@@ -136,10 +164,10 @@ class _Pairs:
             gains = np.bincount(own, self.change > 0, minlength=count)
             tested.append(tests.mcnemar(gains, np.bincount(own, self.change < 0, minlength=count)))
         name, statistic, p = max(tested, key=lambda one: one[2])
-        # Half a pair added to each cell keeps the interval honest when few pairs disagree.
+        gap = Change.of(change, list(self.pooled.iccs))
+        # Half a pair added to each cell: what would be seen with few pairs that disagree is not overrated.
         variance = ((b + c + 1) - (b - c) ** 2 / (n + 2)) / (n + 2) ** 2
-        deff = float(np.fmax(tests.own_effect(change), 1.0))
-        gap = MeanGap((b - c) / (n + 2), math.sqrt(variance * deff), math.inf if bool(change.alone) else draft.df)
+        draft.se = draft.unit = math.sqrt(variance * n / float(gap.n))
         if len(self.own) > 1 and (b or c):  # two ways that cross: no exact test knows both
             p = max(p, float(both(d / math.sqrt(max(float(change.variance), 1e-300)), draft.df)))
         draft.df = float(gap.df)

@@ -54,7 +54,10 @@ class Rows:
             values, kind = keep(("metric", column), lambda n=name, c=column: metric(n, columns[c]))
             if name in masks:
                 values = np.where(_mask(masks[name], columns[masks[name]]), values, np.nan)
-            self.columns.append(Column.of(name, kind, values))
+            told = (settings.kinds or {}).get(name, kind)
+            self.columns.append(Column.of(name, "mean" if told == "bounded" else told, values))
+        self._bounded = {name for name, told in (settings.kinds or {}).items() if told != "mean"}
+        self._told = set(settings.kinds or {})
         self.total = len(self.columns[0].values)
         self.units: Units = keep(
             ("units", tuple(grouped)), lambda: units([(name, columns[name]) for name in grouped], settings.cluster)
@@ -85,7 +88,10 @@ class Rows:
     @property
     def bounded(self) -> list[bool]:
         """For each metric, whether it is a rate or has values between 0 and 1 only."""
-        return [column.kind == "rate" or _within(column) for column in self.columns]
+        return [
+            column.name in self._bounded if column.name in self._told else column.kind == "rate" or _within(column)
+            for column in self.columns
+        ]
 
     def _arrange(self, shuffled: bool, keep: Callable[[Any, Callable[[], Any]], Any], grouped: tuple[str, ...]) -> None:
         """Put the rows of a unit side by side: sums over clusters then walk through memory in order.

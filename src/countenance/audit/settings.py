@@ -12,6 +12,8 @@ from countenance.errors import InputError
 COMPARISONS = ("rest", "pairs", "reference", "spread", "paired")
 ADJUSTMENTS = ("minp", "holm", "bh")
 HIGHER, LOWER = "higher", "lower"
+CHANGES = ("change", "bounded", "mean")
+"""Differences of two 0/1 scores, of two scores between 0 and 1, and of any two numbers."""
 DELTA = 0.05
 """The smallest difference that matters in a rate, or in a metric between 0 and 1, unless another is named."""
 
@@ -39,6 +41,8 @@ class Settings:
     where: Any = None
     max_groups: int = 1000
     power: float = 0.8
+    kinds: Mapping[str, str] | None = None
+    """What metrics are that are differences of two scores: a name of `CHANGES` each."""
     progress: Callable[[int, int], None] | None = None
 
     def __post_init__(self) -> None:

@@ -165,10 +165,11 @@ def rates(one: Side, two: Side, cross: Cross, least: Numbers = SMALLEST_EXPECTED
     return Tested(p, z, df, v1, v2, rho, m1, m2, exact)
 
 
-def means(one: Side, two: Side, cross: Cross) -> Tested:
+def means(one: Side, two: Side, cross: Cross, further: float = 0.0) -> Tested:
     """Welch's t, cluster-robust. Each side has at least the variance that the rows of both imply.
 
-    A small group that happens to show none of the rare values would otherwise have a variance near 0.
+    A small group that happens to show none of the rare values would otherwise have a variance near 0. `further` is
+    added to the squares of the rows: values known to be possible that may not have occurred.
 
     >>> from countenance.audit.sums import simple
     >>> found = means(simple(np.array([1.0, 2.0, 3.0])), simple(np.array([2.0, 4.0, 6.0])), Cross())
@@ -178,14 +179,14 @@ def means(one: Side, two: Side, cross: Cross) -> Tested:
     iccs = correlations([one, two])
     with np.errstate(all="ignore"):
         n1, n2 = np.asarray(one.n, dtype=float), np.asarray(two.n, dtype=float)
-        row = (n1 * one.spread + n2 * two.spread) / (n1 + n2)
+        row = (n1 * one.spread + n2 * two.spread + further) / (n1 + n2)
         v1 = np.fmax(one.variance, row * implied(one, iccs) / n1)
         v2 = np.fmax(two.variance, row * implied(two, iccs) / n2)
         rho = _correlation(one, two, cross, v1, v2)
         z = (one.total / n1 - two.total / n2) / np.sqrt(joint(v1, v2, rho))
         df = freedom(v1, v2, one, two, cross)
         p = np.asarray(both(z, df))
-        still = np.asarray(one.constant) & np.asarray(two.constant)
+        still = np.asarray(one.constant) & np.asarray(two.constant) & (further == 0)
         p = np.where(still | ~np.isfinite(p), 1.0, p)
     return Tested(p, z, df, v1, v2, rho)
 
@@ -198,8 +199,8 @@ def _correlation(one: Side, two: Side, cross: Cross, v1: Numbers, v2: Numbers) -
 
 
 def compare(kind: str, one: Side, two: Side, cross: Cross, least: Numbers = SMALLEST_EXPECTED) -> Tested:
-    """The test of a rate or of a mean."""
-    return rates(one, two, cross, least) if kind == "rate" else means(one, two, cross)
+    """The test of a rate, of a mean, or of the change of a rate (one more row gained or lost was possible)."""
+    return rates(one, two, cross, least) if kind == "rate" else means(one, two, cross, float(kind == "change"))
 
 
 def mcnemar(gains: Array, losses: Array) -> tuple[str, float, float]:

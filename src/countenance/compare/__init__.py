@@ -1,0 +1,28 @@
+"""Which model is better, for whom it is worse, and which gaps moved: paired comparisons of runs and tables.
+
+>>> from countenance.compare import compare
+>>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
+>>> found = compare(rows | {"ok": [1, 0] * 200}, rows | {"ok": [1, 1] * 200}, by=["sex"], metrics=["ok"])
+>>> found.overall[0].verdict
+'better'
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from countenance.compare.compare import compare
+from countenance.compare.result import Change, Comparison, Gap
+
+__all__ = ["Change", "Comparison", "Gap", "compare"]
+
+
+class _Package(ModuleType):
+    """Makes `countenance.compare(...)` the function while `countenance.compare.NAME` stays in the package."""
+
+    def __call__(self, *entries: Any, **settings: Any) -> Comparison:
+        """Compare runs or tables; see `countenance.compare.compare`."""
+        return compare(*entries, **settings)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,161 @@
+"""`compare`: is model b better than model a on the same samples, for whom is it worse, and which gaps moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from countenance.audit.attributes import NothingToCompare, split_names
+from countenance.audit.settings import Judged, Settings, judged, parse_better, parse_delta, parse_where
+from countenance.compare.changes import Sides, by_group, gaps, is_bounded, overall
+from countenance.compare.decision import decided
+from countenance.compare.entries import Entry, entries_of
+from countenance.compare.pairing import Paired, pair_entries
+from countenance.compare.result import Comparison
+from countenance.errors import InputError
+from countenance.run.auditing import WHOLE, with_everyone
+
+
+def compare(
+    a: Any,
+    b: Any,
+    by: Sequence[str] | str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    *,
+    pair: str | Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    cluster: str | Sequence[str] | None = "auto",
+    depth: int | None = None,
+    alpha: float = 0.05,
+    delta: float | Mapping[str, float] | str | None = None,
+    better: Mapping[str, str] | str | None = None,
+    min_n: int = 20,
+    adjust: str = "minp",
+    families: Any = None,
+    where: Any = None,
+    seed: int = 0,
+    max_groups: int = 1000,
+    power: float = 0.8,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Compare two runs, or two tables of scores, on the rows that both have. All differences are b - a.
+
+    Runs pair by sample and subject and must be of the same task, data and decoder; tables pair by the columns `pair`
+    (default: sample and subject). `by`, `metrics`, `cluster`, `delta`, `better`, `where` and the other settings are
+    those of `countenance.audit`, `depth` is 1 unless it is named. Overall changes, changes of groups, and gaps are
+    three families of comparisons, each adjusted by itself.
+
+    >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
+    >>> v1, v2 = rows | {"ok": [1, 0] * 200}, rows | {"ok": [1, 1] * 200}
+    >>> compare(v1, v2, by=["sex"], metrics=["ok"], names=["v1", "v2"]).decision
+    'v2 is better overall (+50.0 points, 45.1 to 54.9) and worse for nobody by more than 0.05; the gap between sex = f and m narrowed (from +100.0 to 0.0 points).'
+    """  # noqa: E501
+    entries = entries_of([a, b], names)
+    asked = Asked.of(
+        entries, by, metrics, pair=pair, cluster=cluster, depth=depth, alpha=alpha, delta=delta, better=better,
+        min_n=min_n, adjust=adjust, families=families, where=where, seed=seed, max_groups=max_groups, power=power,
+        progress=progress,
+    )  # fmt: skip
+    return asked.between(0, 1)
+
+
+class Asked:
+    """Entries on the rows that they share, and how they are compared."""
+
+    def __init__(self, entries: Sequence[Entry], by: list[str] | None, paired: Paired, options: dict[str, Any]) -> None:
+        self.entries, self.by, self.paired = entries, by, paired
+        self.delta, self.better = options.pop("delta"), options.pop("better")
+        self.where = options.pop("where")
+        self.settings = options
+
+    @classmethod
+    def of(
+        cls, entries: Sequence[Entry], by: Sequence[str] | str | None, metrics: Sequence[str] | str | None, *,
+        pair: Any, **options: Any,
+    ) -> Asked:  # fmt: skip
+        """Check the settings and put the rows side by side."""
+        Settings(**options)
+        options["depth"] = options["depth"] or 1
+        options["where"] = parse_where(options["where"])
+        listed = None if by is None else split_names(by) if isinstance(by, str) else list(by)
+        measured = [metrics] if isinstance(metrics, str) else metrics
+        paired = pair_entries(
+            entries, by=listed, metrics=measured, pair=pair, cluster=options["cluster"], where=options["where"]
+        )
+        return cls(entries, listed, paired, options)
+
+    def between(self, first: int, second: int) -> Comparison:
+        """The comparison of two of the entries."""
+        one, two = self.entries[first], self.entries[second]
+        sides, grouped = self.sides(first, second)
+        changed = overall(sides)
+        parts = by_group(sides) if grouped else []
+        moved, found = gaps(sides) if grouped else ([], None)
+        settings = {
+            "by": found.settings["by"] if found else [], "metrics": self.paired.metrics, "pair": self.paired.keys,
+            "where": self.where, "unit": sides.work.rows.units.sentence(sides.work.rows.total),
+            "ways": list(sides.work.rows.units.ways), "delta": {n: j.delta for n, j in sides.work.judged.items()},
+            "better": {n: j.better for n, j in sides.work.judged.items()}, "alpha": sides.work.settings.alpha,
+            "min_n": sides.work.settings.min_n, "depth": sides.work.depth, "seed": sides.work.settings.seed,
+            "power": sides.work.settings.power, "adjust": found.settings["adjust"] if found else "holm",
+            "adjust_why": found.settings["adjust_why"] if found else "",
+            "permutations": found.settings["permutations"] if found else 0, "rows": self.paired.rows,
+            "adjust_changes": "bh" if sides.work.settings.adjust == "bh" else "holm",
+            "not_compared": found.settings["not_compared"] if found else [],
+            "places": [one.source.label, two.source.label],
+        }  # fmt: skip
+        notes = [*self.paired.notes, *self._one_sided(first, second), *(found.notes if found else [])]
+        unpaired = [self.paired.unpaired[first], self.paired.unpaired[second]]
+        return Comparison(
+            decision=decided(changed, parts, moved, sides.work.nouns), a=one.name, b=two.name, overall=changed,
+            groups=parts, gaps=moved, unpaired=unpaired, notes=notes, settings=settings,
+        )  # fmt: skip
+
+    def sides(self, first: int, second: int) -> tuple[Sides, bool]:
+        """The scores of two entries with the groups, and whether there are groups at all."""
+        scores = {name: (values[:, first], values[:, second]) for name, values in self.paired.scores.items()}
+        names = self.entries[first].name, self.entries[second].name
+        measured = self.judged()
+        try:
+            if self.by == []:
+                raise NothingToCompare("no attribute")
+            return Sides.of(self.paired.table, names, scores, self.paired.kinds, measured, self.by, self.settings), True
+        except NothingToCompare:
+            table = with_everyone(self.paired.table)
+            return Sides.of(table, names, scores, self.paired.kinds, measured, [WHOLE], self.settings), False
+
+    def judged(self) -> dict[str, Judged]:
+        """What matters in each metric: as named, else as the runs say, else the default of bounded metrics."""
+        metrics = self.paired.metrics
+        bounded = [is_bounded(self.paired.scores[name].ravel()) for name in metrics]
+        common, named = parse_delta(self.delta)
+        first = self.entries[0]
+        made = judged(Settings(delta=self.delta, better=self.better), metrics, bounded)
+        for name in metrics:
+            delta, better = made[name].delta, made[name].better
+            if common is None and name not in named:
+                delta = first.delta.get(name, delta)
+            if name not in parse_better(self.better):
+                better = first.better.get(name, better)
+            made[name] = Judged(delta, better)
+        return made
+
+    def _one_sided(self, first: int, second: int) -> list[str]:
+        """Metrics that rows have in one of the two only."""
+        told = []
+        for name, values in self.paired.scores.items():
+            have = ~np.isnan(values[:, [first, second]])
+            for place, entry, other in ((0, first, second), (1, second, first)):
+                alone = int((have[:, place] & ~have[:, 1 - place]).sum())
+                if alone:
+                    word = "1 row has" if alone == 1 else f"{alone:,} rows have"
+                    told.append(
+                        f"{name}: {word} a value in {self.entries[entry].name} and none in {self.entries[other].name}; "
+                        "left out"
+                    )
+            if not have.all(axis=1).any():
+                raise InputError(f"{name}: no row has a value in both {self.entries[first].name} and "
+                                 f"{self.entries[second].name}")  # fmt: skip
+        return told

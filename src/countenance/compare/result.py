@@ -1,0 +1,176 @@
+"""What a comparison says: the decision, how each metric changed overall and for each group, and which gaps moved."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from countenance.audit.finding import plain
+
+NAN = math.nan
+BETTER, WORSE, HIGHER, LOWER, CANNOT_TELL = "better", "worse", "higher", "lower", "cannot tell"
+WIDENED, NARROWED, REVERSED = "widened", "narrowed", "reversed"
+
+
+def no_larger(delta: float | None) -> str:
+    """The words for a change shown to be small.
+
+    >>> no_larger(0.05), no_larger(None)
+    ('no difference larger than 0.05', 'no difference larger than δ')
+    """
+    return "no difference larger than δ" if delta is None else f"no difference larger than {delta:g}"
+
+
+class Change(BaseModel):
+    """How one metric changed from `a` to `b`, for everyone or for one group; `difference` is b - a.
+
+    `verdict`: better or worse (higher or lower where it is not known which way is better) when the adjusted p is below
+    alpha; else no difference larger than δ when the 1 - 2α interval lies inside ±δ; else cannot tell. `small` says that
+    the interval lies inside ±δ whatever the verdict; `not_worse` that a loss of δ or more is ruled out. `gained` and
+    `lost` count rows that went from wrong to right and back (0/1 metrics).
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    metric: str
+    attribute: str = ""
+    group: str = ""
+    a: str
+    b: str
+    n: int
+    clusters: int
+    estimate_a: float
+    estimate_b: float
+    difference: float = NAN
+    low: float = NAN
+    high: float = NAN
+    p: float = NAN
+    p_adjusted: float = NAN
+    verdict: str = CANNOT_TELL
+    direction: str = ""
+    small: bool = False
+    not_worse: bool = False
+    delta: float | None = None
+    better: str | None = None
+    kind: str = "rate"
+    scale: str = ""
+    """points: the metric lies between 0 and 1, and a change of .01 is called a point."""
+    test: str = ""
+    gained: int | None = None
+    lost: int | None = None
+    mde: float = NAN
+    """The smallest change that would be seen with the power asked for."""
+    clusters_needed: int | None = None
+    depth: int = 1
+    reason: str = ""
+
+    @property
+    def tested(self) -> bool:
+        """Whether there were enough units for a test."""
+        return math.isfinite(self.p_adjusted) or self.small
+
+
+class Gap(BaseModel):
+    """How the gap between a group and everyone else moved: the group's change minus the others' (b - a).
+
+    `verdict` has the audit's words: `disparity` means that the gap changed. `direction` says whether the group fared
+    worse or better than the others, `moved` what became of the gap: widened, narrowed or reversed. `mirrors` names the
+    group whose comparison this one repeats with the other sign (an attribute of two groups is one comparison).
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    metric: str
+    attribute: str
+    group: str
+    versus: str
+    a: str
+    b: str
+    n: int
+    clusters: int
+    n_versus: int
+    clusters_versus: int
+    gap_a: float
+    gap_b: float
+    change: float
+    change_versus: float
+    difference: float = NAN
+    low: float = NAN
+    high: float = NAN
+    p: float = NAN
+    p_adjusted: float = NAN
+    verdict: str = ""
+    severity: str | None = None
+    direction: str = ""
+    moved: str = ""
+    delta: float | None = None
+    scale: str = ""
+    mde: float = NAN
+    clusters_needed: int | None = None
+    depth: int = 1
+    mirrors: str = ""
+    reason: str = ""
+
+
+class Comparison(BaseModel):
+    """Model b against model a on the rows that both have.
+
+    >>> from countenance.compare import compare
+    >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
+    >>> found = compare(rows | {"ok": [1, 0] * 200}, rows | {"ok": [1, 1] * 200}, by=["sex"], metrics=["ok"])
+    >>> found.overall[0].verdict, found.gap("ok", "sex", "f").moved
+    ('better', 'narrowed')
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    decision: str
+    a: str
+    b: str
+    overall: list[Change]
+    groups: list[Change]
+    gaps: list[Gap]
+    unpaired: list[dict[str, Any]]
+    notes: list[str]
+    settings: dict[str, Any]
+
+    def change(self, metric: str, attribute: str = "", group: str = "") -> Change:
+        """How one metric changed, for everyone or for a group."""
+        return next(one for one in [*self.overall, *self.groups]
+                    if (one.metric, one.attribute, one.group) == (metric, attribute, group))  # fmt: skip
+
+    def gap(self, metric: str, attribute: str, group: str) -> Gap:
+        """How the gap of one group moved."""
+        return next(one for one in self.gaps if (one.metric, one.attribute, one.group) == (metric, attribute, group))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain values (NaN and infinities as None), the decision first."""
+        return dict(plain(self.model_dump()))
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The comparison as JSON, also written to `path` where one is given."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        if path is not None:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        return text
+
+    def to_csv(self) -> str:
+        """One line for each change and each gap; the column `part` says which."""
+        return csv_of([("overall", self.overall), ("group", self.groups), ("gap", self.gaps)])
+
+
+def csv_of(parts: list[tuple[str, list[Any]]]) -> str:
+    """Records of several types as one CSV; `part` names the type."""
+    rows = [{"part": part} | plain(one.model_dump()) for part, records in parts for one in records]
+    names = list(dict.fromkeys(name for row in rows for name in row)) or ["part"]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
