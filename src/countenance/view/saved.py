@@ -13,7 +13,7 @@ from countenance.run.store import VIEWS
 MOST = 200
 LONGEST = 120
 ADDRESS = re.compile(
-    r"/(?:(?:runs/[a-z0-9-]+(?:/(?:rows|samples|unanswered)(?:/\d+)?)?|compare)?)(?:\?[^#\s]{0,4000})?"
+    r"/(?:(?:runs/[a-z0-9-]+(?:/(?:rows|samples|unanswered)(?:/\d+)?)?|compare(?:/samples)?)?)(?:\?[^#\s]{0,4000})?"
 )
 """A page of this viewer: a path that begins with one slash, and a query."""
 

@@ -24,6 +24,8 @@ class Site:
     library: Library
     privacy: Privacy
     galleries: dict[str, Gallery] = field(default_factory=dict)
+    compared: dict[Any, Any] = field(default_factory=dict)
+    """Comparisons that were made, by runs and question."""
 
     def gallery(self, opened: OpenRun) -> Gallery:
         """The pictures of a run, loaded once."""

@@ -82,6 +82,15 @@
     }).catch(function () { failed("The viewer does not answer; was it stopped?"); });
   }
 
+  // Parts of a page that take longer come after it.
+  document.querySelectorAll("[data-load]").forEach(function (place) {
+    fetch(place.getAttribute("data-load")).then(function (answer) { return answer.text(); }).then(function (text) {
+      var fresh = parsed(text), part = fresh.getElementById("fragment") || fresh.querySelector(".empty");
+      if (part) place.replaceChildren(part);
+      body.setAttribute("data-tested", "yes");
+    }).catch(function () { place.textContent = "The viewer does not answer; was it stopped?"; });
+  });
+
   // Pictures that are still being loaded.
   function wait() {
     var address = body.getAttribute("data-waiting");
