@@ -89,7 +89,7 @@ class Columns(Source):
         column = self.resolve(metric, "m.", "metric")
         return np.asarray(self._column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
 
-    def keep_latest(self, key: Any, make: Callable[[], Any], most: int = 12) -> Any:
+    def keep_latest(self, key: Any, make: Callable[[], Any], most: int = 24) -> Any:
         """What `make` gives, made once for each of the latest keys."""
         if key not in self._latest:
             while len(self._latest) >= most:

@@ -60,11 +60,11 @@ def table(name: str, form: str, columns: Sequence[str], rows: Sequence[dict[str,
     """Rows as a file."""
     if form not in TABLES:
         raise Unknown(f"tables are {', '.join(TABLES)}, not {form}")
-    content = _csv(columns, rows) if form == "csv" else _parquet(columns, rows)
+    content = csv_bytes(columns, rows) if form == "csv" else parquet_bytes(columns, rows)
     return _file(content, TABLES[form], f"{name}.{form}")
 
 
-def _csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
+def csv_bytes(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
     """CSV that no spreadsheet takes for formulas."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
@@ -75,7 +75,8 @@ def _csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
     return ("\ufeff" + buffer.getvalue()).encode("utf-8", "replace")
 
 
-def _parquet(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
+def parquet_bytes(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
+    """The content of a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

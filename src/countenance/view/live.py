@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from countenance.audit import Audit, Estimate, Finding, estimates
+from countenance.audit import Audit, Estimate, Finding
 from countenance.audit.attributes import choose
 from countenance.report.names import CROSS, Names
 from countenance.report.source import Source
 from countenance.report.words import failed_side
-from countenance.run.auditing import WHOLE
 from countenance.tasks import Metric
 from countenance.view.opened import OpenRun
 from countenance.view.question import Question
@@ -61,11 +60,7 @@ class Live(Source):
     @cached_property
     def overall(self) -> dict[str, Estimate]:
         """Each metric over everybody, by the audit's own arithmetic."""
-        found = estimates(
-            self.opened.rows(self.asked), by=[WHOLE], metrics=list(self.asked.metrics), cluster=self.asked.cluster,
-            alpha=self.asked.alpha, denominators=self.asked.stored.get("denominators") or None,
-        )  # fmt: skip
-        return {one.metric: one for one in found if one.n}
+        return self.opened.overall(self.asked)
 
     @cached_property
     def metrics(self) -> list[Metric]:

@@ -106,9 +106,22 @@ class OpenRun:
 
     def estimates(self, asked: Question) -> list[Estimate]:
         """Every group's number with its interval, by the audit's own arithmetic."""
+        found: list[Estimate] = self.columns.keep_latest(
+            ("estimates", asked.key(), asked.about), lambda: self._estimates(asked, asked.by)
+        )
+        return found
+
+    def overall(self, asked: Question) -> dict[str, Estimate]:
+        """Each metric of a question over everybody."""
+        found: list[Estimate] = self.columns.keep_latest(
+            ("overall", asked.key(), asked.about), lambda: self._estimates(asked, (WHOLE,))
+        )
+        return {one.metric: one for one in found if one.n}
+
+    def _estimates(self, asked: Question, by: Sequence[str]) -> list[Estimate]:
         found = estimates(
             self.rows(asked),
-            by=list(asked.by),
+            by=list(by),
             metrics=list(asked.metrics),
             cluster=asked.cluster,
             depth=asked.depth,

@@ -1,5 +1,6 @@
 """Pages: the list of runs, one run with its controls, the rows behind a number."""
 
+import threading
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -35,7 +36,8 @@ def router(site: Site) -> APIRouter:
             summary = next(one for one in site.library.summaries() if one.id == run)
             return HTMLResponse(site.render("running.html.j2", opened=opened, run=summary, title=opened.title))
         asked = opened.question(request.query_params.multi_items())
-        site.gallery(opened).wait(0)  # the pictures are loaded while the page is read
+        site.gallery(opened).wait(0)  # pictures and rows are loaded while the page is read
+        threading.Thread(target=opened.rows_at, args=([],), daemon=True).start()
         return HTMLResponse(site.render("run.html.j2", **run_context(opened, asked)))
 
     @routes.get("/runs/{run}/tests")
