@@ -11,6 +11,7 @@ from typing import Any
 from countenance.errors import InputError
 from countenance.files import write_atomically
 from countenance.report import words
+from countenance.report.numbers import plural
 from countenance.view.assets import FILES
 from countenance.view.exporting import TABLES, csv_bytes, parquet_bytes
 from countenance.view.figures import FIGURES, forest_figure
@@ -51,9 +52,7 @@ def write_bundle(library: Library, privacy: Privacy, out: Path) -> list[str]:
             lines.append(f"left out {one.place}: {error}")
             continue
         shown.append(one.id)
-        lines.append(
-            f"run      {one.name}, {pictures} pictures" if pictures != 1 else f"run      {one.name}, 1 picture"
-        )
+        lines.append(f"run      {one.name}, {plural(pictures, 'picture')}")
     context = runs_context(site, {})
     context["runs"] = [one for one in context["runs"] if one.id in shown]
     write("index.html", site.render("bundle_runs.html.j2", base="", index="index.html", **context).encode())

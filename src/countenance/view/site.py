@@ -10,6 +10,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader
 from countenance.report.render import environment
 from countenance.view.library import Library
 from countenance.view.opened import OpenRun
+from countenance.view.policy import STATIC
 from countenance.view.privacy import Privacy
 from countenance.view.samples import Gallery
 from countenance.view.saved import Saved
@@ -52,4 +53,4 @@ class Site:
 
     def render(self, template: str, **context: Any) -> str:
         """A page, everything escaped."""
-        return self.templates.get_template(template).render(site=self, **context)
+        return self.templates.get_template(template).render(site=self, static_policy=STATIC, **context)
