@@ -129,7 +129,7 @@ def test_every_answer_carries_the_policy(viewer: Viewer, first: str) -> None:
         headers = viewer.ask(path, token=token).headers
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe-inline" not in headers["content-security-policy"]
-        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "same-origin"
         assert "access-control-allow-origin" not in headers
 
 

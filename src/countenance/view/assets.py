@@ -20,9 +20,13 @@ FILES = {
 
 def router(site: Site) -> APIRouter:
     """The routes below /static: a few names, and no other file."""
-    routes = APIRouter(prefix="/static")
+    routes = APIRouter()
 
-    @routes.get("/{name}")
+    @routes.get("/favicon.ico")
+    def icon() -> Response:
+        return asset("icon.svg")
+
+    @routes.get("/static/{name}")
     def asset(name: str) -> Response:
         if name not in FILES:
             return PlainTextResponse("There is nothing at this address.\n", 404)

@@ -82,6 +82,7 @@ def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> in
         count += _gallery(site, opened, chosen, f"{folder}failures-{number}.html", who, write)
         pages.append((who, f"failures-{number}.html"))
     context = tests_context(opened, asked)
+    del context["title"]
     del context["rows_link"]  # a bundle has no rows beyond those shown
     context["worst"] = pages
     for form in TABLES:

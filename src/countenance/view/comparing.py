@@ -167,7 +167,7 @@ def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
                 "samples": _samples_address(several, index, found.overall[0].metric if found.overall else ""),
             }
         )
-    return {"several": several, "parts": parts}
+    return {"title": "Changes", "several": several, "parts": parts}
 
 
 def _headline(found: Comparison) -> str:

@@ -135,15 +135,12 @@ def tests_context(opened: OpenRun, asked: Question) -> dict[str, Any]:
     kept = findings.in_order(found.findings)[: findings.MOST]
     made["findings"] = findings.table_rows(kept, source.names)
     told = words.strongest(found.findings, source.names, source.better)
-    made["worst"] = [
-        (_capital(words.statement(one, source.names, source.better).who), source.pictures(one)) for one in told
-    ]
-    made |= {"gallery_asked": "in the viewer", "opened": opened, "asked": asked}
+    made["worst_label"] = "Pictures of those it fails:" if told else "Pictures of the largest gaps, not confirmed:"
+    shown = told or words.unconfirmed(found.findings, source.better, 4)
+    said = [words.statement(one, source.names, source.better).who for one in shown]
+    made["worst"] = [(who, source.pictures(one)) for who, one in zip(said, shown, strict=True)]
+    made |= {"title": f"Tests of {opened.title}", "gallery_asked": "in the viewer", "opened": opened, "asked": asked}
     return made | {"rows_link": source.link(), "query": asked.query()}
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def rows_context(opened: OpenRun, chosen: Selection) -> dict[str, Any]:
