@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from countenance import audit as audit
     from countenance import compare as compare
-    from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
+    from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
     from countenance.audit import Audit, Finding, plan
     from countenance.compare import Comparison
     from countenance.data import (
@@ -39,6 +39,7 @@ _HOME = {
     "Comparison": "compare",
     "Dataset": "data",
     "DatasetCard": "data",
+    "Age": "answers",
     "Embedding": "answers",
     "Finding": "audit",
     "InputError": "errors",
@@ -67,6 +68,7 @@ _HOME = {
 """The package or module of each public name."""
 
 __all__ = [
+    "Age",
     "ArrayImage",
     "AttributeCard",
     "Audit",

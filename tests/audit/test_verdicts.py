@@ -395,3 +395,37 @@ def test_what_is_missing_is_said_in_people_and_is_how_many_more():
     assert f.verdict == "insufficient evidence" and f.clusters_needed > f.clusters == 30
     assert f"with 30 people here a difference of {f.mde_difference:.3f} would be seen 80% of the time" in f.reason
     assert f"about {f.clusters_needed - 30:,} more people here" in f.reason
+
+
+def test_a_favoured_group_is_named_as_the_one_that_differs():
+    rows = rates(a=(800, 1000), b=(795, 1000), c=(980, 1000), d=(800, 1000))
+    found = audit(rows, ["g"], ["ok"])
+    assert headline(found).startswith("g = c does better than everyone else: ok is 0.980 against 0.798; 3 more")
+
+
+def test_one_failed_group_among_equals_comes_first():
+    found = audit(rates(a=(950, 1000), b=(955, 1000), c=(700, 1000), d=(950, 1000)), ["g"], ["ok"])
+    assert headline(found).startswith("g = c does worse than everyone else")
+
+
+def test_intervals_of_a_score_between_0_and_1_stay_there():
+    rows = {"g": ["a"] * 20 + ["b"] * 2000, "s": [0] * 20 + [0] * 1900 + [0.2] * 100}
+    found = audit(rows, ["g"], ["s"])
+    [a] = [e for e in found.groups if e.group == "a"]
+    assert a.estimate == 0 and a.low == 0 < a.high and math.copysign(1, a.estimate) == 1
+    assert found.findings[0].low == 0
+
+
+def test_a_grouping_within_people_with_nothing_to_test_stops_nobody():
+    rng = np.random.default_rng(0)
+    identity = np.repeat(np.arange(40), 4)
+    rows = {
+        "identity": identity,
+        "g": np.where(identity % 2, "a", "b"),
+        "w": rng.choice([f"v{i}" for i in range(30)], len(identity)),  # varies within people; every group is small
+        "ok": rng.integers(0, 2, len(identity)),
+    }
+    found = audit(rows, ["g", "w"], ["ok"], depth=1)
+    assert found.settings["adjust"] == "minp" and {f.verdict for f in found.findings if f.attribute == "w"} == {
+        "untestable"
+    }

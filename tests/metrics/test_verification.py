@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
 from countenance.metrics import verification
-from countenance.metrics.verification import equal_error_rate, pair_similarities, roc, validation_rate
+from countenance.metrics.pairs.roc import equal_error_rate, roc
+from countenance.metrics.verification import pair_similarities, validation_rate
 from countenance.metrics.verification_strict import draw_pairs, fold_validation_rate, shuffled
 
 

@@ -50,8 +50,8 @@ def test_the_verdict_its_reason_and_whom_it_fails_come_first(page: Any) -> None:
 
 
 def test_every_section_is_there_in_order(page: Any) -> None:
-    wanted = ["verdict", "numbers", "groups", "intersections", "curves", "cannot-tell", "failures", "findings",
-              "unanswered", "data", "model", "method", "provenance"]  # fmt: skip
+    wanted = ["verdict", "numbers", "groups", "intersections", "curves", "results", "cannot-tell", "failures",
+              "findings", "unanswered", "data", "model", "method", "provenance"]  # fmt: skip
     ids = [found["id"] for tag, found in page.elements if tag == "h2"]
     assert ids == wanted
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.view.conftest import Viewer, start
 
 from countenance.run import audit_run, evaluate, store_audit
-from tests.view.conftest import Viewer, start
 
 
 def model(answer: Callable[[np.ndarray], Any]) -> Callable[[Sequence[np.ndarray]], list[Any]]:

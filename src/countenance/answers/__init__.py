@@ -1,6 +1,7 @@
 """What a model returns: one type per kind of answer, validated once at the door."""
 
 from countenance.answers.types import (
+    Age,
     Answer,
     Boxes,
     Embedding,
@@ -12,4 +13,4 @@ from countenance.answers.types import (
     Picture,
 )
 
-__all__ = ["Answer", "Boxes", "Embedding", "Keypoints", "LabelMap", "Labels", "Masks", "Parts", "Picture"]
+__all__ = ["Age", "Answer", "Boxes", "Embedding", "Keypoints", "LabelMap", "Labels", "Masks", "Parts", "Picture"]

@@ -11,6 +11,7 @@ FINDS = {
     "mask": "masks",
     "labels": "attributes",
     "embedding": "face embeddings",
+    "age": "ages",
     "keypoints": "keypoints",
     "person_mask": "masks of people",
     "face_parts": "parts of faces",

@@ -12,7 +12,7 @@ KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         types.Boxes, types.Labels, types.Masks, types.Keypoints,
-        types.Parts, types.LabelMap, types.Embedding, types.Picture,
+        types.Parts, types.LabelMap, types.Embedding, types.Picture, types.Age,
     )
 }  # fmt: skip
 
@@ -30,6 +30,7 @@ def _schema(kind: str) -> Any:
         "LabelMap": [("png", pa.binary())],
         "Embedding": [("vector", numbers)],
         "Picture": [("png", pa.binary())],
+        "Age": [("years", pa.float64()), ("probabilities", numbers)],
     }[kind]
     return pa.schema([("sample", pa.string()), *fields], metadata={"answer": kind})
 

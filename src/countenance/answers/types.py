@@ -306,6 +306,41 @@ class Embedding:
 
 
 @dataclass(frozen=True)
+class Age:
+    """An age in years, optionally with a probability for each year 0, 1, 2, …; None when the model gave none.
+
+    >>> Age.of([0.0, 0.25, 0.75]).years
+    1.75
+    """
+
+    years: float | None
+    probabilities: Array | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, probabilities: ArrayLike) -> "Age":
+        """The mean of a distribution over years 0, 1, 2, …"""
+        shares = np.asarray(probabilities, dtype=np.float64)
+        total = shares.sum()
+        if shares.ndim != 1 or not np.isfinite(shares).all() or (shares < 0).any() or abs(total - 1) > 1e-3:
+            raise ValueError("a distribution over years that is no list of probabilities with the sum 1")
+        return cls(float(shares @ np.arange(len(shares)) / total), shares)
+
+    def to_row(self) -> dict[str, Any]:
+        shares = None if self.probabilities is None else self.probabilities.tolist()
+        return {"years": self.years, "probabilities": shares}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Age":
+        shares = row["probabilities"]
+        return cls(row["years"], None if shares is None else np.asarray(shares, dtype=np.float64))
+
+    def problem(self, width: int, height: int) -> str | None:
+        if self.years is not None and not (np.isfinite(self.years) and -1 <= self.years <= 150):
+            return f"an age of {self.years:g} years, expected 0 to 150"
+        return None
+
+
+@dataclass(frozen=True)
 class Picture:
     """A picture that a model made: height × width × 3, 8 bits."""
 

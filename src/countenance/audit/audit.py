@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from countenance.audit.attributes import written
+from countenance.audit.equity import equity_of
 from countenance.audit.finding import Audit, Estimate, Finding
 from countenance.audit.rows import Rows
 from countenance.audit.settings import Settings, judged
@@ -37,6 +38,7 @@ def audit(
     max_groups: int = 1000,
     r0: float = 0.2,
     power: float = 0.8,
+    equity: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Compare groups of any table of rows and say what the evidence shows.
@@ -47,7 +49,8 @@ def audit(
     `cluster`: "auto" (identity and sample), one or two columns, or None. `comparison`: rest, pairs, reference (with
     `reference`), spread, or paired (with `pair`). `delta` is the smallest difference that matters: a number for rates
     and metrics between 0 and 1, or a mapping by metric; `better` says "higher" or "lower" by metric. `where` keeps rows
-    with the given values: {"change": ["none", "mask"]} or "change=none,mask".
+    with the given values: {"change": ["none", "mask"]} or "change=none,mask". `equity` adds equity
+    measures, each with an interval and what a fair system of this size would show.
 
     >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
     >>> found = audit(rows, by=["sex"], metrics=["found"])
@@ -60,10 +63,10 @@ def audit(
         replicates=replicates, pair=pair, denominators=denominators, where=where, max_groups=max_groups, power=power,
         progress=progress,
     )  # fmt: skip
-    return audited(work)
+    return audited(work, equity=equity)
 
 
-def audited(work: Work) -> Audit:
+def audited(work: Work, *, equity: bool = False) -> Audit:
     """Make the comparisons that were asked for and conclude."""
     findings, min_n = work.findings(), work.settings.min_n
     excluded = [*work.excluded, *(_left_out(f, min_n, work.nouns[1]) for f in findings if f.verdict == UNTESTABLE)]
@@ -76,8 +79,9 @@ def audited(work: Work) -> Audit:
         reason=reason,
         findings=findings,
         excluded=excluded,
-        settings=_stored(work.rows, work.settings, work, findings),
+        settings=_stored(work.rows, work.settings, work, findings) | {"equity": equity},
         groups=work.groups,
+        equity=equity_of(work) if equity else [],
     )
 
 

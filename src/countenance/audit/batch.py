@@ -14,7 +14,7 @@ from countenance.audit._dist import quantile
 from countenance.audit.change import Change, ChangeGap
 from countenance.audit.comparisons import REST, Draft, is_alarming, which, why_untestable
 from countenance.audit.effects import MeanGap, RankBiserial, RateGap, angle, equivalence
-from countenance.audit.estimates import interval
+from countenance.audit.estimates import interval, within_bounds
 from countenance.audit.groups import Grouping, Members
 from countenance.audit.layout import Column
 from countenance.audit.settings import Judged, Settings
@@ -121,6 +121,8 @@ class Batch:
             row = (n1 * self.one.spread + n2 * self.two.spread) / (n1 + n2)
             low1, high1, deff1 = interval(self.one, kind, alpha, iccs, row, self.kurtosis)
             low2, high2, deff2 = interval(self.two, kind, alpha, iccs, row, self.kurtosis)
+        low1, high1 = within_bounds(self.bounded, low1, high1)
+        low2, high2 = within_bounds(self.bounded, low2, high2)
         mean1, mean2 = np.asarray(self.one.mean), np.asarray(self.two.mean)
         gap = self._gap(mean1, mean2, iccs)
         diff_low, diff_high = gap.difference(alpha)

@@ -107,6 +107,19 @@ def interval(
     return found[0], found[1], found[2]
 
 
+def within_bounds(bounded: bool, low: Any, high: Any) -> tuple[Any, Any]:
+    """An interval without what a metric between 0 and 1 cannot be.
+
+    >>> within_bounds(True, -0.02, 0.02), within_bounds(False, -0.02, 0.02)
+    ((0.0, 0.02), (-0.02, 0.02))
+    """
+    if not bounded:
+        return low, high
+    if np.ndim(low) == 0:
+        return max(float(low), 0.0), min(float(high), 1.0)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
 def bootstrap(
     sums: Array,
     statistic: Callable[[Array], Array],

@@ -94,6 +94,31 @@ class Finding(BaseModel):
     note: str = ""
 
 
+class Equity(BaseModel):
+    """One measure over the groups of one attribute.
+
+    `fair` is what a fair system of this size shows on average, `fair_limit` what it stays within in 19 of 20 tables,
+    `p` how often a fair system shows at least as much. `groups` has the rates that the measure is made of, or each
+    group's impact ratio; `left_out` the groups that are too small; `undefined` why there is no number.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    attribute: str
+    metric: str
+    measure: str
+    value: float = NAN
+    low: float = NAN
+    high: float = NAN
+    fair: float = NAN
+    fair_limit: float = NAN
+    p: float = NAN
+    groups: dict[str, float] = {}
+    left_out: list[str] = []
+    undefined: str = ""
+    meaning: str = ""
+
+
 def plain(value: Any) -> Any:
     """A value as JSON has it: NaN and infinities become null.
 
@@ -125,6 +150,7 @@ class Audit(BaseModel):
     excluded: list[dict[str, Any]]
     settings: dict[str, Any]
     groups: list[Estimate] = []
+    equity: list[Equity] = []
 
     @property
     def notes(self) -> list[str]:

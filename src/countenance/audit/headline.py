@@ -52,7 +52,7 @@ def by_weight(findings: Sequence[Finding]) -> list[Finding]:
 
 def _disparity(found: Audit) -> str:
     ordered = by_weight(found.findings)
-    first = ordered[0]
+    first = _favoured(ordered) or ordered[0]
     group, versus = side_words(first), versus_words(first)
     one, two = first.estimate, first.estimate_versus
     way = first.direction
@@ -67,9 +67,18 @@ def _disparity(found: Audit) -> str:
     others = len(ordered) - 1
     if others:
         words += f"; {plural(others, 'more comparison differs', 'more comparisons differ')}"
-    if way == "better":
+    if way == "better" and not any(served_worse(f) for f in ordered):
         words += "; nobody is shown to do worse"
     return f"{words}{_alarm(found)}."
+
+
+def _favoured(ordered: Sequence[Finding]) -> Finding | None:
+    """The group that all others look worse beside: far above the rest, while the others are a little below it."""
+    first = ordered[0]
+    better = [f for f in ordered if f.direction == "better" and f.versus == REST and f.metric == first.metric]
+    better = [f for f in better if f.attribute == first.attribute and abs(f.difference) > 2 * abs(first.difference)]
+    below = [f for f in ordered if f.direction == "worse" and f.attribute == first.attribute]
+    return max(better, key=lambda f: abs(f.difference)) if better and len(below) > 1 else None
 
 
 def _insufficient(found: Audit) -> str:

@@ -52,6 +52,8 @@ class RowLabels:
         Metrics that the same rows have share everything that does not depend on the metric.
         """
         here = [one.place == place for one in wanted]
+        if not any(h.any() for h in here):  # nothing in this grouping is large enough to be tested
+            return [None] * len(wanted)
         cells = np.unique(np.concatenate([one.g[h] for one, h in zip(wanted, here, strict=True)]).astype(np.int64))
         others = np.unique(np.concatenate([one.h[h] for one, h in zip(wanted, here, strict=True)]).astype(np.int64))
         named = bool(len(others)) and bool((others >= 0).all())

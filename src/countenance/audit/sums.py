@@ -61,6 +61,7 @@ class Side:
         """The estimate (rate or mean); NaN without rows."""
         with np.errstate(all="ignore"):
             found = np.asarray(self.total, dtype=float) / self.n + self.centre
+            found = np.where(np.abs(found) <= 1e-14 * abs(self.centre), 0.0, found)  # what rounding leaves of a zero
         return _plain(np.where(np.asarray(self.n) > 0, found, np.nan))
 
     @property

@@ -196,7 +196,8 @@ def overall(
     words = f"{every} out a difference of {_deltas(small, judged)}"
     real = [f for f in small if SMALLER in f.reason]
     if real:
-        words += f"; {plural(len(real), 'of them is', 'of them are')} real, but smaller than that"
+        which = "the difference is" if tested == 1 else plural(len(real), "of them is", "of them are")
+        words += f"; {which} real, but smaller than that"
     if missing:
         return INSUFFICIENT, f"{_not_tested(missing)}; {words}"
     return none_larger(_common(judged)), words + aside

@@ -12,7 +12,7 @@ from countenance.audit import minp, ranks, spread, tests
 from countenance.audit.batch import Batch
 from countenance.audit.cautions import cautions
 from countenance.audit.comparisons import Draft
-from countenance.audit.estimates import interval
+from countenance.audit.estimates import interval, within_bounds
 from countenance.audit.finding import Estimate, Finding
 from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping, Members, group, subsets
@@ -35,6 +35,7 @@ class Work:
     def __init__(self, rows: Rows, settings: Settings, judged: Mapping[str, Judged], depth: int) -> None:
         self.rows, self.settings, self.judged, self.depth = rows, settings, judged, depth
         self.nouns = rows.units.nouns
+        self.bounded = dict(zip(rows.metrics, rows.bounded, strict=True))
         self.excluded: list[dict[str, Any]] = []
         self.groups: list[Estimate] = []
         self.notes: list[str] = []
@@ -90,6 +91,7 @@ class Work:
                 n = np.asarray(cells.n, dtype=float)
                 row = np.nansum(n * cells.spread) / max(n.sum(), 1.0)
             low, high, deff = interval(cells, column.kind, alpha, iccs, row, heavy)
+            low, high = within_bounds(self.bounded[column.name], low, high)
             for g, name in enumerate(grouping.cells):
                 bounds = float(low[g]), float(high[g]), float(deff[g])
                 self._note(column, grouping, name, each[g], bounds)
@@ -121,8 +123,8 @@ class Work:
         cells = np.where(known, -1, 0).astype(np.int32)
         one = Grouping(grouping.attributes, grouping.name, [UNKNOWN], np.array([0]))
         side = self.sums.of(one, Members(cells), column).cells.take(0)
-        bounds = interval(side, column.kind, self.settings.alpha)
-        self._note(column, grouping, UNKNOWN, side, bounds)
+        low, high, deff = interval(side, column.kind, self.settings.alpha)
+        self._note(column, grouping, UNKNOWN, side, (*within_bounds(self.bounded[column.name], low, high), deff))
         why = "unknown values are shown, not tested"
         self._exclude(column.name, grouping.name, UNKNOWN, int(side.n), int(side.units), why)
 
@@ -148,8 +150,15 @@ class Work:
 
     def _two_sided(self) -> list[Finding]:
         batches = [
-            Batch(column, self.judged[column.name], bounded, self.settings, self.nouns[1], self._kurtosis(column))
-            for column, bounded in zip(self.rows.columns, self.rows.bounded, strict=True)
+            Batch(
+                column,
+                self.judged[column.name],
+                self.bounded[column.name],
+                self.settings,
+                self.nouns[1],
+                self._kurtosis(column),
+            )
+            for column in self.rows.columns
         ]
         self.dense: dict[str, Array] = {}
         for grouping in self.groupings:

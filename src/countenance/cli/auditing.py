@@ -53,6 +53,9 @@ def audit(
     min_n: Annotated[int, typer.Option(min=1, help="Fewest people (images, rows) a side must have.")] = 20,
     adjust: Adjust = "minp",
     families: Families = None,
+    equity: Annotated[
+        bool, typer.Option("--equity", help="Equity measures, with intervals and what a fair system would show.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of permutations.")] = 0,
     json: Annotated[Path | None, typer.Option(help="Write verdict, settings and findings here as JSON.")] = None,
     quiet: Quiet = False,
@@ -66,7 +69,7 @@ def audit(
     settings = {
         "cluster": cluster_of(cluster), "comparison": comparison, "reference": reference, "pair": names_of(pair),
         "depth": depth, "alpha": alpha, "delta": delta, "better": better, "h0": h0, "power": power, "min_n": min_n,
-        "adjust": adjust, "families": choices.families, "seed": seed,
+        "adjust": adjust, "families": choices.families, "seed": seed, "equity": equity,
     }  # fmt: skip
     if not table.exists():
         raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
@@ -122,7 +125,31 @@ def lines_of(found: "Audit") -> list[str]:
     if hidden:
         further = "1 further finding" if hidden == 1 else f"{hidden:,} further findings"
         lines.append(f"{further} (intersections): --json, findings.parquet or the report has them")
-    return [*lines, *_left_out(found)]
+    return [*lines, *_left_out(found), *_equity_lines(found)]
+
+
+def _equity_lines(found: "Audit") -> list[str]:
+    """The equity measures as a table; what is undefined is said."""
+    if not found.equity:
+        return []
+    head = ("attribute", "of", "measure", "value", "interval", "a fair system shows", "p")
+    rows = [head]
+    for one in found.equity:
+        if one.undefined:
+            rows.append((one.attribute, one.metric, one.measure, "undefined", "", "", ""))
+        else:
+            rows.append(
+                (
+                    one.attribute, one.metric, one.measure, f"{one.value:.3f}", f"[{one.low:.3f}, {one.high:.3f}]",
+                    f"{one.fair:.3f}, 19 of 20 within {one.fair_limit:.3f}", f"{one.p:.2g}",
+                )
+            )  # fmt: skip
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    why = list(dict.fromkeys(one.undefined for one in found.equity if one.undefined))
+    small = list(dict.fromkeys(f"{one.attribute} = {group}" for one in found.equity for group in one.left_out))
+    left = [f"too small for equity measures: {', '.join(small[:MOST_LEFT_OUT])}"] if small else []
+    return ["", "equity measures", *table, *(f"undefined {reason}" for reason in why), *left]
 
 
 def unit_lines(found: "Audit") -> list[str]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countenance.cli import task_options
 from countenance.cli.audit_options import (
     Adjust,
     Better,
@@ -67,6 +68,10 @@ def run(
         bool, typer.Option("--allow-mismatch", help="Evaluate a model that finds something else than the task needs.")
     ] = False,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    threshold: task_options.Threshold = None,
+    fmr: task_options.Fmr = None,
+    challenge_age: task_options.ChallengeAge = None,
+    option: task_options.More = None,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a model, score every prediction, audit by group and write the report."""
@@ -75,6 +80,7 @@ def run(
     from countenance.cli.progress import progress
     from countenance.run import evaluate
 
+    options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
     _check_before(task, data, names_of(metric), device, gallery, choices, categories)
     finished = evaluate(
@@ -83,6 +89,7 @@ def run(
         categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
         box_format=box_format.value if box_format else None,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
+        options=options, by=names_of(by),
     )  # fmt: skip
     _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
 
@@ -173,15 +180,19 @@ def report(
     run_directory: Annotated[Path, typer.Argument(help="A run directory.", metavar="RUN")],
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     gallery: Annotated[str, typer.Option(help="Worst failures with pictures: auto, off, blurred, full.")] = "auto",
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
+    ] = False,
 ) -> None:
     """Write the report of a run again, from the run directory alone."""
-    from countenance.report import write_report
+    from countenance.report import write_evidence, write_report
     from countenance.run import Run, audit_run, store_audit
 
     finished = Run(run_directory)
     if not (finished.path / "audit.json").exists():
         store_audit(finished, audit_run(finished))
-    typer.echo(write_report(finished, out, gallery=gallery).resolve())
+    page = write_evidence(finished, out) if evidence else write_report(finished, out, gallery=gallery)
+    typer.echo(page.resolve())
 
 
 def list_() -> None:

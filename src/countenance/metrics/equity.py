@@ -6,8 +6,6 @@ positive under perfect fairness by noise alone: `countenance.audit` gives each w
 system of the same size would show.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -42,6 +40,45 @@ def _positive(rates: Array, measure: str, what: str) -> Array:
     return rates
 
 
+def spans(rates: Array) -> Array:
+    """Largest minus smallest rate, over the last axis.
+
+    >>> spans(np.array([[0.25, 0.5], [0.5, 0.5]]))
+    array([0.25, 0.  ])
+    """
+    return np.asarray(rates.max(axis=-1) - rates.min(axis=-1))
+
+
+def ratios(rates: Array) -> Array:
+    """Largest over smallest rate, over the last axis.
+
+    >>> ratios(np.array([[0.25, 0.5], [0.5, 0.5]]))
+    array([2., 1.])
+    """
+    return np.asarray(rates.max(axis=-1) / rates.min(axis=-1))
+
+
+def geomean_ratios(rates: Array) -> Array:
+    """Largest rate over the geometric mean, over the last axis.
+
+    >>> geomean_ratios(np.array([[0.5, 0.5]]))
+    array([1.])
+    """
+    return np.asarray(rates.max(axis=-1) / np.exp(np.log(rates).mean(axis=-1)))
+
+
+def ginis(rates: Array) -> Array:
+    """Gini coefficients with the correction for few groups, over the last axis.
+
+    >>> ginis(np.array([[0.5, 0.5], [0.0, 0.5]]))
+    array([0., 1.])
+    """
+    n = rates.shape[-1]
+    ranked = np.sort(rates, axis=-1)
+    weighed = (ranked * (2 * np.arange(1, n + 1) - n - 1)).sum(axis=-1)  # half of the sum of |x - y| over all pairs
+    return np.asarray(n / (n - 1) * weighed / (n * n * rates.mean(axis=-1)))
+
+
 def _weighed(alpha: float, measure: str) -> float:
     if not 0 <= alpha <= 1:
         raise Undefined(f"{measure}: alpha is {alpha}, expected 0 to 1")
@@ -58,7 +95,7 @@ def fairness_discrepancy_rate(fmr: ArrayLike, fnmr: ArrayLike, alpha: float = 0.
     """
     name = "fairness_discrepancy_rate"
     a, b, weight = _rates(fmr, name, "FMR"), _rates(fnmr, name, "FNMR"), _weighed(alpha, name)
-    return float(1 - (weight * (a.max() - a.min()) + (1 - weight) * (b.max() - b.min())))
+    return float(1 - (weight * spans(a) + (1 - weight) * spans(b)))
 
 
 def inequity_rate(fmr: ArrayLike, fnmr: ArrayLike, alpha: float = 0.5) -> float:
@@ -74,7 +111,7 @@ def inequity_rate(fmr: ArrayLike, fnmr: ArrayLike, alpha: float = 0.5) -> float:
     for values, what, share in ((fmr, "FMR", weight), (fnmr, "FNMR", 1 - weight)):
         rates = _rates(values, name, what)
         if share > 0:
-            made *= max_min_ratio(_positive(rates, name, what)) ** share
+            made *= float(ratios(_positive(rates, name, what))) ** share
     return float(made)
 
 
@@ -85,10 +122,9 @@ def gini(rates: ArrayLike) -> float:
     (0.5, 0.0)
     """
     values = _rates(rates, "gini", top=np.inf)
-    n, mean = len(values), values.mean()
-    if mean == 0:
-        raise Undefined(f"gini: rates of 0 in all {n} groups, so it is undefined")
-    return float(n / (n - 1) * np.abs(values[:, None] - values[None, :]).sum() / (2 * n * n * mean))
+    if not values.any():
+        raise Undefined(f"gini: rates of 0 in all {len(values)} groups, so it is undefined")
+    return float(ginis(values))
 
 
 def garbe(fmr: ArrayLike, fnmr: ArrayLike, alpha: float = 0.5) -> float:
@@ -117,7 +153,7 @@ def max_min_ratio(rates: ArrayLike) -> float:
     5.0
     """
     values = _positive(_rates(rates, "max_min_ratio", top=np.inf), "max_min_ratio", "a rate")
-    return float(values.max() / values.min())
+    return float(ratios(values))
 
 
 def max_geomean_ratio(rates: ArrayLike) -> float:
@@ -127,7 +163,7 @@ def max_geomean_ratio(rates: ArrayLike) -> float:
     2.0
     """
     values = _positive(_rates(rates, "max_geomean_ratio", top=np.inf), "max_geomean_ratio", "a rate")
-    return float(values.max() / np.exp(np.log(values).mean()))
+    return float(geomean_ratios(values))
 
 
 def skewed_error_ratio(accuracy: ArrayLike) -> float:
@@ -141,7 +177,7 @@ def skewed_error_ratio(accuracy: ArrayLike) -> float:
     values = _rates(accuracy, "skewed_error_ratio", "accuracy")
     if values.max() == 1:
         raise Undefined("skewed_error_ratio: a group with accuracy 1, so it is undefined")
-    return float((1 - values.min()) / (1 - values.max()))
+    return float(ratios(1 - values))
 
 
 def accuracy_std(accuracy: ArrayLike) -> float:
@@ -165,7 +201,7 @@ def impact_ratio(rates: ArrayLike) -> Array:
     return np.asarray(values / values.max())
 
 
-def small_categories(sizes: Sequence[int], share: float = SMALL_SHARE) -> NDArray[np.bool_]:
+def small_categories(sizes: ArrayLike, share: float = SMALL_SHARE) -> NDArray[np.bool_]:
     """Which groups have less than two per cent of the people; impact ratios report them apart.
 
     >>> small_categories([980, 15, 5])

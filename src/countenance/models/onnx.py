@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from countenance.answers import Boxes, Embedding, Labels
+from countenance.answers import Age, Boxes, Embedding, Labels
 from countenance.answers.finds import to_finds
 from countenance.errors import InputError
 from countenance.metrics.boxes import suppress
@@ -67,7 +67,7 @@ class InputSpec(_Strict):
 class OutputSpec(_Strict):
     """How the network's outputs become an answer."""
 
-    kind: Literal["boxes", "labels", "embedding"]
+    kind: Literal["boxes", "labels", "embedding", "age"]
     finds: str | None = None
     """kind boxes: what the boxes are of, `face` or `person`; the network is then not evaluated for the other."""
     boxes: str | None = None
@@ -82,6 +82,7 @@ class OutputSpec(_Strict):
     attributes: dict[str, str] = {}
     """kind labels: output name → attribute name (default: the output's own name)."""
     vector: str | None = None
+    """kind embedding, age: the output to take (default: the first); an age is one number or a share for each year."""
 
 
 class OnnxSpec(_Strict):
@@ -132,6 +133,9 @@ class OnnxModel:
         out = self.spec.output
         if out.kind == "embedding":
             return Embedding(np.asarray(found[out.vector or names[0]], dtype=np.float64).reshape(-1))
+        if out.kind == "age":
+            values = np.asarray(found[out.vector or names[0]], dtype=np.float64).reshape(-1)
+            return Age(float(values[0])) if len(values) == 1 else Age.of(values)
         if out.kind == "labels":
             return _labels(found, out)
         return self._boxes(found, scale, offset, image.shape)

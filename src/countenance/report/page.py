@@ -9,6 +9,7 @@ from countenance.report import cannot_tell, charts, findings, method, render, wo
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
 from countenance.report.source import Source
+from countenance.report.whole_run import whole_run
 from countenance.run import Run
 
 LISTED_FAILURES = 200
@@ -81,6 +82,7 @@ def evidence(source: Source, asked: str = "auto") -> dict[str, Any]:
         "forests": charts.forests(source),
         "heat_maps": charts.heat_maps(source),
         "curves": charts.curves(source),
+        "results": whole_run(source.results),
         "cannot_tell": cannot_tell.cannot_tell(source),
         "findings": findings.table_rows(kept, names),
         "all_findings": len(ordered),

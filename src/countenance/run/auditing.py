@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from countenance.audit import Audit, Finding, audit
 from countenance.audit.attributes import NothingToCompare
-from countenance.audit.settings import parse_better, parse_where
+from countenance.audit.settings import parse_better, parse_delta, parse_where
 from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.errors import InputError
@@ -84,6 +84,10 @@ def audit_source(
     """Audit rows of a run that were read before, with what its task and its failures say."""
     told = {metric.name: metric.better for metric in metrics_of(run) if metric.name in metrics}
     settings["better"] = told | parse_better(settings.get("better"))
+    common, named = parse_delta(settings.get("delta"))
+    if common is None:  # a number that the user gave for every metric goes before what the task says of one
+        own = {metric.name: metric.delta for metric in metrics_of(run) if metric.name in metrics and metric.delta}
+        settings["delta"] = own | named
     return _with_failures(audit(source, by=by, metrics=metrics, where=where, **settings), run)
 
 
@@ -144,7 +148,7 @@ def read_audit(run: Run) -> Audit:
         content = json.loads(run.store.storage.read(AUDIT))
         for row in content["findings"]:
             row |= {name: math.nan for name in _NUMBERS if row.get(name) is None}
-        for row in content.get("groups", []):
+        for row in (*content.get("groups", []), *content.get("equity", [])):
             row |= {name: math.nan for name, value in row.items() if value is None}
         return Audit.model_validate(content)
     except Missing:

@@ -4,7 +4,7 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,6 +76,7 @@ class Options(TypedDict, total=False):
     progress: ProgressMaker | None
     say: Say
     options: Mapping[str, Any] | None
+    by: Sequence[str] | None
     source: str | None
     suite: str | None
     about: Mapping[str, Any] | None
@@ -101,12 +102,13 @@ def evaluate(
     `answers:RUN`, a DataFrame) or any callable on a list of images (which runs here). An interrupted run goes on where
     it stopped; a changed model, dataset or version starts a new one and keeps the old one under another name.
 
-    Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `batch`, `limit`, `seed`
-    and `shard`, which determine the numbers; `workers`, `threads`, `time_limit`, `strict`, `max_failures`, `progress`
-    and `say`, which do not. `categories` chooses the categories of a COCO file (`face=1,person=18`), `box_format` and
-    `units` say what the four numbers of the model's boxes are, `allow_mismatch` evaluates a model that finds something
-    else than the task needs, and `notes` replaces the task's own notes on predictions that look like a mistake. A model
-    that fails on all of the first images stops the run (`countenance.run.early_stop`).
+    Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `by`, the attributes
+    that results by group are given for; `batch`, `limit`, `seed` and `shard`, which determine the numbers; `workers`,
+    `threads`, `time_limit`, `strict`, `max_failures`, `progress` and `say`, which do not. `categories` chooses the
+    categories of a COCO file (`face=1,person=18`), `box_format` and `units` say what the four numbers of the model's
+    boxes are, `allow_mismatch` evaluates a model that finds something else than the task needs, and `notes` replaces
+    the task's own notes on predictions that look like a mistake. A model that fails on all of the first images stops
+    the run (`countenance.run.early_stop`).
     """
     chosen: dict[str, Any] = dict(given)
     model_settings = {name: chosen.pop(name, None) for name in ("weights", "device", "settings")}
@@ -115,7 +117,7 @@ def evaluate(
     )
     names = ("workers", "threads", "time_limit", "strict", "max_failures", "progress", "say")
     engine_settings = EngineSettings(**{name: chosen.pop(name) for name in names if name in chosen})
-    about = {name: chosen.pop(name, None) for name in ("source", "suite", "about")}
+    about = {name: chosen.pop(name, None) for name in ("source", "suite", "about", "by")}
     the_task = load_task(task, chosen.pop("options", None))
     card_given = chosen.pop("card", None)
     categories, allow_mismatch = chosen.pop("categories", None), chosen.pop("allow_mismatch", False)
@@ -227,7 +229,7 @@ class _Evaluation:
         with self.store.storage.hold(), ExitStack() as resources:
             list(self.store.storage.leftovers())
             engine = _Lazy(lambda: self._engine(resources))
-            intact = self._intact()
+            intact = self._intact() and not self._other_groups()
             markers = self.store.committed(rows=False) if intact else self._repaired()
             if markers:
                 self._check_model(engine, markers)
@@ -319,6 +321,12 @@ class _Evaluation:
                 if any(problem.startswith(f"{name}:") for problem in found):
                     self.store.storage.delete(name)
         return not found
+
+    def _other_groups(self) -> bool:
+        """Whether the results of a finished run are wanted for other attributes than those it has."""
+        if self.plan.by is None or self.plan.task.reduce is None:
+            return False
+        return self.store.manifest().by != list(self.plan.by)
 
     def _repaired(self) -> dict[int, Marker]:
         """The shards that count. Intact predictions without rows are scored again; damaged shards are given up."""

@@ -89,6 +89,8 @@ class Manifest(Part):
     """Images that were removed because somebody in them withdrew."""
     withdrawn: list[str] = Field(default_factory=list)
     """Hashes of the ids of those images, so that they are left out when the run is repaired."""
+    by: list[str] | None = None
+    """The attributes that results by group are given for, where the user named some."""
     about: dict[str, Any] = Field(default_factory=dict)
     """What a suite needs to know of its own protocol."""
 

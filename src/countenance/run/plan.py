@@ -5,7 +5,7 @@ import inspect
 import json
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -165,6 +165,8 @@ class Plan:
     settings: Settings
     suite: str | None = None
     about: Mapping[str, Any] | None = None
+    by: tuple[str, ...] | None = None
+    """Attributes that results by group are given for. No part of the key: no prediction depends on it."""
     withdrawn: frozenset[str] = frozenset()
     """Hashes of the ids of images that a purge removed; they are never read again."""
 
@@ -229,6 +231,7 @@ class Plan:
             limit=self.settings.limit,
             decoder=decoder(),
             versions=versions(),
+            by=None if self.by is None else list(self.by),
             about=dict(self.about or {}),
             status="running",
         )
@@ -273,6 +276,7 @@ def make_plan(
     settings: Settings | None = None,
     suite: str | None = None,
     about: Mapping[str, Any] | None = None,
+    by: Sequence[str] | None = None,
 ) -> Plan:
     """The plan of a run. With a limit, a seeded sample of the images, in the dataset's order."""
     settings = settings or Settings()
@@ -281,7 +285,7 @@ def make_plan(
     chosen: Samples = (
         _in_manifest(data, settings) if isinstance(data, SampleManifest) else _in_memory(task, data, settings)
     )
-    return Plan(task, card, chosen, source, settings, suite, about)
+    return Plan(task, card, chosen, source, settings, suite, about, None if by is None else tuple(by))
 
 
 def _in_memory(task: Task, dataset: Dataset, settings: Settings) -> InMemory:

@@ -338,7 +338,7 @@ def _reduce_again(run: Run) -> list[str]:
     if task.reduce is None:
         return []
     try:
-        reduced = reduce(task, stored(run.store, run.dataset(), run.manifest.seed))
+        reduced = reduce(task, stored(run.store, run.dataset(), run.manifest))
     except (InputError, OSError) as error:
         note = f"results were removed by a purge and could not be computed again ({error})"
         run.manifest.notes = [*run.manifest.notes, note]

@@ -29,6 +29,8 @@ MOST_VALUES = 30
 """Attributes with more values are not compared unless they are named."""
 NEVER_GROUPS = ("split", "part", "base")
 """Attributes that say where an image comes from, not who is in it."""
+FIRST_GROUPS = ("skin_tone", "age_group", "gender")
+"""Attributes that results are given for where nobody named any."""
 
 
 def score(plan: Plan, store: RunStore, piece: Piece, marker: Marker) -> None:
@@ -50,6 +52,8 @@ class WholeRun:
     read: Callable[[], Iterator[Shard]]
     seed: int = 0
     maker: Progress | None = None
+    by: tuple[str, ...] | None = None
+    """The attributes named by the user."""
 
     def rows(self) -> Any:
         return self.table
@@ -59,15 +63,18 @@ class WholeRun:
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
-        """Attributes of words with 2 to 30 values."""
+        """The attributes named; otherwise skin tone, age group and gender, or whatever has 2 to 30 words instead."""
+        kinds = {field.name.removeprefix("attr."): str(field.type) for field in self.table.schema}
+        if self.by is not None:  # numbers cut into bins and intersections are the audit's
+            return tuple(name for name in self.by if kinds.get(name, "double") != "double")
         kept = []
         for column in self.table.column_names:
             name = column.removeprefix("attr.")
-            if name != column and name not in NEVER_GROUPS and str(self.table.schema.field(column).type) == "string":
+            if name != column and name not in NEVER_GROUPS and kinds[name] == "string":
                 values = self.table[column].unique().drop_null()
                 if 2 <= len(values) <= MOST_VALUES:
                     kept.append(name)
-        return tuple(kept)
+        return tuple(name for name in FIRST_GROUPS if name in kept) or tuple(kept)
 
     def progress(self, what: str, total: int) -> Any:
         return nullcontext(lambda n=1: None) if self.maker is None else self.maker(what, total)
@@ -83,10 +90,10 @@ def planned(plan: Plan, store: RunStore, progress: Progress | None = None) -> Wh
             yield Shard(samples, store.shard_answers(piece.number), store.table(work_rows(piece.number)))
 
     table = together([store.table(work_rows(piece.number)) for piece in pieces])
-    return WholeRun(table, shards, plan.settings.seed, progress)
+    return WholeRun(table, shards, plan.settings.seed, progress, plan.by)
 
 
-def stored(store: RunStore, dataset: Iterable[Sample], seed: int, progress: Progress | None = None) -> WholeRun:
+def stored(store: RunStore, dataset: Iterable[Sample], manifest: Manifest) -> WholeRun:
     """A finished run, with the samples of its dataset as it is now; InputError when some are gone from it."""
     table = store.scores()
     by_id = {sample.id: sample for sample in dataset}
@@ -103,7 +110,8 @@ def stored(store: RunStore, dataset: Iterable[Sample], seed: int, progress: Prog
             rows = table.filter(pc.is_in(table["sample"], pa.array(list(answers), pa.string())))
             yield Shard([by_id[key] for key in answers], answers, rows)
 
-    return WholeRun(table, shards, seed, progress)
+    by = None if manifest.by is None else tuple(manifest.by)
+    return WholeRun(table, shards, manifest.seed, by=by)
 
 
 def reduce(task: Task, whole: WholeRun) -> Reduced:

@@ -8,10 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from countenance.answers import Labels
 from countenance.data import Sample
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
+from countenance.tasks.attribute_results import Answered, results_of
+from countenance.tasks.groups import all_groups
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
+from countenance.tasks.results import Result
 from countenance.tasks.task import Context, Metric, Row, Task, subject_row
 
 MOST_LISTED = 12
@@ -126,6 +132,43 @@ def notes(samples: Sequence[Sample], answers: Mapping[str, Labels], context: Con
     return told
 
 
+def partial(shard: Shard) -> State:
+    """Truth, answer and stated probability of every attribute that is a single known word and was answered."""
+    found: list[tuple[str, str, str, str, float]] = []
+    for sample, answer in shard.answered():
+        attributes = sample.subjects[0].attributes
+        for name, own in named(answer.values, attributes).items():
+            truth = attributes[own]
+            truth = truth[0] if isinstance(truth, tuple) and len(truth) == 1 else truth
+            if isinstance(truth, str):
+                said = answer.values[name]
+                stated = ((answer.probabilities or {}).get(name) or {}).get(said, np.nan)
+                found.append((sample.id, own, truth, truth if plain(said) == plain(truth) else said, stated))
+    columns = list(zip(*found, strict=True)) if found else [()] * 5
+    words = dict(zip(("sample", "name", "truth", "said"), columns[:4], strict=True))
+    state = {name: np.array(values, dtype=np.str_) for name, values in words.items()}
+    return state | {"stated": np.array(columns[4], dtype=np.float64)}
+
+
+def finish(state: State, whole: Whole) -> Reduced:
+    """Confusion, error rates and calibration of each attribute."""
+    table, groups = whole.rows(), dict(all_groups(whole))
+    place = {sample: row for row, sample in enumerate(table["sample"].to_pylist())}
+    people = [who or f"\0{i}" for i, who in enumerate(table["identity"].to_pylist())]
+    _, person = np.unique(np.array(people, dtype=np.str_), return_inverse=True)
+    results: list[Result] = []
+    for name in np.unique(state["name"]).tolist():
+        chosen = state["name"] == name
+        rows = np.array([place[sample] for sample in state["sample"][chosen].tolist()])
+        _, who = np.unique(person[rows], return_inverse=True)
+        spelling = {plain(word): word for word in state["truth"][chosen].tolist()}
+        said = np.array([spelling.get(plain(word), word) for word in state["said"][chosen].tolist()])
+        stated = state["stated"][chosen]
+        answered = Answered(name, rows, state["truth"][chosen], said, stated, who, whole.seed)
+        results += results_of(answered, groups)
+    return Reduced(results)
+
+
 ATTRIBUTES = Task(
     name="attributes",
     question="What does the person look like?",
@@ -137,4 +180,5 @@ ATTRIBUTES = Task(
     needs=("labels",),
     refuse=refuse,
     notes=notes,
+    reduce=Reduce(partial, finish),
 )

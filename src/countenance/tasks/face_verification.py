@@ -1,89 +1,229 @@
 """Do two pictures show the same person? Embeddings, compared over all pairs of the run."""
 
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, model_validator
 
 from countenance.answers import Embedding
-from countenance.data import Sample
-from countenance.errors import InputError
-from countenance.metrics.verification import validation_rate
-from countenance.metrics.verification_bands import roc_bands
-from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
-from countenance.tasks.results import Number
-from countenance.tasks.task import Metric, Row, Task, subject_row
+from countenance.metrics.pairs.blocks import impostor_pairs
+from countenance.metrics.pairs.comparisons import Comparisons
+from countenance.metrics.pairs.groups import AcceptedCounts, Groups
+from countenance.metrics.pairs.vectors import Vectors
+from countenance.tasks import verification_results as report
+from countenance.tasks.embeddings import ENROLLED, Embedded, asks, embedded, partial, score, to_embedding
+from countenance.tasks.groups import all_groups, groups_of
+from countenance.tasks.reduce import Reduce, Reduced, State, Whole, With
+from countenance.tasks.stored_threshold import threshold_of
+from countenance.tasks.task import Metric, Options, Task
+
+DEFAULT_FMR = 1e-3
+Text = Annotated[str, BeforeValidator(str)]
 
 
-def to_embedding(raw: Any) -> Embedding:
-    """An embedding from `Embedding`, a vector, or None where no face was found.
+class VerificationOptions(Options):
+    """How the threshold is found and what is compared."""
 
-    >>> to_embedding([3, 4]).vector
-    array([3., 4.])
+    threshold: float | None = Field(None, allow_inf_nan=False)
+    """A fixed threshold: the least similarity, or the largest distance, at which a pair is accepted."""
+    fmr: float | None = Field(None, gt=0, lt=1)
+    """The false match rate that the threshold must keep; 0.001 where nothing else is said."""
+    threshold_from: str | None = None
+    """A run whose threshold is taken over."""
+    calibration: Text | None = None
+    """On whom the threshold is found, apart from those it is measured on: a share of the people (0.3), drawn by the
+    seed, or an attribute of theirs (split=validation)."""
+    similarity: Literal["cosine", "euclidean"] = "cosine"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _taken_over(cls, given: Any) -> Any:
+        """Read the threshold of the run named; what is kept is the run's name, without the folders it lies in."""
+        if not isinstance(given, dict) or not given.get("threshold_from") or given.get("threshold") is not None:
+            return given
+        run = str(given["threshold_from"])
+        found = threshold_of(run, str(given.get("similarity") or "cosine"))
+        return given | {"threshold": found, "threshold_from": Path(run).name}
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "VerificationOptions":
+        if self.threshold is not None and self.fmr is not None:
+            raise ValueError("both a threshold and an FMR are given; give one")
+        if self.calibration is not None and self.threshold is not None:
+            raise ValueError("calibration finds a threshold, but the threshold is given; give one")
+        if self.threshold is not None and self.similarity == "euclidean" and self.threshold < 0:
+            raise ValueError(f"threshold is {self.threshold:g}, expected a distance of at least 0")
+        calibration_of(self.calibration)
+        return self
+
+    @property
+    def rate(self) -> float:
+        """The false match rate that is kept where no threshold is given."""
+        return DEFAULT_FMR if self.fmr is None else self.fmr
+
+
+def calibration_of(text: str | None) -> float | tuple[str, str] | None:
+    """A share of the people, or an attribute and its value.
+
+    >>> calibration_of("0.3"), calibration_of("split=validation")
+    (0.3, ('split', 'validation'))
     """
-    if isinstance(raw, Embedding):
-        return raw
-    if raw is None:
-        return Embedding(None)
-    vector = np.asarray(raw["embeddings"] if isinstance(raw, dict) and "embeddings" in raw else raw, dtype=np.float64)
-    if vector.ndim != 1 or not vector.size:
-        raise ValueError(f"an array of shape {vector.shape}, expected one vector")
-    return Embedding(vector)
+    if text is None:
+        return None
+    name, equals, value = text.partition("=")
+    if equals and name.strip() and value.strip():
+        return name.strip(), value.strip()
+    try:
+        share = float(text)
+    except ValueError:
+        share = np.nan
+    if not 0 < share < 1:
+        raise ValueError(f"calibration is {text!r}, expected a share such as 0.3 or an attribute such as split=test")
+    return share
 
 
-def score(sample: Sample, answer: Embedding) -> list[Row]:
-    """One row for the person: whether there is an embedding at all."""
-    (subject,) = sample.subjects
-    row = subject_row(sample, subject)
-    row["m.enrolled"] = float(answer.vector is not None)
-    return [row]
+@dataclass(frozen=True)
+class Sorted:
+    """Some pictures of a run, sorted by whose they are."""
+
+    rows: NDArray[np.int64]
+    """Rows of the score table."""
+    identity: NDArray[np.int64]
+    vectors: Vectors
+
+    @classmethod
+    def of(cls, found: Embedded, chosen: NDArray[np.bool_], similarity: Any) -> "Sorted":
+        rows = found.rows[chosen]
+        _, code = np.unique(found.people[rows], return_inverse=True)
+        order = np.argsort(code, kind="stable")
+        vectors = Vectors.of(found.vectors[np.flatnonzero(chosen)[order]], similarity)
+        return cls(rows[order], code[order], vectors)
 
 
-def partial(shard: Shard) -> State:
-    """The vectors of a shard and whose they are."""
-    known = [(sample, answer.vector) for sample, answer in shard.answered() if answer.vector is not None]
-    lengths = {len(vector) for _, vector in known}
-    if len(lengths) > 1:
-        raise InputError(f"embeddings of {len(lengths)} lengths ({', '.join(map(str, sorted(lengths)))}), expected one")
-    return {
-        "vector": np.array([vector for _, vector in known]).reshape(len(known), -1),
-        "identity": np.array([str(sample.subjects[0].identity) for sample, _ in known], dtype=np.str_),
-    }
+def finish(state: State, whole: Whole, options: VerificationOptions) -> Reduced:
+    """Error rates at the threshold, curves, and who is taken for whom."""
+    found = embedded(state, whole)
+    table = whole.rows()
+    groups = dict(all_groups(whole))
+    results = report.enrolment(table, groups)
+    calibrating, measured = _parts(found, table, options.calibration, whole.seed)
+    pictures = Sorted.of(found, measured, options.similarity)
+    if len(np.unique(pictures.identity)) < 2:
+        return Reduced(results, notes=["no impostor pair: embeddings of fewer than two people; nothing was compared"])
+    rate = 0.0 if options.threshold is not None else options.rate
+    with whole.progress("comparing pairs", impostor_pairs(np.bincount(pictures.identity))) as step:
+        compared = Comparisons.of(pictures.vectors, pictures.identity, fmr=rate, seed=whole.seed, step=step)
+    here = {name: one.taken(pictures.rows) for name, one in groups.items()}
+    counts = AcceptedCounts(pictures.identity, [Groups.everybody(len(pictures.rows)), *here.values()])
+    how = _threshold(options, compared, counts, Sorted.of(found, calibrating, options.similarity), whole)
+    results = [*report.overall(compared, counts, how, whole.seed), *results, *report.curves(compared, how, whole.seed)]
+    for number, (name, one) in enumerate(here.items(), 1):
+        results += report.by_group(compared, counts, number, name, one, how, whole.seed)
+    columns = _columns(table.num_rows, pictures, compared, counts, how.score)
+    return Reduced(results, columns, [how.said, *report.notes(compared, found, here)])
 
 
-def finish(state: State, whole: Whole) -> Reduced:
-    """Validation rate at a false acceptance rate of .001 with its interval, and the equal error rate."""
-    vectors = state["vector"] / np.maximum(np.linalg.norm(state["vector"], axis=1, keepdims=True), 1e-300)
-    if not len(vectors):
-        return Reduced()
-    _, identity = np.unique(state["identity"], return_inverse=True)
-    if np.bincount(identity).max() < 2 or identity.max() < 1:
-        return Reduced()
-    found = validation_rate(vectors, identity, seed=whole.seed)
-    note = "" if found.sufficient else "insufficient evidence: fewer different pairs than 3 / 0.001"
-    meaning = "same pairs accepted at the largest threshold with a false acceptance rate of at most 0.001"
-    bands = roc_bands(vectors, identity, seed=whole.seed)
-    equal = "where false acceptances and false rejections are equally frequent"
-    n = len(vectors)
-    return Reduced(
-        [
-            Number(name="VAL@0.001", meaning=meaning, value=found.val, low=found.low, high=found.high, n=n, note=note),
-            Number(name="EER", meaning=equal, value=found.eer, low=bands.eer_low, high=bands.eer_high, n=n),
-        ]
+def _parts(
+    found: Embedded, table: Any, calibration: str | None, seed: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which vectors the threshold is found on apart, and which ones are measured; no person is in both."""
+    nobody, everybody = np.zeros(len(found.rows), bool), np.ones(len(found.rows), bool)
+    asked = calibration_of(calibration)
+    if asked is None:
+        return nobody, everybody
+    people = found.people[found.rows]
+    if isinstance(asked, float):
+        names = np.unique(people)
+        drawn = np.random.default_rng([seed, 7]).permutation(len(names))[: round(asked * len(names))]
+        chosen = np.isin(people, names[drawn])
+    else:
+        name, value = asked
+        report.require(f"attr.{name}" in table.column_names, f"calibration: the dataset has no attribute {name!r}")
+        groups = groups_of(table, name)
+        report.require(value in groups.names, f"calibration: no picture has {name} = {value}")
+        member = groups.pictures[found.rows, groups.names.index(value)]
+        chosen = np.isin(people, people[member])
+    two = all(len(np.unique(people[part])) >= 2 for part in (chosen, ~chosen))
+    report.require(two, f"calibration {calibration!r} leaves fewer than two people on a side")
+    return chosen, ~chosen
+
+
+def _threshold(
+    options: VerificationOptions, compared: Comparisons, counts: AcceptedCounts, calibration: Sorted, whole: Whole
+) -> report.Operating:
+    """The threshold in force, how it was found, and the impostor pairs it accepts counted."""
+    vectors = compared.vectors
+    with whole.progress("counting accepted pairs", compared.impostors) as step:
+        if options.threshold is not None:
+            source = f"taken over from {options.threshold_from}" if options.threshold_from else "given"
+            score = vectors.score_of(options.threshold)
+            compared.accepted(score, counts.add, step)
+            return report.Operating.of(vectors, score, source)
+        if len(calibration.rows):
+            apart = Comparisons.of(calibration.vectors, calibration.identity, fmr=options.rate, seed=whole.seed)
+            threshold, _ = apart.accepted_at_rate(options.rate, lambda first, second: None)
+            people, pairs = len(apart.sizes), apart.impostors
+            source = f"{report.smallest(threshold, options.rate)} {pairs} impostor pairs of {people} other people"
+            source += f" (calibration {options.calibration})"
+            compared.accepted(threshold.score, counts.add, step)
+        else:
+            pairs = compared.impostors
+            threshold, _ = compared.accepted_at_rate(options.rate, counts.add, step)
+            source = f"{report.smallest(threshold, options.rate)} all {pairs} impostor pairs, which are also measured"
+        note = report.too_few(pairs, options.rate)
+        return report.Operating.of(vectors, threshold.score, source, note, options.rate)
+
+
+def _columns(
+    rows: int, pictures: Sorted, compared: Comparisons, counts: AcceptedCounts, threshold: float
+) -> dict[str, NDArray[np.float64]]:
+    """For each row the share of its own genuine and impostor comparisons that are accepted; NaN without any."""
+    n = len(pictures.rows)
+    genuine, taken = compared.genuine, compared.genuine.score >= threshold
+    own, hits = (
+        sum(np.bincount(side[chosen], minlength=n) for side in (genuine.first, genuine.second))
+        for chosen in (np.ones(len(taken), bool), taken)
+    )
+    others = n - compared.sizes[pictures.identity]
+    columns = {name: np.full(rows, np.nan) for name in ("genuine_accepted", "impostor_accepted")}
+    shares = zip(columns.values(), (hits, counts.by_picture[0][:, 0]), (own, others), strict=True)
+    for column, accepted, total in shares:
+        column[pictures.rows] = np.divide(accepted, total, out=np.full(n, np.nan), where=np.asarray(total) > 0)
+    return columns
+
+
+def make(options: VerificationOptions) -> Task:
+    """The task with its options."""
+    return Task(
+        name="face_verification",
+        question="Do two pictures show the same person?",
+        answer=Embedding,
+        metrics=(
+            Metric(
+                "genuine_accepted",
+                "share of a picture's comparisons with the same person that are accepted at the threshold",
+                headline=True,
+            ),
+            Metric(
+                "impostor_accepted",
+                "share of a picture's comparisons with other people that are accepted at the threshold",
+                better="lower",
+                delta=options.rate,  # a group at twice the rate that was allowed is what matters
+                headline=True,
+            ),
+            ENROLLED,
+        ),
+        coerce=to_embedding,
+        score=score,
+        asks=asks,
+        needs=("embedding",),
+        reduce=Reduce(partial, With(finish, options)),
+        options=options,
+        make=make,
     )
 
 
-FACE_VERIFICATION = Task(
-    name="face_verification",
-    question="Do two pictures show the same person?",
-    answer=Embedding,
-    metrics=(
-        Metric("enrolled", "whether the model gave an embedding for the picture", headline=True),
-        Metric("genuine_accepted", "share of a picture's same pairs accepted at one threshold for everybody"),
-        Metric("impostor_accepted", "share of its different pairs accepted at that threshold", better="lower"),
-    ),
-    coerce=to_embedding,
-    score=score,
-    asks=lambda sample: len(sample.subjects) == 1 and sample.subjects[0].identity is not None,
-    needs=("embedding",),
-    reduce=Reduce(partial, finish),
-)
+FACE_VERIFICATION = make(VerificationOptions())

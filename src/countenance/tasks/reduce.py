@@ -90,6 +90,21 @@ class Reduce:
     merge: Callable[[State, State], State] = joined
 
 
+@dataclass(frozen=True)
+class With:
+    """A function with a task's options as its last argument: two tasks with equal options are equal.
+
+    >>> With(max, 3)(2)
+    3
+    """
+
+    function: Callable[..., Any]
+    options: Any
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments, self.options)
+
+
 def merged(states: Sequence[State], merge: Callable[[State, State], State]) -> State:
     """All states as one, merged pairwise like a tree, so that no array is copied more than log n times.
 

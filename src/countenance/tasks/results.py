@@ -53,9 +53,18 @@ class Number(Result):
     """The value is a bound: no error was seen in n trials, so the rate is below 3/n."""
 
     def text(self) -> str:
-        """The number as a page shows it."""
-        value = f"{self.bound}{' ' if self.bound else ''}{self.value:.3f}"
-        return value if math.isnan(self.low) else f"{value} [{self.low:.3f}, {self.high:.3f}]"
+        """The number as a page shows it: three decimals, or three digits where it is very small."""
+        value = f"{self.bound}{' ' if self.bound else ''}{_decimals(self.value)}"
+        return value if math.isnan(self.low) else f"{value} [{_decimals(self.low)}, {_decimals(self.high)}]"
+
+
+def _decimals(value: float) -> str:
+    """A number as text.
+
+    >>> _decimals(0.02), _decimals(0.000123), _decimals(0.0)
+    ('0.020', '0.000123', '0.000')
+    """
+    return f"{value:.3g}" if 0 < abs(value) < 0.0095 else f"{value:.3f}"
 
 
 class Line(BaseModel):

@@ -30,6 +30,8 @@ class Metric:
     better: Literal["higher", "lower"] = "higher"
     headline: bool = False
     """Audited and shown first when the user names no metric."""
+    delta: float | None = None
+    """The smallest difference that matters; None: the audit's own (0.05 for what lies between 0 and 1)."""
 
 
 class Options(BaseModel):
@@ -128,8 +130,9 @@ class Task:
             wanted = type(self.options).model_validate(self.options.model_dump() | dict(options))
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"]) or "options"
-            raise InputError(f"task {self.name!r}: option {place}: {first['msg']}") from None
+            place = "".join(f" option {part}:" for part in first["loc"][:1])
+            reason = str(first["msg"]).removeprefix("Value error, ")
+            raise InputError(f"task {self.name!r}:{place} {reason}") from None
         return replace(self.make(wanted), source=self.source)
 
 

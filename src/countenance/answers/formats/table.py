@@ -4,20 +4,22 @@
 |---|---|
 | boxes | `image`, `x0`, `y0`, `x1`, `y1` (or `x`, `y`, `w`, `h`), optionally `score`, `label` |
 | labels | `image`, one column for each attribute |
+| age | `image`, `age` (or `years`), or a probability for each year: `p0`, `p1`, … |
 | embedding | `image`, `vector` (a list) or `e0`, `e1`, … |
 
 A row that names an image and has no box says that the image was looked at and nothing was found.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countenance.answers.formats.base import Format, Predictions, Wanted
-from countenance.answers.types import Boxes, Embedding, Labels
+from countenance.answers.types import Age, Boxes, Embedding, Labels
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading
@@ -36,6 +38,7 @@ IMAGE_COLUMNS = (
     "photo",
 )
 SCORE_COLUMNS = ("score", "confidence", "probability")
+AGE_COLUMNS = ("age", "years", "estimated_age", "predicted_age")
 LABEL_COLUMNS = ("label", "class", "category")
 CORNERS, SIZES = ("x0", "y0", "x1", "y1"), ("x", "y", "w", "h")
 OTHER_CORNERS = ("xmin", "ymin", "xmax", "ymax")
@@ -97,15 +100,20 @@ def _read(
     sentence = wanted.names.unmatched(unknown, place)
     if not by_image:
         raise InputError(sentence or f"{place}: holds no predictions")
-    reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding}[wanted.kind]
+    reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age}[wanted.kind]
     made = {name: reader(some, header, image, f"{place} {unit}") for name, some in by_image.items()}
     reading = Reading("topleft" if wanted.kind is Boxes and _box_columns(header) in SIZED else "corners", "pixels")
-    absent, empty = (None, None)
+    absent: str | None = None
+    empty: Callable[[], Any] | None = None
     if wanted.kind is Boxes:
         left = len(wanted.names.ids) - len(made)
         empty = lambda: Boxes(np.zeros((0, 4)))  # noqa: E731 - a value, not a function worth a name
         absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as images without boxes"
         absent = absent if left else None
+    elif wanted.kind is Embedding and len(made) < len(wanted.names.ids):
+        left = len(wanted.names.ids) - len(made)
+        empty = lambda: Embedding(None)  # noqa: E731
+        absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as failures to enrol"
     return Predictions(place, "table", made, absent, empty, tuple(n for n in (sentence,) if n), reading)
 
 
@@ -184,10 +192,29 @@ def _embedding(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: st
     return Embedding(np.array([_number(v, f"{place} {number}", n) for v, n in zip(cells, columns, strict=True)]))
 
 
+def _age(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Age:
+    if len(rows) > 1:
+        raise InputError(f"{place} {rows[1][0]}: names {rows[1][1][image]!r} a second time; expected one row an image")
+    number, row = rows[0]
+    column = _column(header, AGE_COLUMNS)
+    if column is not None:
+        value = row[column]
+        return Age(None) if value in (None, "") or value != value else Age(_number(value, f"{place} {number}", column))
+    columns = sorted((name for name in header if re.fullmatch(r"[pP]\d+", name)), key=lambda name: int(name[1:]))
+    if not columns or [int(name[1:]) for name in columns] != list(range(len(columns))):
+        raise InputError(
+            f"{place} {number}: no column age or years, and no columns p0, p1, …; it has {', '.join(header[:9])}"
+        )
+    try:
+        return Age.of([_number(row[name], f"{place} {number}", name) for name in columns])
+    except ValueError as error:
+        raise InputError(f"{place} {number}: {error}") from None
+
+
 TABLE = Format(
     name="table",
     meaning="CSV or Parquet with a column image",
-    kinds=(Boxes, Labels, Embedding),
+    kinds=(Boxes, Labels, Embedding, Age),
     detects=lambda path: path.suffix.lower() in (".csv", ".parquet"),
     read=read_table,
 )

@@ -21,9 +21,10 @@ def weights_folder() -> Path:
 
 
 class DlibFace:
-    """Embeds the largest face of each image; images without a face found are embedded whole.
+    """Embeds the largest face of each image; an image in which neither of dlib's detectors finds a face has none.
 
-    `embed(image, box)` embeds the face in a known box, which is what recognition needs.
+    The fast detector (HOG) comes first. Where it finds nothing (most masked faces) dlib's slower network searches.
+    `embed(image, box)` embeds the face in a known box.
     """
 
     def __init__(self) -> None:
@@ -34,17 +35,16 @@ class DlibFace:
         folder = weights_folder()
         self.dlib: Any = dlib
         self.detect = dlib.get_frontal_face_detector()
+        self.search = dlib.cnn_face_detection_model_v1(str(folder / "mmod_human_face_detector.dat"))
         self.landmarks = dlib.shape_predictor(str(folder / "shape_predictor_5_face_landmarks.dat"))
         self.network = dlib.face_recognition_model_v1(str(folder / "dlib_face_recognition_resnet_model_v1.dat"))
 
     def __call__(self, images: Images) -> list[Embedding]:
         return [Embedding(self._largest_face(np.ascontiguousarray(image))) for image in images]
 
-    def _largest_face(self, image: NDArray[np.uint8]) -> NDArray[np.float64]:
-        found = list(self.detect(image, 1))
-        height, width = image.shape[:2]
-        whole = self.dlib.rectangle(0, 0, width, height)
-        return self._embed(image, max(found, key=lambda r: r.area(), default=whole))
+    def _largest_face(self, image: NDArray[np.uint8]) -> NDArray[np.float64] | None:
+        found = list(self.detect(image, 1)) or [one.rect for one in self.search(image, 0)]
+        return self._embed(image, max(found, key=lambda r: r.area())) if found else None
 
     def embed(self, image: NDArray[np.uint8], box: NDArray[np.float64]) -> NDArray[np.float64]:
         """The embedding of the face in a box x0, y0, x1, y1."""

@@ -26,6 +26,47 @@ class Line:
     colour: str
     dash: str = ""
     strong: bool = False
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    """The band around the line, where there is one."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The range of a panel and where values lie in it; a logarithmic axis begins at the smallest value above 0."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    log: tuple[bool, bool] = (False, False)
+
+    @classmethod
+    def around(cls, lines: Sequence[Line], lowest: float, log: tuple[bool, bool]) -> "Axes":
+        """The range of all lines: 0 to 1 at least upwards, unless it is logarithmic."""
+        xs = [x for line in lines for x in line.x if math.isfinite(x) and (x > 0 or not log[0])]
+        ys = [y for line in lines for y in line.y if math.isfinite(y) and (y > 0 or not log[1])]
+        x0, x1 = (min(xs), max(xs)) if xs else (0.1 if log[0] else 0.0, 1.0)
+        y0, y1 = (min(ys or [0.1]), max([1.0, *ys])) if log[1] else (min([lowest, *ys]), max([1.0, *ys]))
+        if log[0]:
+            x0 = 10.0 ** math.floor(math.log10(x0) + 1e-9)
+        if log[1]:
+            y0 = 10.0 ** math.floor(math.log10(y0) + 1e-9)
+        return cls(x0, x1 if x1 > x0 else x0 + 1, y0, y1 if y1 > y0 else y0 + 1, log)
+
+    def px(self, x: float) -> float:
+        """Pixels from the left."""
+        return LEFT + _share(x, self.x0, self.x1, self.log[0]) * (WIDTH - LEFT - RIGHT)
+
+    def py(self, y: float) -> float:
+        """Pixels from the top."""
+        return TOP + (1 - _share(y, self.y0, self.y1, self.log[1])) * (HEIGHT - TOP - BOTTOM)
+
+
+def _share(value: float, low: float, high: float, log: bool) -> float:
+    if log:  # what is 0, or below the range, lies on its edge
+        value, low, high = math.log(max(value, low)), math.log(low), math.log(high)
+    return (value - low) / (high - low)
 
 
 def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
@@ -42,34 +83,46 @@ def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
 
 
 def panel(
-    lines: Sequence[Line], axes: tuple[str, str], title: str, desc: str, key: str, *, lowest: float = 0.0
+    lines: Sequence[Line],
+    axes: tuple[str, str],
+    title: str,
+    desc: str,
+    key: str,
+    *,
+    lowest: float = 0.0,
+    log: tuple[bool, bool] = (False, False),
+    marks: Sequence[float] = (),
 ) -> Markup:
-    """One panel as SVG; the values are also in the table that stands with it. The y axis begins at `lowest`."""
-    xs = [x for line in lines for x in line.x]
-    ys = [y for line in lines for y in line.y if math.isfinite(y)]
-    x0, x1 = (min(xs), max(xs)) if xs else (0.0, 1.0)
-    y0, y1 = min([lowest, *ys]), max([1.0, *ys])
-    x1 = x1 if x1 > x0 else x0 + 1
+    """One panel as SVG; the values are also in the table beside it. The y axis begins at `lowest`.
 
-    def px(x: float) -> float:
-        return LEFT + (x - x0) / (x1 - x0) * (WIDTH - LEFT - RIGHT)
-
-    def py(y: float) -> float:
-        return TOP + (y1 - y) / (y1 - y0) * (HEIGHT - TOP - BOTTOM)
-
+    `log` says which axes are logarithmic, `marks` are positions on the horizontal axis that have a meaning.
+    """
+    frame = Axes.around(lines, lowest, log)
+    px, py = frame.px, frame.py
     out = [
         f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-labelledby="{shown(key)}-t {shown(key)}-d">',
         f'<title id="{shown(key)}-t">{shown(title)}</title><desc id="{shown(key)}-d">{shown(desc)}</desc>',
     ]
-    for y in _ticks(y0, y1):
+    for y in _ticks(frame.y0, frame.y1, log=log[1]):
         out.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{py(y):.1f}" y2="{py(y):.1f}"/>')
         out.append(f'<text x="{LEFT - 7}" y="{py(y) + 4:.1f}" text-anchor="end">{y:.3g}</text>')
-    for x in _ticks(x0, x1):
+    for x in _ticks(frame.x0, frame.x1, log=log[0]):
         anchor = "end" if px(x) > WIDTH - RIGHT - 12 else "middle"
         out.append(f'<text x="{px(x):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="{anchor}">{x:.3g}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     out.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{shown(axes[0])}</text>')
+    out += [
+        f'<line class="ref" x1="{px(x):.1f}" x2="{px(x):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
+        for x in marks
+        if frame.x0 <= x <= frame.x1
+    ]
+    for line in lines:
+        edge = [(x, y) for x, y in zip(line.x, line.high, strict=False) if math.isfinite(x) and math.isfinite(y)]
+        edge += [(x, y) for x, y in zip(line.x, line.low, strict=False) if math.isfinite(x) and math.isfinite(y)][::-1]
+        if edge:
+            around = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in edge)
+            out.append(f'<polygon class="band {line.colour}" points="{around}"/>')
     for line in sorted(lines, key=lambda line: line.strong):
         points = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y))
         dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
@@ -81,12 +134,15 @@ def panel(
     return Markup("".join([*out, "</svg>"]))  # noqa: S704 - numbers, our classes and escaped text
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers within a range.
+def _ticks(low: float, high: float, *, log: bool = False) -> list[float]:
+    """Round numbers within a range; powers of ten on a logarithmic axis.
 
-    >>> _ticks(0.0, 0.3), _ticks(0.0, 1.0)
-    ([0.0, 0.1, 0.2, 0.3], [0.0, 0.25, 0.5, 0.75, 1.0])
+    >>> _ticks(0.0, 0.3), _ticks(0.0, 1.0), _ticks(0.01, 1.0, log=True)
+    ([0.0, 0.1, 0.2, 0.3], [0.0, 0.25, 0.5, 0.75, 1.0], [0.01, 0.1, 1.0])
     """
+    if log:
+        first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+        return [10.0**power for power in range(first, last + 1)]
     if (low, high) == (0.0, 1.0):
         return [0.0, 0.25, 0.5, 0.75, 1.0]
     around = Scale.around([low, high], least=0.0, wanted=4).ticks

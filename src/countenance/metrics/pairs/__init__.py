@@ -1,0 +1,1 @@
+"""Pairs of embeddings: every genuine and impostor comparison, counted exactly, never all of them in memory."""

@@ -1,0 +1,64 @@
+"""Genuine pairs: two pictures of one person."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.metrics.pairs.vectors import Array, Ints, Vectors
+
+MOST = 1_000_000
+"""Genuine pairs of one person that are compared; of a person with more, so many are drawn by the seed."""
+
+
+class Genuine(NamedTuple):
+    """Genuine pairs with their exact scores."""
+
+    score: Array
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    drawn: int
+    """People of whom only some pairs were drawn."""
+
+
+def genuine_pairs(vectors: Vectors, ends: Ints, *, seed: int = 0, most: int = MOST) -> Genuine:
+    """The pairs of pictures of one person. Rows are sorted by identity; `ends` says where each row's identity ends.
+
+    >>> genuine_pairs(Vectors.of(np.eye(3)), np.array([2, 2, 3])).score
+    array([0.])
+    """
+    starts = np.unique(ends, return_index=True)[1]
+    sizes = ends[starts] - starts
+    first, second, drawn = [], [], 0
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        here = starts[sizes == size]
+        if size * (size - 1) // 2 <= most:
+            i, j = np.triu_indices(size, 1)
+            first.append((here[:, None] + i[None, :]).ravel())
+            second.append((here[:, None] + j[None, :]).ravel())
+            continue
+        for start in here.tolist():
+            i, j = _drawn(size, most, np.random.default_rng([seed, 4, start]))
+            first.append(start + i)
+            second.append(start + j)
+            drawn += 1
+    nothing = [np.zeros(0, np.int64)]
+    one, two = np.concatenate(first or nothing), np.concatenate(second or nothing)
+    order = np.lexsort((two, one))
+    one, two = one[order].astype(np.int32), two[order].astype(np.int32)
+    return Genuine(vectors.exact(one, two), one, two, drawn)
+
+
+def _drawn(size: int, most: int, random: np.random.Generator) -> tuple[Ints, Ints]:
+    """Some pairs of so many pictures, without repetition."""
+    pairs = size * (size - 1) // 2
+    place = np.unique(random.integers(0, pairs, most))
+    # Pair number p is in row i, where row i begins at i·(2·size - i - 1)/2.
+    i = np.floor(size - 0.5 - np.sqrt((size - 0.5) ** 2 - 2 * place)).astype(np.int64)
+    begin = i * (2 * size - i - 1) // 2
+    i = np.where(place < begin, i - 1, i)
+    begin = i * (2 * size - i - 1) // 2
+    far = place >= begin + size - 1 - i
+    i = np.where(far, i + 1, i)
+    begin = i * (2 * size - i - 1) // 2
+    return i, place - begin + i + 1

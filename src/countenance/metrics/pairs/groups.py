@@ -1,0 +1,144 @@
+"""Who is taken for whom: accepted impostor pairs by the groups of both people, and refused genuine pairs by group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.metrics.intervals import Estimate, clustered_rate, correlation
+from countenance.metrics.pairs.genuine import Genuine
+from countenance.metrics.pairs.vectors import Array, Index, Ints
+
+FEW = 1 << 22
+"""Up to so many counters are laid out in full; beyond that equal keys are found by sorting."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """To which groups pictures belong. A picture may be in no group (unknown) or in several."""
+
+    names: tuple[str, ...]
+    cell: Ints
+    """For each picture, which combination of groups it has."""
+    member: NDArray[np.bool_]
+    """Combinations × groups."""
+
+    @classmethod
+    def of(cls, values: Sequence[tuple[str, ...]], names: Sequence[str]) -> "Groups":
+        """Groups from each picture's values.
+
+        >>> Groups.of([("a",), (), ("a", "b")], ["a", "b"]).pictures.astype(int)
+        array([[1, 0], [0, 0], [1, 1]])
+        """
+        kinds = {kind: i for i, kind in enumerate(dict.fromkeys(values))}
+        member = np.array([[name in kind for name in names] for kind in kinds], dtype=bool).reshape(-1, len(names))
+        return cls(tuple(names), np.array([kinds[value] for value in values], dtype=np.int64), member)
+
+    @classmethod
+    def everybody(cls, n: int) -> "Groups":
+        """One group with all pictures."""
+        return cls(("",), np.zeros(n, np.int64), np.ones((1, 1), bool))
+
+    @property
+    def pictures(self) -> NDArray[np.bool_]:
+        """Pictures × groups."""
+        return np.asarray(self.member[self.cell])
+
+    def taken(self, rows: Index) -> "Groups":
+        """The groups of some of the pictures."""
+        return Groups(self.names, self.cell[rows], self.member)
+
+
+class Units(NamedTuple):
+    """A person's pictures of one combination of groups; the pairs of two units stand or fall together."""
+
+    of_picture: Ints
+    owner: Ints
+    cell: Ints
+    size: Ints
+
+    @classmethod
+    def of(cls, identity: Ints, groups: Groups) -> "Units":
+        """The units of pictures whose identities are given."""
+        kinds = len(groups.member)
+        found, unit, size = np.unique(identity * kinds + groups.cell, return_inverse=True, return_counts=True)
+        return cls(unit, found // kinds, found % kinds, size)
+
+
+@dataclass
+class AcceptedCounts:
+    """Accepted impostor pairs, counted by picture and by the other picture's groups, as they come."""
+
+    identity: Ints
+    """Codes 0, 1, …, ascending."""
+    groups: Sequence[Groups]
+    by_picture: list[Ints] = field(init=False)
+    """For each grouping, pictures × combinations: accepted pairs with a picture of that combination."""
+    squares: list[Array] = field(init=False)
+    """For each grouping, combinations × combinations: Σ A² over pairs of people."""
+    weighed: list[Array] = field(init=False)
+    """The same for Σ A·N."""
+
+    def __post_init__(self) -> None:
+        n = len(self.identity)
+        kinds = [len(groups.member) for groups in self.groups]
+        self.by_picture = [np.zeros((n, k), np.int64) for k in kinds]
+        self.squares, self.weighed = ([np.zeros((k, k)) for k in kinds] for _ in range(2))
+        self.units = [Units.of(self.identity, groups) for groups in self.groups]
+
+    def add(self, first: Index, second: Index) -> None:
+        """Count some accepted pairs; all pairs of two people come in one call, else their variance is overstated."""
+        if not len(first):
+            return
+        for k, groups in enumerate(self.groups):
+            for one, two in ((first, second), (second, first)):
+                _count(self.by_picture[k], one, groups.cell[two])
+            units = self.units[k]
+            a, b, count = _distinct(units.of_picture[first], units.of_picture[second])
+            place = units.cell[a] * len(groups.member) + units.cell[b]
+            shape, size = self.squares[k].shape, units.size
+            for total, weight in ((self.squares[k], count**2), (self.weighed[k], count * size[a] * size[b])):
+                total += np.bincount(place, weight.astype(np.float64), minlength=total.size).reshape(shape)
+
+
+def _count(table: Ints, row: Index, column: Ints) -> None:
+    """Add 1 to the table at each row and column."""
+    low, wide = int(row.min()), table.shape[1]
+    found = np.bincount((row.astype(np.int64) - low) * wide + column)
+    table.reshape(-1)[low * wide : low * wide + len(found)] += found
+
+
+def _distinct(one: Ints, two: Ints) -> tuple[Ints, Ints, Ints]:
+    """The distinct pairs of two lists and how often each occurs.
+
+    >>> _distinct(np.array([4, 4, 5]), np.array([7, 7, 7]))
+    (array([4, 5]), array([7, 7]), array([2, 1]))
+    """
+    a, b = int(one.min()), int(two.min())
+    wide = int(two.max()) - b + 1
+    key = (one - a) * wide + (two - b)
+    if (int(one.max()) - a + 1) * wide <= FEW:
+        count = np.bincount(key)
+        found = np.flatnonzero(count)
+        count = count[found]
+    else:
+        found, count = np.unique(key, return_counts=True)
+    return found // wide + a, found % wide + b, count
+
+
+def fnmr_by_group(genuine: Genuine, identity: Ints, groups: Groups, threshold: float) -> list[Estimate]:
+    """FNMR of each group: genuine pairs of two pictures in it, clustered by person."""
+    member = groups.pictures
+    refused = genuine.score < threshold
+    owner = identity[genuine.first]
+    tables = []
+    for g in range(len(groups.names)):
+        both = member[genuine.first, g] & member[genuine.second, g]
+        people = int(identity[-1]) + 1 if len(identity) else 0
+        trials = np.bincount(owner[both], minlength=people).astype(np.float64)
+        errors = np.bincount(owner[both & refused], minlength=people).astype(np.float64)
+        tables.append((errors[trials > 0], trials[trials > 0]))
+    icc = correlation(tables)
+    return [clustered_rate(errors, trials, icc=icc) for errors, trials in tables]

@@ -1,0 +1,170 @@
+"""The highest impostor scores, pair by pair, and a histogram of all of them, in one pass over the pairs."""
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.metrics.pairs.blocks import Step, over_rows, tiles
+from countenance.metrics.pairs.device import gpu, on_device
+from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
+
+BINS = 1 << 14
+EXACT = 1 << 19
+"""Up to so many impostor pairs every score is computed in double precision."""
+SAMPLE = 1 << 22
+"""Pairs of the subsample from which the first cut is estimated."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Impostor pairs with the highest scores, best first, and how many pairs of all reach each edge of a histogram.
+
+    Every pair whose exact score is at least `cut` is here. Scores are within `margin` of the exact ones.
+    """
+
+    score: NDArray[Any]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    cut: float
+    margin: float
+    edges: Array
+    """Ascending."""
+    above: Ints
+    """Pairs with a score of at least each edge, in single precision."""
+    pairs: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether every impostor pair is kept."""
+        return len(self.score) == self.pairs
+
+
+def find_tail(
+    vectors: Vectors, ends: Ints, keep: int, *, seed: int = 0, step: Step | None = None, device: str | None = None
+) -> Tail:
+    """The `keep` highest impostor scores (a few more or fewer) and the histogram of all. Rows are sorted by identity.
+
+    `device` is a device of torch; without it a GPU is used where there is one and the work is large.
+
+    >>> faces = Vectors.of(np.array([[1.0, 0], [0.8, 0.6], [0, 1]]))
+    >>> find_tail(faces, np.array([1, 2, 3]), 10).score.round(6)
+    array([0.8, 0.6, 0. ])
+    """
+    n = len(ends)
+    pairs = int(n * n - ends.sum())
+    rising = _Rising(vectors, keep, -np.inf if pairs <= keep else _first_cut(vectors, ends, keep / pairs, seed))
+
+    def work(a: int, b: int) -> None:
+        own, kept = _Histogram(vectors.reach), []
+        for tile in tiles(vectors, ends, a, b):
+            own.add(tile.scores if tile.valid is None else tile.scores[tile.valid])
+            kept.append(tile.pairs(tile.scores >= np.float32(rising.cut)))
+        rising.add(own.counts, kept)
+
+    chosen = gpu(pairs) if device is None else device
+    if chosen is None:
+        over_rows(ends, work, step)
+    else:
+        on_device(vectors, ends, lambda: rising.cut, rising.add, BINS, chosen, step)
+    return rising.tail(vectors, pairs)
+
+
+def _first_cut(vectors: Vectors, ends: Ints, share: float, seed: int) -> float:
+    """A score that at least `share` of the impostor pairs surely reach, from a seeded subsample of rows."""
+    random, n = np.random.default_rng([seed, 3]), len(ends)
+    side = min(n, int(SAMPLE**0.5))
+    rows, columns = (np.sort(random.choice(n, side, replace=False)) for _ in range(2))
+    scores = vectors.left[rows] @ vectors.right[columns].T
+    other = ends[rows][:, None] != ends[columns][None, :]
+    values = scores[other]
+    wanted = int(2 * share * len(values)) + 50  # twice as many: the subsample errs, and too many do no harm
+    if wanted >= len(values):
+        return -np.inf
+    return float(np.partition(values, len(values) - wanted)[len(values) - wanted])
+
+
+class _Histogram:
+    """Scores counted in bins of equal width, without new memory for each block."""
+
+    def __init__(self, reach: tuple[float, float]) -> None:
+        low, high = reach
+        self.counts = np.zeros(BINS, np.int64)
+        self.shift, self.scale = np.float32(-low), np.float32(BINS / (high - low))
+        self.level, self.bin = np.empty(0, np.float32), np.empty(0, np.intp)
+
+    def add(self, scores: NDArray[np.float32]) -> None:
+        values = scores.ravel()
+        if len(self.level) < len(values):
+            self.level, self.bin = np.empty(len(values), np.float32), np.empty(len(values), np.intp)
+        level, place = self.level[: len(values)], self.bin[: len(values)]
+        np.add(values, self.shift, out=level)
+        np.multiply(level, self.scale, out=level)
+        np.copyto(place, level, casting="unsafe")
+        self.counts += np.bincount(place, minlength=BINS)[:BINS]
+
+
+@dataclass
+class _Rising:
+    """Pairs above a cut that rises as the histogram fills, so that about `keep` pairs are kept at any time."""
+
+    vectors: Vectors
+    keep: int
+    cut: float
+    histogram: Ints = field(default_factory=lambda: np.zeros(BINS, np.int64))
+    kept: list[tuple[Index, Index, Index]] = field(default_factory=list)
+    held: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        low, high = self.vectors.reach
+        self.edges = np.linspace(low, high, BINS + 1)
+
+    def add(self, histogram: Ints, kept: list[Any]) -> None:
+        """Take the bins and the pairs of a block of rows."""
+        with self.lock:
+            self.histogram += histogram
+            self.cut = max(self.cut, self._cut())
+            kept = [_above(block, self.cut) for block in kept]
+            self.kept += [block for block in kept if len(block[0])]
+            self.held += sum(len(block[0]) for block in kept)
+            if self.held > 3 * self.keep:
+                self.kept = [_above(_joined(self.kept), self.cut)]
+                self.held = len(self.kept[0][0])
+
+    def _cut(self) -> float:
+        """The highest edge that at least `keep` of the pairs seen so far reach."""
+        reached = np.flatnonzero(np.cumsum(self.histogram[::-1]) >= self.keep)
+        # One bin lower: a score in the bin may be, by rounding, a little below the bin's edge.
+        return float(self.edges[max(BINS - 2 - int(reached[0]), 0)]) if reached.size else -np.inf
+
+    def tail(self, vectors: Vectors, pairs: int) -> Tail:
+        """What was found, in an order that does not depend on the threads."""
+        first, second, score = _above(_joined(self.kept), self.cut)
+        order = np.lexsort((second, first, -score))
+        first, second, values = first[order], second[order], score[order]
+        margin = vectors.margin
+        cut = self.cut + margin if len(values) < pairs else -np.inf
+        if pairs <= EXACT:
+            values, margin = vectors.exact(first, second), 0.0
+            order = np.argsort(-values, kind="stable")
+            first, second, values = first[order], second[order], values[order]
+        above = np.append(np.cumsum(self.histogram[::-1])[::-1], 0)
+        return Tail(values, first, second, cut, margin, self.edges, above, pairs)
+
+
+def _joined(blocks: list[Any]) -> tuple[Any, Any, Any]:
+    if not blocks:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)
+    first, second, score = (np.concatenate([block[k] for block in blocks]) for k in range(3))
+    return first.astype(np.int32, copy=False), second.astype(np.int32, copy=False), score
+
+
+def _above(block: tuple[Any, Any, Any], cut: float) -> tuple[Any, Any, Any]:
+    first, second, score = block
+    high = score >= np.float32(cut)
+    if high.all():
+        return first.astype(np.int32, copy=False), second.astype(np.int32, copy=False), score
+    return first[high].astype(np.int32), second[high].astype(np.int32), score[high]

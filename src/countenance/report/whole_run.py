@@ -1,0 +1,189 @@
+"""What the task found about the whole run: numbers by group, curves, matrices and tables, each drawn by its type."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from countenance.data.vocabulary import in_order
+from countenance.report import numbers
+from countenance.report.figures import curves as drawing
+from countenance.report.figures.heatmap import STEPS
+from countenance.report.names import attribute_label, value_label
+from countenance.tasks import Curve, Matrix, Number, Result, Table
+
+ORDERED = ("skin_tone", "age_group")
+MOST_ROWS = 200
+"""Of a table that are on the page; `results.json` has all."""
+READ_AT = 9
+"""In how many places the table beside a curve reads it."""
+
+
+@dataclass(frozen=True)
+class ByGroup:
+    """Numbers of the same name, a row for each group and a column for each name."""
+
+    attribute: str
+    names: list[tuple[str, str]]
+    """Name and meaning of each column."""
+    rows: list[tuple[str, list[tuple[str, str, str]]]]
+    """A group with value, interval and count in each column."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A curve with its legend and some of its values."""
+
+    title: str
+    about: str
+    picture: Markup
+    legend: list[tuple[Markup, str]]
+    x: str
+    table: list[tuple[str, list[tuple[str, str]]]]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A matrix; `step` is how strongly a cell is tinted."""
+
+    title: str
+    about: str
+    corner: str
+    columns: list[str]
+    rows: list[tuple[str, list[tuple[str, str, int, int | None]]]]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table as it is."""
+
+    title: str
+    about: str
+    columns: list[str]
+    rows: list[list[str]]
+    left: int
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """Everything that a task's results put on the page."""
+
+    by_group: list[ByGroup]
+    figures: list[Figure]
+    grids: list[Grid]
+    sheets: list[Sheet]
+
+    def __bool__(self) -> bool:
+        return bool(self.by_group or self.figures or self.grids or self.sheets)
+
+
+def whole_run(results: Sequence[Result]) -> WholeRun:
+    """Results in the order of the run, by type; numbers about everybody are at the top of the page."""
+    found = [one for one in results if isinstance(one, Number) and one.group is not None]
+    return WholeRun(
+        _by_group(found),
+        [_figure(one, index) for index, one in enumerate(results) if isinstance(one, Curve) and one.lines],
+        [_grid(one) for one in results if isinstance(one, Matrix) and one.values],
+        [_sheet(one) for one in results if isinstance(one, Table)],
+    )
+
+
+def _about(result: Result) -> str:
+    told = [part[:1].upper() + part[1:] for part in (result.meaning, result.note) if part]
+    return " ".join(part if part.endswith(".") else f"{part}." for part in told)
+
+
+def _by_group(found: Sequence[Number]) -> list[ByGroup]:
+    made = []
+    for attribute in dict.fromkeys(one.attribute or "" for one in found):
+        here = [one for one in found if (one.attribute or "") == attribute]
+        names = list(dict.fromkeys(one.name for one in here))
+        cells = {(one.group or "", one.name): one for one in here}
+        order = in_order(attribute, list(dict.fromkeys(one.group or "" for one in here)))
+        rows = [(value_label(attribute, group), [_cell(cells.get((group, name))) for name in names]) for group in order]
+        meanings = [(name, next(one.meaning for one in here if one.name == name)) for name in names]
+        made.append(ByGroup(attribute_label(attribute) if attribute else "group", meanings, rows))
+    return made
+
+
+def _cell(one: Number | None) -> tuple[str, str, str]:
+    if one is None or not math.isfinite(one.value):
+        return numbers.NOTHING, "", "" if one is None or not one.n else f"n {numbers.count(one.n)}"
+    value = f"{one.bound} {_short(one.value)}".strip()
+    held = _span(one.low, one.high)
+    return value, held, f"n {numbers.count(one.n)}" if one.n else ""
+
+
+def _span(low: float, high: float) -> str:
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    return f"{_short(low)}{' to ' if low < 0 else '–'}{_short(high)}"
+
+
+def _short(value: float) -> str:
+    """Three decimals, or two significant digits of what is smaller.
+
+    >>> _short(0.0312), _short(0.00042), _short(12.5)
+    ('0.031', '0.00042', '12.500')
+    """
+    return numbers.value(value) if value == 0 or abs(value) >= 0.01 else f"{value:.2g}"
+
+
+def _figure(curve: Curve, index: int) -> Figure:
+    ordered = curve.attribute in ORDERED
+    looks = drawing.colours(len(curve.lines), ordered)
+    lines = []
+    for line, (colour, dash) in zip(curve.lines, looks, strict=True):
+        label = value_label(curve.attribute, line.label) if curve.attribute else line.label
+        lines.append(drawing.Line(label, 0, line.x, line.y, colour, dash, False, line.low, line.high))
+    picture = drawing.panel(
+        lines, (curve.x.label, curve.y.label), curve.name, f"{curve.y.label} against {curve.x.label}",
+        f"result-{index}", log=(curve.x.log, curve.y.log), marks=[x for x in curve.marks if math.isfinite(x)],
+    )  # fmt: skip
+    about = f"{_about(curve)} {curve.y.label[:1].upper()}{curve.y.label[1:]} (up) against {curve.x.label} (across)."
+    legend = [(drawing.swatch(line), line.label) for line in lines if line.label]
+    table = [(line.label or curve.name, _read(line)) for line in lines]
+    return Figure(curve.name, about.strip(), picture, legend, curve.x.label, table)
+
+
+def _read(line: drawing.Line) -> list[tuple[str, str]]:
+    """Points spread evenly along a line."""
+    places = sorted({round(i * (len(line.x) - 1) / (READ_AT - 1)) for i in range(READ_AT)}) if line.x else []
+    return [(_short(line.x[i]), _short(line.y[i])) for i in places]
+
+
+def _grid(matrix: Matrix) -> Grid:
+    known = [value for row in matrix.values for value in row if math.isfinite(value)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    rows = []
+    for i, name in enumerate(matrix.rows):
+        cells = []
+        for j, value in enumerate(matrix.values[i]):
+            count = matrix.counts[i][j] if matrix.counts else 0
+            held = _span(matrix.low[i][j], matrix.high[i][j]) if matrix.low else ""
+            step = None
+            if math.isfinite(value) and high > low:
+                step = min(STEPS - 1, int((value - low) / (high - low) * STEPS))
+            cells.append((_short(value) if math.isfinite(value) else numbers.NOTHING, held, count, step))
+        rows.append((_named(matrix.attribute, name), cells))
+    columns = [_named(matrix.attribute, name) for name in matrix.columns]
+    corner = " \\ ".join(part for part in (matrix.row_label, matrix.column_label) if part)
+    return Grid(matrix.name, _about(matrix), corner, columns, rows)
+
+
+def _named(attribute: str | None, name: str) -> str:
+    return value_label(attribute, name) if attribute else name
+
+
+def _sheet(table: Table) -> Sheet:
+    rows = [[_text(cell) for cell in row] for row in table.rows[:MOST_ROWS]]
+    return Sheet(table.name, _about(table), list(table.columns), rows, len(table.rows) - len(rows))
+
+
+def _text(cell: str | int | float | bool | None) -> str:
+    if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
+        return numbers.NOTHING
+    if isinstance(cell, bool | str):
+        return str(cell)
+    return numbers.count(cell) if isinstance(cell, int) else _short(cell)

@@ -1,0 +1,188 @@
+"""The results of attributes: who is taken for what, error rates of each word, and whether probabilities hold."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data.vocabulary import in_order
+from countenance.metrics.calibration import calibration, reliability
+from countenance.metrics.intervals import clustered_mean, clustered_rate, correlation
+from countenance.metrics.pairs.groups import Groups
+from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, Result, Table
+from countenance.tasks.verification_results import number
+
+MOST_WORDS = 12
+UNIT = "pictures"
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The pictures for which one attribute is both known and answered."""
+
+    name: str
+    rows: NDArray[np.int64]
+    truth: NDArray[Any]
+    said: NDArray[Any]
+    stated: NDArray[np.float64]
+    """The probability of the answered word; NaN where the model gave none."""
+    person: NDArray[np.int64]
+    seed: int = 0
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the truth, in order."""
+        return in_order(self.name, set(self.truth.tolist()))
+
+    @property
+    def judged(self) -> list[str]:
+        """The words that error rates are given for: one of two, or each of several."""
+        words = self.words
+        return words[-1:] if len(words) == 2 else words if 2 < len(words) <= MOST_WORDS else []
+
+    def sums(self, errors: Flags, chosen: Flags) -> tuple[Any, Any]:
+        """Errors and pictures of each person."""
+        people = int(self.person.max()) + 1
+        wrong = np.bincount(self.person[chosen], errors[chosen].astype(np.float64), minlength=people)
+        return wrong.astype(np.float64), np.bincount(self.person[chosen], minlength=people).astype(np.float64)
+
+    def rates(self, word: str) -> Iterator[tuple[str, str, Flags, Flags]]:
+        """Name, meaning, errors and denominator of the two error rates of a word."""
+        is_word, said = self.truth == word, self.said == word
+        yield "FPR", f"share of pictures whose {self.name} is not {word} that were called {word}", said, ~is_word
+        yield "FNR", f"share of pictures whose {self.name} is {word} that were called something else", ~said, is_word
+
+
+def results_of(answered: Answered, groups: dict[str, Groups]) -> list[Result]:
+    """Everything about one attribute."""
+    results: list[Result] = [_confusion(answered), *_rates(answered)]
+    everybody = np.ones(len(answered.rows), bool)
+    results += _calibration(answered, {"": everybody}, None)
+    for attribute, one in groups.items():
+        if attribute == answered.name:
+            continue
+        here = one.taken(answered.rows).pictures
+        parts = {name: here[:, g] for g, name in enumerate(one.names) if here[:, g].any()}
+        results += [_confusion_by_group(answered, attribute, parts), *_group_rates(answered, attribute, parts)]
+        results += _calibration(answered, parts, attribute)
+    return results
+
+
+def _counts(answered: Answered, chosen: Flags, columns: list[str]) -> NDArray[np.int64]:
+    rows = answered.words
+    table = np.zeros((len(rows), len(columns)), np.int64)
+    at = [rows.index(word) for word in answered.truth[chosen]]
+    np.add.at(table, (at, [columns.index(word) for word in answered.said[chosen]]), 1)
+    return table
+
+
+def _columns(answered: Answered) -> list[str]:
+    """The words of the truth, then any other word that was answered."""
+    words = answered.words
+    return [*words, *sorted(set(answered.said.tolist()) - set(words))]
+
+
+def _confusion(answered: Answered) -> Matrix:
+    columns = _columns(answered)
+    counts = _counts(answered, np.ones(len(answered.rows), bool), columns)
+    return Matrix(
+        name=f"confusion of {answered.name}", meaning="share of each true word's pictures that were called each word",
+        rows=answered.words, columns=columns, values=(counts / counts.sum(axis=1, keepdims=True)).tolist(),
+        counts=counts.tolist(), row_label="true", column_label="answered",
+    )  # fmt: skip
+
+
+def _confusion_by_group(answered: Answered, attribute: str, parts: dict[str, Flags]) -> Table:
+    columns, rows = _columns(answered), []
+    for group, part in parts.items():
+        counts = _counts(answered, part, columns)
+        for word, line in zip(answered.words, counts, strict=True):
+            total = int(line.sum())
+            rows += [
+                [group, word, said, int(n), n / total] for said, n in zip(columns, line, strict=True) if total and n
+            ]
+    return Table(
+        name=f"confusion of {answered.name} by {attribute}", rows=rows,
+        meaning="for each group and true word, how often each word was answered",
+        columns=[attribute, f"true {answered.name}", f"answered {answered.name}", "pictures", "share"],
+    )  # fmt: skip
+
+
+def _rates(answered: Answered) -> list[Result]:
+    return [
+        number(f"{kind} {answered.name}={word}", meaning, clustered_rate(*answered.sums(errors, chosen)), UNIT)
+        for word in answered.judged
+        for kind, meaning, errors, chosen in answered.rates(word)
+    ]
+
+
+def _group_rates(answered: Answered, attribute: str, parts: dict[str, Flags]) -> list[Result]:
+    """By group for an attribute of two words; of several words the confusion by group says it."""
+    if len(answered.words) != 2:
+        return []
+    results: list[Result] = []
+    for word in answered.judged:
+        for kind, meaning, errors, chosen in answered.rates(word):
+            tables = {name: answered.sums(errors, chosen & part) for name, part in parts.items()}
+            icc = correlation(list(tables.values()))
+            results += [
+                number(
+                    f"group {kind} {answered.name}={word}", meaning, clustered_rate(*table, icc=icc), UNIT,
+                    attribute=attribute, group=name,
+                )
+                for name, table in tables.items()
+            ]  # fmt: skip
+    return results
+
+
+def _calibration(answered: Answered, parts: dict[str, Flags], attribute: str | None) -> list[Result]:
+    """Reliability curves, the calibration error, and by how much stated probabilities are too high."""
+    has = np.isfinite(answered.stated)
+    right = (answered.truth == answered.said).astype(np.float64)
+    lines, results = [], list[Result]()
+    for group, part in parts.items():
+        chosen = part & has
+        if not chosen.any():
+            continue
+        stated, hits, person = answered.stated[chosen], right[chosen], answered.person[chosen]
+        bins = reliability(stated, hits, person)
+        lines.append(
+            Line(
+                label=group, x=[one.stated for one in bins], y=[one.right.value for one in bins],
+                low=[one.right.low for one in bins], high=[one.right.high for one in bins],
+            )
+        )  # fmt: skip
+        about = {} if attribute is None else {"attribute": attribute, "group": group}
+        prefix = "" if attribute is None else "group "
+        found = calibration(stated, hits, person, seed=answered.seed)
+        results.append(
+            Number(
+                name=f"{prefix}calibration error of {answered.name}", value=found.error.value, low=found.error.low,
+                high=found.error.high, n=found.error.n, unit=UNIT, better="lower",
+                meaning="mean distance between the stated probability and how often the answer was right, in ten bins",
+                note=f"perfectly calibrated probabilities would show {found.by_chance:.3f} by chance", **about,
+            )
+        )  # fmt: skip
+        people = int(person.max()) + 1
+        over = clustered_mean(
+            np.bincount(person, stated - hits, minlength=people).astype(np.float64),
+            np.bincount(person, minlength=people).astype(np.float64),
+        )
+        results.append(
+            Number(
+                name=f"{prefix}overconfidence in {answered.name}", value=over.value, low=over.low, high=over.high,
+                n=over.n, unit=UNIT, meaning="mean stated probability less the share of right answers", **about,
+            )
+        )  # fmt: skip
+    if lines:
+        curve = Curve(
+            name=f"calibration of {answered.name}", attribute=attribute, lines=lines,
+            x=Axis(label="stated probability"), y=Axis(label="share right"),
+            meaning="how often answers were right, by the probability that was stated",
+        )  # fmt: skip
+        results.append(curve)
+    return results

@@ -1,0 +1,293 @@
+"""The results of face verification: numbers, curves and matrices from comparisons that are made."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countenance.errors import InputError
+from countenance.metrics.intervals import Estimate, clustered_rate, correlation
+from countenance.metrics.pairs.comparisons import Comparisons, Threshold
+from countenance.metrics.pairs.curves import Curves
+from countenance.metrics.pairs.distributions import Scores, genuine_scores, impostor_scores
+from countenance.metrics.pairs.groups import AcceptedCounts, Groups, fnmr_by_group
+from countenance.metrics.pairs.matrix import fmr_by_group
+from countenance.metrics.pairs.vectors import Array, Vectors
+from countenance.tasks.embeddings import Embedded
+from countenance.tasks.results import NAN, Axis, Curve, Line, Matrix, Number, Result
+from countenance.tasks.stored_threshold import NAME
+
+RATES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+FEW_PEOPLE = 20
+BINS = 60
+FMR = "share of comparisons of two people that are accepted as one"
+FNMR = "share of comparisons of a person with themselves that are refused"
+KINDS = {"mated": "comparisons of a person with themselves", "non-mated": "comparisons of two people"}
+ENROL = "share of pictures for which the model gave no embedding"
+
+
+def require(condition: Any, message: str) -> None:
+    """Refuse an input with a message."""
+    if not condition:
+        raise InputError(message)
+
+
+def too_few(pairs: int, rate: float) -> str:
+    """What to say where pairs cannot resolve a rate: fewer than 3 / rate of them.
+
+    >>> too_few(100, 0.01)
+    'insufficient evidence: 100 impostor pairs, fewer than 3 / 0.01'
+    """
+    return f"insufficient evidence: {pairs} impostor pairs, fewer than 3 / {rate:g}" if pairs * rate < 3 else ""
+
+
+def smallest(threshold: Threshold, rate: float) -> str:
+    """How a threshold was found."""
+    kind = "smallest threshold" if threshold.exact else "lowest edge of a fine histogram"
+    return f"the {kind} with an FMR of at most {rate:g} on"
+
+
+@dataclass(frozen=True)
+class Operating:
+    """The threshold in force."""
+
+    score: float
+    shown: float
+    accepts: str
+    source: str
+    note: str = ""
+    rate: float | None = None
+
+    @classmethod
+    def of(cls, vectors: Vectors, score: float, source: str, note: str = "", rate: float | None = None) -> "Operating":
+        shown = vectors.shown(score)
+        sign = "distance <=" if vectors.similarity == "euclidean" else "cosine similarity >="
+        return cls(score, shown, f"{sign} {shown:.6g}", source, note, rate)
+
+    @property
+    def said(self) -> str:
+        """The threshold and how it was found, as a sentence."""
+        return f"a pair is accepted at {self.accepts}: {self.source}"
+
+
+def few(found: Estimate) -> str:
+    """What to say of a number that rests on few people, or on nobody.
+
+    >>> few(Estimate(0.5, 0.1, 0.9, 4, 1)), few(Estimate(0.5, 0.1, 0.9, 400, 100))
+    ('only 1 person', '')
+    """
+    if not found.n:
+        return "nothing to compare: not a single case in this group"
+    people = "person" if found.clusters == 1 else "people"
+    return f"only {found.clusters} {people}" if found.clusters < FEW_PEOPLE else ""
+
+
+def number(name: str, meaning: str, found: Estimate, unit: str, **more: Any) -> Number:
+    """A rate with its interval; no error seen: the bound 3/n."""
+    note = str(more.pop("note", ""))
+    note = "; ".join(part for part in (note, few(found)) if part)
+    rest: dict[str, Any] = {"unit": unit, "better": "lower", "n": found.n, "note": note, **more}
+    if found.n and found.value == 0:
+        value = min(1.0, 3 / found.n)
+        high = max(found.high, value) if np.isfinite(found.high) else NAN
+        return Number(name=name, meaning=meaning, value=value, bound="<", low=0.0, high=high, **rest)
+    return Number(name=name, meaning=meaning, value=found.value, low=found.low, high=found.high, **rest)
+
+
+def overall(compared: Comparisons, counts: AcceptedCounts, how: Operating, seed: int) -> list[Result]:
+    """The numbers over everybody."""
+    everybody = Groups.everybody(len(compared.identity))
+    (fnmr,) = fnmr_by_group(compared.genuine, compared.identity, everybody, how.score)
+    fmr = fmr_by_group(counts, 0)
+    false_match = Estimate(
+        float(fmr.value[0, 0]), float(fmr.low[0, 0]), float(fmr.high[0, 0]), int(fmr.pairs[0, 0]), int(fmr.people[0])
+    )
+    found = Curves(compared, seed)
+    at = f" at {how.accepts}"
+    unit = "distance" if compared.vectors.similarity == "euclidean" else "cosine similarity"
+    results: list[Result] = [
+        number("FMR", FMR + at, false_match, "impostor pairs", note=how.note),
+        number("FNMR", FNMR + at, fnmr, "genuine pairs"),
+        number("EER", "where FMR and FNMR are the same", found.equal_error(), "genuine pairs"),
+        Number(name=NAME, meaning=how.source, value=how.shown, unit=unit, n=compared.impostors, note=how.note),
+    ]
+    return results + _at_rates(found)
+
+
+def _at_rates(found: Curves) -> list[Result]:
+    """FNMR at false match rates that buyers and NIST name."""
+    compared, results = found.compared, []
+    people = len(compared.sizes)
+    for rate in RATES:
+        name, meaning = f"FNMR@FMR={rate:g}", f"{FNMR} at the smallest threshold with an FMR of at most {rate:g}"
+        unit = "genuine pairs"
+        if (note := too_few(compared.impostors, rate)) or not len(compared.ranked):
+            results.append(Number(name=name, meaning=meaning, value=NAN, unit=unit, better="lower", note=note))
+            continue
+        threshold = compared.threshold_at(rate)
+        band = found.fnmr_at(np.array([rate]), np.array([threshold.score]))
+        value, low, high = (float(one[0]) for one in band)
+        said = "" if threshold.exact else "the threshold is an edge of a fine histogram"
+        results.append(number(name, meaning, Estimate(value, low, high, len(compared.ranked), people), unit, note=said))
+    return list(results)
+
+
+def enrolment(table: Any, groups: Mapping[str, Groups]) -> list[Result]:
+    """The failure-to-enrol rate, of everybody and by group."""
+    failed = 1 - np.array(table["m.enrolled"].to_pylist(), dtype=np.float64)
+    _, person = np.unique(np.array(table["identity"].to_pylist(), dtype=np.str_), return_inverse=True)
+
+    def sums(member: Any) -> tuple[Any, Any]:
+        trials = np.bincount(person[member], minlength=1)
+        return np.bincount(person[member], failed[member], minlength=1), trials.astype(np.float64)
+
+    everybody = clustered_rate(*sums(np.ones(len(failed), bool)))
+    results: list[Result] = [number("failure to enrol", ENROL, everybody, "pictures")]
+    for attribute, one in groups.items():
+        tables = [sums(one.pictures[:, k]) for k in range(len(one.names))]
+        icc = correlation(tables)
+        for name, (errors, trials) in zip(one.names, tables, strict=True):
+            found = clustered_rate(errors, trials, icc=icc)
+            results.append(number("group failure to enrol", ENROL, found, "pictures", attribute=attribute, group=name))
+    return results
+
+
+def curves(compared: Comparisons, how: Operating, seed: int) -> list[Result]:
+    """DET and ROC with bands, and how scores are distributed."""
+    found = Curves(compared, seed)
+    if not len(compared.ranked):
+        return []
+    band, genuine = found.det, len(compared.ranked)
+    least = 3 / genuine
+    seen = band.value > 0
+    note = "" if seen.all() else f"where no genuine pair was refused the curve is at its bound, 3 / {genuine}"
+    if not compared.tail.whole:
+        note = "; ".join(part for part in (note, _reach(compared)) if part)
+    fmr, marks = Axis(label="FMR", log=True), [] if how.rate is None else [how.rate]
+    value, high = (np.where(seen, one, np.maximum(one, least)) for one in (band.value, band.high))
+    det = _line(found.grid, value, np.where(seen, band.low, 0), high)
+    roc = _line(found.grid, 1 - band.value, 1 - band.high, 1 - band.low)
+    results: list[Result] = [
+        Curve(
+            name="DET", meaning="FNMR at every FMR; the threshold falls from left to right", note=note, x=fmr,
+            y=Axis(label="FNMR", log=True), lines=[det], marks=marks,
+        ),
+        Curve(
+            name="ROC", meaning="share of genuine pairs accepted at every FMR", note=note, x=fmr,
+            y=Axis(label="1 − FNMR"), lines=[roc], marks=marks,
+        ),
+    ]  # fmt: skip
+    return results + distributions(compared, how, None, None, seed)
+
+
+def _line(x: Array, y: Array, low: Array, high: Array) -> Line:
+    return Line(x=x.tolist(), y=y.tolist(), low=low.tolist(), high=high.tolist())
+
+
+def _reach(compared: Comparisons) -> str:
+    share = len(compared.tail.score) / compared.impostors
+    return f"beyond an FMR of {share:.1g} it is from a fine histogram, with bands from a sample of people"
+
+
+def distributions(
+    compared: Comparisons, how: Operating, attribute: str | None, groups: Groups | None, seed: int
+) -> list[Result]:
+    """Densities of mated and non-mated scores; with groups, each group's and how far it is shifted."""
+    everybody = np.ones(len(compared.identity), bool)
+    members = [everybody] if groups is None else list(groups.pictures.T)
+    names = [""] if groups is None else list(groups.names)
+    results: list[Result] = []
+
+    def measure(member: Any, kind: str) -> Scores:
+        return genuine_scores(compared, member) if kind == "mated" else impostor_scores(compared, member, seed=seed)
+
+    for kind, what in KINDS.items():
+        whole, found = measure(everybody, kind), [measure(member, kind) for member in members]
+        if not len(whole.score):
+            continue
+        reach = np.concatenate([one.score for one in (whole, *found)])
+        edges = np.linspace(reach.min(), max(reach.max(), reach.min() + 1e-9), BINS + 1)
+        what += " of the same group" if groups is not None else ""
+        results.append(_histogram(compared.vectors, f"{kind} scores", what, names, found, edges, attribute, how))
+        if attribute is not None:
+            results += [_shift(kind, what, whole, one, attribute, name) for name, one in zip(names, found, strict=True)]
+    return results
+
+
+def _histogram(
+    vectors: Vectors, name: str, what: str, names: Sequence[str], found: Sequence[Scores], edges: Any,
+    attribute: str | None, how: Operating,
+) -> Curve:  # fmt: skip
+    shown = np.array([vectors.shown(edge) for edge in edges])
+    middle = (shown[1:] + shown[:-1]) / 2
+    stretch = np.diff(edges) / np.maximum(np.abs(np.diff(shown)), 1e-12)
+    lines = []
+    for label, one in zip(names, found, strict=True):
+        density = one.density(edges) * stretch
+        order = np.argsort(middle)
+        lines.append(Line(label=label, x=middle[order].tolist(), y=density[order].tolist()))
+    drawn = max((one.pairs for one in found if one.pairs > len(one.score)), default=0)
+    note = f"from {len(max(found, key=lambda one: one.pairs).score)} pairs drawn by the seed" if drawn else ""
+    label = "distance" if vectors.similarity == "euclidean" else "cosine similarity"
+    return Curve(
+        name=name, meaning=f"how the scores of {what} are distributed", note=note, x=Axis(label=label),
+        y=Axis(label="density"), lines=lines, attribute=attribute, marks=[how.shown],
+    )  # fmt: skip
+
+
+def _shift(kind: str, what: str, whole: Scores, one: Scores, attribute: str, group: str) -> Number:
+    """How far a group's mean score is from everybody's, in standard deviations of everybody's scores."""
+    scale = whole.deviation if whole.deviation > 0 else np.nan
+    value, low, high = ((bound - whole.mean.value) / scale for bound in one.mean[:3])
+    note = few(one.mean)
+    return Number(
+        name=f"shift of {kind} scores", value=value, low=low, high=high, n=one.mean.n, unit="pairs", note=note,
+        meaning=f"mean score of {what} less everybody's, in standard deviations", attribute=attribute, group=group,
+    )  # fmt: skip
+
+
+def by_group(
+    compared: Comparisons, counts: AcceptedCounts, place: int, attribute: str, groups: Groups, how: Operating, seed: int
+) -> list[Result]:
+    """Who is taken for whom, and each group's own rates and scores."""
+    found = fmr_by_group(counts, place)
+    names, at = list(groups.names), f" at {how.accepts}"
+    unknown = int((~groups.pictures.any(axis=1)).sum())
+    note = f"{unknown} pictures of unknown {attribute} are left out" if unknown else ""
+    matrix = Matrix(
+        name="FMR by group", attribute=attribute, rows=names, columns=names, values=found.value.tolist(),
+        counts=found.pairs.tolist(), low=found.low.tolist(), high=found.high.tolist(), note=note,
+        meaning=f"{FMR}{at}, by the groups of both people; the diagonal is the FMR within a group",
+        row_label=attribute, column_label=f"taken for {attribute}",
+    )  # fmt: skip
+    results: list[Result] = [matrix]
+    refused = fnmr_by_group(compared.genuine, compared.identity, groups, how.score)
+    for k, name in enumerate(names):
+        about = {"attribute": attribute, "group": name}
+        taken = Estimate(
+            float(found.value[k, k]), float(found.low[k, k]), float(found.high[k, k]), int(found.pairs[k, k]),
+            int(found.people[k]),
+        )  # fmt: skip
+        results += [
+            number("group FMR", f"{FMR}{at}, both of the group", taken, "impostor pairs", **about),
+            number("group FNMR", f"{FNMR}{at}, both pictures of the group", refused[k], "genuine pairs", **about),
+        ]
+    return results + distributions(compared, how, attribute, groups, seed)
+
+
+def notes(compared: Comparisons, found: Embedded, groups: Mapping[str, Groups]) -> list[str]:
+    """What a reader of the numbers should know."""
+    made = []
+    people = len(compared.sizes)
+    alone = int((compared.sizes < 2).sum())
+    if not len(compared.ranked):
+        made.append("no genuine pair: nobody has two pictures with an embedding, so there is no FNMR")
+    elif alone:
+        made.append(f"{alone} of {people} people have one picture with an embedding: they are in impostor pairs only")
+    if compared.genuine.drawn:
+        made.append(f"of {compared.genuine.drawn} people with very many pictures only some genuine pairs were drawn")
+    missing = len(found.people) - len(found.rows)
+    if missing:
+        made.append(f"{missing} of {len(found.people)} pictures have no embedding and are in no pair")
+    return made
