@@ -9,7 +9,19 @@ from typing import Annotated
 import typer
 
 import countenance
-from countenance.cli import bias_bounty, data, fhibe, happyfaces, mask_fairness, people, runs, spine, uccs, viewing
+from countenance.cli import (
+    bias_bounty,
+    comparing,
+    data,
+    fhibe,
+    happyfaces,
+    mask_fairness,
+    people,
+    runs,
+    spine,
+    uccs,
+    viewing,
+)
 from countenance.errors import GateFailed, InputError
 
 app = typer.Typer(
@@ -22,6 +34,7 @@ app = typer.Typer(
 
 spine.register(app)
 runs.register(app)
+comparing.register(app)
 viewing.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(people.app, name="people")

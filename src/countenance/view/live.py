@@ -28,7 +28,7 @@ class Live(Source):
     @classmethod
     def tested(cls, opened: OpenRun, asked: Question, audit: Audit) -> Live:
         """With the verdicts of an audit."""
-        return cls(opened.run, audit, opened.task, opened, asked)
+        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, asked=asked)
 
     @classmethod
     def untested(cls, opened: OpenRun, asked: Question, groups: Sequence[Estimate]) -> Live:
@@ -36,7 +36,7 @@ class Live(Source):
         settings = dict(asked.stored) | {"by": list(asked.by), "metrics": list(asked.metrics), "levels": {}, "bins": {}}
         settings |= {"where": dict(asked.where), "alpha": asked.alpha, "notes": [], "crosses": []}
         audit = Audit(verdict="", reason="", findings=[], excluded=[], settings=settings, groups=list(groups))
-        return cls(opened.run, audit, opened.task, opened, asked)
+        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, asked=asked)
 
     @cached_property
     def names(self) -> Names:

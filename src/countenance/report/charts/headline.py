@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from countenance.audit import Estimate
 from countenance.report import numbers, words
-from countenance.report.source import Source
+from countenance.report.source import Audited
 from countenance.tasks import Number
 
 
@@ -19,14 +19,14 @@ class Headline:
     n: str
 
 
-def _size(estimate: Estimate, source: Source) -> str:
+def _size(estimate: Estimate, source: Audited) -> str:
     """How many rows, and how many people or images they are of where that differs."""
     rows = numbers.plural(estimate.n, "row")
     one, many = words.cluster_noun(source.audit.settings)
     return rows if estimate.clusters == estimate.n else f"{rows} of {numbers.plural(estimate.clusters, one, many)}"
 
 
-def headline_numbers(source: Source) -> list[Headline]:
+def headline_numbers(source: Audited) -> list[Headline]:
     """The audited metrics over everybody, then the task's own numbers of the whole run."""
     made = []
     for metric in source.metrics:

@@ -109,7 +109,7 @@ def write_bias_report(
         manifest["fhibe"]["reports"] = sorted({path.name, *run.fhibe.get("reports", ())})  # for `purge`
     write_json(run.path / "run.json", manifest)
     run.manifest = run.store.manifest()
-    source = Source(run, found, fhibe_task(run))
+    source = Source(found, fhibe_task(run), run)
     said = context(source, gallery)
     said["card"] = _card_of(run, source)
     if not only_pdf:
