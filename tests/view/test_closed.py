@@ -8,7 +8,7 @@ from tests.view.conftest import SECRET, Viewer, start
 from countenance.errors import InputError
 from countenance.view.network import Address
 from countenance.view.scope import ScopedStorage, id_of, runs_below
-from countenance.view.token import make_token
+from countenance.view.token import Token, make_token
 
 PAGES = ("/", "/runs/{run}", "/runs/{run}/rows", "/runs/{run}/samples", "/api/runs", "/api/runs/{run}/estimates",
          "/static/view.js", "/runs/{run}/thumbnails/3", "/api/views", "/compare")  # fmt: skip
@@ -152,10 +152,19 @@ def test_another_address_needs_a_token_and_a_word(viewer: Viewer) -> None:
 
 def test_tokens_are_random_and_a_short_one_is_refused() -> None:
     assert make_token() != make_token() and len(make_token()) >= 32
-    with pytest.raises(InputError, match="at least 8"):
-        make_token("1234567")
-    with pytest.raises(InputError, match="letters"):
-        make_token("semi;colon;cookie")
+    assert make_token("short") == "short"
+    with pytest.raises(InputError, match="at least 16"):
+        make_token("short", local=False)
+    for bad in ("", "  ", "a\nb"):
+        with pytest.raises(InputError, match="empty or not printable"):
+            make_token(bad)
+
+
+def test_a_token_may_have_any_characters(runs: Path) -> None:
+    odd = "semi;colon é & =%"
+    assert ";" not in Token(odd, 1).mark
+    assert Token(odd, 1).accepts(odd) and Token(odd, 1).accepts(None, Token(odd, 1).mark)
+    assert not Token(odd, 1).accepts(None, odd)
 
 
 def test_nothing_is_reported_to_a_collector(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:

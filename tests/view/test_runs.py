@@ -113,7 +113,8 @@ def test_a_port_in_use_gets_a_sentence(runs: Path, capsys: pytest.CaptureFixture
         (["--host", "0.0.0.0"], "--allow-remote"),
         (["--host", "0.0.0.0", "--allow-remote"], "--token"),
         (["--host", "0.0.0.0", "--token", "a-long-token"], "--allow-remote"),
-        (["--token", "short"], "at least 8"),
+        (["--token", ""], "empty or not printable"),
+        (["--host", "0.0.0.0", "--allow-remote", "--token", "short"], "at least 16"),
     ],
 )
 def test_wrong_options_are_refused(

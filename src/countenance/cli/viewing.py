@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
@@ -57,10 +58,10 @@ def view(
     from countenance.view.app import make_app
     from countenance.view.server import address_of, bind, serve
 
-    secret = make_token(token)
+    secret = make_token(token, local=Address(host, 0).local)
     listening = bind(host, port)
     address = address_of(host, listening)
-    url = f"{address.url}/?token={secret}"
+    url = f"{address.url}/?token={quote(secret, safe='')}"
     if not found:
         typer.echo(f"{', '.join(map(str, places))}: no run here yet; the page shows runs as they appear", err=True)
     for one in found:

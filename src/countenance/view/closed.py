@@ -37,7 +37,7 @@ class Closed:
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in pairs if name == PARAMETER), None)
         named = given is not None
-        if not self.token.accepts(given if named else _cookie(headers, self.token.cookie)):
+        if not self.token.accepts(given, _cookie(headers, self.token.cookie)):
             return await _say(
                 send,
                 401,
