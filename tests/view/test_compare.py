@@ -66,3 +66,9 @@ def test_too_few_or_too_different_runs_get_a_sentence(pair: Viewer, viewer: View
     answer = viewer.ask(f"/compare/changes?run={first}&run={viewer.id_of('hostile/run')}&by=gender&metric=recall@0.5")
     assert answer.status == 400 and "not comparable" in answer.text
     assert pair.ask("/compare?run=nobody-000000000000").status == 404
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_changes_are_exported(pair: Viewer, form: str) -> None:
+    answer = pair.ask(f"/compare/export/changes.{form}?{both(pair)}")
+    assert answer.status == 200 and "attachment" in answer.headers["content-disposition"] and len(answer.content) > 500

@@ -166,6 +166,8 @@ def test_tables_are_exported_whole(viewer: Viewer, first: str, form: str) -> Non
 def test_figures_are_exported(viewer: Viewer, first: str, form: str, start_of: bytes) -> None:
     answer = viewer.ask(f"/runs/{first}/export/figure.{form}?{query(by='skin_tone', metric='recall@0.5')}")
     assert answer.status == 200 and answer.content.startswith(start_of) and len(answer.content) > 1000
+    assert viewer.ask(f"/runs/{first}/export/figure.{form}?{query(by_metric='average_recall')}").status == 200
+    assert viewer.ask(f"/runs/{first}/export/figure.{form}?{query(by_metric='nothing')}").status == 400
 
 
 def test_a_csv_of_hostile_names_holds_no_formula(viewer: Viewer) -> None:

@@ -92,7 +92,7 @@ def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> in
             columns = list(table[0]) if table else []
             write(f"{folder}{name}.{form}", (csv_bytes if form == "csv" else parquet_bytes)(columns, table))
     for form in FIGURES:
-        write(f"{folder}figure.{form}", forest_figure(opened, asked, form))
+        write(f"{folder}figure.{form}", forest_figure(opened, asked, form, asked.metrics[0]))
     text = site.render(
         "bundle_run.html.j2", base="../", index="index.html", title=opened.title, files=[*TABLES], figures=[*FIGURES],
         **context,

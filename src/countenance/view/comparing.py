@@ -170,6 +170,11 @@ def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
     return {"title": "Changes", "several": several, "parts": parts}
 
 
+def compared(site: Site, several: Several) -> list[Comparison]:
+    """Every further run against the first."""
+    return [_compared(site, several, index) for index in range(1, len(several.runs))]
+
+
 def _headline(found: Comparison) -> str:
     """What became of the first metric, for a heading; the decision says the rest."""
     if not found.overall:

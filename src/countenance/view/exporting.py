@@ -9,7 +9,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from countenance.audit import Audit, Estimate, Finding
+from countenance.errors import InputError
 from countenance.report.findings import safe_cell
+from countenance.view.comparing import Several, compared
 from countenance.view.figures import FIGURES, forest_figure
 from countenance.view.library import Unknown
 from countenance.view.rows import Selection
@@ -50,8 +52,19 @@ def router(site: Site) -> APIRouter:
         asked = opened.question(request.query_params.multi_items())
         if form not in FIGURES:
             raise Unknown(f"figures are {', '.join(FIGURES)}, not {form}")
-        content = forest_figure(opened, asked, form)
-        return _file(content, FIGURES[form], f"{opened.id}-{asked.metrics[0]}.{form}")
+        metric = request.query_params.get("by_metric") or asked.metrics[0]
+        if metric not in asked.metrics:
+            raise InputError(f"by_metric {metric!r}, expected one of {', '.join(asked.metrics)}")
+        return _file(forest_figure(opened, asked, form, metric), FIGURES[form], f"{opened.id}-{metric}.{form}")
+
+    @routes.get("/compare/export/changes.{form}")
+    def changes(form: str, request: Request) -> Response:
+        several = Several.of(site, request.query_params.multi_items())
+        rows: list[dict[str, Any]] = []
+        for found in compared(site, several):
+            for part, listed in (("overall", found.overall), ("group", found.groups), ("gap", found.gaps)):
+                rows += [{"part": part} | one.model_dump() for one in listed]
+        return table("changes", form, list(dict.fromkeys(name for row in rows for name in row)), rows)
 
     return routes
 

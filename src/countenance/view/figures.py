@@ -15,9 +15,8 @@ WIDTH, ROW, HEAD, FOOT, LABELS, NUMBERS = 560.0, 17.0, 54.0, 34.0, 190.0, 120.0
 INK, SOFT, GRID = "#1c1c1a", "#5a594f", "#dedcd3"
 
 
-def forest_figure(opened: OpenRun, asked: Question, form: str) -> bytes:
-    """Every group's first metric with its interval, as the content of a file."""
-    metric = asked.metrics[0]
+def forest_figure(opened: OpenRun, asked: Question, form: str, metric: str) -> bytes:
+    """Every group's number by one metric with its interval, as the content of a file."""
     found = [one for one in opened.estimates(asked) if one.metric == metric and one.depth == 1 and one.n]
     names = opened.names(found)
     kind = found[0].kind if found else "mean"

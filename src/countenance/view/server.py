@@ -1,5 +1,6 @@
 """Listening: the socket is bound before anything is said, so that a port in use gets a sentence."""
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable
@@ -53,7 +54,8 @@ def serve(app: Any, listening: socket.socket, ready: Callable[[], None]) -> None
     )  # fmt: skip
     server = uvicorn.Server(config)
     threading.Thread(target=ready, daemon=True).start()
-    server.run(sockets=[listening])
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how one stops looking
+        server.run(sockets=[listening])
 
 
 def address_of(host: str, listening: socket.socket) -> Address:
