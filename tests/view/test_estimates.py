@@ -117,3 +117,20 @@ def test_a_stored_audit_is_not_computed_again(viewer: Viewer, first: str, first_
     lines = [json.loads(line) for line in viewer.ask(f"/api/runs/{first}/audit").text.splitlines()]
     assert not any("total" in line for line in lines)
     assert len(lines) == first_run.findings().num_rows + 1
+
+
+def test_many_requests_at_once_get_the_same_numbers(viewer: Viewer, first: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    asked = [
+        query(by=by, metric=metric, where=where)
+        for by in ("skin_tone", "age_group", "gender", "skin_tone*gender")
+        for metric in ("recall@0.5", "best_iou", "false_positives")
+        for where in ("", "gender=female", "age_group=0_17,18_30")
+    ]
+    alone = [viewer.ask(f"/api/runs/{first}/estimates?{one}").json() for one in asked]
+    with ThreadPoolExecutor(16) as pool:
+        together = list(pool.map(lambda one: viewer.ask(f"/api/runs/{first}/estimates?{one}"), asked * 3))
+        pages = list(pool.map(lambda n: viewer.ask(f"/runs/{first}/samples?show=all&page={n % 5 + 1}"), range(20)))
+    assert [one.json() for one in together] == alone * 3
+    assert {one.status for one in pages} == {200}

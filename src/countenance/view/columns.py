@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ class Columns(Source):
         self._read: dict[str, Any] = {}
         self._narrowed: dict[Any, Columns] = {}
         self._latest: dict[Any, Any] = {}
+        self._lock = threading.RLock()  # requests come in threads
 
     @property
     def attributes(self) -> list[str]:
@@ -91,11 +93,13 @@ class Columns(Source):
 
     def keep_latest(self, key: Any, make: Callable[[], Any], most: int = 24) -> Any:
         """What `make` gives, made once for each of the latest keys."""
-        if key not in self._latest:
-            while len(self._latest) >= most:
-                del self._latest[next(iter(self._latest))]
-            self._latest[key] = make()
-        return self._latest[key]
+        with self._lock:
+            if key not in self._latest:
+                found = make()
+                while len(self._latest) >= most:
+                    del self._latest[next(iter(self._latest))]
+                self._latest[key] = found
+            return self._latest[key]
 
     def places(self) -> Array:
         """The place of each row in the whole table."""
@@ -106,22 +110,24 @@ class Columns(Source):
         import pyarrow.compute as pc
 
         key = ("about", tuple(metrics))
-        if key not in self._narrowed:
-            keep = np.zeros(self.total, dtype=bool)
-            for name in metrics:
-                keep |= np.asarray(pc.is_valid(self._column(self.resolve(name, "m.", "metric"))))
-            self._remember(key, keep)
-        return self._narrowed[key]
+        with self._lock:
+            if key not in self._narrowed:
+                keep = np.zeros(self.total, dtype=bool)
+                for name in metrics:
+                    keep |= np.asarray(pc.is_valid(self._column(self.resolve(name, "m.", "metric"))))
+                self._remember(key, keep)
+            return self._narrowed[key]
 
     def where(self, conditions: Mapping[str, Sequence[str]]) -> Columns:
         """The rows that have one of the values named in every column named."""
         if not conditions:
             return self
         key = ("where", tuple((name, tuple(values)) for name, values in sorted(conditions.items())))
-        if key not in self._narrowed:
-            kept = kept_rows(self, conditions)
-            self._remember(key, np.ones(self.total, dtype=bool) if kept is None else kept)
-        return self._narrowed[key]
+        with self._lock:
+            if key not in self._narrowed:
+                kept = kept_rows(self, conditions)
+                self._remember(key, np.ones(self.total, dtype=bool) if kept is None else kept)
+            return self._narrowed[key]
 
     def _remember(self, key: Any, mask: Array) -> None:
         while len(self._narrowed) >= MOST_NARROWED:

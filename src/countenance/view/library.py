@@ -86,9 +86,10 @@ class Library:
 
     def open(self, key: str) -> OpenRun:
         """The run of an id; `Unknown` when nothing of that id was found below the named folders."""
-        if key not in self.paths():
+        found = self.paths().get(key)
+        if found is None:
             raise Unknown(f"no run {key!r} below {', '.join(map(str, self.roots))}")
-        path, _ = self._paths[key]
+        path, _ = found
         with self._lock:
             known = self._open.pop(key, None)
             if known is None or known.stamp != stamp_of(known.storage):
