@@ -134,3 +134,17 @@ def test_many_requests_at_once_get_the_same_numbers(viewer: Viewer, first: str) 
         pages = list(pool.map(lambda n: viewer.ask(f"/runs/{first}/samples?show=all&page={n % 5 + 1}"), range(20)))
     assert [one.json() for one in together] == alone * 3
     assert {one.status for one in pages} == {200}
+
+
+def test_who_is_favoured_is_not_called_failed(runs: Path) -> None:
+    from countenance.audit import audit
+    from countenance.view.live import Live
+    from countenance.view.opened import OpenRun
+
+    opened = OpenRun("second", (runs / "second").resolve())
+    rows = {"gender": ["a"] * 300 + ["b"] * 300 + ["c"] * 300, "recall@0.5": [1] * 300 + ([1, 1, 1, 0] * 75) * 2}
+    found = audit(rows, by=["gender"], metrics=["recall@0.5"], adjust="holm")
+    better = found.model_copy(update={"findings": [f for f in found.findings if f.direction == "better"]})
+    asked = opened.question([("by", "gender"), ("metric", "recall@0.5")])
+    assert {f.group for f in Live.tested(opened, asked, found).failed()} == {"b", "c"}
+    assert better.findings and Live.tested(opened, asked, better).failed() == []

@@ -71,7 +71,7 @@ def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> in
     asked = opened.question()
     found = opened.tested(asked)
     source = Live.tested(opened, asked, found)
-    told = words.strongest(found.findings, source.names, source.better)
+    told = source.failed()
     galleries: list[tuple[str, Selection]] = [("everybody", Selection.of(opened, [("show", "failed")]))]
     for one in told:
         address = source.pictures(one).partition("?")[2]

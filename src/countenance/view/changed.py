@@ -12,6 +12,7 @@ import numpy as np
 from countenance.errors import InputError
 from countenance.view.comparing import Several
 from countenance.view.opened import OpenRun
+from countenance.view.pages import group_words
 from countenance.view.question import Question
 from countenance.view.rows import Selection
 from countenance.view.samples import Item
@@ -73,7 +74,7 @@ def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
         "page": page,
         "pages": pages,
         "query": query,
-        "group": given.get("group", ""),
+        "group": group_words(first, selections[0]) if given.get("of") else "",
         "privacy": site.privacy.sentence(first.run.manifest.dataset.card.real_people),
     }  # fmt: skip
 

@@ -11,7 +11,7 @@ from countenance.audit import Audit, Estimate, Finding
 from countenance.audit.attributes import choose
 from countenance.report.names import CROSS, Names
 from countenance.report.source import Source
-from countenance.report.words import failed_side
+from countenance.report.words import failed_side, only_favoured, strongest
 from countenance.tasks import Metric
 from countenance.view.opened import OpenRun
 from countenance.view.question import Question
@@ -67,6 +67,10 @@ class Live(Source):
         """The metrics asked for, with their meaning where the task gives one."""
         known = {metric.name: metric for metric in self.opened.metrics}
         return [known[name] for name in self.asked.metrics if name in known]
+
+    def failed(self) -> list[Finding]:
+        """The disparities that put somebody behind, the strongest first; none where groups are only favoured."""
+        return [] if only_favoured(self.audit, self.better) else strongest(self.audit.findings, self.names, self.better)
 
     def pictures(self, finding: Finding) -> str:
         """The address of the pictures of those whom a disparity puts behind."""

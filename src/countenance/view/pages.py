@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from countenance.audit.settings import ADJUSTMENTS, DELTA
-from countenance.report import charts, findings, words
+from countenance.report import charts, words
 from countenance.report.numbers import plural
 from countenance.report.page import evidence
 from countenance.view.library import Summary
@@ -132,9 +132,7 @@ def tests_context(opened: OpenRun, asked: Question) -> dict[str, Any]:
     found = opened.tested(asked)
     source = Live.tested(opened, asked, found)
     made = evidence(source)
-    kept = findings.in_order(found.findings)[: findings.MOST]
-    made["findings"] = findings.table_rows(kept, source.names)
-    told = words.strongest(found.findings, source.names, source.better)
+    told = source.failed()
     made["worst_label"] = "Pictures of those it fails:" if told else "Pictures of the largest gaps, not confirmed:"
     shown = told or words.unconfirmed(found.findings, source.better, 4)
     said = [words.statement(one, source.names, source.better).who for one in shown]
