@@ -3,9 +3,10 @@
 import http.client
 import json
 import shutil
+import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ class Viewer:
     port: int
     library: Library
     server: Any
-    extra: dict[str, str] = field(default_factory=dict)
+    thread: threading.Thread
+    listening: socket.socket
 
     @property
     def url(self) -> str:
@@ -70,6 +72,12 @@ class Viewer:
         connection.close()
         return found
 
+    def close(self) -> None:
+        """Stop listening, and wait until it has stopped."""
+        self.server.should_exit = True
+        self.thread.join(10)
+        self.listening.close()
+
     def id_of(self, name: str) -> str:
         return next(one.id for one in self.library.summaries() if one.name == name)
 
@@ -83,8 +91,9 @@ def start(places: list[Path], privacy: Privacy | None = None) -> Viewer:
     address = address_of("127.0.0.1", listening)
     app = make_app(library, address, Token(SECRET, address.port), privacy)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", access_log=False))
-    threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True).start()
-    return Viewer(address.port, library, server)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    return Viewer(address.port, library, server, thread, listening)
 
 
 @pytest.fixture(scope="session")
@@ -101,7 +110,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def viewer(runs: Path) -> Iterator[Viewer]:
     made = start([runs])
     yield made
-    made.server.should_exit = True
+    made.close()
 
 
 @pytest.fixture(scope="session")

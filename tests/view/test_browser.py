@@ -8,27 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser import IN_BROWSER, problems
 from tests.view.conftest import SECRET, Viewer, drawn, query, start
 
 from countenance.run import Run, audit_run, evaluate, store_audit
 
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not here: apt-get install chromium"),
-]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-background-networking"]
-        )
-        yield browser
-        browser.close()
+pytestmark = IN_BROWSER
 
 
 @contextmanager
@@ -46,18 +31,6 @@ def opened(chromium: Any, viewer: Viewer, path: str, *, width: int = 1280, **opt
     yield page
     assert not complaints
     context.close()
-
-
-def problems(page: Any) -> list[str]:
-    """What axe-core finds, serious or worse. It brings its own script, which the pages' policy forbids otherwise."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{one['impact']} {one['id']}: {one['nodes'][0]['html'][:200]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 PAGES = {
@@ -168,7 +141,7 @@ def test_a_new_run_appears_without_a_click(chromium: Any, runs: Path, tmp_path: 
         shutil.copytree(runs / "second", tmp_path / "late")
         page.wait_for_selector(".run-card", timeout=20_000)
         assert page.get_by_role("link", name=re.compile("drawn-faces")).is_visible()
-    here.server.should_exit = True
+    here.close()
 
 
 def test_views_are_saved_and_deleted_by_hand(chromium: Any, runs: Path, tmp_path: Path) -> None:
@@ -184,7 +157,7 @@ def test_views_are_saved_and_deleted_by_hand(chromium: Any, runs: Path, tmp_path
         page.locator(".brand").click()
         page.get_by_role("button", name="Delete Frauen").click()
         assert page.get_by_text("The view is gone.").is_visible()
-    here.server.should_exit = True
+    here.close()
 
 
 def test_hostile_names_do_nothing(chromium: Any, viewer: Viewer) -> None:
@@ -257,6 +230,7 @@ def test_another_site_reaches_nothing(chromium: Any, viewer: Viewer, first: str)
     assert {"name": "x", "address": "/"} not in viewer.ask("/api/views").json()
     context.close()
     evil.shutdown()
+    evil.server_close()
 
 
 NAMES = {"ä": "größer als die übrigen Straßenlampen", "ar": "النساء", "he": "נשים מבוגרות"}
@@ -286,4 +260,4 @@ def test_german_and_right_to_left_names_stay_in_their_place(chromium: Any, tmp_p
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.get_by_role("link", name=re.compile(NAMES["ar"])).first.click()
         assert NAMES["ar"] in (page.locator("h1").text_content() or "")
-    here.server.should_exit = True
+    here.close()

@@ -121,7 +121,7 @@ def test_links_are_not_followed(tmp_path: Path, runs: Path) -> None:
     assert answer.status == 400 and "leads out of the run" in answer.json()["error"]
     with pytest.raises(InputError, match="leads out"):
         ScopedStorage(whole.resolve()).read("../../outside/run.json")
-    viewer.server.should_exit = True
+    viewer.close()
 
 
 def test_every_answer_carries_the_policy(viewer: Viewer, first: str) -> None:

@@ -3,6 +3,7 @@
 import html
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from countenance.run import Run, audit_run, store_audit
 
 
 @pytest.fixture(scope="module")
-def pair(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Viewer:
+def pair(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     """Two runs of the same data; the second misses twenty faces more and finds five that the first missed."""
     root = tmp_path_factory.mktemp("pair")
     for name in ("one", "two"):
@@ -29,7 +30,9 @@ def pair(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Viewer:
         row["m.recall@0.5"] = 1.0
     run.store.write_table("scores.parquet", pa.Table.from_pylist(rows, schema=run.scores().schema))
     store_audit(run, audit_run(run, ["skin_tone", "gender"], ["recall@0.5"]))
-    return start([root])
+    made = start([root])
+    yield made
+    made.close()
 
 
 def both(viewer: Viewer) -> str:

@@ -55,7 +55,7 @@ def test_other_questions_equal_the_command(viewer: Viewer, runs: Path, tmp_path:
     here = start([tmp_path])
     answer = here.ask(f"/api/runs/{here.id_of('copy')}/estimates?{asked}").json()
     assert answer == stored(run)
-    here.server.should_exit = True
+    here.close()
 
 
 def test_a_new_audit_is_seen_at_once(runs: Path, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_new_audit_is_seen_at_once(runs: Path, tmp_path: Path) -> None:
     store_audit(run, audit_run(run, ["gender"], ["recall@0.75"]))
     after = here.ask(f"/api/runs/{name}/estimates").json()
     assert after == stored(run) and after != before
-    here.server.should_exit = True
+    here.close()
 
 
 def test_a_stored_number_that_is_wrong_is_not_repeated(runs: Path, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_stored_number_that_is_wrong_is_not_repeated(runs: Path, tmp_path: Pat
     here = start([tmp_path])
     found = here.ask(f"/api/runs/{here.id_of('run')}/estimates").json()
     assert found[0]["estimate"] == pytest.approx(right, rel=1e-12)
-    here.server.should_exit = True
+    here.close()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Every kind of prediction is drawn: boxes, keypoints, masks, label maps, parts, labels, pictures, embeddings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +48,15 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def kinds(tmp_path_factory: pytest.TempPathFactory) -> Viewer:
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     """A run of a few pictures for every kind of prediction."""
     root = tmp_path_factory.mktemp("kinds")
     for task, (answer, _) in KINDS.items():
         run = evaluate(model(answer), task, "people:portraits", out=root / task, limit=16, batch=8)
         store_audit(run, audit_run(run, by=["gender"], min_n=2, adjust="holm"))
-    return start([Path(root)])
+    made = start([Path(root)])
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize("task", KINDS)

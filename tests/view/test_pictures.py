@@ -66,7 +66,7 @@ def test_thumbnails_are_no_part_of_the_run(runs: Path, tmp_path: Path) -> None:
     store.seal()
     assert set(store.sealed()) == set(before)
     assert not verify(store).problems
-    here.server.should_exit = True
+    here.close()
 
 
 def test_a_purge_removes_the_thumbnails_of_those_who_withdrew(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_purge_removes_the_thumbnails_of_those_who_withdrew(tmp_path: Path) ->
     assert any(one.startswith(kept) for one in left)
     assert "p003" not in here.ask(f"/runs/{name}/rows?show=all&size=200").text
     assert not verify(RunStore(run.path)).problems
-    here.server.should_exit = True
+    here.close()
 
 
 def test_real_people_are_blurred(real: Path) -> None:
@@ -98,7 +98,8 @@ def test_real_people_are_blurred(real: Path) -> None:
         assert detail(blurred) < 0.6 * detail(clear)
     kept = [path.name for path in (real / "thumbnails").iterdir()]
     assert kept and all("blurred" in one for one in kept)  # clear faces are never written down
-    here.server.should_exit = shown.server.should_exit = True
+    here.close()
+    shown.close()
 
 
 def test_showing_faces_is_recorded(real: Path, tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_pictures_of_another_dataset_are_not_shown(real: Path) -> None:
     page = here.ask(f"/runs/{name}/samples?show=all")
     assert page.status == 200 and "the dataset has changed since this run" in page.text
     assert here.ask(f"/runs/{name}").status == 200
-    here.server.should_exit = True
+    here.close()
 
 
 def test_a_dataset_that_is_gone_costs_the_pictures_alone(real: Path) -> None:
@@ -134,7 +135,7 @@ def test_a_dataset_that_is_gone_costs_the_pictures_alone(real: Path) -> None:
     page = here.ask(f"/runs/{name}/samples?show=all")
     assert page.status == 200 and "No pictures" in page.text
     assert here.ask(f"/runs/{name}/samples/3").status == 200
-    here.server.should_exit = True
+    here.close()
 
 
 def test_unanswered_images_are_listed_by_reason(viewer: Viewer, first: str, first_run: Run) -> None:

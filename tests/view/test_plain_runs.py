@@ -31,7 +31,7 @@ def test_a_run_that_was_not_audited(place: Path) -> None:
     assert here.ask(f"/api/runs/{run}/estimates").json()
     pages(here, run)
     assert not (place / "audit.json").exists()  # looking changes nothing
-    here.server.should_exit = True
+    here.close()
 
 
 def test_a_run_without_attributes(place: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_run_without_attributes(place: Path) -> None:
     found = here.ask(f"/api/runs/{here.id_of('run')}/estimates").json()
     assert {one["group"] for one in found} == {"everyone"}
     pages(here, here.id_of("run"))
-    here.server.should_exit = True
+    here.close()
 
 
 @pytest.mark.parametrize("cluster", [None, "sample", "identity", ["identity", "sample"]])
@@ -56,7 +56,7 @@ def test_the_clusters_of_the_audit_are_kept(place: Path, cluster: object) -> Non
     here = start([place])
     found = here.ask(f"/api/runs/{here.id_of('run')}/estimates").json()
     assert found == json.loads((place / "audit.json").read_text(encoding="utf-8"))["groups"]
-    here.server.should_exit = True
+    here.close()
 
 
 def test_a_score_table_of_many_files(place: Path) -> None:
@@ -71,4 +71,5 @@ def test_a_score_table_of_many_files(place: Path) -> None:
     here = start([place])
     assert here.ask(f"/api/runs/{here.id_of('run')}/rows?{query(by_metric='best_iou', size='200')}").json() == expected
     pages(here, here.id_of("run"))
-    here.server.should_exit = before.server.should_exit = True
+    here.close()
+    before.close()

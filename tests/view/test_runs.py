@@ -33,7 +33,7 @@ def test_a_damaged_run_is_listed_and_the_others_are_shown(runs: Path, tmp_path: 
         assert answer.status == 400 and "run" in answer.text
         assert here.ask(f"/api/runs/{found[name]['id']}/estimates").status == 400
     assert here.ask(f"/runs/{found['good']['id']}").status == 200
-    here.server.should_exit = True
+    here.close()
 
 
 def test_an_empty_folder_shows_how_to_begin_and_a_new_run_appears(runs: Path, tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_an_empty_folder_shows_how_to_begin_and_a_new_run_appears(runs: Path, tm
     shutil.copytree(runs / "second", tmp_path / "new")
     found = here.ask("/api/runs").json()
     assert [one["name"] for one in found] == ["new"]
-    here.server.should_exit = True
+    here.close()
 
 
 def test_a_running_run_shows_its_progress(runs: Path, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_running_run_shows_its_progress(runs: Path, tmp_path: Path) -> None:
     page = here.ask(f"/runs/{found['id']}")
     assert page.status == 200 and "<progress" in page.text
     assert here.ask(f"/api/runs/{found['id']}/estimates").status == 400
-    here.server.should_exit = True
+    here.close()
 
 
 def test_runs_are_searched_filtered_and_sorted(viewer: Viewer) -> None:
@@ -165,4 +165,4 @@ def test_code_that_a_run_names_is_not_imported(runs: Path, tmp_path: Path, monke
     for page in ("", "/samples", "/rows", "/tests"):
         assert here.ask(f"/runs/{name}{page}").status == 200
     assert Run(tmp_path / "runs" / "run").manifest.task == "hostile_module:task"
-    here.server.should_exit = True
+    here.close()
