@@ -1,12 +1,16 @@
 """Fixtures that every test may use."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.browser import CHROMIUM
+
+sys.path.append(str(Path(__file__).parent))  # s3_servers
+from s3_servers import CREDENTIALS, Proxy, moto_server
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Some virtual machines announce matrix instructions that their host does not allow; torch would end with a signal.
@@ -34,3 +38,26 @@ def chromium() -> Iterator[Any]:
         )
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[str]:
+    """The address of an S3 server on loopback, with a bucket `tests`."""
+    with moto_server() as address:
+        yield address
+
+
+@pytest.fixture
+def s3(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The server's address, with the variables set that lead to it."""
+    for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": s3_server}.items():
+        monkeypatch.setenv(name, value)
+    return s3_server
+
+
+@pytest.fixture
+def proxy(s3: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """A proxy before the server that misbehaves when told to; the variables lead to it."""
+    with Proxy(s3).serving() as made:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", made.address)
+        yield made

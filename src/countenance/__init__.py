@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         load_dataset,
     )
     from countenance.errors import InputError
+    from countenance.gating import Gate, gate
     from countenance.models import ModelCard, ModelSpec
     from countenance.run.evaluate import evaluate
     from countenance.run.run import Run
@@ -42,6 +43,7 @@ _HOME = {
     "Age": "answers",
     "Embedding": "answers",
     "Finding": "audit",
+    "Gate": "gating",
     "InputError": "errors",
     "Keypoints": "answers",
     "LabelMap": "answers",
@@ -61,6 +63,7 @@ _HOME = {
     "audit": "audit",
     "compare": "compare",
     "evaluate": "run",
+    "gate": "gating",
     "load_dataset": "data",
     "load_task": "tasks",
     "plan": "audit",
@@ -78,6 +81,7 @@ __all__ = [
     "DatasetCard",
     "Embedding",
     "Finding",
+    "Gate",
     "InputError",
     "Keypoints",
     "LabelMap",
@@ -97,6 +101,7 @@ __all__ = [
     "audit",
     "compare",
     "evaluate",
+    "gate",
     "load_dataset",
     "load_task",
     "plan",

@@ -8,9 +8,13 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from countenance.errors import InputError
 
 PART = ".part"
 """The ending of temporary files; the name begins with a dot, so that no pattern for data files matches it."""
@@ -75,6 +79,29 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def staged(out: Path) -> Iterator[Path]:
+    """A new folder that takes the name `out` when all went well, and is gone otherwise.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "made"
+    >>> with staged(target) as folder:
+    ...     (folder / "a.txt").write_text("whole") and None
+    >>> (target / "a.txt").read_text(), len(list(target.parent.iterdir()))
+    ('whole', 1)
+    """
+    if out.exists():
+        raise InputError(f"{out}: exists already; name a folder that does not")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    holder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
+    try:
+        (holder / "made").mkdir()
+        yield holder / "made"
+        (holder / "made").rename(out)
+    finally:
+        shutil.rmtree(holder, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:

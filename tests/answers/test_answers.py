@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
+from countenance.answers import Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts, Picture
 from countenance.answers.store import answers_table, read_answers
 from countenance.errors import InputError
 
@@ -13,6 +13,8 @@ RANDOM = np.random.default_rng(0)
 EXAMPLES = [
     Boxes([[0, 0, 1, 2], [1, 1, 3, 3]], [0.5, 1], ["mask", "no_mask"]),
     Boxes(np.zeros((0, 4))),
+    Identifications([[0, 0, 1, 2], [1, 1, 3, 3]], [7.5, -1], [2, 0], [4, -1], [0.1 + 0.2, -3]),
+    Identifications(),
     Labels({"gender": "female"}, {"gender": {"female": 0.75, "male": 0.25}}),
     Labels({"gender": "male"}),
     Masks(RANDOM.random((2, 5, 7)) > 0.5, [0.5, 0.25]),

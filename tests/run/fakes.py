@@ -13,6 +13,11 @@ class Slow(DiscDetector):
         super().__init__(seconds=0.004)
 
 
+class Slower(DiscDetector):
+    def __init__(self) -> None:
+        super().__init__(seconds=0.08)
+
+
 def _trouble(image: np.ndarray) -> bool:
     """About one picture in ten: those whose first pixel says so."""
     return int(image[0, 0].sum()) % 10 == 0

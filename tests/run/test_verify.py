@@ -119,3 +119,13 @@ def test_what_is_published_names_no_folder_of_this_machine(run: Run, tmp_path: P
         assert str(tmp_path).encode() not in path.read_bytes(), path
     assert str(tmp_path.parent) in str(run.store.local().source)
     assert run.dataset().name == "discs"
+
+
+def test_a_marker_of_another_version_is_read() -> None:
+    from countenance.run.store import Marker
+
+    old = b'{"number": 3, "answered": 1, "failures": [], "files": {"answers/00003.parquet": "a"}, "extra": {}}'
+    found = Marker.read(old)
+    assert found is not None and found.number == 3 and found.file("answers/") == "answers/00003.parquet"
+    for damaged in (b"", b"[]", b"{}", b"7"):
+        assert Marker.read(damaged) is None

@@ -1,10 +1,11 @@
-"""What a model returns: one type per kind of answer, validated once at the door."""
+"""What a model returns: one type per kind of answer, validated once on input."""
 
 from countenance.answers.types import (
     Age,
     Answer,
     Boxes,
     Embedding,
+    Identifications,
     Keypoints,
     LabelMap,
     Labels,
@@ -13,4 +14,16 @@ from countenance.answers.types import (
     Picture,
 )
 
-__all__ = ["Age", "Answer", "Boxes", "Embedding", "Keypoints", "LabelMap", "Labels", "Masks", "Parts", "Picture"]
+__all__ = [
+    "Age",
+    "Answer",
+    "Boxes",
+    "Embedding",
+    "Identifications",
+    "Keypoints",
+    "LabelMap",
+    "Labels",
+    "Masks",
+    "Parts",
+    "Picture",
+]

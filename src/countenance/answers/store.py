@@ -12,7 +12,7 @@ KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         types.Boxes, types.Labels, types.Masks, types.Keypoints,
-        types.Parts, types.LabelMap, types.Embedding, types.Picture, types.Age,
+        types.Parts, types.LabelMap, types.Embedding, types.Picture, types.Age, types.Identifications,
     )
 }  # fmt: skip
 
@@ -31,7 +31,11 @@ def _schema(kind: str) -> Any:
         "Embedding": [("vector", numbers)],
         "Picture": [("png", pa.binary())],
         "Age": [("years", pa.float64()), ("probabilities", numbers)],
-    }[kind]
+        "Identifications": [
+            ("boxes", pa.list_(numbers)), ("scores", numbers), ("count", pa.list_(pa.int64())),
+            ("identity", pa.list_(pa.int64())), ("similarity", numbers),
+        ],
+    }[kind]  # fmt: skip
     return pa.schema([("sample", pa.string()), *fields], metadata={"answer": kind})
 
 

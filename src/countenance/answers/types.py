@@ -134,6 +134,74 @@ class Boxes:
 
 
 @dataclass(frozen=True)
+class Identifications:
+    """Boxes with scores of any size and, for each box, the identities that it may show with their similarities.
+
+    Boxes are left, top, width, height: the numbers of the file, since x + w - x is not always w. Identities of the
+    first box come first in the flat arrays `identity` and `similarity`; `count` says how many each box has.
+
+    >>> one = Identifications([[0, 0, 4, 4]], [0.9], [2], [17, 4], [0.8, 0.3])
+    >>> one.xyxy.tolist(), one.identity.tolist()
+    ([[0.0, 0.0, 4.0, 4.0]], [17, 4])
+    """
+
+    xywh: Array
+    scores: Array
+    count: NDArray[np.int64]
+    identity: NDArray[np.int64]
+    similarity: Array
+
+    def __init__(
+        self,
+        xywh: ArrayLike = (),
+        scores: ArrayLike = (),
+        count: ArrayLike | None = None,
+        identity: ArrayLike = (),
+        similarity: ArrayLike = (),
+    ) -> None:
+        boxes = _rows(xywh, 4, "boxes")
+        counts = np.zeros(len(boxes), np.int64) if count is None else np.asarray(count, dtype=np.int64).reshape(-1)
+        values = np.asarray(scores, dtype=np.float64).reshape(-1)
+        names, similar = np.asarray(identity, np.int64).reshape(-1), np.asarray(similarity, np.float64).reshape(-1)
+        if not len(boxes) == len(values) == len(counts):
+            raise ValueError(f"{len(values)} scores and {len(counts)} counts for {len(boxes)} boxes")
+        if not int(counts.sum()) == len(names) == len(similar):
+            raise ValueError(f"{len(names)} identities and {len(similar)} similarities, expected {int(counts.sum())}")
+        for name, array in zip(
+            ("xywh", "scores", "count", "identity", "similarity"), (boxes, values, counts, names, similar), strict=True
+        ):
+            object.__setattr__(self, name, array)
+
+    def __len__(self) -> int:
+        return len(self.xywh)
+
+    @property
+    def xyxy(self) -> Array:
+        """The boxes by their corners."""
+        return np.hstack([self.xywh[:, :2], self.xywh[:, :2] + self.xywh[:, 2:]])
+
+    def to_row(self) -> dict[str, Any]:
+        return {
+            "boxes": self.xywh.tolist(),
+            "scores": self.scores.tolist(),
+            "count": self.count.tolist(),
+            "identity": self.identity.tolist(),
+            "similarity": self.similarity.tolist(),
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Identifications":
+        return cls(*(row[name] for name in ("boxes", "scores", "count", "identity", "similarity")))
+
+    def problem(self, width: int, height: int) -> str | None:
+        if not all(np.isfinite(array).all() for array in (self.xywh, self.scores, self.similarity)):
+            return "a box, score or similarity that is not finite"
+        if (self.xywh[:, 2:] <= 0).any():
+            return "a box whose width or height is not positive; boxes are left, top, width, height"
+        return None
+
+
+@dataclass(frozen=True)
 class Labels:
     """Attributes that a model reads off an image, each with one word, optionally with a probability per word."""
 

@@ -67,7 +67,7 @@ def audit(
 
 
 def audited(work: Work, *, equity: bool = False) -> Audit:
-    """Make the comparisons that were asked for and conclude."""
+    """Make the comparisons that were asked for and conclude; `equity` adds equity measures."""
     findings, min_n = work.findings(), work.settings.min_n
     excluded = [*work.excluded, *(_left_out(f, min_n, work.nouns[1]) for f in findings if f.verdict == UNTESTABLE)]
     excluded.sort(key=lambda entry: not entry["alarming"])

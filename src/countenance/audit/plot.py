@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from countenance.errors import MissingExtra
+
 if TYPE_CHECKING:
     from countenance.audit.finding import Audit
 
@@ -17,7 +19,10 @@ def forest(found: "Audit", metric: str | None = None, depth: int = 1) -> Any:
     >>> len(forest(audit(rows, ["sex"], ["found"])).data)
     1
     """
-    import plotly.graph_objects as go
+    try:
+        import plotly.graph_objects as go
+    except ModuleNotFoundError:
+        raise MissingExtra("an interactive figure", "interactive") from None
 
     wanted = metric or (found.findings[0].metric if found.findings else "")
     shown = [f for f in found.findings if f.metric == wanted and f.depth <= depth][::-1]

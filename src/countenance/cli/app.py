@@ -11,9 +11,11 @@ import typer
 import countenance
 from countenance.cli import (
     bias_bounty,
+    cards,
     comparing,
     data,
     fhibe,
+    gating,
     happyfaces,
     mask_fairness,
     people,
@@ -35,11 +37,12 @@ app = typer.Typer(
 spine.register(app)
 runs.register(app)
 comparing.register(app)
+gating.register(app)
+cards.register(app)
 viewing.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(people.app, name="people")
 app.add_typer(fhibe.app, name="fhibe")
-app.command()(fhibe.purge)
 app.add_typer(uccs.app, name="uccs")
 app.add_typer(mask_fairness.app, name="mask-fairness")
 app.add_typer(bias_bounty.app, name="bias-bounty")

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,9 @@ from countenance.cli.audit_options import (
     cluster_of,
     names_of,
 )
+from countenance.cli.places import is_run
 from countenance.errors import InputError
+from countenance.storage import place_of
 
 if TYPE_CHECKING:
     from countenance.audit import Audit, Finding
@@ -34,7 +36,9 @@ MOST_LEFT_OUT = 12
 
 
 def audit(
-    table: Annotated[Path, typer.Argument(help="A run directory, or any table of rows (.parquet, .csv).")],
+    table: Annotated[
+        Any, typer.Argument(help="A run (folder or s3://…), or any table of rows (.parquet, .csv).", parser=place_of)
+    ],
     by: By = None,
     metric: Metrics = None,
     cluster: Cluster = None,
@@ -66,6 +70,7 @@ def audit(
     from countenance.files import write_json
     from countenance.report import write_report, write_table_report
     from countenance.run import Run, audit_run, store_audit
+    from countenance.run.licences import of_manifest
 
     check_writable([json, report])
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
@@ -74,9 +79,9 @@ def audit(
         "depth": depth, "alpha": alpha, "delta": delta, "better": better, "h0": h0, "power": power, "min_n": min_n,
         "adjust": adjust, "families": choices.families, "seed": seed, "equity": equity,
     }  # fmt: skip
-    if not table.exists():
+    if not is_run(table) and not table.exists():
         raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
-    finished = Run(table) if table.is_dir() else None
+    finished = Run(table) if is_run(table) else None
     with shuffling(quiet) as progress:
         if finished is not None:
             found = audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
@@ -87,7 +92,8 @@ def audit(
     for line in lines_of(found):
         typer.echo(line)
     if json is not None:
-        write_json(json, found.to_dict())
+        made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
+        write_json(json, found.to_dict() | made)
     if report is not None:
         page = write_report(finished, report) if finished is not None else write_table_report(table, found, report)
         typer.echo(f"report   {page.resolve()}")

@@ -101,9 +101,9 @@ def predict(
 ) -> None:
     """Label every image of a folder with an entry (no torch needed)."""
     from countenance.cli.progress import progress
+    from countenance.files import write_text
     from countenance.suites.bias_bounty.entry import Entry, image_files, predict_files
     from countenance.suites.bias_bounty.files import predictions_text
-    from countenance.suites.bias_bounty.writing import write_text
 
     model = Entry(entry, threads=threads)
     files = image_files(images)
@@ -127,6 +127,7 @@ def score(
     replicates: Replicates = 2000,
     seed: Seed = 0,
     against: Annotated[Path | None, typer.Option(help="Other predictions: the difference, paired.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also leave a run here.", metavar="RUN")] = None,
 ) -> None:
     """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
     from countenance.files import write_json
@@ -144,8 +145,15 @@ def score(
         write_json(json, found.to_json() | ({"against": other.to_json()} if other else {}))
     if submission is not None:
         write_json(submission, found.submission(name))
+    if out is not None:
+        from countenance.suites.bias_bounty.run import write_run
+
+        files = (labels, predictions, nonfaces, identities)
+        finished = write_run(out, *files, name=name, found=found, say=lambda line: typer.echo(line, err=True))
     for line in score_lines(found):
         typer.echo(line)
+    if out is not None:
+        typer.echo(f"run        {finished.path}")
     if other is not None and against is not None:
         typer.echo(other.line(against.name))
 
@@ -164,14 +172,20 @@ def submit(
     timing: Annotated[
         Path | None, typer.Option(help="What `time --json` wrote: checked and shown, earns nothing.")
     ] = None,
-    replace: Annotated[bool, typer.Option(help="Replace an entry of the same name.")] = False,
+    replace: Annotated[
+        bool, typer.Option(help="Hand in again under the same name: the latest counts, the earlier ones are kept.")
+    ] = False,
+    code: Annotated[
+        str | None, typer.Option(help="The entry's code (a file, a folder, or its sha256): its hash is recorded.")
+    ] = None,
 ) -> None:
     """Check predictions whole and hand them in: one folder with submission.json on the board."""
     from countenance.suites.bias_bounty.submissions import hand_in
 
     score_ = hand_in(
-        board, name, kind.value, data, test=test, holdout=holdout, entry=entry, timing=timing, replace=replace
-    )
+        board, name, kind.value, data, test=test, holdout=holdout, entry=entry, timing=timing, replace=replace,
+        code=code,
+    )  # fmt: skip
     low, high = score_.score1_interval
     typer.echo(f"{name}: Score₁ {score_.score1:.4f} [{low:.3f}, {high:.3f}] on the public test, handed in to {board}")
 
@@ -181,6 +195,10 @@ def leaderboard(
     board: Annotated[Path, typer.Argument(help="The folder of submissions.", metavar="BOARD")],
     data: Annotated[Path, typer.Option(help="The challenge's data: test and holdout with their labels.")],
     out: Annotated[Path | None, typer.Option(help="Write the HTML page here, with a page for each entry.")] = None,
+    public: Annotated[
+        Path | None, typer.Option(help="A folder for pages that everybody may see: nothing of the holdout is in them.")
+    ] = None,
+    private: Annotated[Path | None, typer.Option(help="A folder for the pages of the private tables alone.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the tables here.")] = None,
     strict_rubric: Annotated[bool, typer.Option(help="Leave the rubric's hole between 10 and 15 %.")] = False,
     pictures: Annotated[
@@ -210,6 +228,10 @@ def leaderboard(
         write_json(json, found.to_json())
     if out is not None:
         typer.echo(f"page     {write_pages(found, data, out, pictures=pictures).resolve()}")
+    for which, folder in (("public", public), ("private", private)):
+        if folder is not None:
+            place = write_pages(found.part(which), data, folder / "index.html", pictures=pictures, parts=(which,))
+            typer.echo(f"{which:8} {place.resolve()}")
     if not found.standings and found.rejected:
         raise InputError(f"{board}: every submission was rejected; the reasons are above")
 

@@ -1,18 +1,21 @@
-"""`countenance data`: list, show, export, check."""
+"""`countenance data`: list, show, export, index, check."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from countenance.cli.options import CategoriesOption
 from countenance.errors import InputError
+from countenance.storage import place_of
 
 if TYPE_CHECKING:
     from countenance.data import Dataset
 
-app = typer.Typer(no_args_is_help=True, help="Look at datasets: list, show, export, check.", rich_markup_mode=None)
+app = typer.Typer(
+    no_args_is_help=True, help="Look at datasets: list, show, export, index, check.", rich_markup_mode=None
+)
 
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
@@ -31,7 +34,11 @@ def list_() -> None:
     from countenance.data import dataset_names, load_dataset
 
     for name in dataset_names():
-        dataset = load_dataset(name)
+        try:
+            dataset = load_dataset(name)
+        except InputError as error:  # one that lies in a folder of the user's: the message says how to name it
+            typer.echo(f"{name:16} {str(error).removeprefix(f'{name}: ')}")
+            continue
         typer.echo(f"{name:16} {len(dataset):6} images   {dataset.card.licence}")
         for part, n in _part_sizes(dataset).items():
             typer.echo(f"  {name}:{part:14} {n:6} images")
@@ -106,6 +113,36 @@ def export(
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     typer.echo(f"{len(dataset)} images in {out}")
+
+
+@app.command()
+def index(
+    source: Annotated[
+        str, typer.Argument(help="A dataset's name or path: a folder, COCO, tars, Parquet, Hugging Face.")
+    ],
+    out: Annotated[
+        Any, typer.Option(help="The manifest: a new folder or s3://bucket/prefix.", metavar="MANIFEST", parser=place_of)
+    ],
+    embed: Annotated[
+        bool | None,
+        typer.Option(help="Put the pictures into the manifest (default: when it goes to a URL)."),
+    ] = None,
+    categories: CategoriesOption = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a dataset as a manifest, which `run --data` reads in parts, on any number of machines."""
+    from countenance.cli.progress import progress
+    from countenance.data.index import index_dataset, open_source
+
+    found = open_source(source, categories=categories)
+    for note in found.notes:
+        typer.echo(note, err=True)
+    with progress("indexing", found.images or 0, quiet=quiet) as step:
+        made = index_dataset(found, out, embed=embed, step=step)
+    images = "1 image" if len(made) == 1 else f"{len(made):,} images"
+    parts = "1 partition" if len(made.partitions) == 1 else f"{len(made.partitions)} partitions"
+    typer.echo(f"{images} in {parts}: {out}")
+    typer.echo(f"fingerprint {made.fingerprint()[:16]}, attributes: {', '.join(made.attributes) or 'none'}")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`countenance fhibe`: evaluate, report, attributes, make-data."""
+"""`countenance fhibe`: evaluate, report, attributes, make-data, purge."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.runs import purge
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def evaluate(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="fhibe, fhibe_face_crop_align or fhibe_face_crop.")] = None,
     results: Annotated[Path | None, typer.Option(help="The results root (default: DATA/results).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The run (default: run, or run-strict, beside the model's outputs).")
+    ] = None,
     metrics: Annotated[str | None, typer.Option(help="With commas (default: all of the task).")] = None,
     attributes: Attributes = None,
     mini: Annotated[int | None, typer.Option(min=1, help="Only so many rows, drawn as FHIBE does.")] = None,
@@ -80,12 +84,14 @@ def evaluate(
     chosen = list(TASKS) if task == "all" else [task]
     if task == "all" and model is not None:
         raise InputError("--task all scores stored outputs; name one task to run a model")
+    if task == "all" and out is not None:
+        raise InputError("--out names one run; name one task, or leave it out")
     for one in chosen:
         finished = _evaluate(
             data, one, model_name=model_name, model=model, dataset=dataset, results=results, metrics=metrics,
             attributes=attributes, mini=mini, full_size=full_size, keypoints=keypoints, lpips_weights=lpips_weights,
             face_embedding=face_embedding, compat=compat, fhibe_layout=fhibe_layout, depth=depth,
-            dataset_version=dataset_version, quiet=quiet,
+            dataset_version=dataset_version, quiet=quiet, out=out,
         )  # fmt: skip
         _print_run(finished)
         if report:
@@ -116,6 +122,7 @@ def _evaluate(
     depth: int | None = None,
     dataset_version: str | None = None,
     quiet: bool = True,
+    out: Path | None = None,
 ) -> "FhibeRun":
     import sys
 
@@ -159,6 +166,7 @@ def _evaluate(
             step=step,
             command="countenance " + " ".join(sys.argv[1:]),
             dataset_version=dataset_version,
+            out=out,
             **options,
         )  # fmt: skip
 
@@ -191,7 +199,7 @@ def _print_run(finished: "FhibeRun") -> None:
             typer.echo(f"  {metric:16} {mean:10.4f}   {len(values)} rows")
     for summary in manifest["summaries"]:
         low, high = summary["low"], summary["high"]
-        span = f"[{low:.4f}, {high:.4f}]" if low is not None and high is not None else ""
+        span = f"[{low:.4f}, {high:.4f}]" if low is not None and low == low else ""
         typer.echo(f"  {summary['name']:16} {summary['estimate']:10.4f}   {span}")
     for metric, reason in about["skipped"].items():
         typer.echo(f"  {metric:16} skipped: {reason}")
@@ -255,11 +263,9 @@ def make_data(
     quiet: Quiet = False,
 ) -> None:
     """Write the embedded people in FHIBE's layout, with a baseline's outputs for each of the nine tasks."""
-    import shutil
-    import tempfile
-
     from countenance.cli.progress import progress
     from countenance.data import load_dataset
+    from countenance.files import staged
     from countenance.suites.fhibe.demo import baseline, write_outputs
     from countenance.suites.fhibe.make_data import make_data as write
     from countenance.suites.fhibe.make_data import some_people
@@ -269,14 +275,8 @@ def make_data(
         raise InputError(f"{out}: exists already; name a folder that does not")
     body_set, face_set = load_dataset(bodies), load_dataset(portraits)
     face_set = some_people(face_set, faces)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        with progress("writing", len(body_set) + len(face_set), quiet=quiet) as step:
-            rows = write(staging / "d", body_set, face_set, side=side, step=step)
-        (staging / "d").rename(out)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with staged(out) as made, progress("writing", len(body_set) + len(face_set), quiet=quiet) as step:
+        rows = write(made, body_set, face_set, side=side, step=step)
     with progress("answering", len(TASKS), quiet=quiet) as step:
         write_outputs(out, out / "results", seed=seed, step=lambda task: step())
     for name, count in rows.items():
@@ -289,25 +289,4 @@ def make_data(
             typer.echo(f"report   {finished.report().resolve()}")
 
 
-@app.command()
-def purge(
-    run: Annotated[Path, typer.Argument(help="A run directory, of FHIBE or any other.")],
-    subjects: Annotated[
-        Path, typer.Option(help="A file with one subject id on each line, or with a column subject_id.")
-    ],
-) -> None:
-    """Remove people who withdrew from a run, and make its scores, findings and report again."""
-    from countenance.report.numbers import plural
-    from countenance.suites.fhibe.purge import purge as remove
-    from countenance.suites.fhibe.purge import read_subjects
-
-    done = remove(run, read_subjects(subjects))
-    people, images = plural(done.people, "person", "people"), plural(done.images, "image")
-    typer.echo(f"removed {people}, {images} and {plural(done.rows, 'row')} from {run}")
-    if done.unknown:
-        typer.echo(f"not in this run: {plural(done.unknown, 'id')}")
-    if done.made_again:
-        typer.echo("made again: " + ", ".join(done.made_again))
-    if done.removed:
-        typer.echo("removed, to be made again by hand: " + ", ".join(done.removed))
-    typer.echo("Copies of reports and outputs elsewhere, and the dataset itself, must be cleaned by hand.")
+app.command()(purge)

@@ -1,4 +1,4 @@
-"""`countenance happyfaces`: build, run, sweep, report, ask."""
+"""`countenance happyfaces`: build, run, score, sweep, report, ask."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +13,16 @@ app = typer.Typer(
 
 Data = Annotated[Path, typer.Option("--data-directory", "-d", help="A folder (or archive) with the three sets.")]
 MethodName = Annotated[
-    str, typer.Option(help="erm, divdis, dbat, topk, topk-exp, spatial, spatial-deep or spatial-topk.")
+    str,
+    typer.Option(
+        help="erm, divdis, dbat, topk, topk-exp, spatial, spatial-deep, spatial-topk, or module:attr with "
+        "fit(labelled, labels, unlabelled)."
+    ),
 ]
+HeldBack = Annotated[
+    Path | None, typer.Option("--held-back", help="A fourth set, a folder with the four types; scored too.")
+]
+Out = Annotated[Path | None, typer.Option(help="Leave a run here: a row for each photo that was scored.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 NAMING = "heads       assigned to features by validation truth, the better of the two ways"
@@ -59,20 +67,53 @@ def run(
     mix_rate: Annotated[float, typer.Option(help="Share of cross types among the unlabelled photos, 0 to 1.")] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw and of the method.")] = 0,
     json_: Annotated[Path | None, typer.Option("--json", help="Write the run's record here.")] = None,
+    out: Out = None,
+    held_back: HeldBack = None,
 ) -> None:
     """Run a method once and print both heads' accuracies."""
     from countenance.suites.happyfaces.dataset import read_happyfaces
-    from countenance.suites.happyfaces.protocol import Task, write_json
-    from countenance.suites.happyfaces.protocol import run as run_once
+    from countenance.suites.happyfaces.protocol import Task, evaluate
 
-    record, _ = run_once(read_happyfaces(data_directory), Task(method, mix_rate, seed))
+    data, task = read_happyfaces(data_directory, held_back), Task(method, mix_rate, seed)
+    _told(data_directory, data, task, evaluate(data, task), json_, out)
+
+
+@app.command()
+def score(
+    data_directory: Data,
+    predictions: Annotated[
+        Path, typer.Option(help="CSV or Parquet with a photo and the probabilities of head 1 and head 2 on each line.")
+    ],
+    name: Annotated[str | None, typer.Option(help="What the method is called (default: the file's name).")] = None,
+    json_: Annotated[Path | None, typer.Option("--json", help="Write the record here.")] = None,
+    out: Out = None,
+    held_back: HeldBack = None,
+) -> None:
+    """Score predictions made elsewhere: every validation photo, and unlabelled ones that the method did not use."""
+    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.suites.happyfaces.predictions import read_outcome
+    from countenance.suites.happyfaces.protocol import Task
+
+    data = read_happyfaces(data_directory, held_back)
+    outcome = read_outcome(predictions, data, name or predictions.stem)
+    _told(data_directory, data, Task(outcome.record["method"], float("nan"), 0), outcome, json_, out)
+
+
+def _told(source: Path, data: Any, task: Any, outcome: Any, json_: Path | None, out: Path | None) -> None:
+    """Write the record and the run of an evaluation, and print what it found."""
+    from countenance.suites.happyfaces.protocol import write_json
+    from countenance.suites.happyfaces.runs import PARTS, store
+
+    record = outcome.record
     if json_ is not None:
         write_json(record, json_)
+    if out is not None:
+        store(out, data, task, outcome, source)
     if not record["answered"]:
         typer.echo(f"no answer: {record['reason']}")
         return
-    for part in ("validation", "not_drawn"):
-        found = record[part]
+    for part in PARTS:
+        found = record.get(part)
         if found:
             heads = ", ".join(f"{name} {head['accuracy']:.3f}" for name, head in found["heads"].items())
             typer.echo(f"{part.replace('_', ' '):10}  worst head {found['worst_head']:.3f}   ({heads})")
@@ -82,7 +123,9 @@ def run(
         typer.echo(f"by          {record['notes']['way']}{f', because {why}' if why else ''}")
     estimate = record["notes"].get("estimated_mix_rate")
     if estimate is not None:
-        typer.echo(f"mix rate    {estimate:.3f} estimated, {mix_rate:.3f} true")
+        typer.echo(f"mix rate    {estimate:.3f} estimated, {task.mix_rate:.3f} true")
+    if out is not None:
+        typer.echo(f"run         {out.resolve()}")
 
 
 @app.command()
@@ -93,7 +136,9 @@ def sweep(
     seeds: Annotated[int, typer.Option(help="How many seeds.", min=1)] = 8,
     first_seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
     json_: Annotated[Path, typer.Option("--json", help="Write the table here.")] = Path("happyfaces.json"),
-    runs: Annotated[Path | None, typer.Option(help="Folder of the single runs; default: beside the table.")] = None,
+    runs: Annotated[
+        Path | None, typer.Option("--out", "--runs", help="Folder of the single runs; default: beside the table.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
     quiet: Quiet = False,
 ) -> None:
@@ -120,6 +165,8 @@ def sweep(
         typer.echo(f"no answer: {reason}")
     if any(row["answered"] for row in table["mix_rates"]):
         typer.echo(NAMING)
+    if table["accuracy_at_10"] is not None:
+        typer.echo(f"worst head at 10 %  {table['accuracy_at_10']:.3f}")
     if table["auc_0_30"] is not None:
         typer.echo(f"AUC 0–30 %  {table['auc_0_30']:.3f}")
     if table["lowest_mix_rate_above_90"] is not None:

@@ -1,8 +1,8 @@
-"""`countenance mask-fairness`: assess, detectors, make-data, compare, twins, train."""
+"""`countenance mask-fairness`: assess, page, detectors, make-data, compare, twins, train."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,7 +60,7 @@ def _classes(text: str | None) -> dict[int, str] | None:
 @app.command()
 def assess(
     dataset: Dataset,
-    out: Annotated[Path, typer.Option(help="The folder for tables, run and report.")],
+    out: Annotated[Path, typer.Option(help="The run: scores, tables, findings and report.")],
     data_directory: Directory = None,
     detector: Annotated[
         str | None, typer.Option(help="A detector (see `detectors`), net.onnx, module:attr or answers:RUN.")
@@ -100,15 +100,16 @@ def assess(
     quiet: Quiet = False,
 ) -> None:
     """Assess a detector: the published rule and ours side by side, as tables, run and report."""
+    from dataclasses import replace
     from functools import partial
 
     from countenance.cli.progress import progress
+    from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
-    from countenance.suites.mask_fairness.datasets import load_mask_data
+    from countenance.suites.mask_fairness.datasets import load_mask_data, source_of
     from countenance.suites.mask_fairness.datasets.truth import of_split
     from countenance.suites.mask_fairness.predictions import read_predictions
-    from countenance.suites.mask_fairness.report import write_suite_report
 
     if (detector is None) == (predictions is None):
         raise InputError("name either --detector or --predictions")
@@ -117,11 +118,12 @@ def assess(
         typer.echo(line, err=True)
 
     numbered = _classes(classes)
-    data = load_mask_data(
-        dataset, data_directory, reading=reading(box_format, units), say=say, attributes=attributes,
-        classes=numbered if predictions is None else None, only_present=only_present,
-    )  # fmt: skip
-    data = of_split(data, split)
+    how: dict[str, Any] = {
+        "reading": reading(box_format, units), "attributes": attributes, "only_present": only_present,
+        "classes": numbered if predictions is None else None,
+    }  # fmt: skip
+    data = of_split(load_mask_data(dataset, data_directory, say=say, **how), split)
+    data = replace(data, origin=source_of(dataset, data_directory, split=split, **how))
     model = detector or read_predictions(
         predictions or Path(), data, say=say, classes=numbered,
         units=prediction_units.value if prediction_units else None,
@@ -137,7 +139,7 @@ def assess(
         **(given if detector else {}),
         audit={"depth": depth, "min_n": min_n, "adjust": adjust},
     )  # fmt: skip
-    page = write_suite_report(finished, assessment, out / "report.html", gallery=gallery)
+    page = write_report(finished, gallery=gallery)
     for line in summary_lines(finished, assessment):
         typer.echo(line)
     typer.echo(f"tables   {out.resolve()}/assessment_*.csv")
@@ -175,10 +177,8 @@ def make_data(
     quiet: Quiet = False,
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
-    import shutil
-    import tempfile
-
     from countenance.cli.progress import progress
+    from countenance.files import staged
     from countenance.suites.mask_fairness.datasets import load_mask_data
     from countenance.suites.mask_fairness.datasets.truth import of_split
     from countenance.suites.mask_fairness.make_data import make_data as write
@@ -190,20 +190,14 @@ def make_data(
         say=lambda line: typer.echo(line, err=True),
     )  # fmt: skip
     loaded = of_split(found, split).dataset
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        with progress("writing", len(loaded), quiet=quiet) as step:
-            faces = write(loaded, staging / "data", format.value, step)
-        (staging / "data").rename(out)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
+        faces = write(loaded, made, format.value, step)
     typer.echo(f"{faces} faces in {out}")
 
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="An assessment's folder or a run.", metavar="FIRST")],
+    first: Annotated[Path, typer.Argument(help="The run of an assessment.", metavar="FIRST")],
     second: Annotated[Path, typer.Argument(help="Another of the same pictures.", metavar="SECOND")],
     by: Annotated[str | None, typer.Option(help="Also within the groups of these attributes, with commas.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the comparison here as CSV.")] = None,
@@ -230,9 +224,20 @@ def compare(
 
 
 @app.command()
+def page(
+    runs: Annotated[list[Path], typer.Argument(help="Runs of `assess`: any detectors on any datasets.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("mask-fairness.html"),
+) -> None:
+    """Write one page for several detectors and datasets: every row of the published table, both rules side by side."""
+    from countenance.suites.mask_fairness.overview import write_overview
+
+    typer.echo(f"page     {write_overview(runs, out).resolve()}")
+
+
+@app.command()
 def twins(
     detector: Annotated[str, typer.Option(help="A detector (see `detectors`), net.onnx or module:attr.")],
-    out: Annotated[Path, typer.Option(help="The folder for table and run.")],
+    out: Annotated[Path, typer.Option(help="The run, with the table in it.")],
     weights: Annotated[Path | None, typer.Option(help="Weights of a detector that takes them by path.")] = None,
     dataset: Annotated[
         str, typer.Option(help="Twins: people:twins, or a folder that `people render` wrote.")
@@ -255,7 +260,7 @@ def twins(
     )  # fmt: skip
     for line in effect_lines(effects):
         typer.echo(line)
-    for note in Run(out / "run").notes:
+    for note in Run(out).notes:
         typer.echo(f"note     {note}")
     typer.echo(f"table    {(out / 'twins.csv').resolve()}")
 

@@ -1,16 +1,18 @@
-"""Commands about finished runs: verify."""
+"""Commands about finished runs: verify, purge."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from countenance.cli.places import RunPlace
 from countenance.errors import InputError
 
 MOST_PROBLEMS = 20
+MOST_NAMED = 10
 
 
-def verify(run: Annotated[Path, typer.Argument(help="A run directory.", metavar="RUN")]) -> None:
+def verify(run: RunPlace) -> None:
     """Check that every file of a run has the content that was written (exit 0: intact, 2: damaged)."""
     from countenance.run.store import RunStore
     from countenance.run.verify import verify as check
@@ -30,6 +32,35 @@ def verify(run: Annotated[Path, typer.Argument(help="A run directory.", metavar=
         typer.echo(f"readable {found.files} tables of {run}; the run was made before hashes were kept")
 
 
+def purge(
+    run: RunPlace,
+    subjects: Annotated[
+        Path,
+        typer.Option(help="A file with one id on each line, or a CSV with a column subject_id, identity or subject."),
+    ],
+) -> None:
+    """Remove people who withdrew from a run, and make its scores, results, findings and reports again."""
+    from countenance.report import pages_again
+    from countenance.report.numbers import plural
+    from countenance.run.purge import purge as remove
+    from countenance.run.purge import read_subjects
+
+    done = remove(run, read_subjects(subjects), pages_again)
+    people, images = plural(done.people, "person", "people"), plural(done.images, "image")
+    typer.echo(f"removed {people}, {images} and {plural(done.rows, 'row')} from {run}")
+    if done.unknown:
+        more = ", …" if len(done.unknown) > MOST_NAMED else ""
+        typer.echo(f"not in this run: {plural(len(done.unknown), 'id')} ({', '.join(done.unknown[:MOST_NAMED])}{more})")
+    if len(done.runs) > 1:
+        typer.echo(f"in       {', '.join(done.runs)}")
+    if done.made_again:
+        typer.echo("made again: " + ", ".join(dict.fromkeys(done.made_again)))
+    if done.removed:
+        typer.echo("removed, since they may show somebody: " + ", ".join(dict.fromkeys(done.removed)))
+    typer.echo("Copies of reports and outputs elsewhere, and the dataset itself, must be cleaned by hand.")
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    app.command()(verify)
+    for command in (verify, purge):
+        app.command()(command)

@@ -20,13 +20,22 @@ from countenance.cli.audit_options import (
     names_of,
 )
 from countenance.cli.auditing import audit, run_lines, shuffling
+from countenance.cli.engines import AddressOption, EngineOption, GpusOption
+from countenance.cli.gating import fail_on as fail_on_names
+from countenance.cli.gating import fail_on_verdict
+from countenance.cli.gating import show as show_gate
 from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
+from countenance.cli.places import OutPlace, RunPlace, write_page
 from countenance.cli.planning import plan
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
+    from countenance.audit import Audit
     from countenance.data import Dataset
     from countenance.run import Run
+
+MOST_CHECKED = 100_000
+"""Images of a dataset whose attribute values are checked before the run; names are checked for any number."""
 
 
 def run(
@@ -35,7 +44,7 @@ def run(
     ],
     model: Annotated[str, typer.Option(help="A zoo name, net.onnx, module:attr, or answers:RUN.")],
     data: Annotated[str, typer.Option(help="A dataset's name or path.")],
-    out: Annotated[Path, typer.Option(help="The run directory; the same command again goes on where it stopped.")],
+    out: OutPlace,
     weights: Annotated[Path | None, typer.Option(help="Weights of a zoo model that takes them by path.")] = None,
     by: By = None,
     metric: Metrics = None,
@@ -67,7 +76,21 @@ def run(
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Evaluate a model that finds something else than the task needs.")
     ] = False,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
+    gpus_per_worker: GpusOption = 0.0,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    allow_licence: Annotated[
+        list[str] | None,
+        typer.Option(help="Licences that data and weights may have (MIT,CC0,'CC-BY-*'); others do not start."),
+    ] = None,
+    fail_on: Annotated[
+        str | None, typer.Option(help="Exit 1 for such a verdict: disparity, or disparity,insufficient.")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="Rules (see `countenance gate`): licences are checked first, the rest at the end."),
+    ] = None,
     threshold: task_options.Threshold = None,
     fmr: task_options.Fmr = None,
     challenge_age: task_options.ChallengeAge = None,
@@ -78,8 +101,13 @@ def run(
     from functools import partial
 
     from countenance.cli.progress import progress
+    from countenance.gating import gate, read_policy
     from countenance.run import evaluate
+    from countenance.run.licences import Allowed
 
+    named = fail_on_names(fail_on)
+    rules = None if policy is None else read_policy(policy)
+    allowed = [one for one in (Allowed.of(allow_licence), rules and rules.licences and rules.licences.allowed) if one]
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
     _check_before(task, data, names_of(metric), device, gallery, choices, categories)
@@ -87,11 +115,16 @@ def run(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
         limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
         categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
+        allow_licence=allowed,
         box_format=box_format.value if box_format else None,
+        engine=engine, address=address, gpus_per_worker=gpus_per_worker,
         progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
         options=options, by=names_of(by),
     )  # fmt: skip
-    _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    found = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
+    if rules is not None:
+        show_gate(gate(finished, rules))
+    fail_on_verdict(found, named)
 
 
 def _check_before(
@@ -139,7 +172,7 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
     from countenance.audit.source import Source
 
     wanted = parse_where(choices.where)
-    if choices.by is None and not wanted:
+    if (choices.by is None and not wanted) or len(dataset) > MOST_CHECKED:
         return
     table: dict[str, list[object]] = {f"attr.{name}": [] for name in dataset.attribute_names()}
     for sample in dataset:
@@ -157,8 +190,7 @@ def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
 
 def _audit_and_report(
     finished: "Run", metrics: list[str] | None, gallery: str, choices: Choices, *, quiet: bool
-) -> None:
-    from countenance.report import write_report
+) -> "Audit":
     from countenance.run import audit_run, store_audit
 
     with shuffling(quiet) as progress:
@@ -168,31 +200,35 @@ def _audit_and_report(
             progress=progress,
         )  # fmt: skip
     store_audit(finished, found)
-    page = write_report(finished, gallery=gallery)
+    page = write_page(finished, gallery=gallery)
     for line in run_lines(finished, found):
         typer.echo(line)
     for note in finished.notes:
         typer.echo(f"note     {note}")
-    typer.echo(f"report   {page.resolve()}")
+    typer.echo(f"report   {page}")
+    return found
 
 
 def report(
-    run_directory: Annotated[Path, typer.Argument(help="A run directory.", metavar="RUN")],
+    run_directory: RunPlace,
     out: Annotated[Path | None, typer.Option(help="The page (default: report.html in the run directory).")] = None,
     gallery: Annotated[str, typer.Option(help="Worst failures with pictures: auto, off, blurred, full.")] = "auto",
+    pdf: Annotated[Path | None, typer.Option(help="Write the report as PDF here (and a page only with --out).")] = None,
     evidence: Annotated[
         bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
     ] = False,
 ) -> None:
-    """Write the report of a run again, from the run directory alone."""
-    from countenance.report import write_evidence, write_report
+    """Write the report of a run again, from the run directory alone: a page, or a PDF."""
+    from countenance.report import write_pdf
     from countenance.run import Run, audit_run, store_audit
 
     finished = Run(run_directory)
-    if not (finished.path / "audit.json").exists():
+    if not finished.store.storage.has("audit.json"):
         store_audit(finished, audit_run(finished))
-    page = write_evidence(finished, out) if evidence else write_report(finished, out, gallery=gallery)
-    typer.echo(page.resolve())
+    if pdf is not None:
+        typer.echo(write_pdf(finished, pdf).resolve())
+    if pdf is None or out is not None or evidence:
+        typer.echo(write_page(finished, out, gallery=gallery, evidence=evidence))
 
 
 def list_() -> None:

@@ -157,7 +157,7 @@ def _subject_cells(values: dict[str, Any] | None, names: list[str]) -> list[Any]
 
 def copy_image(sample: Sample, out: Path) -> str:
     """Copy a sample's picture under `out/images/`, byte for byte, and return its name relative to `out`."""
-    if isinstance(sample.image, LazyImage):
+    if isinstance(sample.image, LazyImage) and sample.image.length is None:
         suffix = sample.image.path.suffix
         stem = sample.id.removesuffix(suffix)
         file = f"images/{stem}{suffix}"

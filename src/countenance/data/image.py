@@ -53,6 +53,9 @@ class LazyImage:
     """A picture on disk, decoded by `load()`; nothing is read before that."""
 
     path: Path
+    offset: int = 0
+    length: int | None = None
+    """Bytes of the picture within the file, such as a member of a tar; None: the whole file."""
 
     def load(self) -> NDArray[np.uint8]:
         """The pixels as height × width × 3 RGB, turned upright by EXIF."""
@@ -62,7 +65,11 @@ class LazyImage:
         if self.path.exists() and not self.path.is_file():  # a pipe would wait for ever
             raise InputError(f"{self.path}: not a regular file")
         try:
-            return self.path.read_bytes()
+            if self.length is None:
+                return self.path.read_bytes()
+            with self.path.open("rb") as stream:
+                stream.seek(self.offset)
+                return stream.read(self.length)
         except FileNotFoundError:
             raise InputError(f"{self.path}: no such image") from None
         except OSError as error:
@@ -74,6 +81,8 @@ class LazyImage:
 
     def format_problem(self) -> str | None:
         """A sentence when the content is not what the file's ending says, else None."""
+        if self.length is not None:
+            return None
         with _open(self.read_bytes(), str(self.path)) as picture:
             found = str(picture.format)
         if self.path.suffix.lower() in EXTENSIONS.get(found, ()):

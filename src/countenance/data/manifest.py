@@ -5,28 +5,39 @@ worker is told a manifest, a partition and a range of rows; no sample is ever se
 """
 
 import hashlib
-import io
 import json
+import shutil
+import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countenance.data.card import DatasetCard
-from countenance.data.image import ArrayImage, EncodedImage, LazyImage, encode_png
+from countenance.data.image import ArrayImage, EncodedImage, LazyImage, decode, encode_png
 from countenance.data.sample import Floats, Rle, Sample, Subject, truth
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.storage import Missing, Storage, open_storage
 
+Pixels = NDArray[np.uint8]
 INDEX = "dataset.json"
-FORMAT = 1
+FORMAT = 2
 ROW_GROUP = 1000
+PICTURES = 100
+"""Samples in a row group that holds pictures: a group is read at once."""
 PARTITION = 50_000
 """Samples in a partition."""
+LARGEST = 512 * 2**20
+"""Bytes of pictures in a partition."""
+COLUMNS = ("sample", "uri", "offset", "length", "width", "height", "sha256", "attributes", "subjects")
+"""What is known of a sample; the column `content` holds pictures and is read apart."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,8 @@ class SampleManifest:
         wanted = self.partitions[partition]
         if not 0 <= start <= stop <= wanted.rows:
             raise InputError(f"{self.storage.place}/{wanted.name}: no rows {start} to {stop}; it has {wanted.rows}")
-        return [self._sample(row) for row in self._file(wanted.name).rows(start, stop)]
+        file = self._file(wanted.name)
+        return [self._sample(row, file, start + k) for k, row in enumerate(file.rows(start, stop))]
 
     def __iter__(self) -> Iterator[Sample]:
         for number, partition in enumerate(self.partitions):
@@ -80,13 +92,14 @@ class SampleManifest:
     def _open(self) -> dict[str, "_PartitionFile"]:
         return {}
 
-    def _sample(self, row: Mapping[str, Any]) -> Sample:
-        image: LazyImage | EncodedImage
-        if row["content"] is not None:
-            image = EncodedImage(row["content"], row["sample"])
+    def _sample(self, row: Mapping[str, Any], file: "_PartitionFile", number: int) -> Sample:
+        image: LazyImage | StoredImage
+        if row["uri"] is None:
+            image = StoredImage(file, number, row["sample"])
         else:
             path = Path(row["uri"])
-            image = LazyImage(path if path.is_absolute() or self.source is None else Path(self.source) / path)
+            path = path if path.is_absolute() or self.source is None else Path(self.source) / path
+            image = LazyImage(path, row.get("offset") or 0, row.get("length"))
         subjects = tuple(_subject(values, row["width"], row["height"]) for values in json.loads(row["subjects"]))
         return Sample(
             row["sample"], image, row["width"], row["height"], subjects, _attributes(json.loads(row["attributes"])),
@@ -95,14 +108,14 @@ class SampleManifest:
 
 
 class _PartitionFile:
-    """One Parquet file, read by ranges of rows."""
+    """One Parquet file, read by ranges of rows; pictures are read a row group at a time."""
 
     def __init__(self, storage: Storage, name: str) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            self.parquet = pq.ParquetFile(pa.BufferReader(storage.read(name)))
+            self.parquet = pq.ParquetFile(storage.open(name))
         except Missing:
             raise InputError(f"{storage.place}/{name}: missing; the manifest names it") from None
         except pa.ArrowException as error:
@@ -110,15 +123,55 @@ class _PartitionFile:
         metadata = self.parquet.metadata
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+        known = self.parquet.schema_arrow.names
+        self.columns = [name for name in COLUMNS if name in known]
+        self.lock = threading.Lock()  # pictures are decoded in a thread of their own
+        self.group: tuple[int, list[bytes | None]] = (-1, [])
 
     def rows(self, start: int, stop: int) -> list[dict[str, Any]]:
-        first = int(np.searchsorted(self.starts, start, side="right")) - 1
-        last = int(np.searchsorted(self.starts, stop, side="left"))
         if stop <= start:
             return []
-        table = self.parquet.read_row_groups(list(range(first, last)))
+        first, last = self._group_of(start), int(np.searchsorted(self.starts, stop, side="left"))
+        with self.lock:
+            table = self.parquet.read_row_groups(list(range(first, last)), columns=self.columns)
         found: list[dict[str, Any]] = table.slice(start - int(self.starts[first]), stop - start).to_pylist()
         return found
+
+    def content(self, row: int) -> bytes:
+        """The picture in a row."""
+        group = self._group_of(row)
+        with self.lock:
+            if self.group[0] != group:
+                self.group = (group, self.parquet.read_row_group(group, columns=["content"])["content"].to_pylist())
+            found = self.group[1][row - int(self.starts[group])]
+        if found is None:
+            raise InputError(f"row {row} of the manifest holds no picture")
+        return found
+
+    def _group_of(self, row: int) -> int:
+        return int(np.searchsorted(self.starts, row, side="right")) - 1
+
+
+@dataclass(frozen=True)
+class StoredImage:
+    """A picture in a row of a manifest."""
+
+    file: _PartitionFile
+    row: int
+    name: str = "image"
+
+    def load(self) -> Pixels:
+        """The pixels as height × width × 3 RGB, turned upright by EXIF."""
+        return decode(self.read_bytes(), self.name)
+
+    def read_bytes(self) -> bytes:
+        return self.file.content(self.row)
+
+    def size(self) -> tuple[int, int]:
+        return EncodedImage(self.read_bytes(), self.name).size()
+
+    def format_problem(self) -> str | None:
+        return None
 
 
 def _attributes(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,6 +206,8 @@ class ManifestWriter:
     place: str | Path | Storage
     card: DatasetCard
     partition: int = PARTITION
+    embed: bool = False
+    """Put pictures into the manifest, so that workers need no other file."""
     storage: Storage = field(init=False)
     written: list[Partition] = field(default_factory=list)
     kinds: dict[str, str | None] = field(default_factory=dict)
@@ -162,14 +217,18 @@ class ManifestWriter:
 
     def write(self, samples: Iterable[Sample]) -> SampleManifest:
         """Write every sample and the index, which comes last: a folder without it is no manifest."""
-        block: list[dict[str, Any]] = []
-        for sample in samples:
-            note_kinds(self.kinds, sample)
-            block.append(_row(sample))
-            if len(block) >= self.partition:
-                self._flush(block)
-        if block or not self.written:
-            self._flush(block)
+        seen: list[NDArray[np.uint64]] = []
+        with ExitStack() as stack:
+            part = stack.enter_context(_Part())
+            for sample in samples:
+                note_kinds(self.kinds, sample)
+                part.add(_row(sample, self.embed))
+                if part.rows >= self.partition or part.content >= LARGEST:
+                    self._close(part, seen)
+                    part = stack.enter_context(_Part())
+            if part.rows or not self.written:
+                self._close(part, seen)
+        self._refuse_twins(seen)
         index = {
             "format": FORMAT,
             "card": self.card.model_dump(),
@@ -179,18 +238,80 @@ class ManifestWriter:
         self.storage.write(INDEX, to_json(index).encode())
         return read_manifest(self.storage)
 
-    def _flush(self, block: list[dict[str, Any]]) -> None:
-        import pyarrow as pa
+    def _close(self, part: "_Part", seen: list[NDArray[np.uint64]]) -> None:
+        name = f"part-{len(self.written):05d}.parquet"
+        rows, digest = part.store(self.storage, name)
+        self.written.append(Partition(name, rows, digest))
+        seen.append(np.asarray(part.ids, dtype=np.uint64))
+
+    def _refuse_twins(self, seen: list[NDArray[np.uint64]]) -> None:
+        """Refuse ids that name several samples. Eight bytes of each id are compared, then the ids themselves."""
+        values, times = np.unique(np.concatenate(seen), return_counts=True)
+        doubtful = set(values[times > 1].tolist())
+        if not doubtful:
+            return
+        manifest = SampleManifest(self.storage, self.card, {}, tuple(self.written))
+        known: set[str] = set()
+        for sample in manifest:
+            if _short(sample.id) in doubtful:
+                if sample.id in known:
+                    raise InputError(
+                        f"dataset {self.card.name!r}: the id {sample.id!r} names several images; ids must be unique"
+                    )
+                known.add(sample.id)
+
+
+class _Part:
+    """A partition that is being written, in a temporary file."""
+
+    def __init__(self) -> None:
+        self.rows, self.content, self.waiting = 0, 0, 0
+        self.block: list[dict[str, Any]] = []
+        self.ids: list[int] = []
+
+    def __enter__(self) -> "_Part":
         import pyarrow.parquet as pq
 
-        buffer = io.BytesIO()
-        table = pa.Table.from_pylist(block, schema=_schema())
-        pq.write_table(table, buffer, compression="zstd", row_group_size=ROW_GROUP)
-        content = buffer.getvalue()
-        name = f"part-{len(self.written):05d}.parquet"
-        self.storage.write(name, content)
-        self.written.append(Partition(name, len(block), hashlib.sha256(content).hexdigest()))
-        block.clear()
+        self.file = tempfile.TemporaryFile()
+        self.writer = pq.ParquetWriter(self.file, _schema(), compression="zstd")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.writer.close()
+        self.file.close()
+        self.block.clear()
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.block.append(row)
+        self.ids.append(_short(row["sample"]))
+        self.rows += 1
+        if row["content"] is not None:
+            self.content += len(row["content"])
+            self.waiting += 1
+        if len(self.block) >= ROW_GROUP or self.waiting >= PICTURES:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        if self.block or not self.rows:
+            self.writer.write_table(pa.Table.from_pylist(self.block, schema=_schema()))
+        self.block.clear()
+        self.waiting = 0
+
+    def store(self, storage: Storage, name: str) -> tuple[int, str]:
+        """Write the partition; its rows and its hash."""
+        self._flush()
+        self.writer.close()
+        self.file.seek(0)
+        digest = hashlib.file_digest(self.file, "sha256").hexdigest()
+        self.file.seek(0)
+        storage.write_stream(name, lambda stream: shutil.copyfileobj(self.file, stream))
+        return self.rows, digest
+
+
+def _short(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 def _schema() -> Any:
@@ -198,28 +319,39 @@ def _schema() -> Any:
 
     text, size = pa.string(), pa.int32()
     return pa.schema(
-        [("sample", text), ("uri", text), ("content", pa.binary()), ("width", size), ("height", size),
-         ("sha256", text), ("attributes", text), ("subjects", text)]
+        [("sample", text), ("uri", text), ("offset", pa.int64()), ("length", pa.int64()), ("content", pa.binary()),
+         ("width", size), ("height", size), ("sha256", text), ("attributes", text), ("subjects", text)]
     )  # fmt: skip
 
 
-def _row(sample: Sample) -> dict[str, Any]:
-    about = truth(sample)
-    content = None
-    if isinstance(sample.image, ArrayImage):
-        content = encode_png(sample.image.pixels)
-    elif isinstance(sample.image, EncodedImage):
-        content = sample.image.content
+def _row(sample: Sample, embed: bool = False) -> dict[str, Any]:
+    about, image = truth(sample), sample.image
+    content, sha256 = None, sample.sha256
+    if isinstance(image, ArrayImage):
+        content, sha256 = encode_png(image.pixels), None  # the known hash is not that of the PNG
+    elif embed or not isinstance(image, LazyImage):
+        content = _readable(sample)
+    lies = image if content is None and isinstance(image, LazyImage) else None
     return {
         "sample": sample.id,
-        "uri": None if content is not None else str(sample.image.path.absolute()),  # type: ignore[union-attr]
+        "uri": None if lies is None else str(lies.path.absolute()),
+        "offset": None if lies is None else lies.offset,
+        "length": None if lies is None else lies.length,
         "content": content,
         "width": sample.width,
         "height": sample.height,
-        "sha256": sample.sha256,
+        "sha256": sha256,
         "attributes": json.dumps(about["attributes"]),
         "subjects": json.dumps(about["subjects"]),
     }
+
+
+def _readable(sample: Sample) -> bytes | None:
+    """A picture's bytes; None when it cannot be read, which is for the run to report, image by image."""
+    try:
+        return sample.image.read_bytes()
+    except InputError:
+        return None
 
 
 def note_kinds(kinds: dict[str, str | None], sample: Sample) -> None:

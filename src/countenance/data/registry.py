@@ -10,6 +10,7 @@ from countenance.data.paths import unpack
 from countenance.data.sample import Dataset
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.storage import is_url
 
 GROUP = "countenance.datasets"
 
@@ -23,19 +24,21 @@ COCO_FILES = ("annotations.json", "_annotations.coco.json")
 
 
 def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categories: str | None = None) -> Dataset:
-    """A dataset from its name (`people`, `people:portraits`), a folder, a COCO file or a tar of either.
+    """A dataset from its name (`people`, `people:portraits`), a folder, a COCO file, a tar of either, or a manifest.
 
     `categories` chooses the categories of a COCO file that are people or faces: `face=1,person=18`.
 
     >>> load_dataset("peple")
     Traceback (most recent call last):
-    countenance.errors.InputError: 'peple' is neither a dataset's name (people) (did you mean people?) nor ...
+    countenance.errors.InputError: 'peple' is neither a dataset's name (...people...) (did you mean people?) nor ...
     """
     if isinstance(source, Dataset):
         return _no_categories(source, categories, source.name)
     name, _, wanted = str(source).partition(":")
     if name in dataset_names():
         return _no_categories(_by_name(name, part or wanted or None), categories, name)
+    if is_url(source):
+        return _no_categories(_indexed(str(source)), categories, str(source))
     path = Path(source)
     if not path.exists():
         names = dataset_names()
@@ -71,7 +74,16 @@ def _by_name(name: str, part: str | None) -> Dataset:
     return loaded
 
 
+def _indexed(place: str) -> Dataset:
+    from countenance.data.indexed import IndexedDataset
+    from countenance.data.manifest import read_manifest
+
+    return IndexedDataset(read_manifest(place))
+
+
 def _read_dir(root: Path, categories: str | None) -> Dataset:
+    if (root / "dataset.json").is_file():
+        return _no_categories(_indexed(str(root)), categories, str(root))
     coco = _coco_file(root)
     if coco is not None:
         from countenance.data.coco import read_coco
@@ -89,7 +101,8 @@ def _read_dir(root: Path, categories: str | None) -> Dataset:
     if len(inner) == 1 and len(list(root.iterdir())) == 1:
         return _read_dir(inner[0], categories)
     raise InputError(
-        f"{root}: holds none of annotations.json (COCO), labels.csv (a folder of images) or samples.parquet (people)"
+        f"{root}: holds none of annotations.json (COCO), labels.csv (a folder of images), samples.parquet (people) "
+        "or dataset.json (a manifest); `countenance data index` makes a manifest of tars, Parquet and Hugging Face data"
     )
 
 

@@ -4,19 +4,36 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.card import DatasetCard
-from countenance.data.image import ArrayImage, EncodedImage, LazyImage
 from countenance.errors import InputError
 
 Value = str | float | tuple[str, ...] | None
 """An attribute's value: a word, a number, several words, or not known."""
 
 Floats = NDArray[np.float64]
+UNREADABLE = "unreadable"
+"""What stands in place of the hash of a picture that cannot be read."""
+
+
+class Image(Protocol):
+    """A picture, wherever it is."""
+
+    def load(self) -> NDArray[np.uint8]:
+        """The pixels as height × width × 3 RGB, upright."""
+
+    def read_bytes(self) -> bytes:
+        """The content of the picture's file."""
+
+    def size(self) -> tuple[int, int]:
+        """Width and height as `load()` will give them."""
+
+    def format_problem(self) -> str | None:
+        """A sentence when the content is not what the file's ending says, else None."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +86,7 @@ class Sample:
     """One image and everything known about it."""
 
     id: str
-    image: LazyImage | EncodedImage | ArrayImage
+    image: Image
     width: int
     height: int
     subjects: tuple[Subject, ...] = ()
@@ -81,6 +98,19 @@ class Sample:
         """The pixels, height × width × 3, RGB."""
         return self.image.load()
 
+    def load_checked(self) -> "tuple[NDArray[np.uint8], str]":
+        """The pixels and the hash of the picture's file; InputError when it is not the file that the dataset names."""
+        from countenance.data.image import ArrayImage, decode
+
+        content = self.image.read_bytes()
+        found = hashlib.sha256(content).hexdigest()
+        if isinstance(self.image, ArrayImage):
+            return self.image.load(), found
+        name = str(getattr(self.image, "path", None) or self.id)
+        if self.sha256 and self.sha256 != found:
+            raise InputError(f"{name}: the picture has changed since the dataset was made (its hash differs)")
+        return decode(content, name), found
+
     def content_hash(self) -> str:
         """The hash of the picture's file; a picture that cannot be read has a word instead."""
         if self.sha256:
@@ -88,7 +118,7 @@ class Sample:
         try:
             return hashlib.sha256(self.image.read_bytes()).hexdigest()
         except InputError:
-            return "unreadable"
+            return UNREADABLE
 
 
 class Dataset(Sequence[Sample]):
@@ -160,6 +190,7 @@ class Dataset(Sequence[Sample]):
 def truth(sample: Sample) -> dict[str, Any]:
     """Everything known about a sample but its pixels, as plain JSON values.
 
+    >>> from countenance.data.image import ArrayImage
     >>> truth(Sample("a", ArrayImage(np.zeros((2, 2, 3), np.uint8)), 2, 2))["id"]
     'a'
     """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from countenance.answers import Answer, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts
+from countenance.answers import Answer, Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
 from countenance.data import Sample, Subject
 from countenance.report.names import shown
 from countenance.tasks import Task
@@ -83,7 +83,7 @@ def subject_truth(subject: Subject, size: float, kinds: Iterable[str]) -> Markup
 
 def truth_kinds(task: Task | None) -> tuple[str, ...]:
     """Which truths the answers of a task are held against."""
-    if task is None or task.answer is Boxes:
+    if task is None or task.answer in (Boxes, Identifications):
         return ("person",) if task is not None and "person" in task.name else ("face",)
     kinds = {Keypoints: ("keypoints",), Masks: ("mask",), LabelMap: ("parts",)}
     return kinds.get(task.answer, ())
@@ -98,7 +98,7 @@ def truth_of(sample: Sample, kinds: Iterable[str], size: float) -> Markup:
 def answer_of(answer: Answer | None, size: float, kind: str = "answer") -> Markup:
     """What the model said, drawn; `kind` is the class of the lines."""
     out = Markup("")
-    if isinstance(answer, Boxes):
+    if isinstance(answer, Boxes | Identifications):
         for xyxy in answer.xyxy[np.argsort(-answer.scores, kind="stable")][:MOST_ANSWERS]:
             out += box(xyxy.tolist(), kind)
     elif isinstance(answer, Keypoints):
@@ -122,6 +122,8 @@ def said(answer: Answer | None) -> str:
     if isinstance(answer, Boxes):
         labels = f" ({', '.join(answer.labels[:4])})" if answer.labels else ""
         return _counted(len(answer), "box", "boxes") + labels
+    if isinstance(answer, Identifications):
+        return _counted(len(answer), "box", "boxes")
     if isinstance(answer, Keypoints):
         return _counted(len(answer.points), "skeleton", "skeletons")
     if isinstance(answer, Masks):

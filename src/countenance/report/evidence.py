@@ -10,7 +10,7 @@ from typing import Any
 from countenance.data.vocabulary import in_order
 from countenance.report import numbers, render
 from countenance.report.names import attribute_label, value_label
-from countenance.report.page import context
+from countenance.report.page import context, put
 from countenance.report.source import Source
 from countenance.run import Run
 
@@ -59,11 +59,7 @@ def write_evidence(run: Run, out: Path | str | None = None) -> Path:
     source = Source.of(run)
     said = context(source, "off")
     text = render.page("evidence.html.j2", **said, people=_people(source), measured=_measured(source))
-    path = run.path / EVIDENCE if out is None else Path(out)
-    if out is not None:
-        return render.write(path, text)
-    with run.store.replacing(EVIDENCE):
-        return render.write(path, text)
+    return put(run, EVIDENCE, text, out, "off")
 
 
 def _people(source: Source) -> list[Attribute]:

@@ -200,7 +200,8 @@ def failure(
     before: Answer | None = None,
 ) -> Failure:  # fmt: skip
     """One picture with truth and answer drawn, and what another model answered `before` where that is compared."""
-    shown = window_of(row, sample)
+    pixels = sample.load()  # datasets whose predictions were saved elsewhere need not know the size
+    shown = window_of(row, sample, pixels.shape[1], pixels.shape[0])
     size = max(shown.width, shown.height)
     drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size)
     drawn += drawing.answer_of(before, size, "before") + drawing.answer_of(answer, size)
@@ -212,7 +213,7 @@ def failure(
     alt = "; ".join(part for part in (sample.id, person, f"answered {said}" if said else "") if part)
     return Failure(
         sample.id,
-        pictures.embedded(sample.load(), shown, blurred=blurred),
+        pictures.embedded(pixels, shown, blurred=blurred),
         drawing.overlay(drawn, shown.view_box, alt),
         about,
         scores,
@@ -222,11 +223,12 @@ def failure(
     )
 
 
-def window_of(row: dict[str, Any], sample: Sample) -> pictures.Window:
+def window_of(row: dict[str, Any], sample: Sample, width: int = 0, height: int = 0) -> pictures.Window:
     """The part of a picture that a row is about: around a person who is small in it, else the whole."""
     subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
     matters = None if subject is None else subject.face_box if subject.face_box is not None else subject.person_box
-    return pictures.window(sample.width, sample.height, None if matters is None else matters.tolist())
+    size = (width or sample.width, height or sample.height)
+    return pictures.window(*size, None if matters is None else matters.tolist())
 
 
 def about_row(row: dict[str, Any], by: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """The report: one page from one run directory, or from one table."""
 
 import hashlib
+import json
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -9,12 +10,16 @@ from typing import Any
 import countenance
 from countenance.audit import Audit
 from countenance.audit.headline import delta_words, headline
+from countenance.files import to_json
 from countenance.report import cannot_tell, charts, findings, method, render, words
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
 from countenance.report.source import Audited, Source, TableSource
 from countenance.report.whole_run import whole_run
 from countenance.run import Run
+from countenance.run.store import PAGES, REPORT
+from countenance.run.suite import suite_of
+from countenance.storage import Missing, is_url
 
 LISTED_FAILURES = 200
 KINDS = {
@@ -39,11 +44,38 @@ def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "aut
 
     Everything comes from the run directory; the dataset is loaded again for the gallery alone. `gallery` is
     auto (rendered people are shown, real people are not), off, blurred or full. No clock is read: the same run
-    gives the same bytes.
+    gives the same bytes. What the run's suite has to say is on the page too.
     """
-    source = Source.of(run)
-    text = render.page("report.html.j2", **context(source, gallery))
-    return render.write(Path(out) if out is not None else run.path / "report.html", text)
+    return write_page(Source.of(run), out, gallery)
+
+
+def write_page(source: Source, out: Path | str | None, gallery: str, said: dict[str, Any] | None = None) -> Path:
+    """Write the page of a source (with the context `said` where it was made before) and return its path."""
+    text = render.page("report.html.j2", **(said or context(source, gallery)))
+    return put(source.run, REPORT, text, out, gallery)
+
+
+def put(run: Run, name: str, text: str, out: Path | str | None, gallery: str) -> Path:
+    """Write a page to a file, or into the run, which then knows it.
+
+    Returns the path of the page; for a run at a URL, its name in the run.
+    """
+    inside = Path(name) if is_url(run.place) else run.path / name
+    if out is not None and (is_url(run.place) or Path(out).absolute() != inside.absolute()):
+        return render.write(Path(out), text)
+    with run.store.replacing(name, PAGES):
+        run.store.storage.write(name, text.encode())
+        run.store.storage.write(PAGES, to_json(pages_of(run) | {name: {"gallery": gallery}}).encode())
+    return inside
+
+
+def pages_of(run: Run) -> dict[str, Any]:
+    """The pages that a run has, with how pictures are shown in each."""
+    try:
+        found = json.loads(run.store.storage.read(PAGES))
+    except (Missing, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path:
@@ -71,8 +103,14 @@ def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path
 
 
 def context(source: Source, asked: str) -> dict[str, Any]:
-    """Everything the template says. A suite may put its own sections into `extra`: (id, title, markup) each."""
-    return evidence(source, asked) | {"gallery": pictures.gallery(source, asked), "gallery_asked": asked, "extra": []}
+    """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
+    suite = suite_of(source.run)
+    extra = [] if suite is None else suite.sections(source)
+    return evidence(source, asked) | {
+        "gallery": pictures.gallery(source, asked),
+        "gallery_asked": asked,
+        "extra": extra,
+    }
 
 
 def evidence(source: Source, asked: str = "auto") -> dict[str, Any]:

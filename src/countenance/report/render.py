@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from countenance.files import write_atomically
@@ -38,6 +38,13 @@ def environment() -> Environment:
     return made
 
 
+def template(folder: Path, name: str) -> Any:
+    """A template in a suite's own folder, which may use those of the report."""
+    made = environment()
+    mine = FileSystemLoader(folder)
+    return made.overlay(loader=ChoiceLoader([mine, made.loader or mine])).get_template(name)
+
+
 def _asset(name: str) -> str:
     return (HERE / "static" / name).read_text(encoding="utf-8").strip()
 
@@ -46,8 +53,11 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
-def page(template: str, **context: Any) -> str:
-    """A whole page. Its policy allows our own style and script, pictures in the file, and no address at all."""
+def page(template: Any, **context: Any) -> str:
+    """A whole page from a template or its name.
+
+    Its policy allows our own style and script, pictures in the file, and no address at all.
+    """
     style, script = "\n" + _asset("style.css") + "\n", "\n" + _asset("report.js") + "\n"
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "

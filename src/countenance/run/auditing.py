@@ -5,7 +5,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.licences import in_words, of_manifest
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FINDINGS
 from countenance.storage import Missing
@@ -61,20 +61,20 @@ def audit_run(
     """
     scores = run.scores()
     attributes = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
-    check_names(str(run.path), by, attributes, where)
+    check_names(run.place, by, attributes, where)
     measured = list(metrics or default_metrics(run))
     known = [name.removeprefix("m.") for name in scores.column_names if name.startswith("m.")]
     if not measured:
-        raise InputError(f"{run.path}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
+        raise InputError(f"{run.place}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
     for name in measured:
         if name not in known:
-            raise InputError(f"{run.path}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
-    rows = _about(scores, measured)
+            raise InputError(f"{run.place}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
+    rows = rows_about(scores, measured)
     try:
-        return audit_source(run, Source(rows, label=str(run.path)), by, measured, where, **settings)
+        return audit_source(run, Source(rows, label=run.place), by, measured, where, **settings)
     except NothingToCompare:
         # Nobody asked for a comparison, and the run is worth a page without one: a single group with its numbers.
-        source = Source(with_everyone(rows), label=str(run.path))
+        source = Source(with_everyone(rows), label=run.place)
         return audit_source(run, source, [WHOLE], measured, where, **settings)
 
 
@@ -109,7 +109,7 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
             raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
 
 
-def _about(scores: Any, metrics: Sequence[str]) -> Any:
+def rows_about(scores: Any, metrics: Sequence[str]) -> Any:
     """The rows that are about some of the metrics."""
     import pyarrow.compute as pc
 
@@ -134,12 +134,13 @@ def _with_failures(found: Audit, run: Run) -> Audit:
     return found.model_copy(update={"verdict": verdict, "reason": f"{text}. {found.reason}"})
 
 
-def store_audit(run: Run, found: Audit) -> Path:
+def store_audit(run: Run, found: Audit) -> None:
     """Write `findings.parquet` and `audit.json` into the run."""
     with run.store.replacing(FINDINGS, AUDIT):
-        run.store.write_table(FINDINGS, found.to_arrow())
-        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json")).encode())
-    return run.path / FINDINGS
+        licences = of_manifest(run.manifest)
+        table = found.to_arrow().replace_schema_metadata({"countenance.licences": in_words(licences)})
+        run.store.write_table(FINDINGS, table)
+        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json") | {"licences": licences}).encode())
 
 
 def read_audit(run: Run) -> Audit:
@@ -152,9 +153,9 @@ def read_audit(run: Run) -> Audit:
             row |= {name: math.nan for name, value in row.items() if value is None}
         return Audit.model_validate(content)
     except Missing:
-        raise InputError(f"{run.path}: has not been audited; `countenance audit {run.path}` does it") from None
+        raise InputError(f"{run.place}: has not been audited; `countenance audit {run.place}` does it") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.path}` writes it again") from None
+        raise InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again") from None
 
 
 _NUMBERS = [name for name, field in Finding.model_fields.items() if field.annotation is float]

@@ -48,6 +48,8 @@ class Watch:
     lost: int = 0
     remedy: str = f" ({GO_ON})"
     refused: dict[str, list[list[float]]] = field(default_factory=dict)
+    differed: set[int] = field(default_factory=set)
+    """Shards that were worked off twice with different predictions."""
 
     def saw(self, answered: int, failures: Iterable[Mapping[str, Any]] = (), *, lost: bool = False) -> None:
         """Take note of images that were answered or failed since the last call; `lost`: they took their worker down.

@@ -1,12 +1,13 @@
 """`evaluate`: from a model and a dataset to a finished run."""
 
 import shlex
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -14,6 +15,7 @@ from countenance.answers import Boxes
 from countenance.answers.formats import Wanted, read_predictions
 from countenance.answers.formats.names import Names
 from countenance.data import Dataset, load_dataset
+from countenance.data.indexed import IndexedDataset
 from countenance.data.manifest import ManifestWriter, SampleManifest
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Form, Reading, Units
@@ -22,6 +24,7 @@ from countenance.models.saved import SavedAnswers, card_of_predictions
 from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
+from countenance.run.licences import Allowed, allowances
 from countenance.run.manifest import Manifest, Place
 from countenance.run.matching import refuse_mismatch
 from countenance.run.plan import InManifest, InMemory, Piece, Plan, Settings, make_plan
@@ -31,12 +34,18 @@ from countenance.run.stages import Notes, finish, score
 from countenance.run.stale import draw
 from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, REPORT, Marker, RunStore
 from countenance.run.verify import verify
-from countenance.storage import is_url
+from countenance.storage import Storage, is_url, open_storage
 from countenance.tasks import Task, findable, load_task
 
 ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
 Say = Callable[[str], None]
 PREDICTIONS = "predictions:"
+SAMPLES = ".samples"
+"""What a run's place is followed by where the samples lie while a cluster works on it."""
+LONG = 10_000
+"""From so many images on, a run says beforehand what it will cost."""
+ATTEMPTS = 3
+"""Times that a shard is worked off when it does not arrive whole."""
 SAVED = (".csv", ".parquet", ".json", ".txt", ".gz")
 """Endings of files that hold predictions rather than a model."""
 
@@ -52,10 +61,19 @@ class EngineSettings:
     max_failures: float = 0.05
     progress: ProgressMaker | None = None
     say: Say = lambda line: None
+    engine: str = "local"
+    """local: worker processes of this machine; ray: actors of a Ray cluster."""
+    address: str | None = None
+    """The cluster's address; None: one is started on this machine."""
+    gpus_per_worker: float = 0.0
 
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise InputError(f"workers is {self.workers}, expected at least 1")
+        if self.engine not in ("local", "ray"):
+            raise InputError(f"engine {self.engine!r}, expected local or ray")
+        if self.engine == "local" and (self.address or self.gpus_per_worker):
+            raise InputError("--address and --gpus-per-worker are for --engine ray")
 
 
 class Options(TypedDict, total=False):
@@ -75,6 +93,9 @@ class Options(TypedDict, total=False):
     max_failures: float
     progress: ProgressMaker | None
     say: Say
+    engine: str
+    address: str | None
+    gpus_per_worker: float
     options: Mapping[str, Any] | None
     by: Sequence[str] | None
     source: str | None
@@ -85,6 +106,7 @@ class Options(TypedDict, total=False):
     box_format: Form | None
     units: Units | None
     allow_mismatch: bool
+    allow_licence: Sequence[str | Allowed] | None
     notes: Notes | None
 
 
@@ -104,31 +126,35 @@ def evaluate(
 
     Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `by`, the attributes
     that results by group are given for; `batch`, `limit`, `seed` and `shard`, which determine the numbers; `workers`,
-    `threads`, `time_limit`, `strict`, `max_failures`, `progress` and `say`, which do not. `categories` chooses the
+    `threads`, `time_limit`, `strict`, `max_failures`, `progress`, `say`, `engine` (`local` or `ray`), `address` and
+    `gpus_per_worker`, which do not. `categories` chooses the
     categories of a COCO file (`face=1,person=18`), `box_format` and `units` say what the four numbers of the model's
-    boxes are, `allow_mismatch` evaluates a model that finds something else than the task needs, and `notes` replaces
-    the task's own notes on predictions that look like a mistake. A model that fails on all of the first images stops
-    the run (`countenance.run.early_stop`).
+    boxes are, `allow_mismatch` evaluates a model that finds something else than the task needs, `allow_licence` names
+    the licences that data and weights may have, and `notes` replaces the task's own notes on predictions that look like
+    a mistake. A model that fails on all of the first images stops the run (`countenance.run.early_stop`).
     """
     chosen: dict[str, Any] = dict(given)
     model_settings = {name: chosen.pop(name, None) for name in ("weights", "device", "settings")}
     plan_settings = Settings(
         **{name: chosen.pop(name) for name in ("batch", "limit", "seed", "shard") if name in chosen}
     )
-    names = ("workers", "threads", "time_limit", "strict", "max_failures", "progress", "say")
+    names = tuple(field.name for field in fields(EngineSettings))
     engine_settings = EngineSettings(**{name: chosen.pop(name) for name in names if name in chosen})
     about = {name: chosen.pop(name, None) for name in ("source", "suite", "about", "by")}
     the_task = load_task(task, chosen.pop("options", None))
-    card_given = chosen.pop("card", None)
+    card_given, licences = chosen.pop("card", None), chosen.pop("allow_licence", None)
     categories, allow_mismatch = chosen.pop("categories", None), chosen.pop("allow_mismatch", False)
     box_format, units = chosen.pop("box_format", None), chosen.pop("units", None)
     notes = chosen.pop("notes", None) or the_task.notes
     if chosen:
         raise TypeError(f"evaluate() has no argument {next(iter(chosen))!r}")
-    dataset = data if isinstance(data, SampleManifest) else load_dataset(data, categories=categories)
+    loaded = data if isinstance(data, SampleManifest) else load_dataset(data, categories=categories)
+    dataset = loaded.manifest if isinstance(loaded, IndexedDataset) else loaded
     source = about.pop("source") or (str(data) if isinstance(data, str | Path) else None)
     chosen_model = _model(model, model_settings, the_task, dataset)
     card = card_given or chosen_model.card
+    for allowed in allowances(licences):
+        allowed.check([("data", dataset.card), ("model", card)])
     if not allow_mismatch:
         refuse_mismatch(card, the_task)
     reading = chosen_model.reading
@@ -231,6 +257,8 @@ class _Evaluation:
             engine = _Lazy(lambda: self._engine(resources))
             intact = self._intact() and not self._other_groups()
             markers = self.store.committed(rows=False) if intact else self._repaired()
+            if not intact:
+                self.store.sweep(markers)
             if markers:
                 self._check_model(engine, markers)
             missing = [piece for piece in pieces if piece.number not in markers]
@@ -241,20 +269,50 @@ class _Evaluation:
             done = sum(piece.images for piece in pieces if piece.number in markers)
             if done:
                 self.settings.say(f"{place}: going on; {done} of {self.plan.images()} images are done")
+            self._say_cost(missing, engine)
             started = time.perf_counter()
             with _progress(self.settings.progress, self.plan.images()) as step:
                 step(done)
-                if missing:
-                    engine().run(missing, step)
+                markers = self._work_off(pieces, missing, engine, step)
             seconds, evaluated = time.perf_counter() - started, sum(piece.images for piece in missing)
             speed = round(evaluated / seconds, 2) if evaluated else None
             manifest = manifest.model_copy(update={"seconds": round(seconds, 3), "images_per_second": speed})
-            self._finish(pieces, manifest, engine)
+            self._finish(markers, manifest, engine)
         return Run(place)
 
-    def _finish(self, pieces: list[Piece], manifest: Manifest, engine: "_Lazy") -> None:
-        markers = self._all_markers(pieces)
+    def _say_cost(self, missing: list[Piece], engine: "_Lazy") -> None:
+        """Before a long run: how many images, how fast a few of them were, how long it will take."""
+        images = sum(piece.images for piece in missing)
+        if images >= LONG and (found := engine().rate(missing[0])) is not None:
+            self.settings.say(f"{self.store.place}: {found.estimate(images)}")
+
+    def _work_off(
+        self, pieces: list[Piece], missing: list[Piece], engine: "_Lazy", step: Callable[[int], None]
+    ) -> dict[int, Marker]:
+        """Work off the missing shards. One that did not arrive whole (an upload was cut off) is done again."""
+        for _ in range(ATTEMPTS):
+            if missing:
+                engine().run(missing, step)
+            markers = self.store.committed()
+            missing = [piece for piece in pieces if piece.number not in markers]
+            if not missing:
+                return markers
+            step = _silent
+            for piece in missing:
+                self.store.forget_shard(piece.number)
+        raise InputError(
+            f"{self.store.place}: shard {missing[0].number} did not arrive whole {ATTEMPTS} times; check the disk or "
+            "the network, then run the same command again"
+        )
+
+    def _finish(self, markers: Mapping[int, Marker], manifest: Manifest, engine: "_Lazy") -> None:
         watch = self._watch() if engine.made is None else engine.made.watch
+        if watch.differed:
+            numbers = ", ".join(str(number) for number in sorted(watch.differed)[:5])
+            note = f"the model is nondeterministic: shard {numbers} was predicted twice, differently; the first is kept"
+            self.settings.say(f"{self.store.place}: {note}")
+            manifest = manifest.model_copy(update={"notes": [*manifest.notes, note]})
+        self.store.sweep(markers)
         try:
             finish(
                 self.plan, self.store, markers, manifest, watch=watch, notes=self.notes, progress=self.settings.progress
@@ -274,16 +332,6 @@ class _Evaluation:
         samples = [sample for piece in self.plan.pieces() for sample in self.plan.read(piece) if sample.id in boxes]
         return self.notes(samples, {name: Boxes(rows) for name, rows in boxes.items()}, self.plan.context())
 
-    def _all_markers(self, pieces: list[Piece]) -> dict[int, Marker]:
-        markers = self.store.committed()
-        lost = [piece.number for piece in pieces if piece.number not in markers]
-        if lost:
-            raise InputError(
-                f"{self.store.place}: shard {lost[0]} was damaged while the run was being finished; "
-                "run the same command again"
-            )
-        return markers
-
     def _make_way(self) -> None:
         """Make sure that the place is new or holds this very run; another run is moved aside, never mixed with."""
         names = [entry.name for entry in self.store.storage.entries() if entry.name != LOCAL]
@@ -299,13 +347,8 @@ class _Evaluation:
             self._move_aside("model, data, settings or version changed")
 
     def _move_aside(self, why: str) -> None:
-        key = self.store.manifest().key or "unknown"
-        name, place = Path(self.store.place).name, self.store.place
-        taken = {Path(storage.place).name for storage in self.store.storage.siblings(f"{name}-")}
-        wanted = [f"{name}-{key[:8]}", *(f"{name}-{key[:8]}-{k}" for k in range(2, len(taken) + 3))]
-        aside = next(candidate for candidate in wanted if candidate not in taken)
-        kept = self.store.storage.move_aside(aside)
-        self.settings.say(f"{place}: held another run ({why}); it is kept as {kept.place}")
+        place = self.store.place
+        self.settings.say(f"{place}: held another run ({why}); it is kept as {self.store.move_aside()}")
 
     def _intact(self) -> bool:
         """Whether the run is finished and every file is as it was written; what is damaged is told."""
@@ -361,7 +404,7 @@ class _Evaluation:
     def _start(self) -> Manifest:
         """Say in the store that the run is under way."""
         engine = {
-            "name": "local",
+            "name": "local" if self._in_process() else self.settings.engine,
             "workers": 0 if self._in_process() else self.settings.workers,
             "threads": self.settings.threads,
             "device": self.model.device,
@@ -398,6 +441,7 @@ class _Evaluation:
             return InProcess(self.plan, self.model.here(), self.store, columns, self._watch(), self.settings.strict)
         task, spec = self.plan.task, self.model.spec
         assert spec is not None
+        threads = self.settings.threads or (1 if self.settings.engine == "ray" else None)
         job = Job(
             task=task.source or task.name,
             options=None if task.options is None else task.options.model_dump(mode="json"),
@@ -411,9 +455,18 @@ class _Evaluation:
             max_failures=self.settings.max_failures,
             withdrawn=self.plan.withdrawn,
             context=self.plan.context(),
-            environment=thread_environment(self.settings.workers, self.settings.threads),
+            environment=thread_environment(self.settings.workers, threads),
         )
-        return Workers(job, self._watch(), self.settings.workers)
+        if self.settings.engine == "local":
+            return Workers(job, self._watch(), self.settings.workers)
+        from countenance.run.engine.ray import RayEngine
+
+        made = RayEngine(
+            job, self._watch(), self.plan.key(), self.settings.workers, self.settings.address,
+            self.settings.gpus_per_worker, threads or 1,
+        )  # fmt: skip
+        resources.callback(made.close)
+        return made
 
     def _manifest_place(self, resources: ExitStack) -> str:
         """Where workers read the samples: the dataset's own manifest, or a temporary one."""
@@ -421,9 +474,30 @@ class _Evaluation:
         if isinstance(samples, InManifest):
             return samples.manifest.storage.place
         assert isinstance(samples, InMemory)
+        if (
+            self.settings.engine == "ray"
+        ):  # every node must find it: beside the run, with the pictures where that is far
+            beside = open_storage(f"{self.store.place}{SAMPLES}")
+            remove(beside)
+            resources.callback(remove, beside)
+            far = is_url(self.store.place)
+            made = ManifestWriter(beside, samples.card, partition=len(samples.samples), embed=far)
+            return made.write(samples.samples).storage.place
         folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="countenance-samples-"))
         ManifestWriter(folder, samples.card, partition=len(samples.samples)).write(samples.samples)
         return folder
+
+
+def _silent(images: int = 1) -> None:
+    """Progress of work that was counted before."""
+
+
+def remove(storage: Storage) -> None:
+    """Delete everything at a place."""
+    for entry in storage.entries():
+        storage.delete(entry.name)
+    if not is_url(storage.place):
+        shutil.rmtree(storage.place, ignore_errors=True)
 
 
 class _OtherModel(Exception):

@@ -28,6 +28,8 @@ class DatasetRecord(Part):
     source: str | None = None
     """What loads it again, as the user named it and without the path; None for one made in a program."""
     fingerprint: str = ""
+    pictures: str = ""
+    """A hash of the hashes of the pictures that the workers read; a manifest's fingerprint need not cover them."""
     images: int = 0
     skipped: int = 0
     categories: str | None = None
@@ -111,6 +113,8 @@ class Place(BaseModel):
     model_config = ConfigDict(extra="ignore")
     source: str | None = None
     command: str = ""
+    paths: dict[str, str] = Field(default_factory=dict)
+    """Further places that a suite needs to make its files again."""
 
 
 def read_manifest(content: bytes, place: str) -> Manifest:

@@ -6,7 +6,7 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ import countenance
 from countenance.data import Dataset, Sample
 from countenance.data.card import DatasetCard
 from countenance.data.manifest import SampleManifest, attribute_kinds
+from countenance.data.sample import UNREADABLE
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard
@@ -288,6 +289,15 @@ def make_plan(
     return Plan(task, card, chosen, source, settings, suite, about, None if by is None else tuple(by))
 
 
+def _hashed(dataset: Dataset) -> Dataset:
+    """The same samples with the hashes of their pictures, so that a worker sees when one changes."""
+    samples = []
+    for sample in dataset:
+        known = sample.content_hash()
+        samples.append(sample if known == UNREADABLE else replace(sample, sha256=known))
+    return Dataset(dataset.card, samples, dataset.aliases, dataset.notes)
+
+
 def _in_memory(task: Task, dataset: Dataset, settings: Settings) -> InMemory:
     name, times = next(iter(Counter(sample.id for sample in dataset).most_common(1)))
     if times > 1:
@@ -295,6 +305,7 @@ def _in_memory(task: Task, dataset: Dataset, settings: Settings) -> InMemory:
             f"dataset {dataset.name!r}: the id {name!r} names {times} images; ids must be unique "
             "(`countenance data check` lists them all)"
         )
+    dataset = _hashed(dataset)
     asked = [sample for sample in dataset if task.asks(sample)]
     if not asked:
         raise InputError(f"dataset {dataset.name!r} has no image with the truth that {task.name} needs")
@@ -326,7 +337,7 @@ def versions() -> dict[str, str]:
         "platform": platform.platform(),
         "machine": platform.machine(),
     }
-    for package in ("numpy", "scipy", "duckdb", "pyarrow", "onnxruntime", "pillow", "opencv-python-headless", "torch"):
+    for package in ("numpy", "scipy", "pyarrow", "onnxruntime", "pillow", "opencv-python-headless", "torch"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

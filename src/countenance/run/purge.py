@@ -8,7 +8,7 @@ purge that was killed goes on when it is called again. What was sent elsewhere c
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from countenance.run.store import (
     JOURNAL,
     LOCAL,
     MANIFEST,
+    PAGES,
     RESULTS,
     SHARDS,
     THUMBNAILS,
@@ -41,6 +42,7 @@ from countenance.run.store import (
     marker_name,
     thumbnails_of,
 )
+from countenance.run.suite import suite_of
 from countenance.storage import Missing
 from countenance.tasks import load_task
 
@@ -62,6 +64,8 @@ class Purged:
     unknown: tuple[str, ...] = ()
     """Ids on the list that no run holds."""
     made_again: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Other files in the runs, which may show somebody and could not be made again."""
     runs: tuple[str, ...] = ()
     """The runs that were changed."""
 
@@ -108,8 +112,8 @@ def read_subjects(path: Path) -> list[str]:
 def purge(place: Path | str, subjects: Iterable[str], again: Again = lambda run, journal: []) -> Purged:
     """Remove people from a run, from runs kept beside it under another name, and from runs below a folder.
 
-    `subjects` are identities or subject ids as the score table has them. `again` makes reports and a suite's files
-    again. InputError when nobody on the list is in any of the runs.
+    `subjects` are identities or subject ids as the score table has them, or images of people without an identity.
+    `again` makes reports and a suite's files again. InputError when nobody on the list is in any of the runs.
     """
     wanted = list(dict.fromkeys(subjects))
     stores = _stores(place)
@@ -134,16 +138,21 @@ def purge(place: Path | str, subjects: Iterable[str], again: Again = lambda run,
         rows=sum(one.rows for _, one in done),
         unknown=unknown,
         made_again=tuple(name for _, one in done for name in one.made_again),
+        removed=tuple(name for _, one in done for name in one.removed),
         runs=tuple(store.place for store, _ in done),
     )
 
 
 def _stores(place: Path | str) -> list[RunStore]:
-    """The run at a place with its older versions beside it, or the runs below a folder."""
+    """The run at a place, those that rest on the same predictions, and older versions beside it; or those below it."""
     store = RunStore(place)
     if store.exists():
-        siblings = [RunStore(other) for other in store.storage.siblings(f"{Path(store.place).name}-")]
-        return [store, *(other for other in siblings if other.exists())]
+        run = Run(place)
+        suite = suite_of(run)
+        others = [RunStore(other) for other in store.storage.siblings(f"{Path(store.place).name}-")]
+        others += [RunStore(other) for other in (suite.related(run) if suite else ())]
+        found = {str(Path(one.place).absolute()): one for one in (*others, store) if one.exists()}
+        return sorted(found.values(), key=lambda one: one.manifest().finished or "")  # the latest run's files stay
     below = [entry.name for entry in store.storage.entries() if entry.name.endswith(f"/{MANIFEST}")]
     if not below:
         store.manifest()  # says that no run is here
@@ -174,6 +183,8 @@ def _held(store: RunStore, wanted: set[str]) -> _Held:
         tables.append(table.select(columns).to_pylist())
     for row in (row for table in tables for row in table):
         names = {row.get("identity"), row.get("subject")} & wanted
+        if row.get("identity") is None:  # nobody said who it is: an image stands for its people
+            names |= {row["sample"]} & wanted
         if names:
             samples.add(row["sample"])
             people |= {str(name) for name in names}
@@ -247,7 +258,9 @@ def _go_on(store: RunStore, journal: Journal, again: Again) -> Purged:
         made += _recompute(store, journal, again)
         store.seal()
     store.storage.delete(JOURNAL)
-    return Purged(journal.people, len(gone), journal.rows, (), tuple(made))
+    there = {entry.name for entry in store.storage.entries()}
+    lost = tuple(name for name in journal.files if name not in there and name != PAGES)
+    return Purged(journal.people, len(gone), journal.rows, (), tuple(made), lost)
 
 
 def _delete_thumbnails(store: RunStore, gone: set[str]) -> None:
@@ -274,8 +287,10 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
             changed += [name] if kept is not None else []
         failures = [row for row in marker.failures if row["sample"] not in gone]
         if files != dict(marker.files) or failures != marker.failures:
-            answered = _rows(store, f"{ANSWERS}{marker.number:05d}.parquet")
-            fresh = Marker(marker.number, answered or 0, failures, files, marker.skipped)
+            answered = _rows(store, marker.file(ANSWERS) or "")
+            there = {entry.name: entry.size for entry in store.storage.entries()}
+            sizes = {name: there[name] for name in files if name in there}
+            fresh = Marker(marker.number, answered or 0, failures, files, marker.skipped, sizes, marker.pictures)
             store.storage.write(marker_name(marker.number), fresh.to_bytes())
     return changed
 
@@ -313,8 +328,6 @@ def _audit_settings(store: RunStore) -> dict[str, Any] | None:
 
 
 def _pages(store: RunStore) -> dict[str, Any]:
-    from countenance.run.store import PAGES
-
     try:
         found: dict[str, Any] = json.loads(store.storage.read(PAGES))
         return found
@@ -325,25 +338,34 @@ def _pages(store: RunStore) -> dict[str, Any]:
 def _recompute(store: RunStore, journal: Journal, again: Again) -> list[str]:
     """Results, audit and reports of those who are left."""
     run = Run(store.place)
-    made = _reduce_again(run)
+    suite = suite_of(run)
+    rescore = _reduce_again if suite is None or suite.rescore is None else suite.rescore
+    made = rescore(run, journal.samples)
+    run = Run(store.place)
     if journal.audit is not None and run.scores().num_rows:
         store_audit(run, audit_again(run, journal.audit))
         made += [FINDINGS, AUDIT]
     return made + again(run, vars(journal))
 
 
-def _reduce_again(run: Run) -> list[str]:
+def _reduce_again(run: Run, gone: Sequence[str]) -> list[str]:
     """Results again where the dataset can be loaded; otherwise they are gone, and the manifest says why."""
-    task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
-    if task.reduce is None:
-        return []
     try:
+        task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
+        if task.reduce is None:
+            run.store.write_results([])
+            return []
         reduced = reduce(task, stored(run.store, run.dataset(), run.manifest))
     except (InputError, OSError) as error:
-        note = f"results were removed by a purge and could not be computed again ({error})"
-        run.manifest.notes = [*run.manifest.notes, note]
-        run.store.write_manifest(run.manifest)
-        return []
+        return without_results(run, error)
     write_scores(run.store, run.scores(), reduced)
     run.store.write_results(reduced.results)
     return [RESULTS]
+
+
+def without_results(run: Run, error: Exception) -> list[str]:
+    """Say in the manifest that the results went with somebody who left, and why there are no new ones."""
+    note = f"results were removed by a purge and could not be computed again ({error})"
+    run.manifest.notes = [*run.manifest.notes, note]
+    run.store.write_manifest(run.manifest)
+    return []

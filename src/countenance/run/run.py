@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from countenance.errors import InputError
 from countenance.run.manifest import Manifest
 from countenance.run.store import FAILURES, FINDINGS, RunStore
+from countenance.storage import is_url
 
 if TYPE_CHECKING:
     from countenance.answers import Answer
@@ -37,7 +38,9 @@ class Run:
 
     @property
     def path(self) -> Path:
-        """The run's folder."""
+        """The run's folder; InputError for a run at a URL, which has none."""
+        if is_url(self.place):
+            raise InputError(f"{self.place}: is in an object store and has no folder; name a file, such as --out FILE")
         return Path(self.place)
 
     @property
@@ -106,7 +109,7 @@ class Run:
 
         from countenance.run.store import AUDIT
 
-        if not self.store.storage.entries(AUDIT):
+        if not self.store.storage.has(AUDIT):
             self.audit()
 
         # The report package reads runs; this one step to the right is for the user's convenience.

@@ -3,8 +3,10 @@
 The same code runs in a worker process and, for models that are objects of the user's program, in that program.
 """
 
+import hashlib
 import inspect
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,16 +19,20 @@ from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.run.rows import failure_row, rows_table
-from countenance.run.store import RunStore
+from countenance.run.store import Committed, RunStore
 from countenance.tasks import Context, Row, Task
 from countenance.tasks.task import CONTEXT, Refused
 
 Pixels = NDArray[np.uint8]
+Decoded = tuple[Pixels, str]
+"""The pixels of a picture and the hash of its file."""
 Failure = Mapping[str, Any]
 """A failed image: sample, kind, reason, and who is in it."""
 LARGEST_COORDINATE = 1e7
 AHEAD = 2
 """Batches decoded before the model is ready for them."""
+BUDGET = 256 * 2**20
+"""Bytes of pixels that may wait for the model: of large pictures fewer batches are decoded ahead."""
 
 
 class Stop(Exception):
@@ -43,14 +49,20 @@ class ShardResult:
     skipped: int = 0
     refused: dict[str, list[list[float]]] = field(default_factory=dict)
     """The boxes of predictions that were refused, by sample: perhaps they are boxes in another reading."""
+    pictures: dict[str, str] = field(default_factory=dict)
+    """The hash of each picture that was read."""
+    read: str = ""
+    """A hash of those, where the shard is scored again and no picture is read."""
 
     def fail(self, sample: Sample, kind: str, reason: str) -> None:
         self.failures.append(failure_row(sample, kind, reason))
 
-    def commit(self, store: RunStore, number: int, task: Task, columns: Mapping[str, str]) -> bool:
-        """Store the shard; False when another writer did so before."""
+    def commit(self, store: RunStore, number: int, task: Task, columns: Mapping[str, str]) -> Committed:
+        """Store the shard and say whether another writer did so before."""
         rows = rows_table(self.rows, columns)
-        return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped)
+        seen = "\n".join(f"{name} {self.pictures[name]}" for name in sorted(self.pictures))
+        pictures = hashlib.sha256(seen.encode()).hexdigest() if seen else self.read
+        return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped, pictures)
 
 
 @dataclass(frozen=True)
@@ -87,12 +99,15 @@ def run_shard(
     for group, pixels in _batches(model, left, batch):
         hooks.before_batch([sample.id for sample in group])
         before = len(result.failures)
-        readable = []
+        readable: list[tuple[Sample, Pixels | None]] = []
         for sample, content in zip(group, pixels, strict=True):
             if isinstance(content, Exception):
                 result.fail(sample, "image", str(content))
+            elif content is None:
+                readable.append((sample, None))
             else:
-                readable.append((sample, content))
+                readable.append((sample, content[0]))
+                result.pictures[sample.id] = content[1]
         _predict(task, model, readable, result, context)
         if strict and result.failures:
             first = result.failures[0]
@@ -100,6 +115,8 @@ def run_shard(
         boxes = result.refused
         failed = [{**row, "boxes": boxes.get(row["sample"])} for row in result.failures[before:]]
         hooks.after_batch(len(group), failed)
+        readable.clear()
+        pixels.clear()  # the next batch is decoded into the memory of this one
     return result
 
 
@@ -110,28 +127,35 @@ def needs_pixels(model: Any) -> bool:
 
 def _batches(
     model: Any, samples: Sequence[Sample], batch: int
-) -> Iterator[tuple[Sequence[Sample], Sequence[Pixels | Exception | None]]]:
+) -> Iterator[tuple[Sequence[Sample], list[Decoded | Exception | None]]]:
     groups = [samples[i : i + batch] for i in range(0, len(samples), batch)]
     if not needs_pixels(model):
         for group in groups:
             yield group, [None] * len(group)
         return
     with ThreadPoolExecutor(1) as pool:
-        waiting: list[tuple[Sequence[Sample], Future[list[Pixels | Exception]]]] = []
+        waiting: deque[tuple[Sequence[Sample], Future[list[Decoded | Exception | None]]]] = deque()
         for group in groups:
-            waiting.append((group, pool.submit(_decode, group)))
-            if len(waiting) > AHEAD:
-                ready, future = waiting.pop(0)
+            while waiting and (len(waiting) > AHEAD or sum(_bytes(g) for g, _ in waiting) + _bytes(group) > BUDGET):
+                ready, future = waiting.popleft()
                 yield ready, future.result()
-        for ready, future in waiting:
+                del future  # its pixels are not needed while the next are decoded
+            waiting.append((group, pool.submit(_decode, group)))
+        while waiting:
+            ready, future = waiting.popleft()
             yield ready, future.result()
 
 
-def _decode(samples: Sequence[Sample]) -> list[Pixels | Exception]:
-    decoded: list[Pixels | Exception] = []
+def _bytes(samples: Sequence[Sample]) -> int:
+    """Bytes of the pixels of some samples."""
+    return sum(sample.width * sample.height * 3 for sample in samples)
+
+
+def _decode(samples: Sequence[Sample]) -> list[Decoded | Exception | None]:
+    decoded: list[Decoded | Exception | None] = []
     for sample in samples:
         try:
-            decoded.append(sample.load())
+            decoded.append(sample.load_checked())
         except Exception as error:  # one unreadable image is a failure of that image, not of the run
             decoded.append(error)
     return decoded

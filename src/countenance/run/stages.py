@@ -1,6 +1,8 @@
 """The stages after prediction: score, reduce, finish. Each reads and writes the store and can run alone."""
 
 import datetime
+import hashlib
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -16,13 +18,15 @@ from countenance.run.manifest import Manifest
 from countenance.run.plan import Piece, Plan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
-from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore, work_rows
+from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore
 from countenance.tasks import Context, Reduced, Shard, Task
 from countenance.tasks.reduce import merged
 
 Progress = Callable[[str, int], Any]
 Notes = Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]]
 """From samples and their predictions to sentences about what looks like a mistake."""
+BLOCK = 100_000
+"""Rows of the score table that are written at once."""
 MOST_NOTED = 5000
 """Notes look at about so many images of a larger run."""
 MOST_VALUES = 30
@@ -36,7 +40,7 @@ FIRST_GROUPS = ("skin_tone", "age_group", "gender")
 def score(plan: Plan, store: RunStore, piece: Piece, marker: Marker) -> None:
     """Score the stored predictions of a shard again: no model is needed."""
     answers = store.shard_answers(piece.number)
-    result = ShardResult(failures=list(marker.failures), skipped=marker.skipped)
+    result = ShardResult(failures=list(marker.failures), skipped=marker.skipped, read=marker.pictures)
     for sample in plan.read(piece):
         if sample.id in answers:
             score_one(plan.task, sample, answers[sample.id], result)
@@ -87,9 +91,9 @@ def planned(plan: Plan, store: RunStore, progress: Progress | None = None) -> Wh
     def shards() -> Iterator[Shard]:
         for piece in pieces:
             samples = [sample for sample in plan.read(piece) if plan.task.asks(sample)]
-            yield Shard(samples, store.shard_answers(piece.number), store.table(work_rows(piece.number)))
+            yield Shard(samples, store.shard_answers(piece.number), store.shard_rows(piece.number))
 
-    table = together([store.table(work_rows(piece.number)) for piece in pieces])
+    table = together([store.shard_rows(piece.number) for piece in pieces])
     return WholeRun(table, shards, plan.settings.seed, progress, plan.by)
 
 
@@ -151,14 +155,23 @@ def finish(
     pieces = plan.pieces()
     failures = [row for piece in pieces for row in markers[piece.number].failures]
     watch.finished(failures, plan.images() - sum(marker.skipped for marker in markers.values()))
-    whole = planned(plan, store, progress)
-    reduced = reduce(plan.task, whole)
-    write_scores(store, whole.table, reduced)
+    if plan.task.reduce is None:
+        reduced = Reduced()
+        stream_scores(store, [piece.number for piece in pieces])
+    else:
+        whole = planned(plan, store, progress)
+        reduced = reduce(plan.task, whole)
+        write_scores(store, whole.table, reduced)
     store.write_table(FAILURES, failure_table(failures, plan.samples.attributes))
     store.write_results(reduced.results)
     skipped = plan.samples.skipped + sum(marker.skipped for marker in markers.values())
+    seen = "\n".join(markers[piece.number].pictures for piece in pieces)
     dataset = manifest.dataset.model_copy(
-        update={"skipped": skipped, "images": plan.images() - sum(m.skipped for m in markers.values())}
+        update={
+            "skipped": skipped,
+            "images": plan.images() - sum(m.skipped for m in markers.values()),
+            "pictures": hashlib.sha256(seen.encode()).hexdigest() if seen.strip() else "",
+        }
     )
     manifest = manifest.model_copy(
         update={
@@ -175,6 +188,41 @@ def finish(
     for entry in store.storage.entries(WORK):
         store.storage.delete(entry.name)
     return manifest
+
+
+def stream_scores(store: RunStore, shards: Sequence[int]) -> None:
+    """Write the score table from the rows of the shards; memory does not grow with their number."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schemas, rows = [], 0
+    for number in shards:
+        table = store.shard_rows(number)
+        schemas.append(table.schema)
+        rows += table.num_rows
+    schema = pa.unify_schemas(schemas)
+
+    def blocks() -> Iterator[Any]:
+        waiting: list[Any] = [schema.empty_table()]
+        for number in shards:
+            waiting.append(store.shard_rows(number))
+            if sum(table.num_rows for table in waiting) >= BLOCK:
+                yield together(waiting)
+                waiting = [schema.empty_table()]
+        if len(waiting) > 1 or not rows:
+            yield together(waiting)
+
+    left = blocks()
+    for number in range(max(1, -(-rows // MOST_ROWS))):
+        name = SCORES if rows <= MOST_ROWS else f"{MANY_SCORES}{number:05d}.parquet"
+        some = left if rows <= MOST_ROWS else itertools.islice(left, MOST_ROWS // BLOCK)
+
+        def write(stream: Any, some: Iterable[Any] = some) -> None:
+            with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+                for table in some:
+                    writer.write_table(table)
+
+        store.storage.write_stream(name, write)
 
 
 def write_scores(store: RunStore, table: Any, reduced: Reduced) -> None:

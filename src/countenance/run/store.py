@@ -9,8 +9,11 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from countenance.answers.store import answers_from_table, answers_table
@@ -29,6 +32,8 @@ JOURNAL = "purge.json"
 ANSWERS, SHARDS, WORK, MANY_SCORES = "answers/", "shards/", "work/", "scores/"
 MOST_ROWS = 10_000_000
 """Above so many rows the score table is a folder of files with the same columns."""
+AT_ONCE = 16
+"""Requests to the storage that are under way together."""
 THUMBNAILS = "thumbnails/"
 """Small pictures that the viewer made. They can be made again at any time, so they have no hash."""
 VIEWED = "viewed.jsonl"
@@ -54,7 +59,19 @@ class Marker:
     files: Mapping[str, str]
     """File names with their hashes."""
     skipped: int = 0
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """File names with their sizes, so that a listing says whether an upload was cut off."""
+    pictures: str = ""
+    """A hash of the hashes of the pictures that were read."""
+
+    def file(self, folder: str) -> str | None:
+        """The shard's file in a folder of the run."""
+        return next((name for name in self.files if name.startswith(folder)), None)
+
+    def same(self, other: "Marker") -> bool:
+        """Whether two writers of a shard had the same predictions, rows and failures."""
+        mine, theirs = sorted(self.files.values()), sorted(other.files.values())
+        return mine == theirs and json.loads(to_json(self.failures)) == json.loads(to_json(other.failures))
 
     def to_bytes(self) -> bytes:
         return to_json(vars(self)).encode()
@@ -63,16 +80,27 @@ class Marker:
     def read(cls, content: bytes) -> "Marker | None":
         """A marker, or None when the file is damaged."""
         try:
-            return cls(**json.loads(content))
-        except (ValueError, TypeError, RecursionError):
+            found = json.loads(content)
+            return cls(**{name: value for name, value in found.items() if name in cls.__dataclass_fields__})
+        except (ValueError, TypeError, AttributeError, RecursionError):
             return None
+
+
+class Committed(StrEnum):
+    """What became of a shard that was handed to the store."""
+
+    FIRST = "first"
+    SAME = "same"
+    """Another writer was first, with the same content."""
+    DIFFERENT = "different"
+    """Another writer was first, with other predictions for the same images: the model is nondeterministic."""
 
 
 class RunStore:
     """A run in its storage."""
 
-    def __init__(self, place: Any) -> None:
-        self.storage: Storage = open_storage(place)
+    def __init__(self, place: Any, *, patient: bool = False) -> None:
+        self.storage: Storage = open_storage(place, patient=patient)
 
     @property
     def place(self) -> str:
@@ -82,7 +110,7 @@ class RunStore:
 
     def exists(self) -> bool:
         """Whether a run, finished or not, is here."""
-        return any(entry.name == MANIFEST for entry in self.storage.entries(MANIFEST))
+        return self.storage.has(MANIFEST)
 
     def manifest(self) -> Manifest:
         try:
@@ -106,6 +134,13 @@ class RunStore:
     def write_local(self, place: Place) -> None:
         self.storage.write(LOCAL, to_json(place.model_dump()).encode())
 
+    def move_aside(self) -> str:
+        """Keep the run under another name beside its place, named after its key; returns where it is now."""
+        name, key = Path(self.place).name, self.manifest().key or "unknown"
+        taken = {Path(storage.place).name for storage in self.storage.siblings(f"{name}-")}
+        wanted = [f"{name}-{key[:8]}", *(f"{name}-{key[:8]}-{k}" for k in range(2, len(taken) + 3))]
+        return self.storage.move_aside(next(one for one in wanted if one not in taken)).place
+
     # shards
 
     def commit(
@@ -116,39 +151,93 @@ class RunStore:
         rows: Any,
         failures: list[dict[str, Any]],
         skipped: int = 0,
-    ) -> bool:
-        """Store a shard; the marker comes last. False when another writer committed the same shard before."""
-        names = {f"{ANSWERS}{number:05d}.parquet": answers_table(kind, answers), work_rows(number): rows}
-        files = {}
-        for name, table in names.items():
+        pictures: str = "",
+    ) -> Committed:
+        """Store a shard; the marker comes last, and of several writers the first one counts.
+
+        No writer touches a file of another: where a name is taken by other content, the file gets a name of its own,
+        and the marker says which files are the shard's.
+        """
+        files, sizes, own = {}, {}, []
+        for name, table in ((answers_name(number), answers_table(kind, answers)), (work_rows(number), rows)):
             content = parquet_bytes(table)
-            self.storage.write(name, content)
-            files[name] = digest(content)
-        marker = Marker(number, len(answers), failures, files, skipped)
-        return self.storage.create(marker_name(number), marker.to_bytes())
+            kept = self._keep(name, content)
+            files[kept], sizes[kept] = digest(content), len(content)
+            own += [kept] if kept != name else []
+        marker = Marker(number, len(answers), failures, files, skipped, sizes, pictures)
+        if self.storage.create(marker_name(number), marker.to_bytes()):
+            return Committed.FIRST
+        first = self._marker(number)
+        if first is None:  # cut off or damaged
+            self.storage.write(marker_name(number), marker.to_bytes())
+            return Committed.FIRST
+        for name in own:
+            if name not in first.files:
+                self.storage.delete(name)
+        return Committed.SAME if first.same(marker) else Committed.DIFFERENT
+
+    def _keep(self, name: str, content: bytes) -> str:
+        """Store a file unless there is one; the name that it has in the end."""
+        if self.storage.create(name, content):
+            return name
+        try:
+            if self.storage.read(name) == content:
+                return name
+        except Missing:  # removed in between
+            pass
+        stem, _, ending = name.rpartition(".")
+        other = f"{stem}-{digest(content)[:12]}.{ending}"
+        self.storage.write(other, content)
+        return other
+
+    def _marker(self, number: int) -> Marker | None:
+        try:
+            return Marker.read(self.storage.read(marker_name(number)))
+        except Missing:
+            return None
 
     def committed(self, *, rows: bool = True) -> dict[int, Marker]:
-        """The shards that count. A damaged one loses its marker, so that it is done again.
+        """The shards that count: their marker is there, and so are their files as the marker describes them.
 
-        With `rows=False` only the answers must be intact: rows can be scored again from them.
+        With `rows=False` only the answers must be intact: rows can be scored again from them. Where the place itself
+        guards content (an object store), sizes from a listing are enough; the hashes are compared when files are read.
         """
         there = {entry.name: entry.size for entry in self.storage.entries()}
-        found = {}
-        for name in there:
-            if not name.startswith(SHARDS):
-                continue
-            marker = Marker.read(self.storage.read(name))
-            if marker is not None and marker_name(marker.number) == name and self._intact(marker, there, rows):
-                found[marker.number] = marker
-        return found
+        names = [name for name in there if name.startswith(SHARDS)]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            markers = dict(zip(names, pool.map(self._read_marker, names), strict=True))
+        return {
+            marker.number: marker
+            for name, marker in markers.items()
+            if marker is not None and marker_name(marker.number) == name and self._intact(marker, there, rows)
+        }
+
+    def _read_marker(self, name: str) -> Marker | None:
+        try:
+            return Marker.read(self.storage.read(name))
+        except Missing:  # removed since the listing
+            return None
 
     def _intact(self, marker: Marker, there: Mapping[str, int], rows: bool) -> bool:
         for name, expected in marker.files.items():
             if not rows and name.startswith(WORK):
                 continue
-            if name not in there or digest(self.storage.read(name)) != expected:
+            if name not in there:
+                return False
+            if self.storage.guarded:
+                if there[name] != marker.sizes.get(name):
+                    return False
+            elif digest(self.storage.read(name)) != expected:
                 return False
         return True
+
+    def sweep(self, markers: Mapping[int, Marker]) -> None:
+        """Remove files of shards that no marker names: those of writers that were killed or came second."""
+        named = {name for marker in markers.values() for name in marker.files}
+        for folder in (ANSWERS, WORK):
+            for entry in self.storage.entries(folder):
+                if entry.name not in named:
+                    self.storage.delete(entry.name)
 
     def forget_shard(self, number: int) -> None:
         """Take back a shard that is damaged."""
@@ -156,7 +245,18 @@ class RunStore:
 
     def shard_answers(self, number: int) -> dict[str, Any]:
         """The predictions of a shard by sample id."""
-        return answers_from_table(self.table(f"{ANSWERS}{number:05d}.parquet"), f"{self.place}/{ANSWERS}{number:05d}")
+        name, table = self._shard_table(number, ANSWERS, answers_name(number))
+        return answers_from_table(table, f"{self.place}/{name}")
+
+    def shard_rows(self, number: int) -> Any:
+        """The score rows of a shard."""
+        return self._shard_table(number, WORK, work_rows(number))[1]
+
+    def _shard_table(self, number: int, folder: str, usual: str) -> tuple[str, Any]:
+        """A file of a shard, with its name; its content must be what the marker says."""
+        marker = self._marker(number)
+        name = (None if marker is None else marker.file(folder)) or usual
+        return name, self.table(name, None if marker is None else marker.files.get(name))
 
     def answer_files(self) -> list[str]:
         return [entry.name for entry in self.storage.entries(ANSWERS) if entry.name.endswith(".parquet")]
@@ -174,13 +274,16 @@ class RunStore:
 
     # tables
 
-    def table(self, name: str) -> Any:
-        """A Parquet file as an Arrow table."""
+    def table(self, name: str, expected: str | None = None) -> Any:
+        """A Parquet file as an Arrow table; its hash must be the one expected, where one is."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            return pq.read_table(pa.BufferReader(self.storage.read(name)))
+            content = self.storage.read(name)
+            if expected is not None and digest(content) != expected:
+                raise InputError(f"{self.place}/{name}: its content is not what was written; {_remedy(name)}")
+            return pq.read_table(pa.BufferReader(content))
         except Missing:
             raise InputError(f"{self.place}/{name}: missing; {_remedy(name)}") from None
         except (pa.ArrowException, OSError) as error:
@@ -232,15 +335,25 @@ class RunStore:
         entries = [entry.name for entry in self.storage.entries() if _sealable(entry.name)]
         known = {} if names is None else self.sealed()
         wanted = entries if names is None else [name for name in names if name in entries]
-        fresh = {name: digest(self.storage.read(name)) for name in wanted if not name.startswith(WORK)}
+        told = self._told_hashes(wanted) if self.storage.guarded else {}
+        fresh = {n: told.get(n) or digest(self.storage.read(n)) for n in wanted if not n.startswith(WORK)}
         files = {name: value for name, value in (known | fresh).items() if name in entries}
         self.storage.write(FILES, to_json({"files": dict(sorted(files.items()))}).encode())
+
+    def _told_hashes(self, wanted: Sequence[str]) -> dict[str, str]:
+        """The hashes of predictions as their writers computed them."""
+        if not any(name.startswith(ANSWERS) for name in wanted):
+            return {}
+        found: dict[str, str] = {}
+        for marker in self.committed(rows=False).values():
+            found |= {name: value for name, value in marker.files.items() if name.startswith(ANSWERS)}
+        return found
 
     @contextmanager
     def replacing(self, *names: str) -> Iterator[None]:
         """Files that are written in the context are off the list of hashes until it ends."""
         known = self.sealed()
-        had_list = any(entry.name == FILES for entry in self.storage.entries(FILES))
+        had_list = self.storage.has(FILES)
         if had_list and any(name in known for name in names):
             left = {name: value for name, value in known.items() if name not in names}
             self.storage.write(FILES, to_json({"files": left}).encode())
@@ -265,6 +378,10 @@ def thumbnails_of(sample: str) -> str:
 
 def marker_name(number: int) -> str:
     return f"{SHARDS}{number:05d}.json"
+
+
+def answers_name(number: int) -> str:
+    return f"{ANSWERS}{number:05d}.parquet"
 
 
 def work_rows(number: int) -> str:

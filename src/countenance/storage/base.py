@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 
 class Missing(Exception):
@@ -25,8 +25,18 @@ class Storage(Protocol):
     def place(self) -> str:
         """Where this is, as the user knows it: a folder or a URL."""
 
+    @property
+    def guarded(self) -> bool:
+        """Whether the place itself keeps content from changing, so that sizes from a listing are enough to go on."""
+
     def read(self, name: str) -> bytes:
         """The whole content; `Missing` when there is none."""
+
+    def open(self, name: str) -> Any:
+        """The content as a file that can be read in parts; `Missing` when there is none."""
+
+    def has(self, name: str) -> bool:
+        """Whether there is a blob of that name."""
 
     def write(self, name: str, content: bytes) -> None:
         """Replace the content, whole or not at all, durably."""

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from countenance.errors import InputError
 from countenance.files import PART, create_atomically, sync_folder, write_atomically
@@ -23,6 +23,9 @@ class LocalStorage:
     >>> place.read("a/b.txt"), [entry.name for entry in place.entries()]
     (b'content', ['a/b.txt'])
     """
+
+    guarded = False
+    """Anybody can change a file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,6 +46,16 @@ class LocalStorage:
             return self.path(name).read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             raise Missing(f"{self.folder}/{name}") from None
+
+    def open(self, name: str) -> Any:
+        import pyarrow as pa
+
+        if not self.path(name).is_file():
+            raise Missing(f"{self.folder}/{name}")
+        return pa.OSFile(str(self.path(name)))
+
+    def has(self, name: str) -> bool:
+        return self.path(name).is_file() and not self.path(name).is_symlink()
 
     def write(self, name: str, content: bytes) -> None:
         write_atomically(self.path(name), lambda part: part.write_bytes(content))

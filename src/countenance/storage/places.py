@@ -4,8 +4,7 @@ from pathlib import Path
 
 from countenance.storage.base import Storage
 from countenance.storage.local import LocalStorage
-
-SCHEMES = ("s3://",)
+from countenance.storage.s3 import SCHEME, S3Storage
 
 
 def is_url(place: str | Path) -> bool:
@@ -14,11 +13,25 @@ def is_url(place: str | Path) -> bool:
     >>> is_url("s3://bucket/run"), is_url("runs/mine")
     (True, False)
     """
-    return str(place).startswith(SCHEMES)
+    return str(place).startswith(SCHEME)
 
 
-def open_storage(place: str | Path | Storage) -> Storage:
-    """The storage at a place; nothing is created before something is written."""
+def place_of(text: str) -> Path | str:
+    """What a user wrote: a folder, or the URL as it is.
+
+    >>> place_of("runs/mine"), place_of("s3://bucket/mine/")
+    (PosixPath('runs/mine'), 's3://bucket/mine')
+    """
+    return text.rstrip("/") if is_url(text) else Path(text)
+
+
+def open_storage(place: str | Path | Storage, *, patient: bool = False) -> Storage:
+    """The storage at a place; nothing is created before something is written.
+
+    `patient` is for workers: their place was reached before, so a store that is away now is waited for.
+    """
     if not isinstance(place, str | Path):
         return place
+    if is_url(place):
+        return S3Storage(str(place), patient=patient)
     return LocalStorage(Path(place))

@@ -1,1 +1,1 @@
-"""The five published protocols, composed of the rooms to their left."""
+"""The five published protocols, composed of the packages before them."""

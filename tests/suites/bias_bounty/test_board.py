@@ -13,7 +13,7 @@ from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, prediction
 from countenance.suites.bias_bounty.page import write_pages
 from countenance.suites.bias_bounty.pairing import score_difference
 from countenance.suites.bias_bounty.printing import table_lines
-from countenance.suites.bias_bounty.submissions import hand_in
+from countenance.suites.bias_bounty.submissions import checked_name, code_hash, hand_in
 
 FEW = Rules(replicates=300)
 
@@ -168,6 +168,83 @@ def test_an_entry_of_the_same_name_needs_replace(board: Path, challenge: Path) -
         hand_in(board, "blunt", "supervised", challenge, test=test)
     with pytest.raises(InputError, match="letters, digits"):
         hand_in(board, "../blunt", "supervised", challenge, test=test)
+
+
+def test_the_latest_submission_counts_and_the_earlier_ones_are_kept(challenge: Path, tmp_path: Path) -> None:
+    files = [
+        answers(challenge / "test" / "labels.csv", tmp_path / f"{i}.csv", right, i)
+        for i, right in enumerate((0.2, 0.5, 0.99))
+    ]
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "main.py").write_text("print(1)\n")
+    board = tmp_path / "board"
+    for file in files:
+        score = hand_in(board, "mine", "supervised", challenge, test=file, replace=True, code=tmp_path / "code")
+    (standing,) = rank(board, challenge, FEW).standings
+    assert standing.public.score1 == score.score1 and standing.submissions == 3
+    assert [path.name for path in sorted((board / "mine" / "history").iterdir())] == ["0001", "0002"]
+    assert (board / "mine" / "history" / "0001" / "test.csv").read_bytes() == files[0].read_bytes()
+    assert not (board / "mine" / "history" / "0002" / "history").exists()
+    said = json.loads((board / "mine" / "submission.json").read_text())
+    assert said["number"] == 3 and said["submitted"].endswith("+00:00")
+    assert said["code_sha256"] == code_hash(tmp_path / "code") == standing.code_sha256
+    (tmp_path / "code" / "main.py").write_text("print(2)\n")
+    assert said["code_sha256"] != code_hash(tmp_path / "code")
+    page = write_pages(rank(board, challenge, FEW), challenge, tmp_path / "l.html")
+    (entry,) = (page.parent / "l-entries").iterdir()
+    assert said["code_sha256"] in entry.read_text() and "the latest of 3 submissions" in entry.read_text()
+
+
+def test_a_code_that_is_nowhere_is_refused() -> None:
+    assert code_hash("0" * 64) == "0" * 64
+    with pytest.raises(InputError, match="no such file or folder, and no sha256"):
+        code_hash("nowhere")
+
+
+@pytest.mark.parametrize("name", ["Zoë", "面部识别", "नमस्ते", "أحمد ٢", "Ωmega-1", "می\u200cخواهم"])
+def test_names_may_be_in_any_script(name: str, challenge: Path, tmp_path: Path) -> None:
+    import unicodedata
+
+    test = answers(challenge / "test" / "labels.csv", tmp_path / "t.csv", 0.9, 0)
+    hand_in(tmp_path / "board", unicodedata.normalize("NFD", name), "supervised", challenge, test=test)
+    found = rank(tmp_path / "board", challenge, FEW)
+    assert [standing.name for standing in found.standings] == [unicodedata.normalize("NFC", name)]
+    assert name in write_pages(found, challenge, tmp_path / "l.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "_timings", "a\x00", "a\u202eb", "x" * 65, "面" * 70, "a ", "-a", "a\n"]
+)
+def test_names_that_are_none_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="letters, digits"):
+        checked_name(name)
+
+
+def test_public_and_private_pages_can_be_published_apart(board: Path, challenge: Path, tmp_path: Path) -> None:
+    found = rank(board, challenge, FEW)
+    public = write_pages(found.part("public"), challenge, tmp_path / "public" / "index.html", parts=("public",))
+    private = write_pages(found.part("private"), challenge, tmp_path / "private" / "index.html", parts=("private",))
+    open_ = "".join(page.read_text() for page in public.parent.rglob("*.html"))
+    closed = "".join(page.read_text() for page in private.parent.rglob("*.html"))
+    best = next(s for s in found.standings if s.name == "sharp one")
+    assert best.private is not None
+    assert f"{best.public.score1:.3f}" in open_ and "Public test" in open_
+    assert f"{best.private.score1:.3f}" not in open_ and f"{best.score2:.3f}" not in open_
+    assert "Private holdout" not in open_ and 'id="private"' not in open_ and 'id="prizes"' not in open_
+    assert "Private holdout" in closed and "Public test" not in closed and 'id="prizes"' in closed
+    for page in [*public.parent.rglob("*.html"), *private.parent.rglob("*.html")]:
+        for link in re.findall(r'href="([^"#]+\.html)"', page.read_text()):
+            assert (page.parent / link).exists(), "a page set leads nowhere else"
+
+
+def test_a_rejection_that_names_the_holdout_is_not_public(challenge: Path, tmp_path: Path) -> None:
+    test = answers(challenge / "test" / "labels.csv", tmp_path / "t.csv", 0.9, 0)
+    hand_in(tmp_path / "board", "one", "supervised", challenge, test=test)
+    hand_in(tmp_path / "board", "two", "supervised", challenge, test=test)
+    (tmp_path / "board" / "two" / "holdout.csv").write_text("name,skin_tone,gender,age\nsecret.png,monk_1,male,0_17\n")
+    found = rank(tmp_path / "board", challenge, FEW)
+    assert "secret.png" in found.rejected["two"]
+    assert "secret.png" not in found.part("public").rejected["two"]
 
 
 def test_an_empty_board_is_refused(challenge: Path, tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from scipy.stats import chisquare
 
 from countenance.cli import app as root
 from countenance.cli import bias_bounty
+from countenance.run import Run
 from countenance.suites.bias_bounty.files import predictions_text, read_labels
+from countenance.tasks import Number
 
 Captured = pytest.CaptureFixture[str]
 
@@ -48,6 +50,31 @@ def test_score_writes_the_contract_and_exits_with_0(challenge: Path, tmp_path: P
     assert found["score1_faces_alone"] == 16
     assert json.loads(submission.read_text())["submission_name"] == "me"
     assert "Score₁" in capsys.readouterr().out
+
+
+def test_the_run_has_the_numbers_of_the_score(challenge: Path, tmp_path: Path) -> None:
+    labels = challenge / "holdout" / "labels.csv"
+    predictions = perfect(labels, tmp_path / "p.csv")
+    text = predictions.read_text().replace("female", "male")
+    predictions.write_text(text)
+    (tmp_path / "who.csv").write_text("name,identity\n" + "".join(f"h{i:03}.png,p{i // 4}\n" for i in range(40)))
+    arguments = [
+        "bias-bounty", "score", "--labels", str(labels), "--predictions", str(predictions), "--nonfaces",
+        str(challenge / "holdout" / "nonfaces.txt"), "--identities", str(tmp_path / "who.csv"), "--replicates", "200",
+        "--json", str(tmp_path / "o.json"), "--out", str(tmp_path / "run"),
+    ]  # fmt: skip
+    assert root.run(arguments) == 0
+    score, run = json.loads((tmp_path / "o.json").read_text()), Run(tmp_path / "run")
+    numbers = {result.name: result for result in run.results() if isinstance(result, Number)}
+    assert numbers["Score₁"].value == score["score1"]
+    assert [numbers["Score₁"].low, numbers["Score₁"].high] == score["intervals"]["score1"]
+    for name in ("skin_tone", "age", "gender"):
+        assert numbers[f"accuracy of {name}"].value == score["accuracy"][name]
+        assert numbers[f"disparity of {name}"].value == score["disparity"][name]
+        assert numbers[f"randomness of {name}"].value == score["randomness"]["p"][name]
+        right = [value for value in run.scores()[f"m.correct_{name}"].to_pylist() if value is not None]
+        assert sum(right) / len(right) == pytest.approx(score["accuracy"][name])
+    assert run.notes == score["notes"]
 
 
 def test_a_wrong_submission_exits_with_2_in_one_line_and_writes_nothing(

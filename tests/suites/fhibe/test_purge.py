@@ -33,7 +33,7 @@ def test_a_withdrawn_person_leaves_a_run(tmp_path):
     lost = rows[7]["filepath"]
     assert traces(folder, lost)
     done = purge(finished.path, {"s7", "nobody"})
-    assert (done.people, done.images, done.rows, done.unknown) == (1, 1, 1, 1)
+    assert (done.people, done.images, done.rows, done.unknown) == (1, 1, 1, ("nobody",))
     assert traces(folder, lost, '"s7"') == []
     again = FhibeRun(finished.path)
     assert len(again.scores()) == 59
@@ -55,12 +55,11 @@ def test_the_strict_run_of_the_same_outputs_is_purged_too(tmp_path):
     mine = default.path.parent / "mine.pdf"
     mine.write_bytes(b"a file of the user")
     done = purge(default.path, {"s7"})
-    assert (done.people, done.images, done.rows) == (1, 1, 1)
+    assert (done.people, done.images, done.rows, len(done.runs)) == (1, 2, 2, 2)  # an image of each run
     assert traces(default.path.parent, rows[7]["filepath"], '"s7"') == []
     assert [len(FhibeRun(one.path).scores()) for one in (default, strict)] == [59, 59]
     assert FhibeRun(strict.path).fhibe["compat"] == "strict"
     assert "run-strict/scores.parquet" in done.made_again
-    assert done.removed == ["bias_report.pdf"]
     assert not (default.path.parent / "bias_report.pdf").exists()
     assert mine.exists()
     table = json.loads((default.path.parent / "intersectional_results_AR_IOU.json").read_text())
@@ -89,7 +88,9 @@ def test_the_command_counts_in_plain_words(tmp_path):
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     finished = run(tmp_path)
     (tmp_path / "gone.txt").write_text("s1\nnobody\n")
+    (finished.path / "note.txt").write_text("of the user")
     _, said = call("purge", finished.path, "--subjects", tmp_path / "gone.txt")
+    assert "removed, since they may show somebody: note.txt" in said
     assert said.startswith("removed 1 person, 1 image and 1 row from ")
     assert "not in this run: 1 id" in said
 
@@ -159,12 +160,46 @@ def test_any_other_run_is_purged_as_well(tmp_path):
     assert "findings.parquet" in done.made_again
 
 
+def test_a_copy_without_its_outputs_is_purged_as_far_as_it_goes(tmp_path):
+    import shutil
+
+    rows = small.body(tmp_path, people=60)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path)
+    finished.report()
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(finished.path, copy)
+    (copy / "local.json").unlink()
+    assert purge(copy, ["s7"]).images == 1
+    assert traces(copy, rows[7]["filepath"], '"s7"') == []
+    again = FhibeRun(copy)
+    assert len(again.scores()) == 59 and again.results() == []
+    assert "made on another machine" in again.manifest.notes[-1] and (copy / "report.html").exists()
+
+
+def test_a_purge_that_was_killed_while_it_scored_goes_on(tmp_path, monkeypatch):
+    from countenance.suites.fhibe import purge as module
+
+    rows = small.body(tmp_path, people=60)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    finished = run(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "score_task", lambda *given, **named: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            purge(finished.path, ["s7"])
+    assert (finished.path / "purge.json").exists()
+    purge(finished.path, ["s7"])
+    assert not (finished.path / "purge.json").exists()
+    assert len(FhibeRun(finished.path).scores()) == 59 and FhibeRun(finished.path).results()[0].n == 59
+
+
 def test_nobody_known_changes_nothing(tmp_path):
     rows = small.body(tmp_path)
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     finished = run(tmp_path)
     before = (finished.path / "run.json").read_bytes()
-    assert purge(finished.path, {"x"}).made_again == []
+    with pytest.raises(InputError, match=r"nobody on the list is in this run \(x\)"):
+        purge(finished.path, {"x"})
     assert (finished.path / "run.json").read_bytes() == before
 
 
@@ -172,6 +207,6 @@ def test_the_list_is_plain_lines_or_a_csv(tmp_path):
     (tmp_path / "a.txt").write_text("s1 # moved\n\ns2\n")
     (tmp_path / "b.csv").write_text("date,subject_id\n2026,s1\n2026,s2\n")
     (tmp_path / "c.txt").write_text("# nobody\n")
-    assert read_subjects(tmp_path / "a.txt") == read_subjects(tmp_path / "b.csv") == {"s1", "s2"}
+    assert read_subjects(tmp_path / "a.txt") == read_subjects(tmp_path / "b.csv") == ["s1", "s2"]
     with pytest.raises(InputError, match="names nobody"):
         read_subjects(tmp_path / "c.txt")

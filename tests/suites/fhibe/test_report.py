@@ -104,6 +104,8 @@ def test_a_report_by_some_attributes_is_about_these_alone(evaluated, tmp_path, t
     )  # fmt: skip
     assert code == 0
     page, pdf = page_text(tmp_path / "page.html"), pdf_text(tmp_path / "page.pdf")
+    assert page.count("apparent skin color, lighting not named") == 1  # who was not compared is said
+    page = page.replace("apparent skin color, lighting not named", "")
     for text in (page, pdf):
         assert "pronoun" in text
         for other in ("apparent skin color", "apparent_skin_color", "Monk Skin Tone", "lighting", "skin colour"):

@@ -261,3 +261,44 @@ def test_whatever_a_model_answers_is_stored_or_refused(task, answer):
         assert "\n" not in str(error)
     else:
         json.dumps(entry, allow_nan=False)
+
+
+def test_a_model_that_was_stopped_goes_on_where_it_stopped(tmp_path):
+    small.body(tmp_path, people=12)
+    seen: list[str] = []
+    good = {"bboxes": [BOX], "scores": [0.9], "labels": [0]}
+
+    def until(last):
+        def answer(path):
+            seen.append(path)
+            if len(seen) > last:
+                raise KeyboardInterrupt
+            return good
+
+        return Wrapper(answer)
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(tmp_path, "person_localization", until(7))
+    (partial,) = tmp_path.rglob("*.partial.jsonl")
+    stored = len(partial.read_text().splitlines()) - 1
+    assert 1 <= stored <= 7 and not list(tmp_path.rglob("model_outputs.json"))
+    seen.clear()
+    finished = evaluate(tmp_path, "person_localization", until(1000))
+    assert len(seen) == 1 + 12 - stored  # the first image again, then those that were missing
+    assert scores(finished, "AR_IOU") == [1.0] * 12 and not list(tmp_path.rglob("*.partial.jsonl"))
+
+
+def test_another_model_does_not_go_on_with_the_first_ones_answers(tmp_path):
+    small.body(tmp_path, people=12)
+    count = iter(range(100))
+
+    def stops(path):
+        if next(count) > 7:
+            raise KeyboardInterrupt
+        return {"bboxes": [BOX], "scores": [0.9], "labels": [0]}
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(tmp_path, "person_localization", Wrapper(stops))
+    far = {"bboxes": [[60, 60, 63, 63]], "scores": [0.9], "labels": [0]}
+    finished = evaluate(tmp_path, "person_localization", Wrapper(lambda path: far))
+    assert scores(finished, "AR_IOU") == [0.0] * 12

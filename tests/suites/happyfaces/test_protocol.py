@@ -1,6 +1,7 @@
 """Scores, sweeps, asking, the page and the command line."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from countenance.errors import InputError
-from countenance.suites.happyfaces import protocol
+from countenance.suites.happyfaces import protocol, runs
 from countenance.suites.happyfaces.ask import ask, simulated
 from countenance.suites.happyfaces.asking import at_the_terminal
 from countenance.suites.happyfaces.looks import heat_map, moved_heat
@@ -80,16 +81,17 @@ def test_a_sweep_writes_the_contracts_table_and_goes_on_where_it_stopped(folder:
     runs = sorted((tmp_path / "sweep.runs").iterdir())
     assert len(runs) == 4
 
-    runs[0].unlink()
+    shutil.rmtree(runs[0])
     made = []
-    real = protocol.run
-    monkeypatch.setattr(protocol, "run", lambda data, task: made.append(task) or real(data, task))
+    real = protocol.evaluate
+    monkeypatch.setattr(protocol, "evaluate", lambda data, task: made.append(task) or real(data, task))
     assert cli(*command) == 0
     assert len(made) == 1
     assert json.loads(out.read_text())["mix_rates"] == table["mix_rates"]
 
-    stale = json.loads(runs[1].read_text()) | {"data": "other photos"}
-    runs[1].write_text(json.dumps(stale))
+    stale = json.loads((runs[1] / "run.json").read_text())
+    stale["dataset"]["fingerprint"] = "other photos"
+    (runs[1] / "run.json").write_text(json.dumps(stale))
     made.clear()
     assert cli(*command) == 0
     assert len(made) == 1  # a record of other data is not used
@@ -251,10 +253,12 @@ def test_runs_kept_by_other_code_are_run_again(world, write_world, tmp_path: Pat
     write_world(world, folder, str)
     tasks = [protocol.Task("spatial", 0.3, 0)]
     first = protocol.sweep(folder, tasks, tmp_path / "kept")
-    marked = json.loads((tmp_path / "kept" / tasks[0].file_name()).read_text()) | {"notes": {"kept": True}}
-    (tmp_path / "kept" / tasks[0].file_name()).write_text(json.dumps(marked))
+    manifest = tmp_path / "kept" / tasks[0].run_name() / "run.json"
+    marked = json.loads(manifest.read_text())
+    marked["about"]["notes"] = {"kept": True}
+    manifest.write_text(json.dumps(marked))
     assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == {"kept": True}
-    monkeypatch.setattr(protocol, "_code", lambda: "edited")
+    monkeypatch.setattr(runs, "_own_code", lambda: "edited")
     assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == first[0]["notes"]
 
 
@@ -282,5 +286,5 @@ def test_broken_runs_beside_a_table_cost_only_their_pictures(world, write_world,
     protocol.write_json(protocol.summary(records), tmp_path / "s.json")
     assert "Where the heads" in write_report([tmp_path / "s.json"], tmp_path / "page.html").read_text()
     for text in ("x{", "[]", '{"notes": {"regions": "x"}}', '{"notes": {"regions": [[[[1]]]]}, "validation": null}'):
-        (tmp_path / "s.runs" / task.file_name()).write_text(text)
+        (tmp_path / "s.runs" / task.run_name() / "run.json").write_text(text)
         assert "Where the heads" not in write_report([tmp_path / "s.json"], tmp_path / "page.html").read_text()

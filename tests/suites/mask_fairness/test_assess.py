@@ -85,7 +85,7 @@ def test_a_table_for_every_attribute_and_metric(done):
             assert {row["group"] for row in rows} == (
                 {"female", "male"} if attribute == "sex" else {f"r{i}" for i in range(5)}
             )
-    assert (out / "run" / "scores.parquet").exists() and (out / "run" / "findings.parquet").exists()
+    assert (out / "scores.parquet").exists() and (out / "findings.parquet").exists()
 
 
 def test_counts_match_a_plain_loop_over_the_detector(done):
@@ -183,7 +183,7 @@ def test_the_command_takes_predictions_and_writes_everything(tmp_path):
     assert result.exit_code == 0, result.output
     rows = {row["group"]: row for row in read(tmp_path / "out" / "assessment_sex_localization.csv")}
     assert int(rows["male"]["n"]) == 20 and float(rows["male"]["rate"]) == 13 / 20
-    assert json.loads((tmp_path / "out" / "run" / "run.json").read_text())["task"] == "mask_detection"
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["task"] == "mask_detection"
     assert (tmp_path / "out" / "report.html").exists()
 
 
@@ -203,3 +203,28 @@ def test_make_data_writes_a_new_folder_only(tmp_path, people):
     (tmp_path / "there").mkdir()
     result = CliRunner().invoke(mask_fairness.app, ["make-data", "--out", str(tmp_path / "there")])
     assert isinstance(result.exception, InputError) and "exists already" in str(result.exception)
+
+
+def test_one_page_for_detectors_and_datasets_has_every_row(done, tmp_path):
+    assess(MaskData(crowd()), Faces(), tmp_path / "faces", by=["sex"])
+    assess(MaskData(crowd(100)), Detector(), tmp_path / "few", by=["sex", "race"])
+    folders = [str(done[2]), str(tmp_path / "faces"), str(tmp_path / "few")]
+    result = CliRunner().invoke(mask_fairness.app, ["page", *folders, "--out", str(tmp_path / "page.html")])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "page.html").read_text()
+    assert text.count('<th scope="row">female</th>') == 6  # three metrics on each of two datasets
+    assert text.count('<th scope="row">r4</th>') == 6 and "does not judge masks" in text
+    assert text.count("rendered people, nobody real") == 2 and "significant" in text
+
+
+def test_what_is_no_assessment_has_no_place_on_the_page(done, tmp_path):
+    (done[2] / "audit.json").unlink()
+    result = CliRunner().invoke(mask_fairness.app, ["page", str(done[2]), "--out", str(tmp_path / "page.html")])
+    assert isinstance(result.exception, InputError) and "was not audited" in str(result.exception)
+
+
+def test_an_old_assessment_is_not_mixed_with_a_new_one(tmp_path):
+    (tmp_path / "old" / "run").mkdir(parents=True)
+    (tmp_path / "old" / "run" / "run.json").write_text("{}")
+    with pytest.raises(InputError, match="an assessment of an earlier version"):
+        assess(MaskData(crowd()), Faces(), tmp_path / "old", by=["sex"])

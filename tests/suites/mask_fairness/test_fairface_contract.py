@@ -61,4 +61,4 @@ def test_the_counts_of_rfb320_are_those_of_a_plain_loop(shared, photographs, tmp
     for metric in ("true_positive", "true_negative"):
         with (out / f"assessment_age_{metric}.csv").open() as stream:
             assert all(row["rate"] == "" and row["verdict"] == "not assessable" for row in csv.DictReader(stream))
-    assert (out / "run" / "run.json").is_file() and (out / "report.html").is_file()
+    assert (out / "run.json").is_file() and (out / "report.html").is_file()

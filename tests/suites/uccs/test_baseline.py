@@ -158,16 +158,59 @@ def test_display_draws_detections_green_and_truth_red(made, how, tmp_path):
     assert ((pixels == (230, 30, 30)).all(axis=2)).any()
 
 
-def test_a_missing_image_is_named_before_any_work(made, how, tmp_path):
+@pytest.mark.parametrize("damage", ["missing", "damaged"])
+def test_a_missing_or_damaged_image_is_told_and_the_rest_goes_on(made, tmp_path, damage):
     import shutil
 
     folder, version = made
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    images = copy / ("validation" if version == 2 else "validation_images")
-    sorted(images.iterdir())[0].unlink()
-    with pytest.raises(InputError, match="no such image, but"):
+    bad, good = sorted((copy / ("validation" if version == 2 else "validation_images")).iterdir())
+    content = bad.read_bytes()
+    bad.unlink()
+    if damage == "damaged":
+        bad.write_bytes(content[:200])
+    told = []
+    how = How(Cache(tmp_path / "temp"), warn=told.append)
+    out, found = detect(copy, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+    assert len(told) == 1 and bad.name in told[0] and told[0].endswith("it has no detection")
+    assert [len(one["score"]) > 0 for one in found.found] == [False, True]
+    assert good.stem in out.read_text() and bad.stem not in out.read_text()
+    recognize(copy, how=how, result_file=tmp_path / "r.txt", **MODELS)
+    assert good.stem in (tmp_path / "r.txt").read_text() and bad.stem not in (tmp_path / "r.txt").read_text()
+
+
+def test_no_image_at_all_is_refused(made, how, tmp_path):
+    import shutil
+
+    folder, version = made
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    shutil.rmtree(copy / ("validation" if version == 2 else "validation_images"))
+    with pytest.raises(InputError, match=r"no image that .* names is there; extract the validation images there"):
         detect(copy, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+
+
+def test_cards_and_models_that_are_not_there_are_refused_before_any_image_is_opened(made, tmp_path, monkeypatch):
+    from countenance.suites.uccs.baseline import work
+
+    monkeypatch.setattr(work, "graphics_cards", lambda: 1)
+    how = How(Cache(tmp_path / "temp"), parallel=2, gpus=(0, 1))
+    with pytest.raises(InputError, match="--gpus 1: this machine has 1 graphics card; leave --gpus out"):
+        detect(made[0], how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+    monkeypatch.setattr("countenance.models.zoo.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="model 'dlib' is not installed: pip install"):
+        recognize(
+            made[0], how=How(Cache(tmp_path / "temp")), result_file=tmp_path / "r.txt", **(MODELS | {"model": "dlib"})
+        )
+    assert not (tmp_path / "temp").exists()
+
+
+def test_a_part_never_replaces_the_result_of_the_whole_set(made, how, tmp_path):
+    whole, _ = detect(made[0], how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+    content = whole.read_bytes()
+    part, _ = detect(made[0], how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt", debug=1)
+    assert part.name == "d-debug-1.txt" and whole.read_bytes() == content
 
 
 def test_scoring_takes_embeddings_of_ones_own(tmp_path):

@@ -97,11 +97,15 @@ def _keypoints(rows: list[Mapping[str, Any]]) -> Keypoints:
 
 
 def write_coco_results(path: Path, answers: Iterable[tuple[str, Answer]]) -> None:
-    """Write boxes as COCO results; `image_id` is the sample's id."""
-    rows = []
+    """Write boxes, masks or keypoints as COCO results; `image_id` is the sample's id."""
+    rows: list[dict[str, Any]] = []
     for name, answer in answers:
+        if isinstance(answer, Masks | Keypoints):
+            rows += _shapes(name, answer)
+            continue
         if not isinstance(answer, Boxes):
-            raise InputError(f"{path}: COCO results are written from boxes, not from {type(answer).__name__.lower()}")
+            kind = type(answer).__name__.lower()
+            raise InputError(f"{path}: COCO results are written from boxes, masks and keypoints, not from {kind}")
         for k, (box, score) in enumerate(zip(answer.xyxy.tolist(), answer.scores.tolist(), strict=True)):
             row = {
                 "image_id": name,
@@ -111,6 +115,23 @@ def write_coco_results(path: Path, answers: Iterable[tuple[str, Answer]]) -> Non
             }
             rows.append(row | ({} if answer.labels is None else {"category": answer.labels[k]}))
     write_text(path, json.dumps(rows) + "\n")
+
+
+def _shapes(name: str, answer: Masks | Keypoints) -> list[dict[str, Any]]:
+    """The masks of one image as run lengths, or its skeletons as 17 × 3 numbers."""
+    from countenance.data.sample import Rle
+
+    rows = []
+    shapes = answer.masks if isinstance(answer, Masks) else answer.points
+    for shape, score in zip(shapes, answer.scores.tolist(), strict=True):
+        row: dict[str, Any] = {"image_id": name, "category_id": 1, "score": score}
+        if isinstance(answer, Masks):
+            rle = Rle.encode(np.asarray(shape, dtype=bool))
+            row["segmentation"] = {"size": [rle.height, rle.width], "counts": rle.counts}
+        else:
+            row["keypoints"] = np.asarray(shape, dtype=float).ravel().tolist()
+        rows.append(row)
+    return rows
 
 
 def _is_coco(path: Path) -> bool:

@@ -14,12 +14,14 @@ _HOME = {
     "coco": "countenance.answers.formats.coco:COCO",
     "table": "countenance.answers.formats.table:TABLE",
 }
-"""Formats in the order in which a file is tried: the particular ones first."""
+GENERAL = "table"
+"""A file is tried in the particular formats first, those of plugins included, and last as a plain table."""
 
 
 def format_names() -> list[str]:
     """The names of the formats."""
-    return [*_HOME, *sorted(point.name for point in entry_points(group=GROUP) if point.name not in _HOME)]
+    further = sorted(point.name for point in entry_points(group=GROUP) if point.name not in _HOME)
+    return [*(name for name in _HOME if name != GENERAL), *further, GENERAL]
 
 
 def load_format(name: str) -> Format:

@@ -1,13 +1,34 @@
-"""`countenance uccs`: the challenge's commands, with the original's options."""
+"""`countenance uccs`: the challenge's commands, with the original's options and under the original's names."""
+
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from countenance.cli.uccs import baseline, evaluate
+from countenance.cli.uccs import baseline, evaluate, original
+
+SCRIPTS = {"baseline-detector": "detect", "baseline-recognizer": "recognize"}
+"""What the original called its scripts; `evaluate_detector.py` and the like are found by their spelling."""
+
+
+class Scripts(TyperGroup):
+    """Finds a command under the name of the original's script: `evaluate_detector.py`, `baseline_detector`, ..."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        plain = cmd_name.removesuffix(".py")
+        for name in (cmd_name, plain, plain.replace("_", "-"), plain.replace("-", "_")):
+            found = super().get_command(ctx, SCRIPTS.get(name, name))
+            if found is not None:
+                return found
+        return None
+
 
 app = typer.Typer(
+    cls=Scripts,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="UCCS challenge: detect and recognise faces in an open set, evaluate and check submissions.",
 )
 app.add_typer(baseline.app)
 app.add_typer(evaluate.app)
+app.add_typer(original.app)

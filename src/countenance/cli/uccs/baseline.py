@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 
 
-def _how(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, quiet: bool) -> "How":
+def how_of(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, quiet: bool) -> "How":
     from countenance.cli.progress import progress
     from countenance.suites.uccs.baseline.cache import Cache
     from countenance.suites.uccs.baseline.work import How
@@ -36,10 +36,19 @@ def _how(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, qui
     return How(
         Cache(temp_dir, force=force),
         parallel,
-        tuple(gpus or ()),
+        tuple(card for card in gpus or () if card >= 0),
         lambda what, total: progress(what, total, quiet=quiet),
         lambda line: typer.echo(f"warning: {line}", err=True),
     )
+
+
+def named_set(path: Path | None, which: Set) -> Path | None:
+    """A result file whose `%s` stands for the set, as the original wrote it.
+
+    >>> named_set(Path("mine-%s.txt"), Set.test).name
+    'mine-test.txt'
+    """
+    return None if path is None else Path(str(path).replace("%s", which.value))
 
 
 def _shown(folder: Path | None) -> None:
@@ -72,12 +81,12 @@ def detect(
     pictures = Path("display") / which_set.value if display else None
     out, found = run(
         data_directory,
-        how=_how(temp_dir, force, parallel, gpus, quiet),
+        how=how_of(temp_dir, force, parallel, gpus, quiet),
         which=which_set.value,
         version=protocol_version,
         model=model,
         weights=weights,
-        result_file=result_file,
+        result_file=named_set(result_file, which_set),
         debug=debug,
         display=pictures,
     )
@@ -97,6 +106,9 @@ def recognize(
     model: Annotated[str, typer.Option(help="A face embedding by name, path or module:attr.")] = "dlib",
     weights: Annotated[Path | None, typer.Option(help="Its weights, for models that need a path.")] = None,
     detector: Annotated[str, typer.Option(help="The face detector.")] = "mtcnn",
+    maximum_scores: Annotated[
+        int, typer.Option("--maximum-scores", "-m", min=1, help="Version 2: identities listed for a face.")
+    ] = 10,
     debug: Debug = None,
     display: Display = False,
     parallel: Parallel = 1,
@@ -112,13 +124,14 @@ def recognize(
     pictures = Path("display") / which_set.value if display else None
     out = run(
         data_directory,
-        how=_how(temp_dir, force, parallel, gpus, quiet),
+        how=how_of(temp_dir, force, parallel, gpus, quiet),
         which=which_set.value,
         version=protocol_version,
         model=model,
         weights=weights,
         detector_model=detector,
-        result_file=result_file,
+        most=maximum_scores,
+        result_file=named_set(result_file, which_set),
         debug=debug,
         display=pictures,
     )
@@ -148,7 +161,7 @@ def score(
         gallery or gallery_file(temp_dir),
         probes or probe_file(temp_dir, which_set.value),
         which=which_set.value,
-        result_file=result_file,
+        result_file=named_set(result_file, which_set),
     )
     typer.echo(f"Scoring file: {out}")
 

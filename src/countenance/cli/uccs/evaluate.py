@@ -14,6 +14,7 @@ from countenance.cli.uccs.options import (
     LabelList,
     LogX,
     OnlyPresent,
+    Out,
     Overlap,
     Report,
     ResultFiles,
@@ -23,7 +24,7 @@ from countenance.cli.uccs.options import (
     Version,
     WhichSet,
 )
-from countenance.cli.uccs.output import Output, baseline_file, columns, plain, ready_to_plot, written
+from countenance.cli.uccs.output import Output, baseline_file, columns, ready_to_plot, written
 from countenance.errors import InputError
 
 app = typer.Typer(rich_markup_mode=None)
@@ -49,6 +50,7 @@ def evaluate_detector(
     bootstrap: Bootstrap = 0,
     by: By = None,
     report: Report = None,
+    out: Out = None,
     gallery: Gallery = "auto",
     json: Json = None,
     verbose: Verbose = 0,
@@ -68,8 +70,8 @@ def evaluate_detector(
         settings=settings,
         attributes=by is not None,
     )
-    out = Output(froc_file or Path(f"UCCS-v{found[0].version}-FROC.pdf"), json, report, gallery, columns(by), verbose)
-    written(found, settings, data_directory, out)
+    plot = froc_file or Path(f"UCCS-v{found[0].version}-FROC.pdf")
+    written(found, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 
 @app.command("evaluate-recognizer", cls=SeveralValues)
@@ -93,6 +95,7 @@ def evaluate_recognizer(
     bootstrap: Bootstrap = 0,
     by: By = None,
     report: Report = None,
+    out: Out = None,
     gallery: Gallery = "auto",
     json: Json = None,
     verbose: Verbose = 0,
@@ -112,10 +115,8 @@ def evaluate_recognizer(
         settings=settings,
         attributes=by is not None,
     )
-    name = "UCCS-v2-DIR.pdf" if found[0].version == 2 else "UCCS-v3-OROC.pdf"
-    written(
-        found, settings, data_directory, Output(dir_file or Path(name), json, report, gallery, columns(by), verbose)
-    )
+    plot = dir_file or Path("UCCS-v2-DIR.pdf" if found[0].version == 2 else "UCCS-v3-OROC.pdf")
+    written(found, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 
 @app.command()
@@ -142,11 +143,9 @@ def calibrate(
     for sentence in result.sentences():
         typer.echo(sentence)
     if json is not None:
-        import json as json_format
+        from countenance.files import write_json
 
-        from countenance.suites.uccs.files import write_text
-
-        write_text(json, json_format.dumps(plain(result.to_dict())) + "\n")
+        write_json(json, result.to_dict())
 
 
 @app.command()

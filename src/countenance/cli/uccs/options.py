@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-SEVERAL = {"--result-files", "-r", "--labels", "-l", "--gpus"}
+SEVERAL = {"--result-files", "-r", "--labels", "-l", "--gpus", "-g"}
 
 
 class SeveralValues(TyperCommand):
@@ -51,7 +51,7 @@ LabelList = Annotated[
     list[str] | None,
     typer.Option("--labels", "-l", help="One label for each file; default: the file names.", metavar="LABEL..."),
 ]
-WhichSet = Annotated[Set, typer.Option("--which-set", help="The set to work on.")]
+WhichSet = Annotated[Set, typer.Option("--which-set", "-y", help="The set to work on.")]
 Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="Say more (-vv is recommended).")]
 Version = Annotated[
     int | None,
@@ -75,12 +75,20 @@ Report = Annotated[
     Path | None,
     typer.Option("--report", help="Also write an HTML page: groups, operating points, errors and what they cost."),
 ]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="Also leave a run here (RUN/LABEL for each of several files).", metavar="RUN"),
+]
 Gallery = Annotated[
     str, typer.Option("--gallery", help="Pictures on the page: auto (made people only), off, full.", metavar="MODE")
 ]
 Result = Annotated[
     Path | None,
-    typer.Option("--result-file", "-w", help="Where the scores go.  [default: results/UCCS-v2-...-baseline-<set>.txt]"),
+    typer.Option(
+        "--result-file",
+        "-w",
+        help="Where the scores go; %s is the set.  [default: results/UCCS-v2-...-baseline-<set>.txt]",
+    ),
 ]
 Debug = Annotated[
     int | None, typer.Option("--debug", "-q", min=1, help="A small part only: so many images (detect) or identities.")
@@ -89,7 +97,9 @@ Display = Annotated[
     bool, typer.Option("--display", "-x", help="Write pictures: detections green, truth red; open them on a screen.")
 ]
 Parallel = Annotated[int, typer.Option("--parallel", "-P", min=1, help="So many processes.")]
-Gpus = Annotated[list[int] | None, typer.Option("--gpus", help="Graphics cards to use.", metavar="N...")]
+Gpus = Annotated[
+    list[int] | None, typer.Option("--gpus", "-g", help="Graphics cards to use; -1: none.", metavar="N...")
+]
 Temp = Annotated[
     Path, typer.Option("--temp-dir", "-t", help="Results are kept here and reused while inputs are the same.")
 ]

@@ -36,6 +36,7 @@ class Output:
     plot: Path
     json: Path | None
     report: Path | None
+    run: Path | None
     gallery: str
     by: list[str]
     verbose: int
@@ -50,6 +51,10 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
     """Plots, curves and pages into their files; what was noticed on the way to the terminal."""
     from countenance.suites.uccs.plot import axes_of, save_plot
 
+    if out.run is not None:
+        from countenance.suites.uccs.run import check_places, write_runs
+
+        check_places(out.run, [one.label for one in found])
     for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
         typer.echo(f"warning: {warning}", err=True)
     for one in found:
@@ -65,16 +70,32 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
     save_plot(axes_of(found, log=settings.log, band=settings.bootstrap > 0), out.plot)
     if out.by:
         files += _by_group(found, settings, out)
+    compared = []
+    if len(found) > 1 and (out.report is not None or settings.bootstrap):
+        from countenance.suites.uccs.comparison import compare
+
+        compared = compare(found)
+        for line in (line for one in compared for line in one.lines()):
+            typer.echo(line)
     if out.json is not None:
-        _write_json(found, settings, out)
+        _write_json(found, settings, out, [one.to_dict() for one in compared])
         files.append(out.json)
     if out.report is not None:
         from countenance.suites.uccs.page import write_page
 
-        for k, one in enumerate(found):
-            page = out.report if len(found) == 1 else out.report.with_stem(f"{out.report.stem}-{k + 1}")
+        pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(found))]
+        pages = pages if len(found) > 1 else [out.report]
+        for one, page in zip(found, pages, strict=True):
             write_page(one, data, page, by=out.by, gallery=out.gallery)
-            files.append(page)
+        if len(found) > 1:
+            from countenance.suites.uccs.comparison import write_comparison
+
+            write_comparison(found, compared, pages, out.report)
+            files.append(out.report)
+        files += pages
+    if out.run is not None:
+        runs = write_runs(found, data, out.run, lambda line: typer.echo(line, err=True))
+        files += [run.path for run in runs]
     typer.echo(f"{found[0].kind} written: " + ", ".join(map(str, files)))
 
 
@@ -96,10 +117,10 @@ def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) 
     return written
 
 
-def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output) -> None:
+def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output, compared: list[Any]) -> None:
     import json
 
-    from countenance.suites.uccs.files import write_text
+    from countenance.files import finite, write_text
 
     assert out.json is not None
     content: dict[str, Any] = {
@@ -113,6 +134,8 @@ def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output
         "rank": settings.rank,
         "summaries": [one.summary() for one in found],
     }
+    if compared:
+        content["comparison"] = compared
     if out.by:
         from countenance.suites.uccs.operating import group_curves, operating_points, point_rows
 
@@ -131,13 +154,4 @@ def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output
         content["operating_points"] = [
             {"of": one.label, **row} for one in found for row in point_rows(operating_points(one, out.by))
         ]
-    write_text(out.json, json.dumps(plain(content), allow_nan=False) + "\n")
-
-
-def plain(value: Any) -> Any:
-    """JSON has no infinite numbers."""
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list) else value
+    write_text(out.json, json.dumps(finite(content), allow_nan=False) + "\n")

@@ -50,6 +50,8 @@ class Identification:
     """The detection that each negative came from."""
     face_row: Ints
     """The detection each truth face takes, or -1."""
+    stranger_score: Floats
+    """Of each truth face of an unknown subject the score of the identity it is taken for; else `MISSED`."""
 
 
 def detection_outcomes(
@@ -244,6 +246,7 @@ def identification_outcomes(
         np.concatenate([stranger_score[stranger], background_score[labelled]]),
         np.concatenate([face_row[stranger], background[labelled]]),
         face_row,
+        stranger_score,
     )
 
 

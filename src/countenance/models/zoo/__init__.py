@@ -86,6 +86,13 @@ def _wearmask(weights: Path | None, device: str, settings: dict[str, Any]) -> Mo
     return WearMask(weights, device, **settings)
 
 
+def _darknet(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.darknet import Darknet
+
+    assert weights is not None
+    return Darknet(weights, **settings)
+
+
 def _aizoo(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
     from countenance.models.zoo.aizoo import Aizoo
 
@@ -172,6 +179,18 @@ ZOO: dict[str, Entry] = {
             licence="MIT",
             source="Caffe weights by path, .prototxt beside the .caffemodel (AIZOOTech/FaceMaskDetection)",
             build=_aizoo,
+            finds=("face", "mask"),
+            package="cv2",
+            install="pip install 'opencv-python-headless<5'",
+            weights_by_path=True,
+        ),
+        Entry(
+            name="darknet",
+            task="mask_detection",
+            description="darknet's YOLOv3 or YOLOv3-tiny, faces with and without masks",
+            licence="that of the weights",
+            source="darknet weights by path, .cfg and .names beside the .weights",
+            build=_darknet,
             finds=("face", "mask"),
             package="cv2",
             install="pip install 'opencv-python-headless<5'",

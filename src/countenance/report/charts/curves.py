@@ -32,6 +32,11 @@ class CurvePanel:
 
 def curves(source: Audited) -> list[CurvePanel]:
     """Curves by group for tasks that have one."""
+    return [_panel(index, name, lines, axes) for index, (name, lines, axes) in enumerate(curve_lines(source))]
+
+
+def curve_lines(source: Audited) -> list[tuple[str, list[drawing.Line], tuple[str, str]]]:
+    """For each attribute with at least two groups: its name, a line for each group, and what the axes show."""
     task = source.task
     if task is None or task.curve is None or task.curve_of is None:
         return []
@@ -42,7 +47,7 @@ def curves(source: Audited) -> list[CurvePanel]:
     values = np.asarray(source.scores.column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
     cuts = source.audit.settings.get("bins") or {}
     made = []
-    for index, name in enumerate(source.names.by):
+    for name in source.names.by:
         known = columns.resolve(name.partition(":")[0] if name in cuts else name, "attr.", "attribute")
         choice = Choice(name, known, cuts=tuple(cuts.get(name, ())))
         groups = coded(choice, columns.read([known], [])[known], 10_000)
@@ -60,7 +65,7 @@ def curves(source: Audited) -> list[CurvePanel]:
             label = value_label(name, level)
             lines.append(drawing.Line(label, len(rows), x, y, colour, dash, level in failed))
         if len(lines) > 1:
-            made.append(_panel(index, name, lines, task.curve_axes))
+            made.append((name, lines, task.curve_axes))
     return made
 
 

@@ -51,7 +51,7 @@ def forests(source: Audited) -> list[Forest]:
     made = []
     for index, metric in enumerate(source.metrics):
         groups = {name: source.estimates(metric.name, name) for name in source.names.by}
-        crossed = _standing_out(source, metric.name)
+        crossed = standing_out(source, metric.name)
         shown = [*itertools.chain(*groups.values()), *(estimate for estimate, _ in crossed)]
         overall = source.overall.get(metric.name)
         if not shown:
@@ -60,7 +60,7 @@ def forests(source: Audited) -> list[Forest]:
         bounds = [bound for e in shown for bound in (e.estimate, e.low, e.high)]
         scale = Scale.around(bounds, kind)
         reference = overall.estimate if overall else None
-        found = _by_group(source, metric.name)
+        found = by_group(source, metric.name)
         blocks = []
         for name, estimates in groups.items():
             rows = [
@@ -85,7 +85,7 @@ def forests(source: Audited) -> list[Forest]:
     return made
 
 
-def _by_group(source: Audited, metric: str) -> dict[tuple[str, str], Finding]:
+def by_group(source: Audited, metric: str) -> dict[tuple[str, str], Finding]:
     """For each group the finding that says most about it: the worst it takes part in."""
     best: dict[tuple[str, str], Finding] = {}
     for finding in source.audit.findings:
@@ -103,7 +103,8 @@ def _rank(finding: Finding) -> tuple[int, float]:
     return words.RANK[words.mark(finding.verdict, finding.severity)], p
 
 
-def _standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Estimate, Finding]]:
+def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Estimate, Finding]]:
+    """The intersections that differ most, with the finding about each."""
     found = [f for f in source.audit.findings if f.metric == metric and f.depth > 1 and f.verdict == words.DISPARITY]
     chosen = words.by_weight(found, source.better)[:most]
     estimates = {(e.attribute, e.group): e for e in source.audit.groups if e.metric == metric}

@@ -40,9 +40,10 @@ class Axes:
     y0: float
     y1: float
     log: tuple[bool, bool] = (False, False)
+    width: int = WIDTH
 
     @classmethod
-    def around(cls, lines: Sequence[Line], lowest: float, log: tuple[bool, bool]) -> "Axes":
+    def around(cls, lines: Sequence[Line], lowest: float, log: tuple[bool, bool], width: int = WIDTH) -> "Axes":
         """The range of all lines: 0 to 1 at least upwards, unless it is logarithmic."""
         xs = [x for line in lines for x in line.x if math.isfinite(x) and (x > 0 or not log[0])]
         ys = [y for line in lines for y in line.y if math.isfinite(y) and (y > 0 or not log[1])]
@@ -52,11 +53,11 @@ class Axes:
             x0 = 10.0 ** math.floor(math.log10(x0) + 1e-9)
         if log[1]:
             y0 = 10.0 ** math.floor(math.log10(y0) + 1e-9)
-        return cls(x0, x1 if x1 > x0 else x0 + 1, y0, y1 if y1 > y0 else y0 + 1, log)
+        return cls(x0, x1 if x1 > x0 else x0 + 1, y0, y1 if y1 > y0 else y0 + 1, log, width)
 
     def px(self, x: float) -> float:
         """Pixels from the left."""
-        return LEFT + _share(x, self.x0, self.x1, self.log[0]) * (WIDTH - LEFT - RIGHT)
+        return LEFT + _share(x, self.x0, self.x1, self.log[0]) * (self.width - LEFT - RIGHT)
 
     def py(self, y: float) -> float:
         """Pixels from the top."""
@@ -92,25 +93,28 @@ def panel(
     lowest: float = 0.0,
     log: tuple[bool, bool] = (False, False),
     marks: Sequence[float] = (),
+    wide: bool = False,
 ) -> Markup:
     """One panel as SVG; the values are also in the table beside it. The y axis begins at `lowest`.
 
-    `log` says which axes are logarithmic, `marks` are positions on the horizontal axis that have a meaning.
+    `log` says which axes are logarithmic, `marks` are positions on the horizontal axis that have a meaning. `wide`
+    makes the panel as wide as the page.
     """
-    frame = Axes.around(lines, lowest, log)
+    width = 2 * WIDTH if wide else WIDTH
+    frame = Axes.around(lines, lowest, log, width)
     px, py = frame.px, frame.py
     out = [
-        f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg class="curves{" wide" if wide else ""}" viewBox="0 0 {width} {HEIGHT}" role="img" '
         f'aria-labelledby="{shown(key)}-t {shown(key)}-d">',
         f'<title id="{shown(key)}-t">{shown(title)}</title><desc id="{shown(key)}-d">{shown(desc)}</desc>',
     ]
     for y in _ticks(frame.y0, frame.y1, log=log[1]):
-        out.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{py(y):.1f}" y2="{py(y):.1f}"/>')
+        out.append(f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{py(y):.1f}" y2="{py(y):.1f}"/>')
         out.append(f'<text x="{LEFT - 7}" y="{py(y) + 4:.1f}" text-anchor="end">{y:.3g}</text>')
     for x in _ticks(frame.x0, frame.x1, log=log[0]):
-        anchor = "end" if px(x) > WIDTH - RIGHT - 12 else "middle"
+        anchor = "end" if px(x) > width - RIGHT - 12 else "middle"
         out.append(f'<text x="{px(x):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="{anchor}">{x:.3g}</text>')
-    middle = (LEFT + WIDTH - RIGHT) / 2
+    middle = (LEFT + width - RIGHT) / 2
     out.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{shown(axes[0])}</text>')
     out += [
         f'<line class="ref" x1="{px(x):.1f}" x2="{px(x):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'

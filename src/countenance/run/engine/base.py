@@ -35,6 +35,30 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Rate:
+    """How fast a few images were evaluated in one worker.
+
+    >>> Rate(images=32, seconds=0.25, workers=2).estimate(1_000_000)
+    '1,000,000 images to do; 32 of them took one worker 0.25 s (128 images/s), so about 1.1 h with 2 workers'
+    """
+
+    images: int
+    seconds: float
+    workers: int
+
+    def estimate(self, images: int) -> str:
+        """A sentence on the cost of so many images."""
+        rate = self.images / max(self.seconds, 1e-9)
+        left = images / rate / self.workers
+        took = f"{left / 3600:.1f} h" if left >= 3600 else f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
+        workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
+        return (
+            f"{images:,} images to do; {self.images} of them took one worker {self.seconds:.2f} s "
+            f"({rate:.3g} images/s), so about {took} with {workers}"
+        )
+
+
 class Engine(Protocol):
     """Works off shards and stores them."""
 
@@ -46,3 +70,6 @@ class Engine(Protocol):
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
         """Predict stored samples again (ids by shard) and say whether the model still gives the same."""
+
+    def rate(self, piece: Piece) -> Rate | None:
+        """How fast a few images of a piece are evaluated; None where that cannot be said beforehand."""

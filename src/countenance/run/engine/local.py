@@ -1,5 +1,6 @@
 """The engines of one machine: in this process, or in worker processes that may hang, die or be killed."""
 
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,15 +11,18 @@ from countenance.errors import InputError
 from countenance.models.registry import default_threads
 from countenance.processes import Death, Handler, Order, Pool, Tell
 from countenance.run.early_stop import Watch
-from countenance.run.engine.base import Job, Progress
+from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.plan import Piece, Plan, present, read_piece
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
 from countenance.run.stale import Difference, differs
-from countenance.run.store import RunStore
+from countenance.run.store import Committed, RunStore
+from countenance.storage import open_storage
 from countenance.tasks import Context, Task, load_task
 
 WRITING = 300.0
 """Seconds that reading samples, decoding or writing a shard may take."""
+PROBED = 5
+"""Batches that the estimate of a run's cost is made from."""
 MOST_DEATHS = 10
 """Workers that may die one after the other without a single prediction in between."""
 
@@ -49,7 +53,13 @@ class InProcess:
                 )  # fmt: skip
             except Stop as stop:
                 raise InputError(f"stopped at the first failure (strict): {stop}") from None
-            result.commit(self.store, piece.number, self.plan.task, self.columns)
+            kept = result.commit(self.store, piece.number, self.plan.task, self.columns)
+            if kept is Committed.DIFFERENT:
+                self.watch.differed.add(piece.number)
+
+    def rate(self, piece: Piece) -> Rate | None:
+        """None: a model in the user's program is not called for an estimate, since it may count its calls."""
+        return None
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
         task, context = self.plan.task, self.plan.context()
@@ -96,6 +106,11 @@ class Workers:
         supervisor = _Probes(orders)
         self._pool(1).run(supervisor)
         return supervisor.found
+
+    def rate(self, piece: Piece) -> Rate | None:
+        supervisor = _Once({"piece": asdict(piece), "rate": True})
+        self._pool(1).run(supervisor)
+        return None if supervisor.result is None else Rate(**supervisor.result, workers=self.workers)
 
     def _pool(self, workers: int) -> Pool:
         return Pool("countenance.run.engine.local:serve", self.job, workers, self.job.environment)
@@ -163,6 +178,8 @@ class _Shards:
         self.under_way.pop(order["piece"]["number"])
         if result.get("stop"):
             raise InputError(f"stopped at the first failure (strict): {result['stop']}")
+        if result["kept"] == Committed.DIFFERENT:
+            self.watch.differed.add(order["piece"]["number"])
         self.left -= 1
 
     def died(self, order: Order, death: Death) -> None:
@@ -213,11 +230,37 @@ class _Probes:
         self.found = Difference(order["probe"][0], repeatable=True)
 
 
+@dataclass
+class _Once:
+    """Supervises one order; a worker that dies on it leaves no result."""
+
+    order: Order | None
+    result: Any = None
+    over: bool = False
+
+    def finished(self) -> bool:
+        return self.over
+
+    def next(self) -> Order | None:
+        order, self.order = self.order, None
+        return order
+
+    def heard(self, order: Order, message: Mapping[str, Any]) -> None:
+        return
+
+    def done(self, order: Order, result: Any) -> None:
+        self.result, self.over = result, True
+
+    def died(self, order: Order, death: Death) -> None:
+        self.over = True
+
+
 def serve(job: Job) -> Handler:
     """The worker's side: make the task and the model once, then work off pieces."""
     task = load_task(job.task, job.options)
     model = _model(job)
-    manifest, store = read_manifest(job.manifest), RunStore(job.store)
+    manifest = read_manifest(open_storage(job.manifest, patient=True))
+    store = RunStore(job.store, patient=True)
 
     def handle(order: Order, tell: Tell) -> Any:
         piece = _piece(order["piece"])
@@ -226,9 +269,27 @@ def serve(job: Job) -> Handler:
             chosen = {piece.number: order["probe"]}
             found = probe(task, model, store, [piece], chosen, lambda p: read_piece(manifest, p), job.context)
             return {"difference": None if found is None else asdict(found)}
+        if "rate" in order:
+            tell(limit=job.time_limit * 8 + WRITING)
+            return measure(job, task, model, manifest, piece)
         return _shard(job, task, model, manifest, store, piece, order, tell)
 
     return handle
+
+
+def measure(job: Job, task: Task, model: Any, manifest: SampleManifest, piece: Piece) -> dict[str, Any] | None:
+    """Images and seconds of a few batches, predicted and scored without being stored; the first one warms up."""
+    few = min(PROBED * job.batch, piece.images)
+    chosen = None if piece.chosen is None else piece.chosen[:few]
+    stop = piece.start + few if chosen is None else chosen[-1] + 1
+    samples = read_piece(manifest, Piece(piece.number, piece.partition, piece.start, stop, chosen))
+    samples = present(samples, job.withdrawn)
+    if len(samples) < 2 * job.batch:
+        return None
+    run_shard(task, model, samples[: job.batch], batch=job.batch, context=job.context)
+    started = time.perf_counter()
+    run_shard(task, model, samples[job.batch :], batch=job.batch, context=job.context)
+    return {"images": len(samples) - job.batch, "seconds": time.perf_counter() - started}
 
 
 def _model(job: Job) -> Any:
@@ -257,6 +318,9 @@ def _shard(
         tell(answered=done, failures=told, limit=WRITING)
 
     samples = present(read_piece(manifest, piece), job.withdrawn)
+    if "only" in order:
+        low, high = order["only"]
+        samples = samples[low:high]
     try:
         result = run_shard(
             task, model, samples, batch=1 if order["careful"] else job.batch, strict=job.strict,
@@ -264,5 +328,6 @@ def _shard(
         )  # fmt: skip
     except Stop as stop:
         return {"stop": str(stop)}
-    result.commit(store, piece.number, task, job.columns)
-    return {}
+    if "only" in order:  # a search for the image that kills workers stores nothing
+        return {}
+    return {"kept": str(result.commit(store, piece.number, task, job.columns))}

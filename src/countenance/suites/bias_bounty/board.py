@@ -24,11 +24,14 @@ from countenance.suites.bias_bounty.measured import measured_timings, time_entri
 from countenance.suites.bias_bounty.pairing import rank_predictions
 from countenance.suites.bias_bounty.prizes import Prize, award
 from countenance.suites.bias_bounty.scoring import Score, score_tables
-from countenance.suites.bias_bounty.submissions import ENTRY, KINDS, SUBMISSION, TIMING, read_object
+from countenance.suites.bias_bounty.submissions import ENTRY, HISTORY, KINDS, SUBMISSION, TIMING, read_object
 from countenance.suites.bias_bounty.timing import BUSY, PASSES, Timing, busy_warning, read_timing
 
 GROUPS: Mapping[str, Sequence[str]] = {"all": KINDS, "supervised": KINDS[:2], "unsupervised": KINDS[2:]}
 SPLITS = {"public": "test", "private": "holdout"}
+
+HIDDEN = "its answers on the private holdout cannot be scored; ask the organisers"
+"""Why an entry was rejected, where the reason would tell something of the holdout."""
 
 Step = Callable[..., None]
 
@@ -48,6 +51,10 @@ class Standing:
     efficiency: float = 1.0
     labels_used: str = ""
     has_entry: bool = False
+    submissions: int = 1
+    """How often something was handed in under this name; the latest counts."""
+    submitted: str = ""
+    code_sha256: str = ""
 
     @property
     def factor(self) -> float:
@@ -115,6 +122,15 @@ class Board:
             rows.append(Place(rank_, tied, standing, *value, behind))
         return rows
 
+    def part(self, which: str) -> "Board":
+        """The board of one table alone: `public` has nothing that comes from the holdout, `private` has the prizes."""
+        rankings = {key: ranking for key, ranking in self.rankings.items() if key[0] == which}
+        if which == "private":
+            return replace(self, standings=tuple(s for s in self.standings if s.private is not None), rankings=rankings)
+        standings = tuple(replace(s, private=None, timing=None, efficiency=1.0) for s in self.standings)
+        rejected = {name: HIDDEN if "holdout" in why else why for name, why in self.rejected.items()}
+        return replace(self, standings=standings, rankings=rankings, rejected=rejected, notes=(), prizes=())
+
     def to_json(self) -> dict[str, Any]:
         tables: dict[str, Any] = {}
         for (which, group), ranking in self.rankings.items():
@@ -141,6 +157,9 @@ def _entry_json(standing: Standing) -> dict[str, Any]:
     return {
         "kind": standing.kind,
         "labels_used": standing.labels_used,
+        "submissions": standing.submissions,
+        "submitted": standing.submitted,
+        "code_sha256": standing.code_sha256,
         "public": standing.public.to_json(),
         "private": None if standing.private is None else standing.private.to_json(),
         "timing": None if shown is None else shown.model_dump(),
@@ -247,6 +266,8 @@ def _standing(
     standing = Standing(
         folder.name, str(kind), scores["public"], scores.get("private"), claimed=claimed,
         labels_used=str(said.get("labels_used") or ""), has_entry=model is not None,
+        submissions=len(list(folder.glob(f"{HISTORY}/*/{SUBMISSION}"))) + 1,
+        submitted=str(said.get("submitted") or ""), code_sha256=str(said.get("code_sha256") or ""),
     )  # fmt: skip
     return standing, tables
 

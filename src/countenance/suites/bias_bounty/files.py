@@ -25,6 +25,8 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 }
 """The classes of each attribute in their natural order, in which every table here counts them."""
 IDENTITIES, NONFACES_FILE = "identities.csv", "nonfaces.txt"
+IDENTITY = "identity "
+"""Begins the name of a cluster of one person's pictures."""
 NOT_A_NUMBER = ("nan", "na", "n/a", "none", "null")
 EXAMPLES = 3
 
@@ -177,7 +179,7 @@ def read_identities(path: Path, names: Sequence[str]) -> tuple[str, ...]:
         if column not in header:
             raise InputError(f"{path} line 1: no column {column!r}; expected name,identity")
     known = {row["name"].strip(): row["identity"].strip() for _, row in rows}
-    return tuple(f"identity {known[name]}" if known.get(name) else nobody(name) for name in names)
+    return tuple(f"{IDENTITY}{known[name]}" if known.get(name) else nobody(name) for name in names)
 
 
 def organiser_folder(root: Path, split: str) -> Path:

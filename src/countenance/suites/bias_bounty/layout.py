@@ -1,41 +1,121 @@
 """The challenge's folders as a dataset: `SPLIT/labels.csv` beside the images it names."""
 
+import hashlib
+import os
 from pathlib import Path
+from urllib.parse import parse_qs, urlencode
 
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels
+from countenance.suites.bias_bounty.files import (
+    ATTRIBUTES,
+    CLASSES,
+    IDENTITY,
+    nobody,
+    people_of,
+    read_labels,
+    read_names,
+)
 
 SPLITS = ("train", "test", "holdout")
+
+
+def load(part: str | None) -> Dataset:
+    """The dataset behind `bias_bounty:FOLDER` or `bias_bounty:LABELS.csv?nonfaces=FILE&identities=FILE`.
+
+    The files named in the options lie relative to the labels; of a folder with splits, `split=test` chooses one.
+
+    >>> load(None)
+    Traceback (most recent call last):
+    countenance.errors.InputError: bias_bounty: name the folder with labels.csv, as in bias_bounty:FOLDER
+    """
+    if not part:
+        raise InputError("bias_bounty: name the folder with labels.csv, as in bias_bounty:FOLDER")
+    place, _, query = part.partition("?")
+    options = {name: values[-1] for name, values in parse_qs(query).items()}
+    unknown = set(options) - {"split", "nonfaces", "identities", "pictures"}
+    if unknown:
+        raise InputError(f"bias_bounty:{part}: no option {unknown.pop()!r}; there are split, nonfaces, identities")
+    labels = Path(place) if Path(place).is_file() else labels_of(Path(place), options.get("split"))
+    named = {name: labels.parent / options[name] for name in ("nonfaces", "identities") if name in options}
+    return read_truth(labels, **named, sizes=options.get("pictures") != "no")
+
+
+def source_of(labels: Path, nonfaces: Path | None = None, identities: Path | None = None) -> str:
+    """The name under which `load_dataset` finds the files of a score again, without opening pictures.
+
+    >>> source_of(Path("data/test/labels.csv"), Path("data/organiser/nonfaces.txt"))
+    'bias_bounty:data/test/labels.csv?pictures=no&nonfaces=..%2Forganiser%2Fnonfaces.txt'
+    """
+    options = {"pictures": "no"}
+    for name, path in (("nonfaces", nonfaces), ("identities", identities)):
+        if path is not None:
+            options[name] = os.path.relpath(path, labels.parent)
+    return f"bias_bounty:{labels}?{urlencode(options)}"
+
+
+def labels_of(root: Path, split: str | None) -> Path:
+    """The labels of a split, or of the folder itself; refused with the splits that are there."""
+    labels = (root / split if split else root) / "labels.csv"
+    if not labels.exists():
+        here = [name for name in SPLITS if (root / name / "labels.csv").exists()]
+        hint = f"; there is {', '.join(here)}" if here else "; `countenance bias-bounty make-data` makes such a folder"
+        raise InputError(f"{labels}: no such file{hint}")
+    return labels
 
 
 def read_challenge(root: Path, split: str | None = None, *, sizes: bool = True) -> Dataset:
     """One split of the challenge's data: `root/split/labels.csv`, or `root/labels.csv` when no split is named.
 
-    A labelled picture has one subject with the attributes that are known; a picture without any label has none, since
-    nobody said whether a person is in it. In the challenge non-faces have random labels, so they come as subjects too.
     `sizes=False` leaves the files unopened (width and height 0).
     """
-    folder = root / split if split else root
-    if not (folder / "labels.csv").exists():
-        here = [name for name in SPLITS if (root / name / "labels.csv").exists()]
-        hint = f"; there is {', '.join(here)}" if here else "; `countenance bias-bounty make-data` makes such a folder"
-        raise InputError(f"{folder / 'labels.csv'}: no such file{hint}")
-    table = read_labels(folder / "labels.csv")
-    card_file = root / "card.json" if split else root.parent / "card.json"
-    card = DatasetCard.read(card_file) if card_file.exists() else _card(root.name)
+    return read_truth(labels_of(root, split), sizes=sizes, card_file=(root if split else root.parent) / "card.json")
+
+
+def read_truth(
+    labels: Path,
+    nonfaces: Path | None = None,
+    identities: Path | None = None,
+    *,
+    sizes: bool = True,
+    card_file: Path | None = None,
+) -> Dataset:
+    """The pictures that a file of labels names, and after them known non-faces that it does not name.
+
+    A picture whose labels or whose person are known has one subject; a picture without either has none, since nobody
+    said whether a person is in it. In the challenge non-faces have random labels, so they come as subjects too.
+    """
+    table = read_labels(labels)
+    outside = read_names(nonfaces) if nonfaces is not None else ()
+    people = people_of(labels, table.names, identities) or (None,) * len(table)
+    card_file = card_file or _root(labels) / "card.json"
+    card = DatasetCard.read(card_file) if card_file.exists() else _card(_root(labels).name)
+    apart = set(outside)
     samples = []
-    for i, name in enumerate(table.names):
-        image = LazyImage(inside(folder, name, f"{table.path} row {i + 1}"))
+    for i, (name, who) in enumerate(zip(table.names, people, strict=True)):
         codes = {attribute: int(table.codes[attribute][i]) for attribute in ATTRIBUTES}
         known = {attribute: CLASSES[attribute][code] for attribute, code in codes.items() if code >= 0}
-        width, height = image.size() if sizes else (0, 0)
-        subjects = (Subject(f"{name}#0", attributes=known),) if known else ()
-        samples.append(Sample(name, image, width, height, subjects, {"labelled": "yes" if known else "no"}))
+        identity = None if who is None or who == nobody(name) else who.removeprefix(IDENTITY)
+        said = {"labelled": "yes" if known else "no"} | ({"face": "no" if name in apart else "yes"} if apart else {})
+        subjects = (Subject(f"{name}#0", identity, attributes=known),) if known or identity else ()
+        samples.append(_sample(labels, name, subjects, said, sizes))
+    samples += [_sample(labels, name, (), {"face": "no"}, sizes) for name in outside if name not in table.index]
     return Dataset(card, samples)
+
+
+def _root(labels: Path) -> Path:
+    """The challenge's folder, which has the labels or a folder for each split."""
+    return labels.parent.parent if labels.parent.name in SPLITS else labels.parent
+
+
+def _sample(labels: Path, name: str, subjects: tuple[Subject, ...], attributes: dict[str, str], sizes: bool) -> Sample:
+    image = LazyImage(inside(labels.parent, name, f"{labels}: {name}"))
+    width, height = image.size() if sizes else (0, 0)
+    unread = None if sizes else hashlib.sha256(name.encode()).hexdigest()  # stands for a file that nobody opens
+    return Sample(name, image, width, height, subjects, attributes, sha256=unread)
 
 
 def _card(name: str) -> DatasetCard:

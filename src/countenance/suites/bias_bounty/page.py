@@ -1,6 +1,7 @@
 """The leaderboard as pages: one with the tables, one for each entry; each a single file that opens from disk."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,17 @@ TABLES = (
 GROUPS = ("supervised", "unsupervised")
 
 
-def write_pages(board: Board, data: Path, out: Path, *, pictures: bool | None = None) -> Path:
+def write_pages(
+    board: Board,
+    data: Path,
+    out: Path,
+    *,
+    pictures: bool | None = None,
+    parts: Sequence[str] = ("public", "private"),
+) -> Path:
     """Write the page to `out` and the entries' pages to a folder beside it; returns `out`.
+
+    `parts` says which of the splits the entries' pages show.
 
     `pictures=None` shows failures as pictures only where the dataset's card says that nobody in them is real.
     """
@@ -43,7 +53,7 @@ def write_pages(board: Board, data: Path, out: Path, *, pictures: bool | None = 
     folder = out.parent / f"{out.stem}-entries"
     names = {s.name: f"{_slug(s.name, i)}.html" for i, s in enumerate(board.standings)}
     for standing in board.standings:
-        text = render.page(_template("entry.html.j2"), **_entry(board, standing, data, card, shown, out.name))
+        text = render.page(_template("entry.html.j2"), **_entry(board, standing, data, card, shown, out.name, parts))
         render.write(folder / names[standing.name], text)
     links = {name: f"{folder.name}/{file}" for name, file in names.items()}
     return render.write(out, render.page(_template("leaderboard.html.j2"), **_index(board, card, links)))
@@ -51,7 +61,7 @@ def write_pages(board: Board, data: Path, out: Path, *, pictures: bool | None = 
 
 def _slug(name: str, number: int) -> str:
     """A file name that is safe everywhere and unique: the number comes first."""
-    return f"{number + 1:02d}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}"
+    return f"{number + 1:02d}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}".rstrip("-")
 
 
 def _template(name: str) -> Any:
@@ -63,6 +73,8 @@ def _template(name: str) -> Any:
 def _index(board: Board, card: Any, links: dict[str, str]) -> dict[str, Any]:
     tables = []
     for which, title, about in TABLES:
+        if not board.places(which):
+            continue
         groups = []
         # One axis for both groups: a reader compares them by eye.
         scale = Scale.around([v for p in board.places(which) for v in (0.0, p.low, p.high, p.value)], least=1.0)
@@ -130,10 +142,14 @@ def _row(place: Place, which: str, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _entry(board: Board, standing: Standing, data: Path, card: Any, pictures: bool, back: str) -> dict[str, Any]:
-    parts = [("public", "Public test", standing.public, "test")]
-    if standing.private is not None:
-        parts.append(("private", "Private holdout", standing.private, "holdout"))
+def _entry(
+    board: Board, standing: Standing, data: Path, card: Any, pictures: bool, back: str, wanted: Sequence[str]
+) -> dict[str, Any]:
+    every = [
+        ("public", "Public test", standing.public, "test"),
+        ("private", "Private holdout", standing.private, "holdout"),
+    ]
+    parts = [(which, title, score, split) for which, title, score, split in every if score and which in wanted]
     folder = board.folder / standing.name
     sections = []
     for which, title, score, split in parts:
@@ -149,7 +165,8 @@ def _entry(board: Board, standing: Standing, data: Path, card: Any, pictures: bo
         )  # fmt: skip
     span = standing.score2_interval
     return {
-        "standing": standing, "sections": sections, "card": card, "back": f"../{back}", "pictures": pictures,
+        "standing": standing, "sections": sections, "parts": wanted, "card": card, "back": f"../{back}",
+        "pictures": pictures,
         "titles": TITLES, "honest": f"{HONEST_PASS:.1%}",
         "score2_span": numbers.span(*span) if span else "",
         "score1_span": numbers.span(*standing.public.score1_interval),

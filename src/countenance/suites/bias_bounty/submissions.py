@@ -1,14 +1,18 @@
 """What is handed in: one folder for each entry on the board.
 
 BOARD/NAME/submission.json  test.csv  [holdout.csv]  [timing.json]  [entry/entry.json and networks]
+BOARD/NAME/history/0001/... what was handed in under the same name before; only the latest counts
 
 With the entry itself the leaderboard can time it. A timing that is handed in is a claim: it is checked and shown, and
 earns nothing.
 """
 
+import datetime
+import hashlib
 import json
 import re
 import shutil
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +25,48 @@ from countenance.suites.bias_bounty.timing import read_timing
 from countenance.suites.bias_bounty.writing import new_folder
 
 KINDS = ("supervised", "semi-supervised", "unsupervised")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
-SUBMISSION, TIMING, ENTRY = "submission.json", "timing.json", "entry"
+LONGEST_NAME, LONGEST_FILE_NAME = 64, 200
+"""Characters of a name, and bytes: file systems count bytes, and many scripts need three for a letter."""
+JOINERS = "\u200c\u200d"
+"""Invisible, and part of the spelling of names in Persian and the scripts of India."""
+SUBMISSION, TIMING, ENTRY, HISTORY = "submission.json", "timing.json", "entry", "history"
+HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def checked_name(name: str) -> str:
+    """A name on the leaderboard, in any script, composed as file systems expect it; refused where it is none.
+
+    >>> checked_name("Zoë 2"), checked_name("面部-v1")
+    ('Zoë 2', '面部-v1')
+    """
+    name = unicodedata.normalize("NFC", name)
+    allowed = all(c in f" ._-{JOINERS}" or unicodedata.category(c)[0] in "LMN" for c in name)
+    starts = bool(name) and unicodedata.category(name[0])[0] in "LN"
+    fits = len(name) <= LONGEST_NAME and len(name.encode()) <= LONGEST_FILE_NAME
+    if not (allowed and starts and fits) or name != name.rstrip(" ."):
+        raise InputError(
+            f"name {name!r}: expected 1 to {LONGEST_NAME} letters, digits, spaces, dots, dashes or underscores, "
+            "beginning with a letter or a digit"
+        )
+    return name
+
+
+def code_hash(code: str | Path) -> str:
+    """The sha256 of an entry's code: of a file, of a folder (names and contents, sorted), or as it is given.
+
+    With it the organiser can tell later whether code that is handed over is the code that made the predictions.
+    """
+    if HASH.fullmatch(str(code)):
+        return str(code)
+    path = Path(code)
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    if not path.is_dir():
+        raise InputError(f"--code {code}: no such file or folder, and no sha256 (64 digits and letters a to f)")
+    found = hashlib.sha256()
+    for file in sorted(file for file in path.rglob("*") if file.is_file() and not file.is_symlink()):
+        found.update(f"{file.relative_to(path).as_posix()}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return found.hexdigest()
 
 
 def hand_in(
@@ -36,10 +80,13 @@ def hand_in(
     entry: str | Path | None = None,
     timing: Path | None = None,
     replace: bool = False,
+    code: str | Path | None = None,
 ) -> Score:
-    """Check predictions whole, score the public test, and put the submission on the board."""
-    if not NAME.fullmatch(name):
-        raise InputError(f"name {name!r}: expected 1 to 64 letters, digits, spaces, dots, dashes or underscores")
+    """Check predictions whole, score the public test, and put the submission on the board.
+
+    With `replace` an entry of the same name counts from now on; what was handed in before is kept in its history.
+    """
+    name = checked_name(name)
     if kind not in KINDS:
         raise InputError(f"kind {kind!r}: expected one of {', '.join(KINDS)}")
     if board.is_file():
@@ -52,9 +99,15 @@ def hand_in(
     model = None if entry is None else entry_folder(entry)
     card = None if model is None else _card(model, kind)
     measured = None if timing is None else read_timing(timing, model)
+    about: dict[str, Any] = {
+        "kind": kind,
+        "labels_used": card.labels_used if card else "",
+        "submitted": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "code_sha256": None if code is None else code_hash(code),
+    }
     with new_folder(board / name, replace=replace) as folder:
-        labels_used = card.labels_used if card else ""
-        write_json(folder / SUBMISSION, score.submission(name) | {"kind": kind, "labels_used": labels_used})
+        about["number"] = _keep_history(board / name, folder)
+        write_json(folder / SUBMISSION, score.submission(name) | about)
         (folder / "test.csv").write_bytes(test.read_bytes())
         if holdout is not None:
             (folder / "holdout.csv").write_bytes(holdout.read_bytes())
@@ -63,6 +116,18 @@ def hand_in(
         if model is not None:
             _copy_entry(model, folder / ENTRY)
     return score
+
+
+def _keep_history(old: Path, folder: Path) -> int:
+    """Copy what was handed in before below the new folder; returns the number of the new submission."""
+    if not old.exists():
+        return 1
+    earlier = old / HISTORY
+    if earlier.exists():
+        shutil.copytree(earlier, folder / HISTORY)
+    number = len(list(earlier.glob("*"))) + 1
+    shutil.copytree(old, folder / HISTORY / f"{number:04d}", ignore=shutil.ignore_patterns(HISTORY))
+    return number + 1
 
 
 def _card(model: Path, kind: str) -> EntryCard:

@@ -3,31 +3,29 @@
 A `Timing` carries what it was measured from (every pass, the entry's hash, the images, the machine), and reading one
 refuses numbers that contradict each other. A file can still be made up as a whole: the leaderboard gives multipliers
 only for timings that it measured itself (`leaderboard --time`).
-
-Run as a module this is the measuring process: it prints one line of JSON and nothing else.
 """
 
 import hashlib
-import json
 import math
 import os
 import platform
 import statistics
-import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from countenance.errors import InputError
+from countenance.processes import each
 from countenance.suites.bias_bounty.entry import Entry, EntryCard, entry_folder, entry_hash, image_files
 
 PASSES = 5
 WARM_UP = 32
-REFUSED = 2
-"""Exit status of the measuring process for wrong input, which it tells in one line."""
+LONGEST = 24 * 3600.0
+"""Seconds that a measurement may take."""
 BUSY = 1.25
 """A pass that took so many times its CPU time waited for the processor."""
 ROUNDING = 1e-6
@@ -135,26 +133,33 @@ def measure_answers(
     EntryCard.read(entry)  # wrong input is refused here, where the message reaches the user unchanged
     names = list(image_files(images))
     places = {"entry": str(entry.resolve()), "images": str(images.resolve())}
-    order = json.dumps(places | {"passes": passes, "threads": threads})
+    order = places | {"passes": passes, "threads": threads}
     variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    environment = os.environ | dict.fromkeys(variables, str(threads))
-    child = subprocess.run(
-        [sys.executable, "-m", "countenance.suites.bias_bounty.timing"],
-        input=order, capture_output=True, text=True, env=environment, check=False,
-    )  # fmt: skip
-    if child.returncode == REFUSED:
-        raise InputError(child.stderr.strip())
-    if child.returncode:
-        last = (child.stderr.strip().splitlines() or ["no message"])[-1]
-        raise InputError(f"{entry}: the timing process ended with {child.returncode} ({last})")
-    found = json.loads(child.stdout.splitlines()[-1])
+    try:
+        (found,) = each(
+            "countenance.suites.bias_bounty.timing:serve", None, [order],
+            environment=dict.fromkeys(variables, str(threads)),
+        )  # fmt: skip
+    except RuntimeError as error:  # the entry's networks, not our code, are what runs there
+        last = (str(error).strip().splitlines() or ["no message"])[-1]
+        raise InputError(f"{entry}: cannot be timed ({last})") from None
     timing = Timing(
         **found["timing"], entry_sha256=entry_hash(entry), images_sha256=images_hash(images), machine=machine_name()
     )
     return timing, dict(zip(names, found["answers"], strict=True))
 
 
-def _child(order: dict[str, Any]) -> dict[str, Any]:
+def serve(job: None) -> Callable[[dict[str, Any], Callable[..., None]], dict[str, Any]]:
+    """The measuring process."""
+
+    def handle(order: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:
+        tell(limit=LONGEST)
+        return _measured(order)
+
+    return handle
+
+
+def _measured(order: dict[str, Any]) -> dict[str, Any]:
     import resource
 
     from countenance.data.image import LazyImage
@@ -223,11 +228,3 @@ def busy_warning(timing: Timing, name: str = "") -> str:
         f"{name or timing.entry} took {timing.busy:.1f} times its CPU time: the machine was busy with something else; "
         "time it again when it is idle"
     )
-
-
-if __name__ == "__main__":
-    try:
-        print(json.dumps(_child(json.load(sys.stdin))))
-    except InputError as error:
-        print(error, file=sys.stderr)
-        sys.exit(REFUSED)

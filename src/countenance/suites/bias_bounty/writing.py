@@ -1,4 +1,4 @@
-"""Writing files and folders whole or not at all."""
+"""Folders written whole or not at all."""
 
 import shutil
 import tempfile
@@ -7,12 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from countenance.errors import InputError
-from countenance.files import write_atomically
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file: all of it or nothing."""
-    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8") and None)
 
 
 @contextmanager

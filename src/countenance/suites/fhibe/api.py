@@ -38,6 +38,7 @@ def evaluate_task(
     command: str = "",
     dataset_version: str | None = None,
     without: Collection[str] = (),
+    out: str | Path | None = None,
     **task_kwargs: Any,
 ) -> FhibeRun:
     """Evaluate a model on one of FHIBE's nine tasks and return the run.
@@ -48,7 +49,7 @@ def evaluate_task(
     `compat="strict"` reproduces the original's numbers, quirks included; the default is the right number
     (docs/suites/fhibe.md lists the differences). Nothing is cached: changed outputs give changed scores, and the
     findings and reports of an earlier run of the same mode are removed (`run.replaced` names them). `without`
-    names images that must not be used (see `purge`).
+    names images that must not be used; `out` puts the run elsewhere.
     """
     started = time.perf_counter()
     attributes = DEFAULT_ATTRIBUTES if attributes is None else attributes
@@ -71,7 +72,7 @@ def evaluate_task(
         extra = ("person_bbox",) if task_name in ("keypoint_estimation", "body_parts_detection") else ()
         table = read_table(data_rootdir, dataset, task_name, (*names, *extra), strict=compat == "strict")
         _, people = draw(table, (mini_dataset_size or 50) if use_mini_dataset else None, compat)
-        run_model(task_name, model, people, folder, options, step)
+        run_model(task_name, model, people, folder, options, step, card.content if card else "")
     evaluation = score_task(
         data_rootdir,
         dataset_name,
@@ -96,6 +97,8 @@ def evaluate_task(
         model=card,
         depth=depth,
         seconds=time.perf_counter() - started,
+        out=out,
+        results_rootdir=results_rootdir,
         command=command,
         dataset_version=dataset_version,
         layout=fhibe_layout,

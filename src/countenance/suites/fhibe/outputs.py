@@ -1,17 +1,16 @@
-"""model_outputs.json, read and written for every task, each entry checked at the door.
+"""model_outputs.json, read and written for every task, each entry checked when it is read.
 
 Entries are read one at a time, so that a file of embeddings or masks needs little more memory than its text.
 """
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
+from countenance.files import write_atomically, write_text
 
 FILE = "model_outputs.json"
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -63,32 +62,60 @@ def read_entries(path: Path) -> Iterator[tuple[str, Any]]:
 
 def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
     """Write model outputs, one image on each line, all of them or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+
+    def write(part: Path) -> None:
+        with part.open("w", encoding="utf-8") as stream:
             stream.write("{")
             for i, (key, value) in enumerate(entries):
                 stream.write(",\n" if i else "\n")
                 stream.write(f"{json.dumps(key)}: {json.dumps(value)}")
             stream.write("\n}\n")
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+
+    write_atomically(path, write)
+
+
+class Stream:
+    """Outputs of a model that is under way: each is on disk as soon as it is there, and a stopped run goes on.
+
+    A line for each image, below a line that says what was run; another model or other images begin again.
+    """
+
+    def __init__(self, path: Path, asked: str) -> None:
+        self.path, self.asked = path.with_name(f"{path.stem}.partial.jsonl"), asked
+        self.target = path
+        self.done: dict[str, Any] = {}
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.is_file() else []
+        if lines and lines[0] == json.dumps(asked):
+            for line in lines[1:]:
+                try:
+                    name, value = json.loads(line)
+                except ValueError:
+                    break  # the last line of a killed run
+                self.done[name] = value
+
+    def write(self, entries: Iterable[tuple[str, Any]]) -> None:
+        """Store the entries of the images that are missing, then all of them as model outputs."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        kept = [json.dumps(self.asked), *(json.dumps(entry) for entry in self.done.items())]
+        write_text(self.path, "\n".join(kept) + "\n")
+        with self.path.open("a", encoding="utf-8") as stream:
+            for name, value in entries:
+                stream.write(json.dumps([name, value]) + "\n")
+                stream.flush()
+        write_entries(self.target, self._all())
+        self.path.unlink()
+
+    def _all(self) -> Iterator[tuple[str, Any]]:
+        with self.path.open(encoding="utf-8") as stream:
+            next(stream)
+            for line in stream:
+                name, value = json.loads(line)
+                yield name, value
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write one JSON file whole or not at all; NaN stays the bare word NaN, as published."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(json.dumps(value))
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_text(path, json.dumps(value))
 
 
 class Matcher:

@@ -84,9 +84,8 @@ def _metric(pdf: Pdf, run: FhibeRun, source: Source, name: str, meaning: str, be
     levels = run.fhibe["thresholds"].get(name.split(" ")[0])
     if levels:
         pdf.text("Thresholds: " + ", ".join(f"{level:.2f}" for level in levels))
-    curve = run.fhibe["curves"].get(name)
-    if curve and curve[0] and curve[1]:
-        _curve(pdf, curve[0], curve[1])
+    if curve := run.curves().get(name):
+        _curve(pdf, curve[0].x, curve[0].y)
     shown = [f for f in source.audit.findings if marks and f.metric == name and f.verdict == words.DISPARITY]
     worse = [f for f in shown if f.versus != REST or words.group_is_worse(f, source.better)]
     for attribute in source.names.by:

@@ -8,57 +8,32 @@ from markupsafe import Markup
 
 from countenance.audit import Audit, Finding
 from countenance.errors import InputError
-from countenance.files import write_json
 from countenance.report import numbers, render, words
-from countenance.report.figures import curves as drawing
 from countenance.report.names import CROSS, attribute_label
-from countenance.report.page import context
+from countenance.report.page import context, write_page
 from countenance.report.source import Source
 from countenance.run import audit_run, store_audit
+from countenance.run.store import REPORT
+from countenance.run.suite import Section
 from countenance.suites.fhibe import descriptions
 from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.places import is_largest
-from countenance.suites.fhibe.rundir import VERIFICATION, FhibeRun
-from countenance.suites.fhibe.vocabulary import LOWER_IS_BETTER
-from countenance.tasks import Metric, Task
+from countenance.suites.fhibe.rundir import VERIFICATION, FhibeRun, audited, metric_records
+from countenance.tasks import Metric, Task, load_task
 
 LISTED = 60
-AXES = {
-    "AR_IOU": ("overlap threshold", "share of people found"),
-    "AR_MASK": ("overlap threshold", "share of people found"),
-    "AR_OKS": ("similarity threshold", "share of people found"),
-    "PCK": ("threshold × face diagonal", "share of keypoints"),
-    "AR_DET": ("probability threshold", "share of parts found"),
-    "ACC_DET": ("probability threshold", "share of parts answered correctly"),
-    "ROC": ("false acceptance rate", "validation rate"),
-}
 
 
 def audited_metrics(run: FhibeRun) -> list[str]:
     """The metrics of a run that rows have: the task's own, parts, and what verification has at one threshold."""
-    columns = [name.removeprefix("m.") for name in run.scores().column_names if name.startswith("m.")]
-    asked: list[str] = run.fhibe["metrics"]
-    own = [c for metric in asked for c in columns if c == metric or (c.startswith(f"{metric} ") and metric != "F1")]
-    return own or [name for name in columns if name in ("genuine_accepted", "impostor_accepted")] or columns[:1]
+    return audited(run.scores().column_names, run.fhibe["metrics"])
 
 
 def fhibe_task(run: FhibeRun) -> Task:
     """The run's task with FHIBE's metrics, their meanings and which way is better."""
-    from importlib import import_module
-
-    name = str(run.manifest["task"])
-    task: Task = getattr(import_module(f"countenance.tasks.{name}"), name.upper())
-    lower = (*LOWER_IS_BETTER, "false_positives", "impostor_accepted")
-    metrics = tuple(
-        Metric(
-            metric,
-            descriptions.METRICS.get(metric, descriptions.METRICS.get(metric.split(" ")[0], "")).rstrip("."),
-            better="lower" if metric in lower else "higher",
-            headline=True,
-        )
-        for metric in audited_metrics(run)
-    )
-    return replace(task, metrics=metrics)
+    told = metric_records(run.scores().column_names, run.fhibe["metrics"])
+    metrics = tuple(Metric(m.name, m.meaning, better=m.better, headline=True) for m in told if m.headline)
+    return replace(load_task(run.manifest.task), metrics=metrics)
 
 
 def audit_fhibe(run: FhibeRun, by: list[str] | None = None, depth: int = 2) -> Audit:
@@ -91,7 +66,7 @@ def write_bias_report(
     """
     if gallery not in ("off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected off, blurred or full")
-    path = run.path / "report.html" if out is None else Path(out)
+    path = run.path / REPORT if out is None else Path(out)
     only_pdf = path.suffix.lower() == ".pdf"
     if not only_pdf and path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: expected a name that ends in .html or .pdf")
@@ -101,30 +76,36 @@ def write_bias_report(
         raise InputError(f"{path}: a PDF never shows a face; for gallery {gallery!r} name a file that ends in .html")
     run.largest_regions = group_largest_regions
     found = audit_fhibe(run, by, depth)
-    manifest = run.manifest.model_dump(exclude={"format"})
-    manifest["fhibe"] |= {"gallery": gallery, "group_largest_regions": group_largest_regions}
-    if dataset_version is not None:
-        manifest["dataset"]["card"]["version"] = dataset_version
+    told: dict[str, Any] = {"gallery": gallery, "group_largest_regions": group_largest_regions}
     if path.parent.resolve() == run.path.parent.resolve():
-        manifest["fhibe"]["reports"] = sorted({path.name, *run.fhibe.get("reports", ())})  # for `purge`
-    write_json(run.path / "run.json", manifest)
-    run.manifest = run.store.manifest()
+        told["reports"] = sorted({path.name, *run.fhibe.get("reports", ())})  # for `purge`
+    run.amend(dataset_version, **told)
+    write_pages(run, found, path, gallery=gallery, pdf=pdf, show_significance=show_significance)
+    return path
+
+
+def write_pages(
+    run: FhibeRun, found: Audit, path: Path, *, gallery: str, pdf: bool, show_significance: bool = True
+) -> None:
+    """Write the page of an audit, the PDF beside it, or the PDF alone, as `path` and `pdf` say."""
+    only_pdf = path.suffix.lower() == ".pdf"
     source = Source(found, fhibe_task(run), run)
     said = context(source, gallery)
     said["card"] = _card_of(run, source)
     if not only_pdf:
-        template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
-        section = render.environment().from_string(template).render(**_section(run, found, source))
-        text = render.page("report.html.j2", **said).replace("</nav>", "</nav>\n" + section, 1)
-        text = text.replace(
-            '<li><a href="#cannot-tell">', '<li><a href="#fhibe">FHIBE</a></li>\n<li><a href="#cannot-tell">', 1
-        )
-        render.write(path, text)
+        write_page(source, path, gallery, said)
     if pdf or only_pdf:
         from countenance.suites.fhibe.pdf_report import write_pdf
 
-        write_pdf(run, source, said, path.with_suffix(".pdf") if pdf and not only_pdf else path, show_significance)
-    return path
+        write_pdf(run, source, said, path if only_pdf else path.with_suffix(".pdf"), show_significance)
+
+
+def sections(source: Source) -> list[Section]:
+    """The section of a report that FHIBE's readers look for."""
+    run = source.run if isinstance(source.run, FhibeRun) else FhibeRun(source.run.place)
+    template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
+    text = render.environment().from_string(template).render(**_section(run, source.audit, source))
+    return [("fhibe", "FHIBE: the task and its metrics", Markup(text))]  # noqa: S704 - an autoescaped template
 
 
 def _card_of(run: FhibeRun, source: Source) -> dict[str, Any]:
@@ -162,8 +143,6 @@ def _section(run: FhibeRun, found: Audit, source: Source) -> dict[str, Any]:
         "version": run.manifest.dataset.card.version,
         "compat": "as published, quirks included" if about["compat"] == "strict" else "corrected (the default)",
         "metrics": [_metric(run, metric, source) for metric in source.metrics],
-        "curves": _curves(about["curves"]),
-        "summaries": run.manifest["summaries"],
         "disparities": [
             {
                 "metric": f.metric,
@@ -199,23 +178,6 @@ def _metric(run: FhibeRun, metric: Metric, source: Source) -> dict[str, str]:
         "n": numbers.count(whole.n) if whole else "0",
         "thresholds": ", ".join(f"{level:.2f}" for level in levels) if levels else "none",
     }
-
-
-def _curves(stored: dict[str, list[list[float]]]) -> list[dict[str, Any]]:
-    """A figure for each metric's curve, with its band where it has one."""
-    known = {name: points for name, points in stored.items() if points[0] and points[1]}
-    return [_curve(name, known) for name in known if ", " not in name]
-
-
-def _curve(name: str, known: dict[str, list[list[float]]]) -> dict[str, Any]:
-    x, y = known[name]
-    axes = AXES.get(name, ("threshold", "share"))
-    lines = [drawing.Line("everyone", 0, x, y, "c0", "", True)]
-    ends = {end: known[f"{name}, {end}"] for end in ("lower", "upper") if f"{name}, {end}" in known}
-    lines += [drawing.Line(f"95 % {end}", 0, points[0], points[1], "c0", "2 3") for end, points in ends.items()]
-    told = ", ".join(f"{b:.3f} at {a:.2f}" for a, b in list(zip(x, y, strict=True))[:: max(1, len(x) // 10)])
-    figure: Markup = drawing.panel(lines, axes, f"{name}: everyone", f"{axes[1]}: {told}", f"fhibe-{name.lower()}")
-    return {"name": name, "figure": figure, "told": told}
 
 
 def group_rates(run: FhibeRun, by: list[str]) -> list[dict[str, Any]]:

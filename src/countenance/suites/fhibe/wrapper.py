@@ -9,7 +9,7 @@ from typing import Any
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
-from countenance.suites.fhibe.outputs import FILE, write_entries
+from countenance.suites.fhibe.outputs import FILE, Stream
 from countenance.suites.fhibe.scoring.base import Step
 from countenance.suites.fhibe.scoring.keypoints import check_custom_keypoints
 from countenance.suites.fhibe.scoring.parsing import mask_path
@@ -22,18 +22,36 @@ from countenance.suites.fhibe.writers import WRITERS, picture_names, save_pictur
 _END = object()
 
 
-def run_model(task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step) -> None:
-    """Run the model on every image and store what it answers in the published form."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if hasattr(model, "data_preprocessor"):
-        _run_wrapper(task, model, table, folder, options, step)
-    elif callable(model):
-        _run_callable(task, model, table, folder, step)
-    else:
+Entries = Iterator[tuple[str, Any]]
+
+
+def run_model(
+    task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step, content: str = ""
+) -> None:
+    """Run the model on every image and store what it answers in the published form, image by image.
+
+    A run that was stopped goes on where it stopped, unless the model (`content` is its hash, where it has one) answers
+    its first image differently now. Pictures of face_encoding are made again.
+    """
+    if not hasattr(model, "data_preprocessor") and not callable(model):
         raise InputError(
             f"model is a {type(model).__name__}; expected data_preprocessor and __call__ (FHIBE's wrapper), "
             "or something callable on a list of images"
         )
+    folder.mkdir(parents=True, exist_ok=True)
+    make = _wrapper_entries if hasattr(model, "data_preprocessor") else _callable_entries
+    if task == "face_encoding":
+        for _ in make(task, model, table, folder, options, step):
+            pass
+        return
+    keys = keys_of(table) if task == "face_verification" else table.keys()
+    stream = Stream(folder / FILE, f"{task} {content} {sorted(options.items())} {len(keys)} {keys[0]} {keys[-1]}")
+    first = table.take([i for i, key in enumerate(keys) if key in list(stream.done)[:1]])
+    if stream.done and list(make(task, model, first, folder, options, lambda n: None)) != list(stream.done.items())[:1]:
+        stream.done.clear()
+    rest = table.take([i for i, key in enumerate(keys) if key not in stream.done])
+    step(len(stream.done))
+    stream.write(make(task, model, rest, folder, options, step) if len(rest) else ())
 
 
 def _no_gradients() -> AbstractContextManager[Any]:
@@ -45,10 +63,10 @@ def _unique(keys: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def _run_wrapper(task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step) -> None:
-    """Run the original's wrapper; each answer is checked and stored as it comes."""
+def _wrapper_entries(task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step) -> Entries:
+    """The answers of the original's wrapper; each is checked as it comes."""
     if task == "face_verification":
-        _run_verification(model, table, folder, step)
+        yield from _verification_entries(model, table, step)
         return
     paths = _unique(table.keys())
     keywords = _keywords(task, table, folder, options)
@@ -58,20 +76,16 @@ def _run_wrapper(task: str, model: Any, table: Table, folder: Path, options: dic
     ears = _ears(model) if task == "face_parsing" else False
     lines = _lines_by_image(table) if "img_filepath_gt_bboxes" in keywords else {}
     answers = _answers(model, paths, keywords, paths, step)
-    if task == "face_encoding":
-        for path, (image, answer) in zip(keywords["encoded_filepaths"], answers, strict=True):
-            _save(model.save_encoding, picture_of(answer, image), Path(path), image)
-        return
-
-    def entries() -> Iterator[tuple[str, Any]]:
-        for name, (path, answer) in zip(picture_names(table, folder), answers, strict=True):
-            if task == "face_super_resolution":
-                _save(model.save_array, answer, name, path)
-                yield path, {"super_res_filename": str(name)}
-            else:
-                yield path, _with_rows(task, entry_of(task, answer, path, ears=ears), lines.get(path), path)
-
-    write_entries(folder / FILE, entries())
+    places = [Path(name) for name in keywords.get("encoded_filepaths", ())] or picture_names(table, folder)
+    for place, (path, answer) in zip(places, answers, strict=True):
+        if task == "face_encoding":
+            _save(model.save_encoding, picture_of(answer, path), place, path)
+            yield path, {}
+        elif task == "face_super_resolution":
+            _save(model.save_array, answer, place, path)
+            yield path, {"super_res_filename": str(place)}
+        else:
+            yield path, _with_rows(task, entry_of(task, answer, path, ears=ears), lines.get(path), path)
 
 
 def _answers(
@@ -119,7 +133,7 @@ def _blamed(image: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(str(error) if str(error).startswith(image) else f"{image}: {error}") from error.__cause__
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         first = (str(error).strip().splitlines() or [""])[0]
         raise InputError(f"{image}: the model raised {type(error).__name__}: {first}") from error
 
@@ -196,8 +210,10 @@ def _with_rows(task: str, entry: dict[str, Any], lines: list[int] | None, place:
     return entry
 
 
-def _run_verification(model: Any, table: Table, folder: Path, step: Step) -> None:
+def _verification_entries(model: Any, table: Table, step: Step) -> Entries:
     used = usable(table)
+    if not len(used):
+        return
     paths, aligned = used.keys(), keys_of(used)
     _need(model, "align_faces")
     with _blamed(paths[0]):
@@ -216,19 +232,16 @@ def _run_verification(model: Any, table: Table, folder: Path, step: Step) -> Non
         "success_aligned_img_filepaths": found,
     }
     answers = _answers(model, paths, keywords, found, step)
-    vectors = [embedding_of(answer, image) for image, answer in answers]
-    rest = iter(vectors)
-    write_entries(
-        folder / FILE,
-        (
-            (name, {"detections": next(rest) if good else None, "img_filepath": path})
-            for path, name, good in zip(paths, aligned, success, strict=True)
-        ),
-    )
+    for path, name, good in zip(paths, aligned, success, strict=True):
+        vector = embedding_of(*reversed(next(answers))) if good else None
+        yield name, {"detections": vector, "img_filepath": path}
+    next(answers, None)  # a model that answers more often than it was asked is told so
 
 
-def _run_callable(task: str, model: Any, table: Table, folder: Path, step: Step, batch: int = 8) -> None:
-    """One of our models: a list of pictures in, one answer for each out."""
+def _callable_entries(
+    task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step, batch: int = 8
+) -> Entries:
+    """The answers of one of our models: a list of pictures in, one answer for each out."""
     rows = usable(table) if task == "face_verification" else table
     names = keys_of(rows) if task == "face_verification" else rows.keys()
     first = {name: i for i, name in reversed(list(enumerate(names)))}
@@ -249,22 +262,15 @@ def _run_callable(task: str, model: Any, table: Table, folder: Path, step: Step,
             return {"super_res_filename": str(place)}
         return _with_rows(task, WRITERS[task](answer), lines.get(names[i]), names[i])
 
-    def entries() -> Iterator[tuple[str, Any]]:
-        for a in range(0, len(chosen), batch):
-            part = chosen[a : a + batch]
-            images = [LazyImage(rows.image_path(i)).load() for i in part]
-            with _blamed(names[part[0]]), _no_gradients():
-                answers = list(model(images))
-            if len(answers) != len(part):
-                raise InputError(f"the model returned {len(answers)} answers for {len(part)} images")
-            for i, answer in zip(part, answers, strict=True):
-                with _blamed(names[i]):
-                    entry = store(i, answer)
-                yield names[i], entry
-            step(len(part))
-
-    if task == "face_encoding":
-        for _ in entries():
-            pass
-        return
-    write_entries(folder / FILE, entries())
+    for a in range(0, len(chosen), batch):
+        part = chosen[a : a + batch]
+        images = [LazyImage(rows.image_path(i)).load() for i in part]
+        with _blamed(names[part[0]]), _no_gradients():
+            answers = list(model(images))
+        if len(answers) != len(part):
+            raise InputError(f"the model returned {len(answers)} answers for {len(part)} images")
+        for i, answer in zip(part, answers, strict=True):
+            with _blamed(names[i]):
+                entry = store(i, answer)
+            yield names[i], entry
+        step(len(part))

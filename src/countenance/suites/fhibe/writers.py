@@ -9,6 +9,7 @@ import numpy as np
 from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
 from countenance.data.image import encode_png
 from countenance.errors import InputError
+from countenance.files import write_atomically
 from countenance.metrics.masks import compress, mask_runs
 from countenance.suites.fhibe.table import Table
 
@@ -98,7 +99,5 @@ def save_picture(path: Path, answer: Any) -> None:
     pixels = answer.pixels if isinstance(answer, Picture) else np.asarray(answer)
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
         raise InputError(f"{path.name}: a picture of shape {pixels.shape} and type {pixels.dtype}, expected 8-bit RGB")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(encode_png(pixels))
-    part.replace(path)
+    content = encode_png(pixels)
+    write_atomically(path, lambda part: part.write_bytes(content))

@@ -9,6 +9,16 @@ from countenance.data.image import encode_png
 from countenance.suites.happyfaces.ask import Oracle
 from countenance.suites.happyfaces.dataset import HappyFaces
 
+QUESTIONS = {
+    "face": "Is this face smiling?",
+    "smile": "Is this face smiling?",
+    "writing": "Does the writing say HAPPY?",
+    "text": "Does the writing say HAPPY?",
+    "mask": "Does this face wear a mask?",
+    "glasses": "Does this face wear glasses?",
+    "background": "Is there more than a plain wall behind the person?",
+    "tone": "Is the skin light?",
+}
 _YES, _NO, _STOP = ("y", "yes"), ("n", "no"), ("q", "quit", "")
 
 
@@ -25,7 +35,7 @@ def at_the_terminal(data: HappyFaces, folder: Path) -> Oracle:
         print(f"Question {count}: look at {path}")
         answers = []
         for feature in data.features:
-            said = _yes_or_no(f"  {feature}: yes or no? (q stops) ")
+            said = _yes_or_no(f"  {QUESTIONS.get(feature, f'{feature}: yes or no?')} (y, n, q stops) ")
             if said is None:
                 return None
             answers.append(said)

@@ -2,9 +2,7 @@
 
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,26 +10,12 @@ from numpy.typing import NDArray
 
 from countenance.data.paths import inside
 from countenance.errors import InputError
+from countenance.files import staged
 from countenance.suites.happyfaces.dataset import ARCHIVES, LIST, SETS, copy_tree, read_photo
 from countenance.suites.happyfaces.words import print_word
 
 Step = Callable[..., None]
 _ENTRY = re.compile(r"(?P<set>[^/\\]+)/(?P<tag>F[HS]W[HS])/(?P<name>[^/\\]+)_(?P=tag)\.(jpg|jpeg|png)(\.gz)?")
-
-
-@contextmanager
-def staged(out: Path) -> Iterator[Path]:
-    """A folder that becomes `out` when all went well and vanishes otherwise."""
-    if out.exists():
-        raise InputError(f"{out}: exists already; name a folder that does not")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    holder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        (holder / "made").mkdir()
-        yield holder / "made"
-        (holder / "made").rename(out)
-    finally:
-        shutil.rmtree(holder, ignore_errors=True)
 
 
 def word_of(tag: str) -> str:
@@ -41,6 +25,11 @@ def word_of(tag: str) -> str:
     'SAD'
     """
     return "HAPPY" if tag[3] == "H" else "SAD"
+
+
+def list_of(official: Path) -> Path:
+    """The list of photos in the benchmark's folder, under either of its names."""
+    return next((official / name for name in (LIST, "images_list.txt") if (official / name).is_file()), official / LIST)
 
 
 def read_list(path: Path) -> list[tuple[str, str, str]]:
@@ -68,10 +57,11 @@ def build_official(official: Path, lfw: Path, out: Path, step: Step = lambda n=1
     The folder's own sets are copied as they are. Sets that it lacks and its list names are made: always the
     unlabelled one, and, with an LFW folder that has those photos, the other two as well.
     """
-    entries = read_list(official / LIST)
+    listed = list_of(official)
+    entries = read_list(listed)
     _check_smiles(official, entries)
     with staged(out) as made:
-        shutil.copy2(official / LIST, made / LIST)
+        shutil.copy2(listed, made / LIST)
         present = set()
         for name, (folders, _) in SETS.items():
             for folder in folders:
@@ -86,7 +76,7 @@ def build_official(official: Path, lfw: Path, out: Path, step: Step = lambda n=1
             wanted = [entry for entry in entries if entry[0] in folders]
             missing = [tag for tag in tags if not any(entry[1] == tag for entry in wanted)]
             if missing:
-                raise InputError(f"{official / LIST}: names no photo of type {missing[0]} for {folders[0]}")
+                raise InputError(f"{list_of(official)}: names no photo of type {missing[0]} for {folders[0]}")
             for _, tag, person in wanted:
                 photo = print_word(read_photo(_original(lfw, person)), word_of(tag))
                 _save(photo, made / folders[0] / tag / f"{person}_{tag}.jpg")
@@ -103,7 +93,7 @@ def to_make(official: Path) -> int:
         for folder in folders
         if any((official / f"{folder}{suffix}").exists() for suffix in ("", *ARCHIVES))
     }
-    return sum(entry[0] not in present for entry in read_list(official / LIST))
+    return sum(entry[0] not in present for entry in read_list(list_of(official)))
 
 
 def _original(lfw: Path, name: str) -> Path:
@@ -132,4 +122,4 @@ def _check_smiles(official: Path, entries: list[tuple[str, str, str]]) -> None:
         listed = {Path(line.strip()).stem for line in (official / file).read_text("utf-8").splitlines() if line.strip()}
         for _, tag, name in entries:
             if name in listed and tag[1] != letter:
-                raise InputError(f"{official / LIST}: {name} is tagged {tag}, but {file} lists it")
+                raise InputError(f"{list_of(official)}: {name} is tagged {tag}, but {file} lists it")

@@ -50,6 +50,10 @@ class Photos:
         """Photos × 2: does the face smile, does the writing say HAPPY."""
         return np.array([[tag[1] == "H", tag[3] == "H"] for tag in self.tags], bool).reshape(-1, 2)
 
+    def where(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The tag and the file name of each photo."""
+        return self.tags, self.names
+
     def take(self, indices: Sequence[int] | NDArray[np.int64]) -> "Photos":
         """Some of the photos, in the order asked for."""
         return Photos(
@@ -61,17 +65,25 @@ class Photos:
 
 @dataclass(frozen=True)
 class HappyFaces:
-    """The three sets, and what the two features are called."""
+    """The three sets, a fourth that was held back where there is one, and what the two features are called."""
 
     labelled: Photos
     unlabelled: Photos
     validation: Photos
     features: tuple[str, str] = ("face", "writing")
+    held_back: Photos | None = None
+    real_people: bool = True
+
+    def scored(self, not_drawn: NDArray[np.int64]) -> dict[str, Photos]:
+        """The parts on which a method is scored, validation first: it names the heads."""
+        parts = {"validation": self.validation, "not_drawn": self.unlabelled.take(not_drawn)}
+        return parts if self.held_back is None else parts | {"held_back": self.held_back}
 
     def fingerprint(self) -> str:
         """A hash of all pixels and tags; names have no part in it."""
         digest = hashlib.sha256()
-        for photos in (self.labelled, self.unlabelled, self.validation):
+        sets = [self.labelled, self.unlabelled, self.validation]
+        for photos in sets if self.held_back is None else [*sets, self.held_back]:
             digest.update(photos.pixels.tobytes())
             digest.update(" ".join(photos.tags).encode())
         return digest.hexdigest()
@@ -88,8 +100,11 @@ def make_photos(pixels: Sequence[NDArray[np.uint8]], tags: Sequence[str], names:
     return Photos(stacked, tuple(tags[i] for i in order), tuple(names[i] for i in order))
 
 
-def read_happyfaces(source: Path) -> HappyFaces:
-    """Read the three sets from a folder, or from one archive that holds such a folder."""
+def read_happyfaces(source: Path, held_back: Path | None = None) -> HappyFaces:
+    """Read the three sets from a folder, or from one archive that holds such a folder.
+
+    `held_back` is a fourth set, a folder (or archive) with the four types; methods are scored on it beside validation.
+    """
     if not source.exists():
         raise InputError(f"{source}: no such folder; give the folder that holds {_wanted()}")
     with tempfile.TemporaryDirectory(prefix="countenance-happyfaces-") as scratch:
@@ -97,24 +112,32 @@ def read_happyfaces(source: Path) -> HappyFaces:
         sets = {}
         for name, (folders, tags) in SETS.items():
             sets[name] = _read_set(_find(root, folders, Path(scratch) / name), tags, Path(scratch) / f"{name}-tags")
+        if held_back is not None:
+            folder = _opened(held_back, Path(scratch) / "held") if held_back.is_file() else held_back
+            if not folder.is_dir():
+                raise InputError(f"{held_back}: no such folder; give one that holds {', '.join(TAGS)}")
+            sets["held_back"] = _read_set(folder, TAGS, Path(scratch) / "held-tags")
         shapes = {photos.pixels.shape[1:] for photos in sets.values()}
         if len(shapes) > 1:
-            raise InputError(f"{source}: its three sets hold photos of different sizes; make them all one size")
-        return HappyFaces(**sets, features=_features(root / CARD))
+            raise InputError(f"{source}: its sets hold photos of different sizes; make them all one size")
+        features, real_people = _card(root / CARD)
+        return HappyFaces(**sets, features=features, real_people=real_people)
 
 
 def _wanted() -> str:
     return ", ".join(folders[0] for folders, _ in SETS.values())
 
 
-def _features(card: Path) -> tuple[str, str]:
+def _card(card: Path) -> tuple[tuple[str, str], bool]:
+    """What the two features are called, and whether the photos show real people."""
     if not card.exists():
-        return "face", "writing"
+        return ("face", "writing"), True
     try:
-        first, second = json.loads(card.read_text("utf-8"))["features"]
-    except (ValueError, KeyError, TypeError) as error:
+        said = json.loads(card.read_text("utf-8"))
+        first, second = said["features"]
+        return (str(first), str(second)), bool(said.get("real_people", True))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f'{card}: expected {{"features": [FIRST, SECOND], …}} ({error})') from None
-    return str(first), str(second)
 
 
 def _find(root: Path, names: tuple[str, ...], scratch: Path) -> Path:

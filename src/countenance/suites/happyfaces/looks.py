@@ -2,7 +2,6 @@
 
 import base64
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,10 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from countenance.suites.happyfaces.dataset import CARD, read_happyfaces
+from countenance.errors import InputError
+from countenance.run.run import Run
+from countenance.suites.happyfaces.dataset import read_happyfaces
+from countenance.suites.happyfaces.runs import record_of
 from countenance.suites.happyfaces.spatial.windows import SCALES
 
 FACES_SHOWN = 10
@@ -21,22 +23,23 @@ TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
 def looks(sweep: Path, method: str, data: Path | None, faces: bool) -> dict[str, Any] | None:
     """Heat maps of a sweep's regions, from any of its runs that kept them."""
     found, names = None, ["head 1", "head 2"]
-    for run in sorted(sweep.with_suffix(".runs").glob("*.json")):
+    for manifest in sorted(sweep.with_suffix(".runs").glob("*/run.json")):
         try:
-            record = json.loads(run.read_text("utf-8"))
+            record = record_of(Run(manifest.parent))
             regions = record["notes"]["regions"]
             heats = [heat_map(region) for region in regions]
             features = list(record["validation"]["heads"])
             names = [str(features[record["ways"].index(head)]) for head in (0, 1)]
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        except (InputError, ValueError, KeyError, TypeError, IndexError, AttributeError):
             continue  # a run without regions, or no run at all
         found = regions
         break
     if found is None:
         return None
-    under, shape, photos = None, heats[0].shape, []
+    under, shape, photos, real_people = None, heats[0].shape, [], False
     if data is not None:
         loaded = read_happyfaces(data)
+        real_people = loaded.real_people
         under = loaded.labelled.pixels.mean(0).round().astype(np.uint8)
         heats = [heat_map(region, under.shape[:2]) for region in found]
         shape = heats[0].shape
@@ -55,14 +58,8 @@ def looks(sweep: Path, method: str, data: Path | None, faces: bool) -> dict[str,
         "names": names,
         "over_mean": under is not None,
         "photos": photos,
-        "real_people": data is not None and _real_people(data),
+        "real_people": real_people,
     }
-
-
-def _real_people(data: Path) -> bool:
-    """Whether the photos show anybody; the card of sets made from rendered people says that they do not."""
-    card = data / CARD
-    return not card.is_file() or bool(json.loads(card.read_text("utf-8")).get("real_people", True))
 
 
 def _moves(labelled: Any, photos: NDArray[np.uint8]) -> list[NDArray[np.int64]]:

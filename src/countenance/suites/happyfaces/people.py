@@ -16,7 +16,8 @@ from countenance.data import Dataset, Sample, load_dataset
 from countenance.data.image import encode_png
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.suites.happyfaces.build import staged, word_of
+from countenance.files import staged
+from countenance.suites.happyfaces.build import word_of
 from countenance.suites.happyfaces.dataset import CARD, SETS
 from countenance.suites.happyfaces.words import print_word
 

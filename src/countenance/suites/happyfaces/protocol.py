@@ -1,92 +1,123 @@
-"""One run (a method, a mix rate, a seed) and the sweep over many: resumable, in parallel if asked for."""
+"""One evaluation (a method, a mix rate, a seed) and the sweep over many: each is a run, and what is there is kept."""
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import countenance
+from countenance.errors import InputError
+from countenance.files import write_json as write_whole
+from countenance.processes import each
 from countenance.suites.happyfaces.dataset import HappyFaces, Photos, read_happyfaces
-from countenance.suites.happyfaces.interface import CannotAnswer, Heads
-from countenance.suites.happyfaces.methods import make_method
+from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads
+from countenance.suites.happyfaces.methods import make_method, method_name
 from countenance.suites.happyfaces.sampler import draw, method_input
 from countenance.suites.happyfaces.scores import assign_heads, auc, by_type, lowest_mix_rate_above
 
 Record = dict[str, Any]
+HEADLINE_RATE = 0.1
+"""The mix rate of the published headline."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One run of a sweep."""
+    """One evaluation of a sweep; a method is a name, `module:attr`, or an object with `fit`."""
 
-    method: str
+    method: Any
     mix_rate: float
     seed: int
     options: tuple[tuple[str, Any], ...] = ()
 
-    def file_name(self) -> str:
-        """Where the run's record is kept.
+    def run_name(self) -> str:
+        """Where a sweep keeps the run.
 
-        >>> Task("spatial", 0.1, 3).file_name()
-        'spatial_0.100_3.json'
+        >>> Task("spatial", 0.1, 3).run_name()
+        'spatial_0.100_3'
         """
-        return f"{self.method}_{self.mix_rate:.3f}_{self.seed}.json"
+        name = method_name(self.method).replace(":", ".").replace("/", "_")
+        return f"{name}_{self.mix_rate:.3f}_{self.seed}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an evaluation gave: its record, the heads, and each part's photos with their probabilities."""
+
+    record: Record
+    heads: Heads | None = None
+    parts: Mapping[str, tuple[Photos, Floats]] = field(default_factory=dict)
 
 
 def run(data: HappyFaces, task: Task) -> tuple[Record, Heads | None]:
     """Draw, fit on pixels and labelled labels alone, score on validation and on the unlabelled photos not drawn."""
+    outcome = evaluate(data, task)
+    return outcome.record, outcome.heads
+
+
+def evaluate(data: HappyFaces, task: Task) -> Outcome:
+    """The same, with the probabilities of every photo that was scored."""
     chosen = draw(data.unlabelled.tags, task.mix_rate, task.seed)
     method = make_method(task.method, task.seed, **dict(task.options))
     start, cpu = time.perf_counter(), time.process_time()
     record: Record = {
-        "method": task.method, "mix_rate": task.mix_rate, "seed": task.seed, "options": dict(task.options),
+        "method": method_name(task.method), "mix_rate": task.mix_rate, "seed": task.seed,
+        "options": dict(task.options),
     }  # fmt: skip
     heads: Heads | None = None
+    parts: dict[str, tuple[Photos, Floats]] = {}
     try:
         heads = method.fit(*method_input(data, chosen.drawn, task.seed))
     except CannotAnswer as reason:
         record |= {"answered": False, "reason": str(reason)}
     if heads is not None:
         record |= {"answered": True, "notes": heads.notes}
-        record |= score(heads, data.validation, data.unlabelled.take(chosen.not_drawn), data.features)
+        parts = predicted(heads, data.scored(chosen.not_drawn))
+        record |= score_parts(parts, data.features)
     record |= {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
-    return record, heads
+    return Outcome(record, heads, parts)
+
+
+def predicted(heads: Heads, parts: Mapping[str, Photos]) -> dict[str, tuple[Photos, Floats]]:
+    """The probabilities of both heads for the photos of each part."""
+    empty = np.zeros((0, 2))
+    return {name: (photos, heads.predict(photos.pixels) if len(photos) else empty) for name, photos in parts.items()}
 
 
 def score(heads: Heads, validation: Photos, not_drawn: Photos, features: tuple[str, str]) -> Record:
-    """Both heads on validation and on the photos not drawn.
+    """Both heads on validation and on the photos not drawn."""
+    return score_parts(predicted(heads, {"validation": validation, "not_drawn": not_drawn}), features)
+
+
+def score_parts(parts: Mapping[str, tuple[Photos, Floats]], features: tuple[str, str]) -> Record:
+    """The accuracy of both heads on every part, validation first.
 
     A method does not say which head is about which feature. The heads are named by validation truth, in the better of
-    the two ways, as the benchmark does; the photos not drawn are scored with the same names.
+    the two ways, as the benchmark does; every other part is scored with the same names.
     """
-    record: Record = {}
     ways: tuple[int, int] = (0, 1)
-    for name, photos in (("validation", validation), ("not_drawn", not_drawn)):
-        if not len(photos):
-            record[name] = None
-            continue
-        predicted, truth = heads.predict(photos.pixels) > 0.5, photos.truth()
-        if name == "validation":
-            ways = assign_heads(predicted, truth)
-        right = predicted[:, ways] == truth
-        record[name] = {
-            "photos": len(photos),
-            "worst_head": float(right.mean(0).min()),
-            "heads": {
-                feature: {"accuracy": float(right[:, k].mean()), "by_type": by_type(right[:, k], photos.tags)}
-                for k, feature in enumerate(features)
-            },
-        }
-    record["ways"] = list(ways)
-    return record
+    record: Record = {}
+    for name, (photos, probabilities) in parts.items():
+        truth = photos.truth()
+        if name == "validation" and len(photos):
+            ways = assign_heads(probabilities > 0.5, truth)
+        right = (probabilities > 0.5)[:, ways] == truth
+        record[name] = part_of(right, photos.tags, features) if len(photos) else None
+    return record | {"ways": list(ways)}
+
+
+def part_of(right: Any, tags: tuple[str, ...], features: tuple[str, str]) -> Record:
+    """What a record says of one part, from photos × 2: was the head right?"""
+    return {
+        "photos": len(tags),
+        "worst_head": float(right.mean(0).min()),
+        "heads": {
+            feature: {"accuracy": float(right[:, k].mean()), "by_type": by_type(right[:, k], tags)}
+            for k, feature in enumerate(features)
+        },
+    }
 
 
 def sweep(
@@ -97,38 +128,41 @@ def sweep(
     jobs: int = 1,
     step: Callable[..., None] = lambda n=1: None,
 ) -> list[Record]:
-    """Run what is missing in the folder `kept`; a record made from other data or by other code counts as missing."""
-    kept.mkdir(parents=True, exist_ok=True)
+    """Evaluate what has no run below the folder `kept`; a run of other data or of other code counts as missing."""
+    from countenance.suites.happyfaces.runs import kept_record
+
+    if kept.exists() and not kept.is_dir():
+        raise InputError(f"{kept}: is a file; name a folder")
     data = _data(str(source))
-    stamp = {"data": data.fingerprint(), "version": countenance.__version__, "code": _code()}
     wanted = list(tasks)
     done: dict[Task, Record] = {}
     for task in wanted:
-        record = _kept(kept / task.file_name(), task, stamp)
+        record = kept_record(kept / task.run_name(), data, task)
         if record is not None:
             done[task] = record
             step()
     missing = [task for task in wanted if task not in done]
     if jobs <= 1 or len(missing) <= 1:
         for task in missing:
-            done[task] = _run_and_keep(str(source), task, kept, stamp)
+            done[task] = run_and_keep(str(source), task, kept)
             step()
     else:
-        with ProcessPoolExecutor(min(jobs, len(missing)), mp_context=get_context("spawn")) as pool:
-            futures = {pool.submit(_run_and_keep, str(source), task, kept, stamp): task for task in missing}
-            for future in as_completed(futures):
-                done[futures[future]] = future.result()
-                step()
+        orders = [asdict(task) for task in missing]
+        job = {"source": str(source), "kept": str(kept)}
+        found = each(f"{__name__}:worker", job, orders, workers=jobs, done=lambda index, result: step())
+        done |= dict(zip(missing, found, strict=True))
     return [done[task] for task in wanted]
 
 
-@lru_cache(maxsize=1)
-def _code() -> str:
-    """A hash of this suite's own code: a version number does not change with every edit."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def worker(job: Mapping[str, str]) -> Callable[..., Record]:
+    """The work of one process of a sweep."""
+
+    def handle(order: Mapping[str, Any], tell: Callable[..., None]) -> Record:
+        tell(limit=86400.0)  # a network may learn for hours
+        options = tuple((name, value) for name, value in order["options"])
+        return run_and_keep(job["source"], Task(**{**order, "options": options}), Path(job["kept"]))
+
+    return handle
 
 
 @lru_cache(maxsize=1)
@@ -136,33 +170,22 @@ def _data(source: str) -> HappyFaces:
     return read_happyfaces(Path(source))
 
 
-def _run_and_keep(source: str, task: Task, kept: Path, stamp: Mapping[str, str]) -> Record:
+def run_and_keep(source: str, task: Task, kept: Path) -> Record:
+    """Evaluate, store the run and return its record."""
     from threadpoolctl import threadpool_limits
 
+    from countenance.suites.happyfaces.runs import store
+
+    data = _data(source)
     with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
-        record, _ = run(_data(source), task)
-    record |= stamp
-    write_json(record, kept / task.file_name())
-    return record
-
-
-def _kept(path: Path, task: Task, stamp: Mapping[str, str]) -> Record | None:
-    if not path.exists():
-        return None
-    try:
-        record: Record = json.loads(path.read_text("utf-8"))
-    except ValueError:
-        return None
-    same = all(record.get(key) == value for key, value in stamp.items()) and record.get("options") == dict(task.options)
-    return record if same else None
+        outcome = evaluate(data, task)
+    store(kept / task.run_name(), data, task, outcome, source)
+    return outcome.record
 
 
 def write_json(content: Any, path: Path) -> None:
-    """Write to a sibling first, so that a reader never finds half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=float) + "\n", "utf-8")
-    part.replace(path)
+    """Write a record or a table, whole or not at all."""
+    write_whole(path, content)
 
 
 def summary(records: list[Record]) -> Record:
@@ -182,6 +205,7 @@ def summary(records: list[Record]) -> Record:
         "seeds": sorted({record["seed"] for record in records}),
         "heads_named_by": "validation truth, the better of the two ways",
         "mix_rates": rows,
+        "accuracy_at_10": curve.get(HEADLINE_RATE),
         "auc_0_30": auc(curve),
         "lowest_mix_rate_above_90": lowest_mix_rate_above(curve),
         "not_answered": reasons,
@@ -194,8 +218,10 @@ def summary(records: list[Record]) -> Record:
 def _row(rate: float, records: list[Record]) -> Record:
     answered = [record for record in records if record["answered"]]
     row: Record = {"mix_rate": rate, "runs": len(records), "answered": len(answered)}
-    for name, key in (("worst_head", "validation"), ("not_drawn", "not_drawn")):
-        values = [record[key]["worst_head"] for record in answered if record[key]]
+    for name, key in (("worst_head", "validation"), ("not_drawn", "not_drawn"), ("held_back", "held_back")):
+        values = [record[key]["worst_head"] for record in answered if record.get(key)]
+        if name == "held_back" and not values:
+            continue
         row[f"{name}_mean"] = float(np.mean(values)) if values else None
         row[f"{name}_std"] = float(np.std(values, ddof=1)) if len(values) > 1 else None  # one seed has no deviation
     row["worst_head_by_seed"] = {str(record["seed"]): record["validation"]["worst_head"] for record in answered}

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, FileSystemLoader
 from markupsafe import Markup
 
 from countenance.errors import InputError
 from countenance.report import render
-from countenance.report.figures.curves import Line, colours, panel, swatch
+from countenance.report.figures.curves import DASHES, Line, panel, swatch
 from countenance.report.numbers import plural
 from countenance.suites.happyfaces.looks import looks
-from countenance.suites.happyfaces.protocol import summary
+from countenance.suites.happyfaces.protocol import HEADLINE_RATE, summary
 from countenance.suites.happyfaces.published import CHANCE, MATCHED_ONLY, PUBLISHED, configurations
 
 LOWEST = 0.4
@@ -77,7 +76,7 @@ def write_report(
     read = [(path, table) for path in sweeps for table in read_sweeps(path)]
     tables = [table for _, table in read]
     text = render.page(
-        _template("happyfaces.html.j2"),
+        render.template(Path(__file__).parent / "templates", "happyfaces.html.j2"),
         tables=[_with_numbers(table) for table in tables],
         curves=_curves(tables),
         estimates=_estimates(tables),
@@ -91,18 +90,14 @@ def write_report(
     return render.write(out, text)
 
 
-def _template(name: str) -> Any:
-    environment = render.environment()
-    mine = FileSystemLoader(Path(__file__).parent / "templates")
-    return environment.overlay(loader=ChoiceLoader([mine, environment.loader or mine])).get_template(name)
-
-
 def _with_numbers(table: dict[str, Any]) -> dict[str, Any]:
     """The table with its types in order, for the accuracies by type, and how many seeds it rests on."""
     rows = [row for row in table["mix_rates"] if row["answered"]]
     heads = list(rows[0]["validation_heads"]) if rows else []
     kinds = list(rows[0]["validation_heads"][heads[0]]["by_type"]) if rows else []
-    return {**table, "heads": heads, "kinds": kinds, "seeds_told": _seeds(table), "few": _fewest(table) == 1}
+    at_10 = next((row["worst_head_mean"] for row in rows if row["mix_rate"] == HEADLINE_RATE), None)
+    said = {"seeds_told": _seeds(table), "few": _fewest(table) == 1, "at_10": at_10}
+    return {**table, "heads": heads, "kinds": kinds, **said}
 
 
 def _fewest(table: dict[str, Any]) -> int:
@@ -126,66 +121,66 @@ def _unlike_seeds(tables: list[dict[str, Any]]) -> str:
     return ", ".join(single)
 
 
-def _lines(series: list[tuple[str, list[float], list[float], bool]]) -> list[Line]:
-    looks = colours(len(series), False)
-    return [
-        Line(label, len(x), x, y, colour, dash, strong)
-        for (label, x, y, strong), (colour, dash) in zip(series, looks, strict=True)
-    ]
+@dataclass(frozen=True)
+class Series:
+    """A line of a figure, with the deviation over seeds at each point where it has one."""
+
+    label: str
+    x: list[float]
+    y: list[float]
+    strong: bool = False
+    spread: Sequence[float | None] = ()
+
+    def line(self, place: int) -> Line:
+        """The line in its own colour and dash."""
+        ends = [[y + way * (d or 0.0) for y, d in zip(self.y, self.spread, strict=False)] for way in (-1, 1)]
+        dash = DASHES[(place + place // 10) % len(DASHES)]
+        return Line(self.label, len(self.x), self.x, self.y, f"c{place % 10}", dash, self.strong, *ends)
 
 
-def _figure(
-    series: list[tuple[str, list[float], list[float], bool]], axes: tuple[str, str], title: str, lowest: float = 0.0
-) -> Figure:
-    lines = _lines(series)
+def _figure(series: list[Series], axes: tuple[str, str], title: str, lowest: float = 0.0) -> Figure:
+    lines = [one.line(place) for place, one in enumerate(series)]
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
     told = f"{axes[1]} against {axes[0]}; the values are in the table"
-    drawn = panel(lines, axes, title, told, key, lowest=lowest)
+    drawn = panel(lines, axes, title, told, key, lowest=lowest, wide=True)
     return Figure(drawn, [(swatch(line), line.label) for line in lines])
 
 
 def _curves(tables: list[dict[str, Any]]) -> Figure:
-    series: list[tuple[str, list[float], list[float], bool]] = []
+    series = []
     for table in tables:
         rows = [row for row in table["mix_rates"] if row["answered"]]
-        x = [row["mix_rate"] for row in rows]
-        values = [row["worst_head_mean"] for row in rows]
-        series.append((f"{table['method']}, validation, {_seeds(table)}", x, values, _fewest(table) > 1))
-        if len(tables) > MANY:  # their second lines would hide the first; the tables have them
-            continue
-        other = [row for row in rows if row["not_drawn_mean"] is not None]
-        series.append(
-            (
-                f"{table['method']}, photos not drawn, {_seeds(table)}",
-                [row["mix_rate"] for row in other],
-                [row["not_drawn_mean"] for row in other],
-                False,
-            )
-        )
+        shown = [("validation", "worst_head", _fewest(table) > 1)]
+        if len(tables) <= MANY:  # otherwise their second lines would hide the first; the tables have them
+            shown.append(("photos not drawn", "not_drawn", False))
+        for label, name, strong in shown:
+            here = [row for row in rows if row[f"{name}_mean"] is not None]
+            x, y = [row["mix_rate"] for row in here], [row[f"{name}_mean"] for row in here]
+            spread = [row[f"{name}_std"] for row in here] if any(row[f"{name}_std"] for row in here) else []
+            series.append(Series(f"{table['method']}, {label}, {_seeds(table)}", x, y, strong, spread))
     for name, points in PUBLISHED.items():
         if len(points) > 1:
-            series.append((name, list(points), list(points.values()), False))
+            series.append(Series(name, list(points), list(points.values())))
         else:  # a single point is drawn as a short level line
             ((rate, value),) = points.items()
-            series.append((name, [rate - 0.02, rate], [value, value], False))
+            series.append(Series(name, [rate - 0.02, rate], [value, value]))
     end = max([0.3, *(row["mix_rate"] for table in tables for row in table["mix_rates"])])
     for label, level in (("a head guesses", CHANCE), ("right on matched types only", MATCHED_ONLY)):
-        series.append((label, [0.0, end], [level, level], False))
+        series.append(Series(label, [0.0, end], [level, level]))
     return _figure(series, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate", LOWEST)
 
 
 def _estimates(tables: list[dict[str, Any]]) -> Figure | None:
-    series: list[tuple[str, list[float], list[float], bool]] = []
+    series = []
     for table in tables:
         rows = [row for row in table["mix_rates"] if row["estimated_mix_rate_mean"] is not None]
         if rows:
-            x = [row["mix_rate"] for row in rows]
-            label = f"{table['method']}, {_seeds(table)}"
-            series.append((label, x, [row["estimated_mix_rate_mean"] for row in rows], True))
+            x, y = [row["mix_rate"] for row in rows], [row["estimated_mix_rate_mean"] for row in rows]
+            series.append(Series(f"{table['method']}, {_seeds(table)}", x, y, True))
     if not series:
         return None
-    end = max(max(x) for _, x, _, _ in series)
-    series.append(("equal", [0.0, end], [0.0, end], False))
+    end = max(max(one.x) for one in series)
+    series.append(Series("equal", [0.0, end], [0.0, end]))
     return _figure(series, ("true mix rate", "estimated mix rate"), "Estimated against true mix rate")
 
 
@@ -195,7 +190,7 @@ def _questions(path: Path | None) -> Figure | None:
     try:
         runs = json.loads(path.read_text("utf-8"))
         series = [
-            (
+            Series(
                 f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}",
                 [point["questions"] for point in run["mean"]],
                 [point["worst_head"] for point in run["mean"]],

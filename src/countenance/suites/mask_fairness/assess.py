@@ -6,13 +6,14 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.run import Run, evaluate, store_audit
+from countenance.run.store import MANIFEST
 from countenance.suites.mask_fairness.assessment import (
     METRICS,
     TITLES,
     Assessment,
     Row,
     assess_run,
-    write_assessment,
+    store_tables,
 )
 from countenance.suites.mask_fairness.datasets import MaskData
 from countenance.suites.mask_fairness.datasets.truth import Say
@@ -33,8 +34,8 @@ def assess(
 ) -> tuple[Run, Assessment]:
     """Evaluate the detector on every picture (or take its predictions), apply both rules, write everything to `out`.
 
-    `out/run` is the run directory, `out/assessment_<attribute>_<metric>.csv` the tables. `engine` goes to
-    `evaluate` (workers, threads, batch, limit, seed, device, box_format, units, progress), `audit` to the audit.
+    `out` is the run; the tables in it are called `assessment_<attribute>_<metric>.csv`. `engine` goes to `evaluate`
+    (workers, threads, batch, limit, seed, device, box_format, units, progress), `audit` to the audit.
     """
     attributes = list(by) or list(data.attributes)
     if not attributes:
@@ -43,13 +44,19 @@ def assess(
         )
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: is a file; --out names a folder")
+    if (out / "run" / MANIFEST).is_file() and not (out / MANIFEST).is_file():
+        raise InputError(
+            f"{out}: holds an assessment of an earlier version, whose run is {out / 'run'}; name another folder"
+        )
     _check(data, attributes)
     weights, settings = weights_and_settings(model, weights)
     run = evaluate(
         model,
         data.task,
         data.source or data.dataset,
-        out=out / "run",
+        out=out,
+        suite="mask_fairness",
+        source=data.source or data.origin,
         weights=weights,
         settings=settings,
         notes=assessment_notes(data, model),
@@ -58,7 +65,7 @@ def assess(
     )
     assessment = assess_run(run, attributes, **({"seed": int(run.manifest["seed"])} | (audit or {})))
     store_audit(run, assessment.audit)
-    write_assessment(assessment, out)
+    store_tables(run, assessment)
     return run, assessment
 
 

@@ -1,6 +1,7 @@
 """The assessment: the score rows of a run under the published rule and under the audit, side by side."""
 
 import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ from countenance.audit import Audit, Finding
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
-from countenance.files import write_atomically
+from countenance.files import write_text
 from countenance.run.run import Run
+from countenance.run.store import AUDIT
 from countenance.suites.mask_fairness.seed_rule import SeedRow, seed_columns, seed_table
 from countenance.suites.mask_fairness.why import why
 
@@ -96,22 +98,27 @@ def assess_run(run: Run, by: Sequence[str], **settings: Any) -> Assessment:
     from countenance.run import audit_run
 
     scores = run.scores()
-    columns = scores.column_names
-    known = [name.removeprefix("attr.") for name in columns if name.startswith("attr.")]
+    known = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
     for name in by:
         if name not in known:
             raise InputError(f"{run.path}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
-    values = {metric: scores.column(f"m.{column}").to_pylist() for metric, column in METRICS.items()}
-    absent = {metric: _why_not(run, metric) for metric in METRICS if all(v is None for v in values[metric])}
+    absent = _absent(run, scores)
     if len(absent) == len(METRICS):
         raise InputError(f"{run.path}: no face was scored; see failures.parquet")
     audited = [column for metric, column in METRICS.items() if metric not in absent]
-    found = audit_run(run, list(by), audited, **({"depth": 1} | settings))
+    return assessment_of(run, audit_run(run, list(by), audited, **({"depth": 1} | settings)))
+
+
+def assessment_of(run: Run, found: Audit) -> Assessment:
+    """Both rules side by side, the audit's findings as they are stored; attributes in bins are the audit's alone."""
+    scores = run.scores()
+    by = [name for name in found.settings["by"] if f"attr.{name}" in scores.column_names]
+    absent = _absent(run, scores)
     rows = []
     for attribute in by:
         groups = scores.column(f"attr.{attribute}").to_pylist()
-        for metric in METRICS:
-            for seed in seed_table(attribute, groups, values[metric]):
+        for metric, column in METRICS.items():
+            for seed in seed_table(attribute, groups, scores.column(f"m.{column}").to_pylist()):
                 if metric in absent:
                     finding, cause, sentence = None, "not assessable", absent[metric]
                 elif seed.group == UNKNOWN:
@@ -120,7 +127,13 @@ def assess_run(run: Run, by: Sequence[str], **settings: Any) -> Assessment:
                     finding = _finding(found.findings, metric, attribute, seed.group)
                     cause, sentence = why(seed, finding)
                 rows.append(Row(metric, attribute, seed, finding, cause, sentence))
-    return Assessment(rows, absent, found, list(by))
+    return Assessment(rows, absent, found, by)
+
+
+def _absent(run: Run, scores: Any) -> dict[str, str]:
+    """The metrics that no face has, each with the reason."""
+    columns = {metric: scores.column(f"m.{column}") for metric, column in METRICS.items()}
+    return {metric: _why_not(run, metric) for metric, column in columns.items() if column.null_count == len(column)}
 
 
 def _why_not(run: Run, metric: str) -> str:
@@ -174,30 +187,46 @@ def _cell(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
+def csv_text(rows: Sequence[Mapping[str, Any]], header: Sequence[str]) -> str:
+    """A CSV; numbers keep every digit, what does not exist is empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([_cell(row[name]) for name in header] for row in rows)
+    return stream.getvalue()
+
+
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]], header: Sequence[str]) -> None:
-    """Write a CSV all at once; numbers keep every digit, what does not exist is empty."""
-
-    def write(part: Path) -> None:
-        with part.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows([_cell(row[name]) for name in header] for row in rows)
-
-    write_atomically(path, write)
+    """Write a CSV, whole or not at all."""
+    write_text(path, csv_text(rows, header))
 
 
-def write_assessment(assessment: Assessment, folder: Path, name: str = "assessment") -> list[Path]:
-    """Write `<name>_<attribute>_<metric>.csv` for every attribute and metric, and `<name>_findings.csv`."""
-    written = []
+def tables_of(assessment: Assessment) -> dict[str, str]:
+    """`assessment_<attribute>_<metric>.csv` for every attribute and metric, and `assessment_findings.csv`."""
+    made = {}
     for attribute in assessment.by:
         for metric in METRICS:
             rows = [csv_columns(row) for row in assessment.table(attribute, metric)]
-            path = folder / f"{name}_{attribute}_{metric}.csv"
-            write_table(path, rows, list(rows[0]))
-            written.append(path)
-    path = folder / f"{name}_findings.csv"
-    write_table(path, [finding_columns(row) for row in assessment.significant()], FINDING_COLUMNS)
-    return [*written, path]
+            made[f"assessment_{attribute}_{metric}.csv"] = csv_text(rows, list(rows[0]))
+    rows = [dict(finding_columns(row)) for row in assessment.significant()]
+    return made | {"assessment_findings.csv": csv_text(rows, FINDING_COLUMNS)}
+
+
+def store_tables(run: Run, assessment: Assessment) -> list[str]:
+    """Write the tables into the run and name them."""
+    tables = tables_of(assessment)
+    with run.store.replacing(*tables):
+        for name, text in tables.items():
+            run.store.storage.write(name, text.encode())
+    return list(tables)
+
+
+def tables_again(run: Run, names: Sequence[str]) -> list[str]:
+    """The tables of a run whose scores have changed, where it had some and has an audit."""
+    from countenance.run import read_audit
+
+    had = any(name.startswith("assessment_") for name in names) and run.scores().num_rows
+    return store_tables(run, assessment_of(run, read_audit(run))) if had and run.store.storage.entries(AUDIT) else []
 
 
 FINDING_COLUMNS = (

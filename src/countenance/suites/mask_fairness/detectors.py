@@ -61,18 +61,20 @@ ALGORITHMS = (
     Algorithm(
         name="MOXA YOLOv3",
         what="darknet YOLOv3",
-        status="predictions only",
+        status="runs here with --weights",
         licence="none stated on its site: ask the authors",
-        weights="shitty-bots-inc.github.io/MOXA (darknet .cfg and .weights), not on GitHub",
+        weights="shitty-bots-inc.github.io/MOXA (.cfg and .weights side by side, classes in a .names file)",
         predictions="path,class,x,y,w,h",
+        zoo="darknet",
     ),
     Algorithm(
         name="MOXA YOLOv3-tiny",
         what="darknet YOLOv3-tiny",
-        status="predictions only",
+        status="runs here with --weights",
         licence="none stated on its site: ask the authors",
-        weights="shitty-bots-inc.github.io/MOXA (darknet .cfg and .weights), not on GitHub",
+        weights="shitty-bots-inc.github.io/MOXA (.cfg and .weights side by side, classes in a .names file)",
         predictions="path,class,x,y,w,h",
+        zoo="darknet",
     ),
     Algorithm(
         name="AIZOO FaceMaskDetection",
@@ -144,6 +146,6 @@ def detector_names() -> list[str]:
     """What `--detector` takes by name.
 
     >>> detector_names()
-    ['wearmask', 'aizoo', 'yunet', 'rfb320', 'countenance-mask']
+    ['wearmask', 'darknet', 'aizoo', 'yunet', 'rfb320', 'countenance-mask']
     """
-    return [row.zoo for row in ALGORITHMS if row.zoo is not None]
+    return list(dict.fromkeys(row.zoo for row in ALGORITHMS if row.zoo is not None))

@@ -30,7 +30,7 @@ def make_data(dataset: Dataset, out: Path, form: str = "bafmd", step: Callable[[
     samples = [sample for sample in dataset if _faces(sample)]
     if not samples:
         raise InputError(f"dataset {dataset.name!r} has no face with a box")
-    out.mkdir(parents=True)
+    out.mkdir(parents=True, exist_ok=True)
     files = []
     for sample in samples:
         files.append(copy_image(sample, out))

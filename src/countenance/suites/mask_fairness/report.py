@@ -1,39 +1,32 @@
-"""The report of an assessment: the run's report with a forest plot per metric, and the two rules side by side."""
+"""What an assessment adds to the report of its run: the published rule and the audit side by side."""
 
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, FileSystemLoader
+from markupsafe import Markup
 
-from countenance.report import numbers, page, render
+from countenance.report import numbers, render, write_report
 from countenance.report.source import Source
 from countenance.run import Run
-from countenance.suites.mask_fairness.assessment import TITLES, Assessment, Row
+from countenance.run.suite import Section
+from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Assessment, Row, assessment_of
 from countenance.suites.mask_fairness.seed_rule import ALPHA
 
-BEFORE = '<section aria-labelledby="cannot-tell">'
-"""Our section stands between what was found and what cannot be told."""
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_suite_report(run: Run, assessment: Assessment, out: Path, *, gallery: str = "auto") -> Path:
-    """Write the page; everything in it comes from the run directory."""
-    source = Source.of(run)
-    text = render.page("report.html.j2", **page.context(source, gallery))
-    section = rules_section(assessment)
-    place = BEFORE if BEFORE in text else "</main>"
-    text = text.replace(place, section + place, 1)
-    link = '<li><a href="#cannot-tell">'
-    text = text.replace(link, '<li><a href="#two-rules">Two rules</a></li>\n' + link, 1)
-    return render.write(out, text)
+    """Write the report of an assessed run: `countenance.report.write_report`, which has both rules on its page."""
+    return write_report(run, out, gallery=gallery)
 
 
-def rules_section(assessment: Assessment) -> str:
-    """The table of every finding that either rule calls significant, as HTML."""
-    environment = render.environment()
-    mine = FileSystemLoader(Path(__file__).parent / "templates")
-    both = environment.overlay(loader=ChoiceLoader([mine, environment.loader or mine]))
+def sections(source: Source) -> list[Section]:
+    """The table of every finding that either rule calls significant; nothing where none of the metrics was audited."""
+    if not {metric.name for metric in source.metrics} & set(METRICS.values()):
+        return []
+    assessment = assessment_of(source.run, source.audit)
     tested = sum(row.seed.tested for row in assessment.rows)
-    return both.get_template("rules.html.j2").render(
+    text = render.template(TEMPLATES, "rules.html.j2").render(
         rows=[_line(row) for row in assessment.significant()],
         not_assessable=[(TITLES[metric], reason) for metric, reason in assessment.not_assessable.items()],
         tested=tested,
@@ -42,6 +35,7 @@ def rules_section(assessment: Assessment) -> str:
         severe=sum(row.seed.severe for row in assessment.rows),
         ours=numbers.plural(sum(finding.verdict == "disparity" for finding in assessment.audit.findings), "disparity"),
     )
+    return [("two-rules", "Two rules, side by side", Markup(text))]  # noqa: S704 - an autoescaped template
 
 
 def _line(row: Row) -> dict[str, Any]:

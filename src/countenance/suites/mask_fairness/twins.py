@@ -15,7 +15,7 @@ from countenance.data import Dataset, load_dataset
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.run import Run, evaluate
-from countenance.suites.mask_fairness.assessment import mirrored, write_table
+from countenance.suites.mask_fairness.assessment import csv_text, mirrored
 from countenance.suites.mask_fairness.detectors import weights_and_settings
 from countenance.tasks.mask_detection import MASK_DETECTION, TRUTH, best_boxes
 
@@ -49,14 +49,16 @@ class Effects:
 def twins_audit(
     model: Any, out: Path, *, dataset: str | Dataset = "people:twins", weights: Path | None = None, **engine: Any
 ) -> Effects:
-    """Ask the detector about every twin, compare pairs, write `out/twins.csv` and the run in `out/run`."""
+    """Evaluate the detector on every twin, compare pairs, write the run `out` with `twins.csv` in it."""
     twins = load_dataset(dataset)
     if not any(sample.attributes.get("base") for sample in twins):
         raise InputError(f"dataset {twins.name!r} has no twins (samples with the attributes base and change)")
     weights, settings = weights_and_settings(model, weights)
-    run = evaluate(model, MASK_DETECTION, dataset, out=out / "run", weights=weights, settings=settings, **engine)
+    run = evaluate(model, MASK_DETECTION, dataset, out=out, weights=weights, settings=settings, **engine)
     effects = effects_of(run, twins)
-    write_table(out / "twins.csv", [_columns(effect) for effect in effects.compared], COLUMNS)
+    table = csv_text([_columns(effect) for effect in effects.compared], COLUMNS)
+    with run.store.replacing("twins.csv"):
+        run.store.storage.write("twins.csv", table.encode())
     return effects
 
 

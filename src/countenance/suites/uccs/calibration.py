@@ -78,14 +78,14 @@ def calibrate(evaluation: Evaluation, wanted: float, *, rounds: int = ROUNDS, se
     thresholds, rates, elsewhere = [], [], []
     for _ in range(rounds):
         weight = np.bincount(random.integers(0, images, images), minlength=images)
-        one = _threshold(negatives, weight[negative_image], wanted)
+        one = weighted_threshold(negatives, weight[negative_image], wanted)
         thresholds.append(one)
         mine = weight[unit_image]
         if mine.sum():
             rates.append(float((mine * ((units >= threshold) & (units > MISSED))).sum() / mine.sum()))
         half = random.permutation(images) < images // 2
         inside = half[negative_image]
-        chosen = _threshold(negatives, inside.astype(np.int64), wanted / 2)
+        chosen = weighted_threshold(negatives, inside.astype(np.int64), wanted / 2)
         passed = np.count_nonzero((negatives >= chosen) & ~inside)
         share = (images - images // 2) / images
         elsewhere.append(passed / (wanted * share))
@@ -108,7 +108,7 @@ def calibrate(evaluation: Evaluation, wanted: float, *, rounds: int = ROUNDS, se
     )
 
 
-def _threshold(negatives: Floats, weight: Ints, wanted: float) -> float:
+def weighted_threshold(negatives: Floats, weight: Ints, wanted: float) -> float:
     """The lowest threshold that at most `wanted` of the weighted negatives reach."""
     order = np.argsort(-negatives, kind="stable")
     scores, passed = negatives[order], np.cumsum(weight[order])

@@ -1,6 +1,5 @@
 """The errors that cost most, each with what it costs: false alarms with high scores, faces that nobody found."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from countenance.data.paths import inside
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, best_detection, match_one_to_one
 from countenance.suites.uccs.evaluation import Evaluation
-from countenance.suites.uccs.protocol import CARD, image_folder
+from countenance.suites.uccs.protocol import image_folder, real_people
 
 MODES = ("auto", "off", "full")
 SIDE = 200
@@ -40,10 +39,7 @@ def show_pictures(data: Path, mode: str) -> bool:
         raise InputError(f"gallery {mode!r}, expected one of {', '.join(MODES)}")
     if mode != "auto":
         return mode == "full"
-    try:
-        return json.loads((data / CARD).read_text(encoding="utf-8")).get("real_people") is False
-    except (OSError, ValueError, AttributeError):
-        return False
+    return not real_people(data)
 
 
 def worst_false_alarms(evaluation: Evaluation, most: int = 12) -> list[Mistake]:

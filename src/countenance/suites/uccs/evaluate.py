@@ -8,7 +8,7 @@ from countenance.errors import InputError
 from countenance.suites.uccs.evaluation import Evaluation, Settings
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
-from countenance.suites.uccs.rules import dir_v2, froc_v2, froc_v3, oroc_v3, with_band
+from countenance.suites.uccs.rules import rule_of, with_band
 from countenance.suites.uccs.scores import file_version, on_protocol, read_scores
 
 
@@ -78,13 +78,13 @@ def _evaluate(
             f"{files[0]} is a version {version} file, but {data} holds a version {other} protocol only; "
             f"{protocol_path(data, which, version)} is missing (or give --protocol-version {other})"
         )
-    protocol = read_protocol(data, which, version, attributes=attributes)
+    protocol = read_protocol(data, which, version, attributes=attributes, exclude=settings.exclude)
     if not protocol.truth:
         raise InputError(
             f"{protocol.path}: names images only, so there is no truth to compare with; "
             "evaluate on --which-set validation (the test set's truth stays with the organisers)"
         )
-    function = {(2, False): froc_v2, (2, True): dir_v2, (3, False): froc_v3, (3, True): oroc_v3}[version, recognition]
+    function = rule_of(version, recognition=recognition)
     found = []
     for path, label in zip(files, labels, strict=True):
         scores = read_scores(path, version, labels=recognition, top=settings.rank + 1 if recognition else 0)

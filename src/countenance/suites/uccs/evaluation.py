@@ -1,6 +1,7 @@
 """An evaluation: one score file against the truth, its curve, and the outcome of every face behind it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,8 @@ class Settings:
     bootstrap: int = 0
     """How often images are drawn again for the band; 0: no band."""
     seed: int = 0
+    exclude: Path | None = None
+    """Version 3: the list of faces that the gallery was made from; default: the one beside the protocol."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,9 @@ class Evaluation:
     total: int
     """What the rates are shares of."""
     images: int
+    stranger: Floats | None = None
+    """Recognition: of each face of the protocol the score under which it, unknown, passes as somebody; minus infinity:
+    never, or it is known."""
     band: Band | None = None
     warnings: tuple[str, ...] = ()
 

@@ -1,15 +1,13 @@
-"""Text files of any size, plain or gzipped, as blocks of whole lines; and files written whole or not at all."""
+"""Text files of any size, plain or gzipped, as blocks of whole lines."""
 
 import gzip
-import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from countenance.errors import InputError
+from countenance.files import write_atomically
 
 BLOCK = 4 * 2**20
 LONGEST_LINE = 64 * 2**20
@@ -84,35 +82,11 @@ def first_line(path: Path) -> tuple[int, str] | None:
     return None
 
 
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A temporary sibling to write into; it takes the place of `path` only when all went well."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=path.suffix)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def write_text(path: Path, text: str | Callable[[IO[str]], None]) -> None:
+def write_text(path: Path, text: str | Callable[[IO[str]], object]) -> None:
     """Write a text file whole or not at all; `text` is the content, or a function that writes it."""
-    with whole(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
-        if callable(text):
-            text(stream)
-        else:
-            stream.write(text)
+
+    def write(part: Path) -> None:
+        with part.open("w", encoding="utf-8", newline="\n") as stream:
+            text(stream) if callable(text) else stream.write(text)
+
+    write_atomically(path, write)

@@ -105,6 +105,13 @@ def default_targets(evaluation: Evaluation) -> list[float]:
     return [10.0**k for k in range(-3, 3) if 1 / evaluation.images <= 10.0**k < per_image] + [per_image]
 
 
+def middle(evaluation: Evaluation) -> float:
+    """A target in the middle of the curve: a tenth of all false alarms, at least one; a count over all images."""
+    targets = default_targets(evaluation)
+    scale = 1 if evaluation.version == 2 else evaluation.images
+    return max(1.0, float(round(targets[-1] * scale / 10))) if targets else 1.0
+
+
 def operating_points(
     evaluation: Evaluation, by: Sequence[str] = (), targets: Sequence[float] | None = None
 ) -> list[Point]:

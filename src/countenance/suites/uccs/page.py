@@ -13,8 +13,8 @@ from countenance.suites.uccs.operating import (
     EVERYBODY,
     FEW,
     compare_groups,
-    default_targets,
     group_curves,
+    middle,
     operating_points,
 )
 from countenance.suites.uccs.plot import Axes, Series, axes_of, split_by
@@ -53,7 +53,7 @@ def write_page(
         _part("False alarms with the highest scores", worst_false_alarms(evaluation), data, evaluation, shown),
         _part("Faces missed, the closest first", missed_faces(evaluation), data, evaluation, shown),
     ]
-    target = wanted if wanted is not None else _middle(evaluation)
+    target = wanted if wanted is not None else middle(evaluation)
     calibration = calibrate(evaluation, target).sentences(_what(evaluation)) if len(evaluation.negatives) else []
     verdict = None
     if by and len(evaluation.negatives):
@@ -96,13 +96,6 @@ def _lead(evaluation: Evaluation) -> str:
         f"{evaluation.found} of {evaluation.total} {units} in {evaluation.images} images are found at the lowest "
         f"threshold, with {len(evaluation.negatives)} {_what(evaluation)}."
     )
-
-
-def _middle(evaluation: Evaluation) -> float:
-    """A target in the middle of the curve: a tenth of all false alarms, at least one."""
-    targets = default_targets(evaluation)
-    scale = 1 if evaluation.version == 2 else evaluation.images
-    return max(1.0, float(round(targets[-1] * scale / 10))) if targets else 1.0
 
 
 def _part(name: str, mistakes: list[Mistake], data: Path, evaluation: Evaluation, shown: bool) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The protocols: which images a set has, and the truth about their faces (versions 2 and 3)."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -49,6 +50,14 @@ def image_folder(data: Path, which: str, version: int) -> Path:
     return data / (which if version == 2 else f"{which}_images")
 
 
+def real_people(data: Path) -> bool:
+    """Whether the pictures of a data directory show people who exist: all do, but for those that `make-data` wrote."""
+    try:
+        return json.loads((data / CARD).read_text(encoding="utf-8")).get("real_people") is not False
+    except (OSError, ValueError, AttributeError):
+        return True
+
+
 def detect_version(data: Path, which: str) -> int:
     """The version whose protocol lies in a data directory (2 when both do)."""
     found = [version for version in (2, 3) if protocol_path(data, which, version).is_file()]
@@ -62,8 +71,13 @@ def detect_version(data: Path, which: str) -> int:
     return found[0]
 
 
-def read_protocol(data: Path, which: str, version: int, *, attributes: bool = False) -> Protocol:
-    """Read a set's protocol; `attributes` also reads the further columns, as text."""
+def read_protocol(
+    data: Path, which: str, version: int, *, attributes: bool = False, exclude: Path | None = None
+) -> Protocol:
+    """Read a set's protocol; `attributes` also reads the further columns, as text.
+
+    `exclude` is version 3's list of gallery faces, where it does not lie beside the protocol.
+    """
     path = protocol_path(data, which, version)
     head = first_line(path)
     if head is None:
@@ -76,7 +90,7 @@ def read_protocol(data: Path, which: str, version: int, *, attributes: bool = Fa
     if attributes and len(header) > len(COLUMNS):
         protocol = replace(protocol, attributes=_read_attributes(path, header, columns, head[0]))
     if version == 3:
-        protocol = _exclude(protocol, data / f"exclude_gallery_{which}.txt")
+        protocol = _exclude(protocol, exclude or data / f"exclude_gallery_{which}.txt")
     return protocol
 
 

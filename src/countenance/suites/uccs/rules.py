@@ -1,5 +1,6 @@
 """The rules of the two versions: from a protocol and a score file to outcomes and a curve."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,8 @@ from countenance.suites.uccs.evaluation import Evaluation, Settings
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.scores import Scores
 from countenance.suites.uccs.tokens import Ints
+
+Rule = Callable[[str, Protocol, Scores, Ints, Settings], Evaluation]
 
 
 def _counted(protocol: Protocol, image: Ints, settings: Settings) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], int]:
@@ -81,6 +84,7 @@ def dir_v2(label: str, protocol: Protocol, scores: Scores, image: Ints, settings
         image,
         len(face),
         images,
+        outcome.stranger_score,
     )
 
 
@@ -126,9 +130,17 @@ def oroc_v3(label: str, protocol: Protocol, scores: Scores, image: Ints, setting
     negative = np.flatnonzero(needed & (subject <= 0))
     negatives = largest[negative]
     curve = per_image_curve(units, negatives, total, images, numbers=settings.numbers)
+    unknown = (protocol.subject <= 0) & ~protocol.excluded & (row >= 0)
+    stranger = np.where(unknown, largest[row], MISSED)
     return Evaluation(
-        "O-ROC", label, 3, settings, protocol, scores, curve, units, face, negatives, negative, image, total, images
-    )
+        "O-ROC", label, 3, settings, protocol, scores, curve, units, face, negatives, negative, image, total, images,
+        stranger,
+    )  # fmt: skip
+
+
+def rule_of(version: int, *, recognition: bool) -> Rule:
+    """The rule of a version: FROC, or DIR and O-ROC."""
+    return {(2, False): froc_v2, (2, True): dir_v2, (3, False): froc_v3, (3, True): oroc_v3}[version, recognition]
 
 
 def _some_known(probes: int, protocol: Protocol) -> None:

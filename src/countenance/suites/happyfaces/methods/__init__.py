@@ -1,10 +1,16 @@
-"""The methods by name; each lives in one file and is imported when asked for."""
+"""The methods by name; each is in one file and is imported when asked for. A method of yours is `module:attr`."""
 
+import inspect
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
+from countenance.data.code import load_code
+from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.suites.happyfaces.interface import Method
+from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Method, Pictures
 
 METHODS = {
     "erm": ("erm", "ERM"),
@@ -18,17 +24,101 @@ METHODS = {
 }
 
 
-def make_method(name: str, seed: int = 0, **options: Any) -> Method:
-    """A method by name.
+def is_code(method: Any) -> bool:
+    """Whether a method is code that does not come with the package."""
+    return not isinstance(method, str) or ":" in method
+
+
+def method_name(method: Any) -> str:
+    """What a method is called.
+
+    >>> method_name("spatial"), method_name("mine:Heads")
+    ('spatial', 'mine:Heads')
+    """
+    if isinstance(method, str):
+        return method
+    kind = method if inspect.isclass(method) else type(method)
+    return str(getattr(method, "name", None) or kind.__name__)
+
+
+def make_method(name: Any, seed: int = 0, **options: Any) -> Method:
+    """A method by its name, as `module:attr`, or as an object or a class with `fit(labelled, labels, unlabelled)`.
 
     >>> make_method("spatal")
     Traceback (most recent call last):
     countenance.errors.InputError: method 'spatal' is not known (did you mean spatial...
     """
+    if is_code(name):
+        target = load_code("method", name) if isinstance(name, str) else name
+        return _Foreign(method_name(name), target, seed, options)
     if name not in METHODS:
-        from countenance.data.tables import near
-
-        raise InputError(f"method {name!r} is not known{near(name, tuple(METHODS))}; there are {', '.join(METHODS)}")
+        known = ", ".join(METHODS)
+        raise InputError(f"method {name!r} is not known{near(name, tuple(METHODS))}; there are {known}, or module:attr")
     module, kind = METHODS[name]
     made: Method = getattr(import_module(f"{__name__}.{module}"), kind)(seed=seed, **options)
     return made
+
+
+class _Foreign:
+    """Somebody's method: a constructor that takes `seed` gets it, and what it returns is checked."""
+
+    def __init__(self, name: str, target: Any, seed: int, options: Mapping[str, Any]) -> None:
+        self.name = name
+        if inspect.isclass(target) or (callable(target) and not hasattr(target, "fit")):
+            with _Blamed(name):
+                takes = inspect.signature(target).parameters
+                target = target(**({"seed": seed} if "seed" in takes else {}), **options)
+        if not callable(getattr(target, "fit", None)):
+            raise InputError(f"method {name!r}: {type(target).__name__} has no fit(labelled, labels, unlabelled)")
+        self.target = target
+
+    def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:
+        with _Blamed(self.name):
+            heads = self.target.fit(labelled, labels, unlabelled)
+        if not callable(getattr(heads, "predict", None)):
+            found = type(heads).__name__
+            raise InputError(f"method {self.name!r}: fit returned {found}, expected something with predict(photos)")
+        notes = getattr(heads, "notes", {})
+
+        def predict(photos: Pictures) -> Floats:
+            with _Blamed(self.name):
+                found = heads.predict(photos)
+            return checked(found, len(photos), f"method {self.name!r}: predict returned")
+
+        return Heads(predict, dict(notes) if isinstance(notes, Mapping) else {})
+
+
+def checked(probabilities: Any, photos: int, place: str) -> Floats:
+    """Photos × 2 probabilities; anything else is refused.
+
+    >>> checked([[0.2, 1.0]], 1, "here")
+    array([[0.2, 1. ]])
+    >>> checked([[2, 0]], 1, "method 'm': predict returned")
+    Traceback (most recent call last):
+    countenance.errors.InputError: method 'm': predict returned numbers from 0 to 2, expected probabilities from 0 to 1
+    """
+    try:
+        found = np.asarray(probabilities, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{place} {type(probabilities).__name__}, expected {photos} × 2 probabilities") from None
+    if found.shape != (photos, 2):
+        raise InputError(f"{place} an array of {' × '.join(map(str, found.shape))}, expected {photos} × 2")
+    if not np.isfinite(found).all() or found.min(initial=0) < 0 or found.max(initial=0) > 1:
+        low, high = found.min(initial=0), found.max(initial=0)
+        raise InputError(f"{place} numbers from {low:g} to {high:g}, expected probabilities from 0 to 1")
+    return found
+
+
+class _Blamed:
+    """What goes wrong in somebody's method becomes an error that names it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, Exception | SystemExit) and not isinstance(error, InputError | CannotAnswer):
+            first = (str(error).strip().splitlines() or [""])[0]
+            raise InputError(f"method {self.name!r} raised {type(error).__name__}: {first}") from error

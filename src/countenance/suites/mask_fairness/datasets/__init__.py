@@ -2,15 +2,70 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
+from countenance.data import Dataset, load_dataset
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading
-from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, Say
+from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, Say, of_split
 
 NAMES = ("fairface", "bafmd", "bafmd-yolo", "bafmd-voc", "folder", "people")
 
-__all__ = ["NAMES", "MaskData", "load_mask_data"]
+__all__ = ["NAMES", "MaskData", "load", "load_mask_data", "source_of"]
+
+
+def source_of(
+    name: str,
+    directory: Path | None,
+    *,
+    reading: Reading = YOLO,
+    classes: Mapping[int, str] | None = None,
+    attributes: Path | None = None,
+    only_present: bool = False,
+    split: str | None = None,
+) -> str | None:
+    """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=centre…`.
+
+    None for data that have a name of their own, and where the attributes are outside of the folder.
+
+    >>> source_of("fairface", Path("faces"), split="validation")
+    'mask_fairness:faces?name=fairface&form=centre&units=normalised&split=validation'
+    """
+    if directory is None:
+        return None
+    asked = {"name": name, "form": reading.form, "units": reading.units}
+    if attributes is not None:
+        if not attributes.resolve().is_relative_to(directory.resolve()):
+            return None
+        asked["attributes"] = str(attributes.resolve().relative_to(directory.resolve()))
+    asked |= {"classes": ",".join(f"{k}={v}" for k, v in classes.items())} if classes else {}
+    asked |= {"only_present": "yes"} if only_present else {}
+    asked |= {"split": split} if split else {}
+    return f"mask_fairness:{directory}?{urlencode(asked, safe=',=')}"
+
+
+def load(part: str | None) -> Dataset:
+    """The dataset of such a source, without its scheme."""
+    folder, _, query = (part or "").partition("?")
+    asked = dict(parse_qsl(query))
+    if not folder or "name" not in asked:
+        raise InputError(f"mask_fairness:{part}: expected mask_fairness:FOLDER?name=bafmd")
+    classes = dict(pair.split("=") for pair in asked["classes"].split(",")) if "classes" in asked else None
+    try:
+        reading = Reading(asked.get("form", YOLO.form), asked.get("units", YOLO.units))  # type: ignore[arg-type]
+        numbered = None if classes is None else {int(k): v for k, v in classes.items()}
+    except ValueError as error:
+        raise InputError(f"mask_fairness:{part}: {error}") from None
+    found = load_mask_data(
+        asked["name"],
+        Path(folder),
+        reading=reading,
+        classes=numbered,
+        attributes=Path(folder) / asked["attributes"] if "attributes" in asked else None,
+        only_present="only_present" in asked,
+    )
+    return of_split(found, asked.get("split")).dataset
 
 
 def load_mask_data(
@@ -34,8 +89,6 @@ def load_mask_data(
     """
     base = name.partition(":")[0]
     if base == "people":
-        from countenance.data import load_dataset
-
         return MaskData(load_dataset(name), attributes=("skin_tone", "age_group", "gender"), source=name)
     if base not in NAMES:
         raise InputError(f"no dataset {name!r} here{near(name, NAMES)}; there are {', '.join(NAMES)}")

@@ -40,7 +40,9 @@ class MaskData:
     yolo_classes: Classes | None = None
     """The class numbers of its YOLO files; None where it has none, or folders that count differently."""
     source: str | None = None
-    """The name under which the package itself loads the dataset again (for the pictures in a report)."""
+    """The name under which the package itself loads the dataset."""
+    origin: str | None = None
+    """What `load_dataset` reads the same data from again, for the pictures in a report and after a purge."""
     reading: Reading | None = None
     """What the four numbers of its boxes are, where --box-format and --units say so."""
 

@@ -4,7 +4,6 @@ Needs the extra `torch` and, for the export, the package `onnx`.
 """
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +39,7 @@ def train_and_export(
     if find_spec("onnx") is None:
         raise InputError("exporting a detector needs the package onnx: pip install onnx")
     from countenance.data import load_dataset
+    from countenance.files import write_atomically
     from countenance.suites.mask_fairness.train.network import export
     from countenance.suites.mask_fairness.train.pictures import training_pictures
 
@@ -50,13 +50,7 @@ def train_and_export(
     faces = sum(len(picture.boxes) for picture in pictures)
     say(f"{len(pictures)} pictures with {faces} faces, {len(scenes)} without people")
     network = train(pictures, scenes, minutes=minutes, steps=steps, threads=threads, seed=seed, device=device, say=say)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        export(network, part)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
+    write_atomically(out, lambda part: export(network, part))
 
 
 def train(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.suites.uccs.files import whole
+from countenance.files import write_atomically
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -58,5 +58,9 @@ class Cache:
 
 def save_arrays(path: Path, arrays: Arrays) -> None:
     """Write arrays to an .npz file, whole or not at all."""
-    with whole(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, **arrays)  # type: ignore[arg-type]
+
+    def write(part: Path) -> None:
+        with part.open("wb") as stream:
+            np.savez(stream, **arrays)  # type: ignore[arg-type]
+
+    write_atomically(path, write)

@@ -10,12 +10,23 @@ from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.suites.uccs import scores_v2, scores_v3
 from countenance.suites.uccs.baseline.cache import Arrays
-from countenance.suites.uccs.baseline.work import How, Job, detect_step, run_jobs
+from countenance.suites.uccs.baseline.work import How, Job, check, run_jobs
 from countenance.suites.uccs.protocol import Protocol, detect_version, image_folder, read_protocol
 
 THRESHOLDS = (0.2, 0.2, 0.2)
 MOST = {2: None, 3: 50}
 """How many detections an image may have; version 3 asks for its 50 best."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What version 3's configuration may set of the baseline."""
+
+    thresholds: tuple[float, ...] = THRESHOLDS
+    most: int | None = None
+    """Detections an image may have; default: 50 in version 3, any number in version 2."""
+    images: Path | None = None
+    """Where the images are, when not below the data directory."""
 
 
 @dataclass(frozen=True)
@@ -37,29 +48,48 @@ def default_result_file(which: str, version: int, task: str) -> Path:
     return Path("results") / f"UCCS-v{version}-{task}-baseline-{which}.txt"
 
 
-def detector(model: str, how: How, weights: Path | None = None) -> ModelSpec:
+def partly(path: Path, debug: int | None) -> Path:
+    """The name of a result of a part only, so that it never replaces the result of the whole set.
+
+    >>> partly(Path("results/r.txt"), 5).as_posix()
+    'results/r-debug-5.txt'
+    """
+    if debug is not None and debug < 1:
+        raise InputError(f"--debug is {debug}, expected 1 or more")
+    return path if debug is None else path.with_stem(f"{path.stem}-debug-{debug}")
+
+
+def detector(
+    model: str, how: How, weights: Path | None = None, thresholds: tuple[float, ...] = THRESHOLDS
+) -> ModelSpec:
     """The detector by name; MTCNN with lowered thresholds."""
-    settings = {"thresholds": THRESHOLDS} if model == "mtcnn" else {}
+    settings = {"thresholds": thresholds} if model == "mtcnn" else {}
     return ModelSpec(model, None if weights is None else str(weights), how.device(), settings)
 
 
 def find_faces(
-    data: Path, which: str, version: int, how: How, *, spec: ModelSpec, debug: int | None = None
+    data: Path,
+    which: str,
+    version: int,
+    how: How,
+    *,
+    spec: ModelSpec,
+    debug: int | None = None,
+    tuning: Tuning | None = None,
 ) -> Detections:
     """Detect the faces of a set's images (the first `debug` of them)."""
     protocol = read_protocol(data, which, version)
-    folder = image_folder(data, which, version)
-    if debug is not None and debug < 1:
-        raise InputError(f"--debug is {debug}, expected 1 or more")
+    tuning = tuning or Tuning()
+    folder = tuning.images or image_folder(data, which, version)
     images = protocol.images[:debug]
     paths = [inside(folder, name, f"{protocol.path}: FILE") for name in images]
-    lost = next((path for path in paths if not path.is_file()), None)
-    if lost is not None:
-        raise InputError(f"{lost}: no such image, but {protocol.path} names it; extract the {which} images there")
-    settings = {} if MOST[version] is None else {"most": MOST[version]}
+    if not any(path.is_file() for path in paths):
+        raise InputError(f"{folder}: no image that {protocol.path} names is there; extract the {which} images there")
+    most = tuning.most or MOST[version]
+    settings = {} if most is None else {"most": most}
     nothing = {"box": np.zeros((0, 4)), "score": np.zeros(0), "landmarks": np.zeros((0, 10))}
     jobs = [Job(path, settings=settings) for path in paths]
-    found = run_jobs("detections", detect_step, spec, jobs, how, instead=nothing)
+    found = run_jobs("detections", spec, jobs, how, instead=nothing)
     return Detections(protocol, folder, images, found)
 
 
@@ -74,11 +104,14 @@ def detect(
     result_file: Path | None = None,
     debug: int | None = None,
     display: Path | None = None,
+    tuning: Tuning | None = None,
 ) -> tuple[Path, Detections]:
     """Detect faces and write them as a score file; `display` is a folder for annotated pictures."""
     version = version or detect_version(data, which)
-    out = result_file or default_result_file(which, version, "detection")
-    found = find_faces(data, which, version, how, spec=detector(model, how, weights), debug=debug)
+    out = partly(result_file or default_result_file(which, version, "detection"), debug)
+    spec = detector(model, how, weights, tuning.thresholds if tuning else THRESHOLDS)
+    check(how, spec)
+    found = find_faces(data, which, version, how, spec=spec, debug=debug, tuning=tuning)
     if version == 2:
         rows = [
             (name, [(box.tolist(), float(score), ()) for box, score in zip(one["box"], one["score"], strict=True)])

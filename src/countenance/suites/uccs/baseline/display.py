@@ -1,11 +1,13 @@
 """Pictures with boxes drawn on them: detections green, truth red."""
 
+from functools import partial
 from pathlib import Path
 
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
+from countenance.errors import InputError
+from countenance.files import write_atomically
 from countenance.suites.uccs.baseline.detect import Detections
-from countenance.suites.uccs.files import whole
 
 GREEN, RED = (0, 190, 60), (230, 30, 30)
 
@@ -17,7 +19,10 @@ def write_pictures(found: Detections, folder: Path) -> None:
     protocol = found.protocol
     number = {name: k for k, name in enumerate(protocol.images)}
     for name, one in zip(found.images, found.found, strict=True):
-        pixels = LazyImage(inside(found.folder, name, f"{protocol.path}: FILE")).load()
+        try:
+            pixels = LazyImage(inside(found.folder, name, f"{protocol.path}: FILE")).load()
+        except InputError:
+            continue  # it was told when it was to be detected
         picture = Image.fromarray(pixels)
         draw = ImageDraw.Draw(picture)
         width = max(2, pixels.shape[1] // 400)
@@ -28,8 +33,7 @@ def write_pictures(found: Detections, folder: Path) -> None:
             for box in protocol.box[protocol.image == number[name]].tolist():
                 draw.rectangle((box[0], box[1], box[0] + box[2], box[1] + box[3]), outline=RED, width=width)
         path = inside(folder, f"{name.rsplit('.', 1)[0]}.png", "FILE")
-        with whole(path) as temporary:
-            picture.save(temporary, "PNG")
+        write_atomically(path, partial(picture.save, format="PNG"))
 
 
 def show_if_possible(folder: Path) -> bool:

@@ -1,6 +1,7 @@
 """The recognition baseline: templates from the training faces (or the gallery), cosines to every detected face."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from countenance.suites.uccs.baseline.detect import (
     default_result_file,
     detector,
     find_faces,
+    partly,
 )
 from countenance.suites.uccs.baseline.score import gallery_file, probe_file, write_scores
-from countenance.suites.uccs.baseline.work import How, Job, embed_step, run_jobs
+from countenance.suites.uccs.baseline.work import How, Job, check, run_jobs
 from countenance.suites.uccs.gallery_file import read_gallery
-from countenance.suites.uccs.protocol import detect_version, protocol_path
-from countenance.suites.uccs.scores import MOST_LABELS
+from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
+from countenance.suites.uccs.scores import MOST_LABELS, on_protocol, read_scores
 
 UNKNOWN = -1
 
@@ -48,20 +50,43 @@ def enroll(subject: NDArray[np.int64], embedding: NDArray[np.float32]) -> Templa
     return Templates(subjects, unit_rows(means))
 
 
-def named(templates: Templates, probes: NDArray[np.float32]) -> list[list[tuple[int, float]]]:
-    """The ten most similar subjects of each probe, cut after -1 when it is among them.
+def named(templates: Templates, probes: NDArray[np.float32], most: int = MOST_LABELS) -> list[list[tuple[int, float]]]:
+    """The (ten) most similar subjects of each probe, cut after -1 when it is among them.
 
     >>> named(Templates(np.array([-1, 4]), np.eye(2, dtype=np.float32)), np.array([[0.8, 0.6]], dtype=np.float32))
     [[(-1, 0.800000011920929)]]
     """
     if not len(probes):
         return []
-    index, cosine = cosine_top_k(probes, templates.vector, MOST_LABELS)
+    index, cosine = cosine_top_k(probes, templates.vector, most)
     found = []
     for row, values in zip(templates.subject[index].tolist(), cosine.tolist(), strict=True):
         stop = row.index(UNKNOWN) + 1 if UNKNOWN in row else len(row)
         found.append(list(zip(row[:stop], values[:stop], strict=True)))
     return found
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where version 3's scripts keep what passes between them."""
+
+    gallery: Path
+    probes: Path
+    """Folders of embeddings."""
+    detections: Path
+    images: Path
+
+
+def _from_file(data: Path, which: str, kept: Kept) -> Detections:
+    """The detections of a version 3 file instead of a detector's."""
+    protocol = read_protocol(data, which, 3)
+    scores = read_scores(kept.detections, 3)
+    image, _ = on_protocol(scores, protocol.images, protocol.path.name)
+    order = np.argsort(image, kind="stable")
+    ends = np.searchsorted(image[order], np.arange(len(protocol.images) + 1))
+    rows = [order[start:end] for start, end in pairwise(ends.tolist())]
+    found: list[Arrays] = [{"box": scores.box[own], "score": scores.score[own]} for own in rows]
+    return Detections(protocol, kept.images, protocol.images, found)
 
 
 def recognize(
@@ -77,28 +102,31 @@ def recognize(
     result_file: Path | None = None,
     debug: int | None = None,
     display: Path | None = None,
+    most: int = MOST_LABELS,
+    kept: Kept | None = None,
 ) -> Path:
     """Enrol, compare, and write a recognition file (version 2) or a scoring file (version 3).
 
     `debug` keeps so many identities only, and says so in the name of the result file.
     """
     version = version or detect_version(data, which)
-    out = result_file or default_result_file(which, version, "recognition" if version == 2 else "scoring")
-    if debug is not None:
-        if debug < 1:
-            raise InputError(f"--debug is {debug}, expected 1 or more")
-        out = out.with_stem(f"{out.stem}-debug-{debug}")
+    task = "recognition" if version == 2 else "scoring"
+    out = partly(result_file or default_result_file(which, version, task), debug)
     embedder = ModelSpec(model, None if weights is None else str(weights), how.device())
     faces = detector(detector_model, how, detector_weights)
+    check(how, faces, embedder)
     if version == 2:
         templates = _templates_of_training(data, how, faces, embedder, debug)
     else:
         templates = _templates_of_gallery(data, how, faces, embedder, debug)
-    detections = find_faces(data, which, version, how, spec=faces)
+    detections = _from_file(data, which, kept) if kept else find_faces(data, which, version, how, spec=faces)
     probes = _embedded(detections, how, embedder)
     if version == 2:
         rows = [
-            (name, list(zip(one["box"].tolist(), one["score"].tolist(), named(templates, embedding), strict=True)))
+            (
+                name,
+                list(zip(one["box"].tolist(), one["score"].tolist(), named(templates, embedding, most), strict=True)),
+            )
             for name, one, embedding in zip(detections.images, detections.found, probes, strict=True)
         ]
         scores_v2.write(out, rows, recognition=True)
@@ -106,8 +134,8 @@ def recognize(
         gallery: Arrays = {"subject": templates.subject, "embedding": templates.vector}
         table = _probe_table(detections, probes)
         suffix = "" if debug is None else f"-debug-{debug}"
-        save_arrays(gallery_file(how.cache.folder, suffix), gallery)
-        save_arrays(probe_file(how.cache.folder, which, suffix), table)
+        save_arrays(kept.gallery / "gallery.npz" if kept else gallery_file(how.cache.folder, suffix), gallery)
+        save_arrays(kept.probes / "probes.npz" if kept else probe_file(how.cache.folder, which, suffix), table)
         write_scores(gallery, table, out)
     if display is not None:
         from countenance.suites.uccs.baseline.display import write_pictures
@@ -119,7 +147,10 @@ def recognize(
 def _embedded(detections: Detections, how: How, embedder: ModelSpec) -> list[NDArray[np.float32]]:
     paths = [inside(detections.folder, name, "FILE") for name in detections.images]
     jobs = [Job(path, one["box"]) for path, one in zip(paths, detections.found, strict=True)]
-    return [one["embedding"] for one in run_jobs("embeddings", embed_step, embedder, jobs, how)]
+    some = [job for job in jobs if job.boxes is not None and len(job.boxes)]
+    made = iter(run_jobs("embeddings", embedder, some, how))
+    nothing = np.zeros((0, 0), np.float32)
+    return [next(made)["embedding"] if len(one["box"]) else nothing for one in detections.found]
 
 
 def _templates_of_training(data: Path, how: How, faces: ModelSpec, embedder: ModelSpec, debug: int | None) -> Templates:
@@ -147,7 +178,7 @@ def _templates_of_training(data: Path, how: How, faces: ModelSpec, embedder: Mod
         if here.size:
             jobs.append(Job(inside(found.folder, name, f"{protocol.path}: FILE"), box[row[here]]))
             owners.append(protocol.subject[here])
-    made = run_jobs("embeddings", embed_step, embedder, jobs, how, label="training faces")
+    made = run_jobs("embeddings", embedder, jobs, how, label="training faces")
     return _cached_templates(how, np.concatenate(owners), np.concatenate([one["embedding"] for one in made]))
 
 
@@ -172,7 +203,7 @@ def _templates_of_gallery(data: Path, how: How, faces: ModelSpec, embedder: Mode
         path = gallery_picture(data, entry.file, f"{data / 'gallery.csv'} line {entry.line}")
         points = np.array(entry.landmarks).reshape(5, 2)
         jobs.append(Job(path, box_of_landmarks(points)[None]))
-    made = run_jobs("embeddings", embed_step, embedder, jobs, how, label="gallery faces")
+    made = run_jobs("embeddings", embedder, jobs, how, label="gallery faces")
     subject = np.array([entry.subject for entry in entries], dtype=np.int64)
     return _cached_templates(how, subject, np.concatenate([one["embedding"] for one in made]))
 

@@ -1,6 +1,6 @@
 """Version 3's scoring: probe embeddings against gallery templates, one similarity for every pair."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from countenance.errors import InputError
 from countenance.metrics.topk import unit_rows
 from countenance.suites.uccs import scores_v3
 from countenance.suites.uccs.baseline.detect import default_result_file
+from countenance.suites.uccs.pth import read_gallery, read_probes
 
 GALLERY = ("subject", "embedding")
 PROBES = ("image", "box", "score", "embedding")
@@ -30,11 +31,21 @@ def score(gallery: Path, probes: Path, *, which: str = "validation", result_file
     """Write a scoring file from embeddings on disk.
 
     The gallery is an .npz file with `subject` (n) and `embedding` (n × d; several rows of a subject are averaged),
-    the probes one with `image` (m names), `box` (m × 4), `score` (m) and `embedding` (m × d).
+    the probes one with `image` (m names), `box` (m × 4), `score` (m) and `embedding` (m × d). Each may be a folder of
+    .pth files as the original's scripts write them, or of one such .npz file.
     """
     out = result_file or default_result_file(which, 3, "scoring")
-    write_scores(_arrays(gallery, GALLERY), _arrays(probes, PROBES), out)
+    write_scores(_loaded(gallery, GALLERY, read_gallery), _loaded(probes, PROBES, read_probes), out)
     return out
+
+
+def _loaded(
+    place: Path, names: tuple[str, ...], read_folder: Callable[[Path], dict[str, NDArray[Any]]]
+) -> dict[str, NDArray[Any]]:
+    if not place.is_dir():
+        return _arrays(place, names)
+    files = list(place.glob("*.npz"))
+    return _arrays(files[0], names) if len(files) == 1 else _checked(read_folder(place), place)
 
 
 def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
@@ -52,6 +63,10 @@ def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: not a readable .npz file ({error}); save plain arrays with numpy.savez") from None
+    return _checked(arrays, path)
+
+
+def _checked(arrays: dict[str, NDArray[Any]], path: Path) -> dict[str, NDArray[Any]]:
     sizes = {len(array) for array in arrays.values()}
     if len(sizes) != 1 or arrays["embedding"].ndim != 2:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())

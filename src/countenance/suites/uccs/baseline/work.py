@@ -1,14 +1,11 @@
 """Images through a network, one after the other or in several processes, each on its own graphics card."""
 
-import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from multiprocessing.queues import Queue
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +13,8 @@ from numpy.typing import NDArray
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.models import ModelSpec
+from countenance.models.zoo import ZOO
+from countenance.processes import each
 from countenance.run.early_stop import Watch
 from countenance.suites.uccs.baseline.cache import Arrays, Cache, digest
 from countenance.tasks.face_localization import to_boxes
@@ -51,12 +50,35 @@ class Job:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-Step = Callable[[Any, NDArray[np.uint8], Job], Arrays]
+Kind = Literal["detections", "embeddings"]
+
+
+def check(how: How, *specs: ModelSpec) -> None:
+    """Refuse graphics cards that are not there and models that cannot run here, before any image is opened."""
+    if how.gpus:
+        there = graphics_cards()
+        lost = next((card for card in how.gpus if card >= there), None)
+        if lost is not None:
+            have = "no graphics card" if there == 0 else "1 graphics card" if there == 1 else f"{there} graphics cards"
+            raise InputError(f"--gpus {lost}: this machine has {have}; leave --gpus out to work on the processor")
+    for spec in specs:
+        if spec.source in ZOO and (missing := ZOO[spec.source].missing()):
+            raise InputError(f"model {spec.source!r} is {missing}")
+        spec.card()
+
+
+def graphics_cards() -> int:
+    """How many graphics cards can be used here."""
+    try:
+        import torch
+
+        return int(torch.cuda.device_count())
+    except ImportError:
+        return len(list(Path("/proc/driver/nvidia/gpus").glob("*")))
 
 
 def run_jobs(
-    kind: str,
-    step: Step,
+    kind: Kind,
     spec: ModelSpec,
     jobs: Sequence[Job],
     how: How,
@@ -64,87 +86,116 @@ def run_jobs(
     label: str = "",
     instead: Arrays | None = None,
 ) -> list[Arrays]:
-    """The arrays that `step` makes of every job, from the cache where the same image was done the same way before.
+    """The arrays of every job, from the cache where the same image was done the same way before.
 
-    An image on which the model fails is told and gets `instead`; the first images all failing, or a model that has no
-    such way out, is an error.
+    An image that is missing or damaged, or on which the model fails, is told and gets `instead`; the first images all
+    failing, or no `instead`, is an error.
     """
     if how.parallel < 1:
         raise InputError(f"--parallel is {how.parallel}, expected 1 or more")
     card = spec.card().content
-    keys = [
-        digest(kind, card, LazyImage(job.path).read_bytes(), job.boxes, sorted(job.settings.items())) for job in jobs
-    ]
-    found: list[Arrays | None] = [how.cache.get(kind, key) for key in keys]
+    keys = [_key(kind, card, job) for job in jobs]
+    found = [None if key is None else how.cache.get(kind, key) for key in keys]
     missing = [k for k, arrays in enumerate(found) if arrays is None]
+    kept = Cache(how.cache.folder)
+    failures: list[dict[str, str]] = []
+    watch = Watch(max_failures=0, answered=len(jobs) - len(missing), remedy="")
+
+    def done(k: int, problem: str | None) -> None:
+        tell(1)
+        key = keys[k]
+        if problem is None and key is not None:
+            found[k] = kept.get(kind, key)
+            watch.saw(1)
+            return
+        if instead is None:
+            raise InputError(f"{jobs[k].path}: {problem}")
+        how.warn(f"{jobs[k].path}: {problem}; it has no detection")
+        found[k] = instead
+        failures.append({"sample": jobs[k].path.name, "kind": "model", "reason": str(problem)})
+        watch.saw(0, failures[-1:])
+
     with how.progress(label or kind, len(jobs)) as tell:
         tell(len(jobs) - len(missing))
-        watch = Watch(max_failures=0, answered=len(jobs) - len(missing), remedy="")
-        failures: list[dict[str, str]] = []
-        for k, arrays in _done(step, spec, [(k, jobs[k]) for k in missing], how):
-            tell(1)
-            if isinstance(arrays, dict):
-                how.cache.put(kind, keys[k], arrays)
-                found[k] = arrays
-                watch.saw(1)
-                continue
-            if instead is None:
-                raise InputError(f"{jobs[k].path}: the model failed ({arrays})")
-            how.warn(f"{jobs[k].path}: the model failed ({arrays}); it has no detection")
-            found[k] = instead
-            failures.append({"sample": jobs[k].path.name, "kind": "model", "reason": arrays})
-            watch.saw(0, failures[-1:])
+        _work(kind, spec, [(k, jobs[k], keys[k]) for k in missing], how, done)
         watch.finished(failures, len(jobs))
     return [arrays for arrays in found if arrays is not None]
 
 
-def _done(step: Step, spec: ModelSpec, jobs: list[tuple[int, Job]], how: How) -> Iterator[tuple[int, Arrays | str]]:
-    if not jobs:
-        return
-    workers = min(how.parallel, len(jobs))
-    if workers == 1:
-        _begin(spec, how.gpus[0] if how.gpus else None, None)
-        for k, job in jobs:
-            yield k, _one(step, job)
-        return
-    context = multiprocessing.get_context("spawn")
-    cards: Any = context.Queue()
-    for k in range(workers):
-        cards.put(how.gpus[k % len(how.gpus)] if how.gpus else None)
-    threads = max(1, (os.cpu_count() or 1) // workers)
-    with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(spec, cards, threads)) as pool:
-        waiting = {pool.submit(_one, step, job): k for k, job in jobs}
-        try:
-            for future in as_completed(waiting):
-                yield waiting[future], future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-_MODEL: Any = None
-
-
-def _begin(spec: ModelSpec, card: "Queue[int | None] | int | None", threads: int | None) -> None:
-    """Load the model of this process, on the graphics card that is its own."""
-    global _MODEL
-    number = card if card is None or isinstance(card, int) else card.get()
-    if number is not None:
-        os.environ["CUDA_VISIBLE_DEVICES"] = str(number)
-    if threads is not None:
-        os.environ.update(dict.fromkeys(("COUNTENANCE_THREADS", "OMP_NUM_THREADS"), str(threads)))
-    _MODEL = spec.load()
-
-
-def _one(step: Step, job: Job) -> Arrays | str:
-    """The arrays of one image, or why the model failed on it."""
-    image = LazyImage(job.path).load()
+def _key(kind: Kind, card: str, job: Job) -> str | None:
+    """Everything that a job's arrays depend on; None where the image cannot be read."""
     try:
-        return step(_MODEL, image, job)
+        return digest(kind, card, LazyImage(job.path).read_bytes(), job.boxes, sorted(job.settings.items()))
     except InputError:
-        raise
-    except Exception as error:
-        return " ".join(f"{type(error).__name__}: {error}".split())
+        return None
+
+
+def _work(
+    kind: Kind,
+    spec: ModelSpec,
+    jobs: Sequence[tuple[int, Job, str | None]],
+    how: How,
+    done: Callable[[int, str | None], None],
+) -> None:
+    """Do the jobs, here or in several processes; `done` hears of each, with the reason where it failed."""
+    readable = []
+    for k, job, key in jobs:
+        if key is None:
+            done(k, "missing" if not job.path.exists() else "cannot be read")
+        else:
+            readable.append((k, job, key))
+    orders = [
+        {
+            "path": str(job.path.absolute()), "settings": job.settings, "key": key,
+            "boxes": None if job.boxes is None else job.boxes.tolist(),
+            "card": how.gpus[i % len(how.gpus)] if how.gpus else None,
+        }
+        for i, (_, job, key) in enumerate(readable)
+    ]  # fmt: skip
+    workers = min(how.parallel, len(orders))
+    job_ = {"kind": kind, "spec": spec.located(), "cache": how.cache.folder.absolute()}
+    if workers <= 1:
+        handle = serve(job_)
+        for (k, _, _), order in zip(readable, orders, strict=True):
+            done(k, handle(order, lambda **message: None))
+        return
+    threads = str(max(1, (os.cpu_count() or 1) // workers))
+    environment = dict.fromkeys(("COUNTENANCE_THREADS", "OMP_NUM_THREADS"), threads)
+    each(
+        "countenance.suites.uccs.baseline.work:serve", job_, orders, workers=workers, environment=environment,
+        done=lambda index, problem: done(readable[index][0], problem),
+    )  # fmt: skip
+
+
+def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | None]:
+    """A worker: puts the arrays of each image into the cache, or returns why it could not.
+
+    The model is loaded for the first image, on the graphics card named with it: so every process has its own.
+    """
+    kind, spec, cache = job["kind"], job["spec"], Cache(job["cache"])
+    step = STEPS[kind]
+    loaded: list[Any] = []
+
+    def handle(order: Mapping[str, Any], tell: Any) -> str | None:
+        if not loaded:
+            if order["card"] is not None:
+                os.environ["CUDA_VISIBLE_DEVICES"] = str(order["card"])
+            loaded.append(spec.load())
+        boxes = None if order["boxes"] is None else np.array(order["boxes"], dtype=np.float64).reshape(-1, 4)
+        try:
+            image = LazyImage(Path(order["path"])).load()
+        except InputError as error:
+            return str(error).removeprefix(f"{order['path']}: ")
+        try:
+            arrays = step(loaded[0], image, Job(Path(order["path"]), boxes, order["settings"]))
+        except InputError:
+            raise
+        except Exception as error:
+            return f"the model failed ({' '.join(f'{type(error).__name__}: {error}'.split())})"
+        cache.put(kind, order["key"], arrays)
+        return None
+
+    return handle
 
 
 def detect_step(model: Any, image: NDArray[np.uint8], job: Job) -> Arrays:
@@ -208,3 +259,9 @@ def enlarged(box: NDArray[np.float64], width: int, height: int) -> tuple[int, in
     x1, y1 = min(width, int(np.ceil(x + w + grow_x))), min(height, int(np.ceil(y + h + grow_y)))
     x0, y0 = min(x0, width - 1), min(y0, height - 1)
     return x0, y0, max(x1, x0 + 1), max(y1, y0 + 1)
+
+
+STEPS: dict[str, Callable[[Any, NDArray[np.uint8], Job], Arrays]] = {
+    "detections": detect_step,
+    "embeddings": embed_step,
+}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from countenance.errors import InputError
-from countenance.suites.uccs.files import whole
+from countenance.errors import InputError, MissingExtra
+from countenance.files import write_atomically
 from countenance.suites.uccs.plot.axes import Axes
 from countenance.suites.uccs.plot.canvas import HEIGHT, WIDTH, Area, Line, Mark, laid_out, text_width
 
@@ -29,8 +29,8 @@ def check_format(path: Path) -> None:
 def save_plot(axes: Axes, path: Path) -> None:
     """Write a plot in the format of the file's ending, whole or not at all."""
     check_format(path)
-    with whole(path) as temporary:
-        temporary.write_bytes(plot_bytes(axes, path.suffix.lower()))
+    content = plot_bytes(axes, path.suffix.lower())
+    write_atomically(path, lambda part: part.write_bytes(content))
 
 
 def plot_bytes(axes: Axes, suffix: str) -> bytes:
@@ -187,7 +187,10 @@ def _dashed(points: Sequence[tuple[float, float]], dash: Sequence[float]) -> lis
 
 def html(axes: Axes) -> str:
     """An interactive page that needs no network: points show their threshold."""
-    import plotly.graph_objects as go
+    try:
+        import plotly.graph_objects as go
+    except ModuleNotFoundError:
+        raise MissingExtra("an interactive page", "interactive") from None
 
     figure = go.Figure()
     for one in axes.series:

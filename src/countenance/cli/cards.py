@@ -1,0 +1,145 @@
+"""What leaves a run or a dataset: `countenance card` and `export`, `countenance data card` and `data croissant`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from countenance.cli import data
+from countenance.cli.places import RunPlace
+from countenance.errors import InputError
+
+if TYPE_CHECKING:
+    from countenance.run import Run
+
+
+class What(StrEnum):
+    """What can be exported."""
+
+    groups = "groups"
+    findings = "findings"
+    coco = "coco"
+    figures = "figures"
+
+
+class Format(StrEnum):
+    """How tables are written."""
+
+    md = "md"
+    latex = "latex"
+    csv = "csv"
+
+
+def _audited(place: Path | str) -> "Run":
+    """A run with an audit: its own, or the default one."""
+    from countenance.run import Run, audit_run, store_audit
+    from countenance.run.store import AUDIT
+
+    finished = Run(place)
+    if not finished.store.storage.entries(AUDIT):
+        store_audit(finished, audit_run(finished))
+    return finished
+
+
+def card(
+    run: RunPlace,
+    out: Annotated[Path, typer.Option(help="The card, such as README.md.")],
+) -> None:
+    """Write the model card of a run: whom the model fails, group table, licences, Hugging Face front matter."""
+    from countenance.files import write_text
+    from countenance.report.cards import model_card
+
+    write_text(out, model_card(_audited(run)))
+    typer.echo(out.resolve())
+
+
+def export(
+    run: RunPlace,
+    what: Annotated[What, typer.Option(help="groups, findings, figures, or coco (predictions as COCO results).")],
+    out: Annotated[Path, typer.Option(help="The file; of figures its ending is .pdf, .svg or .png.")],
+    format: Annotated[Format | None, typer.Option(help="Of tables: md, latex or csv (default: by the name).")] = None,
+) -> None:
+    """Write the tables of a run (Markdown, LaTeX, CSV), its figures (PDF, SVG, PNG) or its predictions (COCO)."""
+    from countenance.files import write_json, write_text
+    from countenance.report.cards import FORMATS, findings_table, groups_table
+    from countenance.report.source import Source
+    from countenance.run.licences import of_manifest
+
+    if what is What.figures:
+        for path in _figures(run, out, format):
+            typer.echo(path.resolve())
+        return
+    if what is What.coco:
+        from countenance.answers.formats.coco import write_coco_results
+        from countenance.run import Run
+
+        if format is not None:
+            raise InputError(f"--format {format.value} is for tables; COCO results are JSON: leave it out")
+        finished = Run(run)
+        write_coco_results(out, finished.store.answers())
+        # The format is a bare list, so what every artefact carries goes into a file beside it.
+        write_json(out.with_name(f"{out.name}.licences.json"), of_manifest(finished.manifest))
+    else:
+        endings = {".md": "md", ".tex": "latex", ".csv": "csv"}
+        chosen = format.value if format else endings.get(out.suffix.lower())
+        if chosen is None:
+            raise InputError(
+                f"{out}: which format? add --format md, latex or csv, or end the name in .md, .tex or .csv"
+            )
+        source = Source.of(_audited(run))
+        table = groups_table(source) if what is What.groups else findings_table(source)
+        write_text(out, FORMATS[chosen](table))
+    typer.echo(out.resolve())
+
+
+def _figures(run: Path | str, out: Path, format: Format | None) -> list[Path]:
+    """A file for each figure; where there are several, their names go into the files' names."""
+    from countenance.report.plots import all_figures, save
+    from countenance.report.source import Source
+    from countenance.run.licences import in_words, of_manifest
+
+    if format is not None:
+        raise InputError(f"--format {format.value} is for tables; the ending of --out says how figures are written")
+    source = Source.of(_audited(run))
+    made = all_figures(source)
+    about = (
+        f"{source.run.model_name} on {source.run.dataset_name}. Licences: {in_words(of_manifest(source.run.manifest))}"
+    )
+    names = [out] if len(made) == 1 else [out.with_name(f"{out.stem}-{name}{out.suffix}") for name, _ in made]
+    return [save(figure, path, about) for path, (_, figure) in zip(names, made, strict=True)]
+
+
+def dataset_card(
+    name: data.Name,
+    out: Annotated[Path, typer.Option(help="The card, such as README.md.")],
+) -> None:
+    """Write the dataset's card: rights, counts and the balance of its attributes, with Hugging Face front matter."""
+    from countenance.data import load_dataset
+    from countenance.files import write_text
+    from countenance.report.cards import dataset_card as made
+
+    write_text(out, made(load_dataset(name)))
+    typer.echo(out.resolve())
+
+
+def croissant(
+    name: data.Name,
+    out: Annotated[Path, typer.Option(help="The file, such as croissant.json.")],
+) -> None:
+    """Describe a dataset for machines: Croissant JSON-LD with counts for each group and `rai:` fields."""
+    from countenance.data import load_dataset
+    from countenance.data.people.dataset import SHIPPED
+    from countenance.report.cards import write_croissant
+
+    tables = SHIPPED if name.partition(":")[0] == "people" else Path(name)
+    write_croissant(load_dataset(name), out, tables if (tables / "samples.parquet").is_file() else None)
+    typer.echo(out.resolve())
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command()(card)
+    app.command()(export)
+    data.app.command("card")(dataset_card)
+    data.app.command()(croissant)

@@ -1,0 +1,87 @@
+"""`countenance gate`: hold a run against a policy (exit 0: it passes, 1: it does not, 2: wrong input)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from countenance.cli.places import RunPlace
+from countenance.errors import GateFailed, InputError
+from countenance.storage import place_of
+
+if TYPE_CHECKING:
+    from countenance.audit import Audit
+    from countenance.gating import Gate
+
+FAIL_ON = ("disparity", "insufficient")
+
+
+def gate(
+    run: RunPlace,
+    policy: Annotated[Path | None, typer.Option(help="The rules (YAML); --init prints some to begin with.")] = None,
+    baseline: Annotated[
+        Any,
+        typer.Option(help="The run that rules of the kind regression compare with.", metavar="RUN", parser=place_of),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the outcome here as JSON.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the outcome here as Markdown.")] = None,
+    init: Annotated[bool, typer.Option("--init", help="Print a commented policy made from the run, and stop.")] = False,
+) -> None:
+    """Hold a run against a policy: a table, JUnit, Markdown and JSON; exit 1 when it does not pass."""
+    from countenance.gating import gate as judge
+    from countenance.run import Run
+
+    if init:
+        from countenance.gating.template import template
+
+        typer.echo(template(Run(run)), nl=False)
+        return
+    if policy is None:
+        raise InputError(f"--policy is missing; `countenance gate --init {run} > gate.yaml` writes one to begin with")
+    show(judge(run, policy, baseline=baseline), junit, json, markdown)
+
+
+def show(found: "Gate", junit: Path | None = None, json: Path | None = None, markdown: Path | None = None) -> None:
+    """Print the outcome, write its files, and fail where the gate does."""
+    from countenance.files import write_json, write_text
+    from countenance.gating import output
+
+    for line in output.lines(found):
+        typer.echo(line)
+    if junit is not None:
+        write_text(junit, output.junit(found))
+    if json is not None:
+        write_json(json, found.to_dict())
+    output.write_summary(found, markdown)
+    if not found.passed:
+        raise GateFailed(found.summary)
+
+
+def fail_on(text: str | None) -> tuple[str, ...]:
+    """The verdicts that --fail-on names.
+
+    >>> fail_on("disparity,insufficient"), fail_on(None)
+    (('disparity', 'insufficient'), ())
+    """
+    from countenance.data.tables import near
+
+    named = tuple(part.strip() for part in (text or "").split(",") if part.strip())
+    if text is not None and not named:
+        raise InputError(f"--fail-on {text!r}: expected disparity or disparity,insufficient")
+    for name in named:
+        if name not in FAIL_ON:
+            raise InputError(f"--fail-on {name!r}{near(name, FAIL_ON)}: expected {' or '.join(FAIL_ON)}")
+    return named
+
+
+def fail_on_verdict(found: "Audit", named: tuple[str, ...]) -> None:
+    """Fail where the audit's verdict is one of those named; what could not be tested is insufficient too."""
+    kind = {"disparity": "disparity", "insufficient evidence": "insufficient", "untestable": "insufficient"}
+    if kind.get(found.verdict) in named:
+        raise GateFailed(f"the verdict is {found.verdict} (--fail-on {','.join(named)})")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command()(gate)

@@ -1,0 +1,149 @@
+"""The scripts of version 3 under their own names: a YAML file, and `--a.b.c value` for whatever is to be otherwise."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from countenance.cli.uccs.options import By, Force, Gallery, Json, Out, Quiet, Report, Temp, Verbose
+from countenance.errors import InputError
+
+if TYPE_CHECKING:
+    from countenance.suites.uccs.baseline.work import How
+    from countenance.suites.uccs.config import Config
+
+app = typer.Typer(rich_markup_mode=None)
+ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
+TASKS = ("detection", "recognition")
+
+
+def _config(arguments: list[str]) -> "tuple[Config, list[str]]":
+    """The configuration, and the tasks named after -t."""
+    from countenance.suites.uccs.config import Config
+
+    words = ["--tasks" if word == "-t" else word for word in arguments]
+    path = Path(words.pop(0)) if words and not words[0].startswith("-") else None
+    tasks: list[str] = []
+    if "--tasks" in words:
+        start = words.index("--tasks")
+        stop = next((k for k in range(start + 1, len(words)) if words[k].startswith("--")), len(words))
+        tasks, words = words[start + 1 : stop], words[:start] + words[stop:]
+        wrong = [task for task in tasks if task not in TASKS]
+        if wrong or not tasks:
+            raise InputError(f"-t {' '.join(wrong)}: expected one or both of {', '.join(TASKS)}")
+    config = Config.read(path, words)
+    for notice in config.notices:
+        typer.echo(f"notice: {notice}", err=True)
+    return config, [task for task in TASKS if task in tasks] or list(TASKS)
+
+
+@app.command(context_settings=ANY)
+def evaluation(
+    ctx: typer.Context,
+    by: By = None,
+    report: Report = None,
+    out: Out = None,
+    gallery: Gallery = "auto",
+    json: Json = None,
+    bootstrap: Annotated[int, typer.Option(min=0, help="A 95 % band from so many resamplings.")] = 0,
+    verbose: Verbose = 0,
+) -> None:
+    """Version 3: evaluation [CONFIG.yaml] [-t detection recognition] [--eval.iou 0.5 ...]."""
+    from countenance.cli.uccs.output import Output, columns, ready_to_plot, written
+    from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
+
+    config, tasks = _config(ctx.args)
+    data, which = config.path("data_directory"), config.which()
+    exclude = config.path("eval.exclude_gallery")
+    plots = {task: config.path(f"eval.{task}.{'froc' if task == 'detection' else 'oroc'}") for task in tasks}
+    for plot in plots.values():
+        ready_to_plot(plot)
+
+    def apart(path: Path | None, task: str) -> Path | None:
+        return path if path is None or len(tasks) == 1 else path.with_stem(f"{path.stem}-{task}")
+
+    for task in tasks:
+        settings = Settings(
+            log=not config.flag("eval.linear"),
+            overlap=config.number("eval.iou"),
+            rank=1 if task == "detection" else config.whole("eval.recognition.rank", 1),
+            numbers=config.flag(f"eval.{task}.plot_numbers"),
+            bootstrap=bootstrap,
+            exclude=None if exclude == data / f"exclude_gallery_{which}.txt" else exclude,
+        )
+        evaluate = evaluate_detector if task == "detection" else evaluate_recognizer
+        found = evaluate(
+            data,
+            config.paths(f"eval.{task}.files"),
+            labels=config.words(f"eval.{task}.labels"),
+            which=which,
+            version=3,
+            settings=settings,
+            attributes=by is not None,
+        )
+        place = None if out is None else out if len(tasks) == 1 else out / task
+        wanted = (plots[task], apart(json, task), apart(report, task), place, gallery, columns(by), verbose)
+        written(found, settings, data, Output(*wanted))
+
+
+@app.command("baseline_detection", context_settings=ANY)
+def baseline_detection(
+    ctx: typer.Context, temp_dir: Temp = Path("temp"), force: Force = False, quiet: Quiet = False
+) -> None:
+    """Version 3: baseline_detection [CONFIG.yaml] [--detection.results FILE ...]."""
+    from countenance.suites.uccs.baseline.detect import Tuning, detect
+
+    config, _ = _config(ctx.args)
+    tuning = Tuning(
+        config.numbers("detection.thresholds"),
+        config.whole("detection.max_detections", 1),
+        config.path("image_directory"),
+    )
+    out, found = detect(
+        config.path("data_directory"),
+        how=_how(config, "detection.parallel", temp_dir, force, quiet),
+        which=config.which(),
+        version=3,
+        result_file=config.path("detection.results"),
+        tuning=tuning,
+    )
+    typer.echo(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
+
+
+@app.command("baseline_recognition", context_settings=ANY)
+def baseline_recognition(
+    ctx: typer.Context, temp_dir: Temp = Path("temp"), force: Force = False, quiet: Quiet = False
+) -> None:
+    """Version 3: baseline_recognition [CONFIG.yaml]: embeddings of the gallery and of the detected faces."""
+    from countenance.suites.uccs.baseline.recognize import Kept, recognize
+
+    config, _ = _config(ctx.args)
+    names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file", "image_directory")
+    kept = Kept(*(config.path(name) for name in names))
+    recognize(
+        config.path("data_directory"),
+        how=_how(config, "recognition.workers", temp_dir, force, quiet),
+        which=config.which(),
+        version=3,
+        model=config.text("recognition.arch"),
+        result_file=config.path("scoring.results"),
+        kept=kept,
+    )
+    typer.echo(f"Embeddings: {kept.gallery}, {kept.probes}")
+
+
+@app.command(context_settings=ANY)
+def scoring(ctx: typer.Context) -> None:
+    """Version 3: scoring [CONFIG.yaml] [--scoring.gallery FOLDER --scoring.probe FOLDER]; .pth or .npz."""
+    from countenance.suites.uccs.baseline.score import score
+
+    config, _ = _config(ctx.args)
+    places = config.path("scoring.gallery"), config.path("scoring.probe")
+    typer.echo(f"Scoring file: {score(*places, which=config.which(), result_file=config.path('scoring.results'))}")
+
+
+def _how(config: "Config", workers: str, temp_dir: Path, force: bool, quiet: bool) -> "How":
+    from countenance.cli.uccs.baseline import how_of
+
+    gpu = config.whole("gpu", -1)
+    return how_of(temp_dir, force, max(1, config.whole(workers, 0)), [gpu], quiet)

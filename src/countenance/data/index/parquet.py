@@ -1,0 +1,80 @@
+"""Parquet files with a column of pictures (bytes, or a record of bytes and path as Hugging Face writes it)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from countenance.data.index.records import encoded, sample_of
+from countenance.data.manifest import INDEX, PICTURES
+from countenance.data.sample import Sample
+from countenance.errors import InputError
+
+NAMES = ("image", "picture", "jpg", "png", "content", "bytes", "img")
+OURS = ("samples.parquet", "labels.csv", INDEX, "run.json")
+"""A folder with one of these is something else."""
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return [] if any((path / name).exists() for name in OURS) else sorted(path.glob("*.parquet"))
+    return [path] if path.suffix == ".parquet" and path.is_file() else []
+
+
+def recognised(path: Path) -> bool:
+    """Whether a file or folder is Parquet."""
+    return bool(_files(path))
+
+
+def read(path: Path) -> tuple[Iterator[Sample], int | None]:
+    """The samples of the files, in their order."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    files = _files(path)
+    try:
+        images = sum(pq.read_metadata(file).num_rows for file in files)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: not readable as Parquet ({error})") from error
+    return (sample for file in files for sample in _samples(file)), images
+
+
+def _samples(file: Path) -> Iterator[Sample]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(pa.OSFile(str(file)))
+        column = _picture_column(table.schema_arrow, file)
+        number = 0
+        for batch in table.iter_batches(batch_size=PICTURES):
+            for row in batch.to_pylist():
+                yield _sample(row, column, f"{file} row {number}", f"{file.stem}/{number:08d}")
+                number += 1
+    except pa.ArrowException as error:
+        raise InputError(f"{file}: not a readable Parquet file ({error})") from error
+
+
+def _picture_column(schema: Any, file: Path) -> str:
+    import pyarrow as pa
+
+    def holds_pictures(kind: Any) -> bool:
+        if pa.types.is_struct(kind):
+            return "bytes" in [kind.field(i).name for i in range(kind.num_fields)]
+        return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+    found = [field.name for field in schema if holds_pictures(field.type)]
+    usual = [name for name in found if name.lower() in NAMES]
+    if len(usual or found) != 1:
+        what = "no column" if not found else f"{len(found)} columns ({', '.join(found)})"
+        raise InputError(f"{file}: {what} of pictures, expected one; name it image")
+    return str((usual or found)[0])
+
+
+def _sample(row: dict[str, Any], column: str, place: str, name: str) -> Sample:
+    picture = row.pop(column)
+    content = picture.get("bytes") if isinstance(picture, dict) else picture
+    if not isinstance(content, bytes):
+        raise InputError(f"{place}: {column} holds no picture")
+    known = next((str(row[key]) for key in ("sample", "id", "image_id", "file_name") if row.get(key)), name)
+    image, sha256 = encoded(content, known)
+    return sample_of(image, row, place, known, sha256=sha256)

@@ -1,0 +1,77 @@
+"""From a record of a table or archive (a picture and named values) to a sample."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from countenance.data import cells
+from countenance.data.image import EncodedImage
+from countenance.data.sample import Image, Sample
+from countenance.errors import InputError
+
+IDS = ("sample", "id", "image_id", "file_name", "filename", "key", "__key__")
+"""Columns that name a sample, the first that is there."""
+TRUTH = ("identity", "person_box", "face_box", "keypoints", "landmarks", "mask", "face_parts", "body_parts")
+SUBJECTS = "subjects"
+"""A column with one record for each person in the picture."""
+OTHER = ("width", "height", "sha256")
+
+
+def sample_of(
+    image: Image, values: Mapping[str, Any], place: str, name: str | None = None, *, sha256: str | None = None
+) -> Sample:
+    """A sample from its picture and its columns.
+
+    Truth has the names of `labels.csv` (`identity`, `face_box`, …); several people are a list `subjects` of such
+    records; every other column that holds a word, a number or a list of words is an attribute.
+    """
+    width, height = _size(image, values)
+    used = next((column for column in IDS if values.get(column) not in (None, "")), None)
+    named = name if name is not None else str(values[used]) if used else None
+    if named is None:
+        raise InputError(f"{place}: no column names the sample; add one called id")
+    people = values.get(SUBJECTS)
+    about = {
+        str(key).removeprefix("attr."): value
+        for key, value in values.items()
+        if key not in TRUTH and key not in OTHER and key not in (SUBJECTS, used) and _plain(value)
+    }
+    if isinstance(people, list | tuple):
+        subjects = tuple(_person(one, k, width, height, f"{place}: subjects {k}") for k, one in enumerate(people))
+        return Sample(named, image, width, height, subjects, cells.attributes(about, place), sha256)
+    told = {column: values.get(column) for column in TRUTH}
+    subject = cells.subject({**told, "id": "0", "attributes": about}, width, height, place)
+    return Sample(named, image, width, height, (subject,), {}, sha256)
+
+
+def _person(values: Any, number: int, width: int, height: int, place: str) -> Any:
+    if not isinstance(values, Mapping):
+        raise InputError(f"{place}: {values!r:.60}, expected a record such as {{'face_box': [10, 20, 30, 40]}}")
+    known = (*TRUTH, "id", "subject", "attributes")
+    about = {str(k).removeprefix("attr."): v for k, v in values.items() if k not in known and _plain(v)}
+    about |= dict(values.get("attributes") or {})
+    name = values.get("id", values.get("subject", number))
+    told = {column: values.get(column) for column in TRUTH}
+    return cells.subject({**told, "id": str(name), "attributes": about}, width, height, place)
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(isinstance(item, str) for item in value)
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _size(image: Image, values: Mapping[str, Any]) -> tuple[int, int]:
+    """The picture's size, from its columns or its header; 0 × 0 when it cannot be read, which the run reports."""
+    width, height = values.get("width"), values.get("height")
+    if isinstance(width, int) and isinstance(height, int) and 0 < width < 2**31 and 0 < height < 2**31:
+        return width, height
+    try:
+        return image.size()
+    except InputError:
+        return 0, 0
+
+
+def encoded(content: bytes, name: str) -> tuple[EncodedImage, str]:
+    """A picture in memory and its hash."""
+    return EncodedImage(content, name), hashlib.sha256(content).hexdigest()

@@ -1,0 +1,72 @@
+"""What can be indexed, and how each kind is recognised."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from countenance.data.card import DatasetCard
+from countenance.data.index import huggingface, parquet, webdataset
+from countenance.data.manifest import INDEX, ManifestWriter, SampleManifest
+from countenance.data.registry import dataset_names, load_dataset
+from countenance.data.sample import Sample
+from countenance.errors import InputError
+from countenance.storage import is_url, open_storage
+
+Step = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset whose samples come one after the other."""
+
+    kind: str
+    card: DatasetCard
+    samples: Iterable[Sample]
+    images: int | None = None
+    """How many there are, where that is known."""
+    notes: tuple[str, ...] = ()
+
+
+def open_source(source: str | Path, *, categories: str | None = None) -> Source:
+    """A dataset as a stream of samples: what Hugging Face `datasets` saved, WebDataset tars, Parquet files with
+    pictures, and whatever `load_dataset` reads.
+    """
+    path = Path(source)
+    if str(source).partition(":")[0] not in dataset_names() and path.exists():
+        for kind, module in (("Hugging Face", huggingface), ("WebDataset", webdataset), ("Parquet", parquet)):
+            if module.recognised(path):
+                if categories is not None:
+                    raise InputError(f"{path}: --categories is for COCO files, and this is {kind}; leave it out")
+                card = path / "card.json"
+                about = DatasetCard.read(card) if card.is_file() else DatasetCard(name=path.stem)
+                samples, images = module.read(path)
+                return Source(kind, about, samples, images)
+    dataset = load_dataset(source, categories=categories)
+    return Source("dataset", dataset.card, dataset, len(dataset), dataset.notes)
+
+
+def index_dataset(
+    source: Source, out: str | Path, *, embed: bool | None = None, step: Step = lambda n: None
+) -> SampleManifest:
+    """Write a source as a manifest to a folder or URL that is empty; pictures are put in where the place is a URL."""
+    storage = open_storage(out)
+    with storage.hold():
+        list(storage.leftovers())
+        names = [entry.name for entry in storage.entries()]
+        if INDEX in names:
+            raise InputError(f"{storage.place}: holds a manifest already; name another place, or delete it first")
+        if any(not name.startswith("part-") for name in names):  # partitions alone: an index that was interrupted
+            raise InputError(f"{storage.place}: exists and is not empty; name a place that is new or empty")
+        writer = ManifestWriter(storage, source.card, embed=is_url(out) if embed is None else embed)
+        samples = _counted(source.samples, step)
+        first = next(samples, None)
+        if first is None:
+            raise InputError(f"dataset {source.card.name!r} holds no image")
+        return writer.write(itertools.chain([first], samples))
+
+
+def _counted(samples: Iterable[Sample], step: Step) -> Iterator[Sample]:
+    for sample in samples:
+        yield sample
+        step(1)

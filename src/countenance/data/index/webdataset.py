@@ -1,0 +1,115 @@
+"""WebDataset tars: files with the same name up to the first dot are one sample. Pictures stay in their tar."""
+
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from countenance.data.image import IMAGE_SUFFIXES, LazyImage
+from countenance.data.index.records import sample_of
+from countenance.data.sample import Sample
+from countenance.errors import InputError
+
+OURS = ("labels.csv", "annotations.json", "_annotations.coco.json", "samples.parquet")
+"""A tar with one of these holds a folder or COCO dataset."""
+PEEKED = 50
+BLOCK = 512
+LARGEST_TEXT = 16 * 2**20
+
+
+def _tars(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(child for child in path.iterdir() if child.suffix == ".tar" and child.is_file())
+    return [path] if path.suffix == ".tar" and path.is_file() else []
+
+
+def recognised(path: Path) -> bool:
+    """Whether a tar, or a folder of tars, holds samples side by side."""
+    tars = _tars(path)
+    if not tars or (path.is_dir() and any((path / name).exists() for name in OURS)):
+        return False
+    try:
+        with tarfile.open(tars[0], "r:") as tar:
+            names = []
+            for member in tar:
+                if Path(member.name).name in OURS:
+                    return False
+                names.append(member.name.lower())
+                if len(names) >= PEEKED:
+                    break
+    except (tarfile.TarError, OSError, EOFError):
+        return False
+    return any(name.endswith(IMAGE_SUFFIXES) for name in names)
+
+
+def read(path: Path) -> tuple[Iterator[Sample], int | None]:
+    """The samples of the tars, in their order."""
+    return (sample for tar in _tars(path) for sample in _samples(tar)), None
+
+
+def _samples(archive: Path) -> Iterator[Sample]:
+    try:
+        with tarfile.open(archive, "r:") as tar:
+            key: str | None = None
+            parts: dict[str, tarfile.TarInfo] = {}
+            end = 0
+            for member in tar:
+                if not member.isfile():
+                    end = member.offset_data
+                    continue
+                folder, _, name = member.name.removeprefix("./").rpartition("/")
+                stem, _, ending = name.partition(".")
+                found = f"{folder}/{stem}" if folder else stem
+                if found != key and parts:
+                    yield _sample(tar, archive, str(key), parts)
+                    parts = {}
+                key = found
+                parts[ending.lower()] = member
+                end = member.offset_data + -(-member.size // BLOCK) * BLOCK
+            _refuse_cut(archive, end)
+            if parts:
+                yield _sample(tar, archive, str(key), parts)
+    except (tarfile.TarError, EOFError, OSError) as error:
+        first = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(f"{archive}: not a readable tar archive ({first}); make it again") from error
+
+
+def _refuse_cut(archive: Path, end: int) -> None:
+    """A tar ends with a block of zeros; Python's reader takes one that was cut off for a shorter one."""
+    with archive.open("rb") as stream:
+        stream.seek(end)
+        if stream.read(BLOCK) != bytes(BLOCK):
+            raise InputError(f"{archive}: not a readable tar archive (cut off after {end:,} bytes); make it again")
+
+
+def _sample(tar: tarfile.TarFile, archive: Path, key: str, parts: dict[str, tarfile.TarInfo]) -> Sample:
+    place = f"{archive}: {key}"
+    pictures = [ending for ending in parts if f".{ending}".endswith(IMAGE_SUFFIXES)]
+    if len(pictures) != 1:
+        found = "no picture" if not pictures else f"{len(pictures)} pictures ({', '.join(pictures)})"
+        raise InputError(f"{place}: {found}, expected one; the endings are {', '.join(parts)}")
+    values: dict[str, Any] = {}
+    for ending, member in parts.items():
+        if ending not in pictures:
+            values |= _values(tar, member, ending, f"{place}.{ending}")
+    member = parts[pictures[0]]
+    return sample_of(LazyImage(archive.absolute(), member.offset_data, member.size), values, place, key)
+
+
+def _values(tar: tarfile.TarFile, member: tarfile.TarInfo, ending: str, place: str) -> dict[str, Any]:
+    """The named values in a file beside a picture; other kinds of files are left out."""
+    if ending not in ("json", "txt", "cls") or member.size > LARGEST_TEXT:
+        return {}
+    source = tar.extractfile(member)
+    content = b"" if source is None else source.read()
+    try:
+        text = content.decode("utf-8")
+        if ending != "json":
+            return {ending: text.strip()}
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: not readable as {ending} ({error})") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{place}: expected names with values, found {type(found).__name__}")
+    return found

@@ -1,0 +1,13 @@
+"""The gate: may this model ship? Rules of a policy, each decided by intervals of a run's numbers.
+
+>>> from countenance.gating import read_policy
+>>> policy = read_policy({"rules": [{"people": {"at_least": 100}, "insufficient": "fail"}]})
+>>> policy.rules[0].name
+'at least 100 people'
+"""
+
+from countenance.gating.judge import gate
+from countenance.gating.outcome import Check, Gate, RuleOutcome
+from countenance.gating.policy import Policy, read_policy
+
+__all__ = ["Check", "Gate", "Policy", "RuleOutcome", "gate", "read_policy"]

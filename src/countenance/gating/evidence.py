@@ -1,0 +1,204 @@
+"""What rules are decided on: the rows, results and manifest of a run, read once."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from countenance.audit.audit import work_of
+from countenance.audit.finding import Audit, Estimate
+from countenance.audit.rows import kept_rows
+from countenance.audit.source import Source
+from countenance.data.tables import near
+from countenance.data.vocabulary import UNKNOWN, in_order
+from countenance.errors import InputError
+from countenance.gating.bounds import Measured
+from countenance.gating.outcome import Check
+from countenance.run.auditing import WHOLE, audit_run, check_names, metrics_of, read_audit, rows_about, with_everyone
+from countenance.run.run import Run
+from countenance.run.store import AUDIT
+from countenance.tasks.results import Number
+
+if TYPE_CHECKING:
+    from countenance.gating.policy import Policy
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A run as a policy sees it."""
+
+    run: Run
+    policy: Policy
+    baseline: Run | None = None
+    _kept: dict[Any, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def alpha(self) -> float:
+        return self.policy.alpha
+
+    @cached_property
+    def scores(self) -> Any:
+        """The rows that the policy is about."""
+        import pyarrow as pa
+
+        scores = self.run.scores()
+        check_names(self.run.place, None, self._attributes(scores), self.policy.where)
+        kept = kept_rows(Source(scores, label=self.run.place), self.policy.where)
+        return scores if kept is None else scores.filter(pa.array(kept))
+
+    @staticmethod
+    def _attributes(scores: Any) -> list[str]:
+        return [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics that rows have."""
+        return [name.removeprefix("m.") for name in self.scores.column_names if name.startswith("m.")]
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """The numbers of the whole run."""
+        return [result for result in self.run.results() if isinstance(result, Number)]
+
+    def better(self, metric: str) -> str:
+        """Which way a metric is better."""
+        return {one.name: one.better for one in metrics_of(self.run)}.get(metric, "higher")
+
+    def need_metric(self, metric: str, *, results: bool = False) -> None:
+        """Refuse a metric that the run does not have."""
+        known = [*self.metrics, *(number.name for number in self.numbers if results)]
+        if metric not in known:
+            told = ", ".join(dict.fromkeys(known))
+            raise InputError(f"{self.run.place}: no metric {metric!r}{near(metric, known)}; there are {told}")
+
+    def need_attribute(self, by: str) -> None:
+        """Refuse an attribute that the run does not have."""
+        check_names(self.run.place, [by], self._attributes(self.scores))
+
+    # numbers
+
+    def measured(self, metric: str, by: str | None, group: str | None = None) -> list[Measured]:
+        """A metric of everybody, of each group or of one group, with its intervals."""
+        self.need_metric(metric, results=True)
+        if metric not in self.metrics:
+            return self._of_results(metric, by, group)
+        one = self.estimates(metric, by, self.alpha)
+        if group is not None:
+            levels = [estimate.group for estimate in one]
+            if group not in levels:
+                raise InputError(
+                    f"{self.run.place}: {by} has no group {group!r}{near(group, levels)}; there are {', '.join(levels)}"
+                )
+        chosen = [i for i, e in enumerate(one) if group in (None, e.group)]
+        shared = self.estimates(metric, by, self.alpha / max(len(chosen), 1))
+        nouns = self.nouns(metric, by)
+        return [
+            Measured(
+                _about(metric, by, one[i].group), one[i].estimate if one[i].n else math.nan, one[i].low, one[i].high,
+                shared[i].low, shared[i].high, one[i].n, one[i].clusters, nouns, one[i].kind, one[i].deff,
+            )
+            for i in chosen
+        ]  # fmt: skip
+
+    def estimates(self, metric: str, by: str | None, alpha: float) -> list[Estimate]:
+        """The groups of an attribute (everybody, where there is none) with intervals at a level; never the unknown."""
+        known = [e for e in self._work(metric, by, alpha)[0] if e.group != UNKNOWN]
+        if by is None or ":" in by:  # bins have the order in which they were cut
+            return known
+        order = in_order(by, [e.group for e in known])
+        return sorted(known, key=lambda e: order.index(e.group))
+
+    def nouns(self, metric: str, by: str | None) -> tuple[str, str]:
+        """What the units of a metric are called."""
+        found: tuple[str, str] = self._work(metric, by, self.alpha)[1]
+        return found
+
+    def _work(self, metric: str, by: str | None, alpha: float) -> tuple[list[Estimate], tuple[str, str]]:
+        key = (metric, by, alpha)
+        if key not in self._kept:
+            rows = rows_about(self.scores, [metric])
+            if by is None:
+                rows = with_everyone(rows)
+            else:
+                self.need_attribute(by)
+            source = Source(rows, label=self.run.place)
+            work = work_of(source, [by or WHOLE], [metric], alpha=alpha, depth=1, adjust="holm")
+            self._kept[key] = work.estimates(), work.nouns
+        found: tuple[list[Estimate], tuple[str, str]] = self._kept[key]
+        return found
+
+    def _of_results(self, name: str, by: str | None, group: str | None) -> list[Measured]:
+        """A number of the whole run, which has one interval, made by its task."""
+        here = [n for n in self.numbers if n.name == name and n.attribute == by and (group in (None, n.group))]
+        if not here:
+            known = sorted({n.attribute or "everybody" for n in self.numbers if n.name == name})
+            raise InputError(
+                f"{self.run.place}: {name} is not given by {by or 'everybody'}; there is {', '.join(known)}"
+            )
+        made = []
+        for n in here:
+            noun = n.unit or "rows"
+            one = "person" if noun == "people" else noun.removesuffix("s")
+            made.append(
+                Measured(_about(name, by, n.group), n.value, n.low, n.high, n.low, n.high, n.n, n.n, (one, noun))
+            )
+        return made
+
+    # audits
+
+    def audit(self, by: Sequence[str] | None, metrics: Sequence[str] | None, **settings: Any) -> Audit:
+        """An audit of the run at the policy's level: the stored one where it answers the same question."""
+        stored = bool(self.run.store.storage.entries(AUDIT))
+        if by is None and metrics is None and not settings and stored:
+            found = read_audit(self.run)
+            same = found.settings.get("alpha", 0.05) == self.alpha
+            if same and (found.settings.get("where") or {}) == self.policy.where:
+                return found
+        settings = {"alpha": self.alpha, "seed": int(self.run.manifest["seed"])} | settings
+        return audit_run(self.run, by, metrics, self.policy.where or None, **settings)
+
+    # people
+
+    def people(self, by: str | None) -> dict[str, int] | None:
+        """How many different people there are in each group; None where the run does not say who is who."""
+        from countenance.audit.attributes import choose, coded
+        from countenance.audit.units import codes_of
+
+        rows = self.scores
+        if "identity" not in rows.column_names or not rows.num_rows:
+            return None
+        identity = codes_of(rows["identity"].combine_chunks())
+        if not (identity >= 0).any():
+            return None
+        if by is None:
+            return {"everybody": len(np.unique(identity[identity >= 0]))}
+        self.need_attribute(by)
+        source = Source(rows, label=self.run.place)
+        choices = choose([by], source, []).attributes
+        attributes = [coded(one, source.read([one.column], [])[one.column], 10_000) for one in choices]
+        if len(attributes) > 1 and any(one.rows is not None for one in attributes):
+            raise InputError(f"{by}: people with several values of an attribute cannot be counted by intersections")
+        counts: dict[str, int] = {}
+        for codes in itertools.product(*(range(len(one.levels)) for one in attributes)):
+            names = [one.levels[code] for one, code in zip(attributes, codes, strict=True)]
+            if UNKNOWN in names:
+                continue
+            member = np.logical_and.reduce([one.codes == code for one, code in zip(attributes, codes, strict=True)])
+            owner = identity if attributes[0].rows is None else identity[attributes[0].rows]
+            counts[" × ".join(names)] = len(np.unique(owner[member & (owner >= 0)]))
+        return counts
+
+
+def missing(about: str, reason: str) -> Check:
+    """A check that cannot be made."""
+    return Check(about=about, evidence="insufficient", reason=reason)
+
+
+def _about(metric: str, by: str | None, group: str | None) -> str:
+    return metric if by is None else f"{metric} of {by} = {group}"

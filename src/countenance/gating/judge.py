@@ -1,0 +1,69 @@
+"""`gate`: may this run pass?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import countenance
+from countenance.errors import InputError
+from countenance.gating.evidence import Evidence
+from countenance.gating.outcome import FAIL, PASS, Check, Gate, RuleOutcome
+from countenance.gating.policy import Policy, read_policy
+from countenance.gating.rules import DECIDE
+from countenance.run.licences import of_manifest
+from countenance.run.run import Run
+
+
+def gate(run: Run | Path | str, policy: Any, *, baseline: Run | Path | str | None = None) -> Gate:
+    """Hold a run against a policy (a YAML file or a dict) and say which rules it passes.
+
+    Each rule is decided by intervals: it passes when the interval keeps the limit, fails when the interval lies beyond
+    it, and otherwise the evidence is insufficient, for which the policy says what happens. `baseline` is the run that
+    rules of the kind `regression` compare with, on the same rows. The result is true where the run passes.
+
+    >>> import countenance as ct
+    >>> nothing = lambda images: [ct.Boxes([]) for image in images]
+    >>> run = ct.evaluate(nothing, "face_localization", "people:portraits", limit=30)
+    >>> found = gate(run, {"rules": [{"estimate": {"metric": "recall@0.5", "at_least": 0.9}, "insufficient": "fail"}]})
+    >>> bool(found), found.summary
+    (False, '1 of 1 rule failed: recall@0.5 at least 0.9')
+    """
+    rules = read_policy(policy)
+    judged = run if isinstance(run, Run) else Run(run)
+    if not judged.complete:
+        raise InputError(f"{judged.place}: the run did not finish; the same `countenance run` command goes on")
+    before = baseline if isinstance(baseline, Run) or baseline is None else Run(baseline)
+    if before is not None and not any(rule.kind == "regression" for rule in rules.rules):
+        raise InputError(
+            "a baseline is given, but the policy has no rule of the kind regression; add one or leave it out"
+        )
+    evidence = Evidence(judged, rules, before)
+    outcomes = [] if rules.licences is None else [licences(rules, judged)]
+    outcomes += [
+        RuleOutcome.of(rule.name, rule.kind, rule.insufficient, DECIDE[rule.kind](rule.wants, evidence))
+        for rule in rules.rules
+    ]
+    return Gate(
+        passed=all(outcome.outcome != FAIL for outcome in outcomes),
+        run=judged.place,
+        model=judged.model_name,
+        dataset=judged.dataset_name,
+        baseline=None if before is None else before.place,
+        alpha=rules.alpha,
+        rules=outcomes,
+        licences=of_manifest(judged.manifest),
+        countenance=countenance.__version__,
+        finished=judged.manifest.finished,
+    )
+
+
+def licences(policy: Policy, run: Run) -> RuleOutcome:
+    """Whether the licences of data and model are allowed; what is not stated is not."""
+    assert policy.licences is not None
+    allowed, checks = policy.licences.allowed, []
+    for what, licence in of_manifest(run.manifest).items():
+        why = allowed.refused(licence)
+        reason = f"{licence}{'' if why is None else f' ({why})'}; allowed: {', '.join(allowed.names)}"
+        checks.append(Check(about=what, evidence=PASS if why is None else FAIL, reason=reason))
+    return RuleOutcome.of("licences", "licences", "fail", checks)

@@ -1,0 +1,37 @@
+"""How many units it takes to decide a rule that the evidence cannot decide, if the number is as it looks now."""
+
+from __future__ import annotations
+
+import math
+
+from countenance.audit._dist import quantile
+from countenance.audit.effects import cohen_h
+from countenance.audit.power import reach
+
+MOST = 100_000_000
+POWER = 0.8
+
+
+def units_for_rate(rate: float, limit: float, deff: float, rows_per_unit: float, alpha: float) -> int | None:
+    """Units at which a rate is told from its limit 80 % of the time; None: it is too near.
+
+    >>> units_for_rate(0.93, 0.9, 1.0, 1.0, 0.05), units_for_rate(0.9, 0.9, 1.0, 1.0, 0.05)
+    (674, None)
+    """
+    away = abs(cohen_h(rate, limit)) if 0 <= limit <= 1 else math.nan
+    return _counted((reach(alpha, POWER) / away) ** 2 * deff / rows_per_unit if away > 0 else math.inf)
+
+
+def units_for_distance(units: int, low: float, high: float, away: float, alpha: float) -> int | None:
+    """Units at which an interval is so narrow that a number `away` from its limit is told from it 80 % of the time.
+
+    >>> units_for_distance(100, -0.06, 0.06, 0.03, 0.05)
+    818
+    """
+    error = (high - low) / 2 / float(quantile(1 - alpha / 2))
+    away = abs(away)
+    return _counted(units * (reach(alpha, POWER) * error / away) ** 2 if away > 0 and error > 0 else math.inf)
+
+
+def _counted(number: float) -> int | None:
+    return math.ceil(number - 1e-9) if math.isfinite(number) and number <= MOST else None

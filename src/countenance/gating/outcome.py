@@ -1,0 +1,109 @@
+"""What a gate says: the checks of every rule, the outcome of the rules, and whether the run passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from countenance.audit.finding import NAN, plain
+
+PASS, FAIL, INSUFFICIENT, WARN = "pass", "fail", "insufficient", "warn"
+
+
+class Check(BaseModel):
+    """One number held against its limit. `evidence` is pass, fail or insufficient, whatever the policy makes of it."""
+
+    model_config = ConfigDict(frozen=True)
+    about: str
+    """What the number is: the metric and the group."""
+    evidence: str
+    reason: str
+    """The number, its interval and the limit, in words."""
+    value: float = NAN
+    low: float = NAN
+    high: float = NAN
+    n: int = 0
+    units: int = 0
+    unit: str = "rows"
+    needed: int | None = None
+    """With insufficient evidence: how many units it takes to decide, if the number is as it looks now."""
+
+
+class RuleOutcome(BaseModel):
+    """A rule of the policy with its checks; `outcome` is pass, fail or warn."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    kind: str
+    insufficient: str
+    """What the policy says about insufficient evidence."""
+    evidence: str
+    outcome: str
+    checks: list[Check]
+
+    @classmethod
+    def of(cls, name: str, kind: str, insufficient: str, checks: list[Check]) -> RuleOutcome:
+        """The outcome that follows from the checks: the worst of them.
+
+        >>> one = Check(about="ok", evidence="insufficient", reason="few rows")
+        >>> RuleOutcome.of("r", "estimate", "warn", [one]).outcome
+        'warn'
+        """
+        found = [check.evidence for check in checks]
+        evidence = FAIL if FAIL in found else INSUFFICIENT if INSUFFICIENT in found or not found else PASS
+        outcome = insufficient if evidence == INSUFFICIENT else evidence
+        return cls(name=name, kind=kind, insufficient=insufficient, evidence=evidence, outcome=outcome, checks=checks)
+
+
+class Gate(BaseModel):
+    """The outcome of a gate.
+
+    `passed` is what the exit code says; `to_dict()` is what `--json` writes.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    passed: bool
+    run: str
+    model: str
+    dataset: str
+    baseline: str | None = None
+    alpha: float
+    rules: list[RuleOutcome]
+    licences: dict[str, str] = {}
+    """The licences of what made the run."""
+    countenance: str = ""
+    finished: str | None = None
+    """When the run that was judged was finished."""
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    @property
+    def failed(self) -> list[RuleOutcome]:
+        """The rules that the run does not pass."""
+        return [rule for rule in self.rules if rule.outcome == FAIL]
+
+    @property
+    def warnings(self) -> list[RuleOutcome]:
+        """The rules that could not be decided and that the policy lets through with a warning."""
+        return [rule for rule in self.rules if rule.outcome == WARN]
+
+    @property
+    def summary(self) -> str:
+        """The outcome as one sentence."""
+        many = f"{len(self.rules)} rule{'' if len(self.rules) == 1 else 's'}"
+        if self.failed:
+            names = "; ".join(_named(rule) for rule in self.failed)
+            return f"{len(self.failed)} of {many} failed: {names}"
+        unsure = f", {len(self.warnings)} with a warning (insufficient evidence)" if self.warnings else ""
+        return f"passed {many}{unsure}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as plain values (NaN and infinities as None)."""
+        content: dict[str, Any] = plain(self.model_dump())
+        return {"passed": self.passed, "summary": self.summary, **content}
+
+
+def _named(rule: RuleOutcome) -> str:
+    return f"{rule.name} (insufficient evidence)" if rule.evidence == INSUFFICIENT else rule.name

@@ -1,0 +1,185 @@
+"""A gate's policy: a YAML file (or a dict) with rules, checked before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from countenance.data.tables import near, read_text
+from countenance.errors import InputError
+from countenance.gating.kinds import KINDS, Kind, Strict
+from countenance.run.licences import Allowed
+
+Insufficient = Literal["fail", "warn", "pass"]
+CHOICES: tuple[str, ...] = get_args(Insufficient)
+ABOUT = ("name", "insufficient")
+"""Keys of a rule beside the one that says its kind."""
+
+
+class Rule(BaseModel):
+    """One requirement, and what happens when the evidence cannot decide it."""
+
+    model_config = Strict.model_config
+    name: str
+    kind: str
+    wants: Any
+    """The settings of the rule: one of the classes in `kinds.py`."""
+    insufficient: Insufficient
+
+
+class Licences(Strict):
+    """Licences that data and weights may have."""
+
+    allow: list[str]
+
+    @property
+    def allowed(self) -> Allowed:
+        """The check that `countenance run` makes before it starts."""
+        return Allowed(tuple(self.allow))
+
+
+class Policy(BaseModel):
+    """What a run must show. `alpha` is the level of each rule, `where` keeps the rows that rules are about."""
+
+    model_config = Strict.model_config
+    alpha: float = 0.05
+    where: dict[str, list[str]] = {}
+    licences: Licences | None = None
+    rules: list[Rule] = []
+
+
+def read_policy(source: Any) -> Policy:
+    """The policy in a YAML file, a dict or a `Policy`; whatever is wrong in it is named with its place and a remedy.
+
+    >>> read_policy({"rules": [{"people": {"at_least": 100}}]})
+    Traceback (most recent call last):
+    countenance.errors.InputError: policy: rule 1 (people): does not say what happens on insufficient evidence; add ...
+    """
+    if isinstance(source, Policy):
+        return source
+    if isinstance(source, Mapping):
+        return _policy(dict(source), "policy")
+    path = Path(source)
+    return _policy(_yaml(path), str(path))
+
+
+def _yaml(path: Path) -> Any:
+    import yaml
+
+    class Once(yaml.SafeLoader):
+        """Refuses a key that is there twice: YAML takes the last one without a word."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            names = [key.value for key, _ in node.value]
+            for i, (key, _) in enumerate(node.value):
+                if key.value in names[:i]:
+                    raise yaml.YAMLError(f"line {key.start_mark.line + 1}: {key.value!r} is there twice")
+            return super().construct_mapping(node, deep)
+
+    text = read_text(path)
+    try:
+        return yaml.load(text, Once)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        said = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise InputError(f"{path}{line}: not YAML ({said})") from None
+
+
+def _policy(content: Any, place: str) -> Policy:
+    if not isinstance(content, dict):
+        found = "nothing" if content is None else type(content).__name__
+        raise InputError(f"{place}: a policy has rules, found {found}; `countenance gate --init RUN` prints one")
+    usual = content.get("insufficient")
+    _known(content, ["alpha", "where", "licences", "insufficient", "rules"], place)
+    if usual is not None:
+        _choice(usual, place)
+    rules = content.get("rules") or []
+    if not isinstance(rules, list):
+        raise InputError(f"{place}: rules is a {type(rules).__name__}, expected a list (each rule begins with '- ')")
+    if not rules and not content.get("licences"):
+        raise InputError(f"{place}: no rules; `countenance gate --init RUN` prints a policy to begin with")
+    made = [_rule(rule, f"{place}: rule {number}", usual) for number, rule in enumerate(rules, 1)]
+    twice = next((rule.name for i, rule in enumerate(made) if rule.name in [one.name for one in made[:i]]), None)
+    if twice:
+        raise InputError(f"{place}: two rules are called {twice!r}; give one of them another name")
+    alpha = content.get("alpha", 0.05)
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 0.5:
+        raise InputError(f"{place}: alpha is {alpha!r}, expected a number above 0 and below 0.5")
+    licences = None
+    if content.get("licences") is not None:
+        licences = _model(Licences, content["licences"], f"{place}: licences")
+    return Policy(alpha=alpha, where=_where(content.get("where"), place), licences=licences, rules=made)
+
+
+def _where(given: Any, place: str) -> dict[str, list[str]]:
+    from countenance.audit.settings import parse_where
+
+    if given is not None and not isinstance(given, dict | str | list):
+        raise InputError(f"{place}: where is a {type(given).__name__}, expected ATTRIBUTE: [VALUE, …]")
+    return parse_where(given)
+
+
+def _rule(rule: Any, place: str, usual: Any) -> Rule:
+    if not isinstance(rule, dict) or not rule:
+        raise InputError(f"{place}: {_short(rule)}, expected one of {', '.join(KINDS)} with its settings")
+    kinds = [key for key in rule if key in KINDS]
+    _known(rule, [*KINDS, *ABOUT], place)
+    if len(kinds) != 1:
+        found = " and ".join(kinds) if kinds else "none"
+        raise InputError(f"{place}: a rule has exactly one of {', '.join(KINDS)}, found {found}")
+    (kind,) = kinds
+    place = f"{place} ({kind})"
+    wants: Kind = _model(KINDS[kind], rule[kind], place)
+    insufficient = rule.get("insufficient", usual)
+    if insufficient is None:
+        raise InputError(
+            f"{place}: does not say what happens on insufficient evidence; add the line 'insufficient: fail' "
+            "(or warn, or pass) to the rule"
+        )
+    _choice(insufficient, place)
+    name = rule.get("name") or wants.words()
+    if not isinstance(name, str):
+        raise InputError(f"{place}: name is {name!r}, expected text")
+    return Rule(name=name, kind=kind, wants=wants, insufficient=insufficient)
+
+
+def _choice(given: Any, place: str) -> None:
+    if given not in CHOICES:
+        hint = near(str(given), CHOICES)
+        raise InputError(
+            f"{place}: insufficient is {given!r}{hint}, expected {', '.join(CHOICES[:-1])} or {CHOICES[-1]}"
+        )
+
+
+def _short(value: Any) -> str:
+    """A value in few signs, however deep it is nested."""
+    import reprlib
+
+    return reprlib.repr(value)
+
+
+def _known(content: Mapping[Any, Any], names: Sequence[str], place: str) -> None:
+    for key in content:
+        if key not in names:
+            raise InputError(f"{place}: unknown key {key!r}{near(str(key), names)}; there are {', '.join(names)}")
+
+
+def _model(kind: type[Any], given: Any, place: str) -> Any:
+    """The settings of a rule, with pydantic's complaints in our words."""
+    if not isinstance(given, dict):
+        raise InputError(f"{place}: {_short(given)}, expected settings: {', '.join(kind.model_fields)}")
+    _known(given, list(kind.model_fields), place)
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        said = str(first["msg"]).removeprefix("Value error, ")
+        if first["type"] == "missing":
+            raise InputError(f"{place}: {where} is missing") from None
+        found = f" is {_short(first['input'])}" if where else ""
+        raise InputError(f"{place}: {where}{found}: {said}".replace(": : ", ": ")) from None

@@ -1,0 +1,240 @@
+"""Each kind of rule, decided: from the evidence to checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from countenance.audit.equity import PAIRS
+from countenance.audit.finding import Finding
+from countenance.audit.headline import side_words, versus_words
+from countenance.audit.units import nouns as unit_nouns
+from countenance.audit.verdict import DISPARITY, UNTESTABLE, plural, shown
+from countenance.data.vocabulary import in_order
+from countenance.errors import InputError
+from countenance.gating import kinds
+from countenance.gating.bounds import Limits, Measured
+from countenance.gating.evidence import Evidence, missing
+from countenance.gating.needed import units_for_distance
+from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, Check
+
+LATENCIES = ("latency", "latency_ms", "latency_s")
+
+
+def estimate(rule: kinds.Estimate, evidence: Evidence) -> list[Check]:
+    """A number against its limits, for everybody or for each group."""
+    limits = Limits(rule.at_least, rule.at_most)
+    found = evidence.measured(rule.metric, rule.by, rule.group)
+    return [one.check(limits, evidence.alpha) for one in found] or [missing(rule.words(), "there are no rows")]
+
+
+def gap(rule: kinds.Gap, evidence: Evidence) -> list[Check]:
+    """The difference of every group to the others against the largest that is allowed."""
+    evidence.need_metric(rule.metric)
+    evidence.need_attribute(rule.by)
+
+    def found(alpha: float) -> list[Finding]:
+        made = evidence.audit(
+            [rule.by], [rule.metric], alpha=alpha, delta={rule.metric: rule.at_most}, adjust="holm", depth=1,
+            comparison=rule.comparison,
+        )  # fmt: skip
+        order = in_order(rule.by, [f.group for f in made.findings])
+        return sorted(made.findings, key=lambda f: order.index(f.group))
+
+    one = found(evidence.alpha)
+    shared = found(evidence.alpha / len(one)) if len(one) > 1 else one
+    nouns = evidence.nouns(rule.metric, rule.by)
+    limits = Limits(-rule.at_most, rule.at_most)
+    words = f"a gap of at most {rule.at_most:g}"
+    made = []
+    for f, s in zip(one, shared, strict=True):
+        about = f"{rule.metric}, {side_words(f)} against {versus_words(f)}"
+        if math.isnan(f.diff_low) or f.verdict == UNTESTABLE:  # fewer than 20 people: the audit does not compare them
+            away = abs(f.difference) - rule.at_most
+            wide = math.isnan(f.diff_low)
+            takes = None if wide else units_for_distance(f.clusters, f.diff_low, f.diff_high, away, evidence.alpha)
+            sizes = _sizes(f, nouns) | {"needed": max(takes or 0, 20)}
+            made.append(missing(about, f"{f.reason}; wanted {words}").model_copy(update=sizes))
+            continue
+        measured = Measured(
+            about, f.difference, f.diff_low, f.diff_high, s.diff_low, s.diff_high, f.n, f.clusters, nouns
+        )
+        made.append(measured.check(limits, evidence.alpha, words))
+    return made or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
+
+
+def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any]:
+    """How many units a group has and needs; one that could not be tested needs at least 20."""
+    needed = f.clusters_needed if f.verdict != UNTESTABLE else least
+    return {"n": f.n, "units": f.clusters, "unit": nouns[1], "needed": needed}
+
+
+def verdict(rule: kinds.Verdict, evidence: Evidence) -> list[Check]:
+    """The audit's verdict: one check for every comparison that differs or cannot tell, one for all the others."""
+    from countenance.audit.attributes import split_names
+
+    by = split_names(rule.by) if isinstance(rule.by, str) else rule.by
+    metrics = [rule.metric] if isinstance(rule.metric, str) else rule.metric
+    audit = evidence.audit(by, metrics)
+    nouns = unit_nouns(audit.settings.get("ways", []))
+    named = audit.settings.get("named")
+    made, fine = [], 0
+    for f in audit.findings:
+        forbidden = f.verdict == DISPARITY and (rule.forbid == "disparity" or f.severity == "severe")
+        crossed = named is not None and f.attribute not in named
+        if forbidden or (f.verdict in ("insufficient evidence", UNTESTABLE) and not (crossed and f.p != f.p)):
+            about = f"{f.metric}, {side_words(f)} against {versus_words(f)}"
+            said = f"{f.severity} disparity: {f.reason}" if forbidden else f.reason
+            sizes = {"n": f.n, "units": f.clusters, "unit": nouns[1]} if forbidden else _sizes(f, nouns)
+            made.append(
+                Check(
+                    about=about, evidence=FAIL if forbidden else INSUFFICIENT, reason=said, value=f.difference,
+                    low=f.diff_low, high=f.diff_high, **sizes,
+                )
+            )  # fmt: skip
+        else:
+            fine += 1
+    if fine:
+        made.append(
+            Check(about="other comparisons", evidence=PASS, reason=f"{plural(fine, 'comparison', 'comparisons')}")
+        )
+    clear = audit.verdict.startswith("none") or audit.verdict == DISPARITY
+    if not clear and not any(check.evidence == INSUFFICIENT for check in made):
+        made.append(missing("the audit", audit.reason))
+    return made
+
+
+def equity(rule: kinds.Equity, evidence: Evidence) -> list[Check]:
+    """An equity measure against its limits; value and interval are the audit's."""
+    evidence.need_attribute(rule.by)
+    wanted = rule.metric or "FMR and FNMR"
+    if wanted in ("FMR", "FNMR", "FMR and FNMR"):
+        metrics = next((list(pair) for pair in PAIRS if set(pair) <= set(evidence.metrics)), None)
+        if metrics is None:
+            pairs = " or ".join(" with ".join(pair) for pair in PAIRS)
+            raise InputError(f"{evidence.run.place}: no FMR and FNMR; a run of verification has them ({pairs})")
+    else:
+        evidence.need_metric(wanted)
+        metrics = [wanted]
+    found = evidence.audit([rule.by], metrics, equity=True, adjust="holm", depth=1).equity
+    about = f"{rule.measure} of {wanted} by {rule.by}"
+    one = next((e for e in found if e.measure == rule.measure and e.metric == wanted), None)
+    if one is None:
+        there = ", ".join(dict.fromkeys(e.measure for e in found if e.metric == wanted)) or "none (it is no rate)"
+        raise InputError(f"{evidence.run.place}: {rule.measure} is not given for {wanted}; there are {there}")
+    if one.undefined:
+        return [missing(about, one.undefined)]
+    units = sum(e.clusters for e in evidence.estimates(metrics[0], rule.by, evidence.alpha))
+    nouns = evidence.nouns(metrics[0], rule.by)
+    measured = Measured(about, one.value, one.low, one.high, one.low, one.high, units, units, nouns)
+    check = measured.check(Limits(rule.at_least, rule.at_most), evidence.alpha)
+    further = f"; a fair system of this size shows {shown(one.fair)}" if math.isfinite(one.fair) else ""
+    further += f"; left out, too few: {', '.join(one.left_out)}" if one.left_out else ""
+    return [check.model_copy(update={"reason": f"{check.reason}{further}"})]
+
+
+def people(rule: kinds.People, evidence: Evidence) -> list[Check]:
+    """How many different people there are: a count, which needs no interval."""
+    found = evidence.people(rule.by)
+    if found is None:
+        return [missing("people", "the run does not say who is who (its rows have no identity)")]
+    return [
+        Check(
+            about=group if rule.by is None else f"{rule.by} = {group}",
+            evidence=PASS if count >= rule.at_least else FAIL,
+            reason=f"{plural(count, 'person', 'people')}; wanted at least {rule.at_least:,}",
+            value=count, n=count, units=count, unit="people",
+        )
+        for group, count in found.items()
+    ]  # fmt: skip
+
+
+def failed_images(rule: kinds.FailedImages, evidence: Evidence) -> list[Check]:
+    """The share of images without a prediction, as it was in this run."""
+    failed, images = int(evidence.run.manifest["failed"]), int(evidence.run.manifest["dataset"]["images"])
+    if not images:
+        return [missing("failed images", "the run does not say how many images it has")]
+    share = failed / images
+    reason = f"{failed:,} of {plural(images, 'image', 'images')} ({share:.2%}); wanted at most {100 * rule.at_most:g} %"
+    evidence_found = PASS if share <= rule.at_most else FAIL
+    return [
+        Check(
+            about="failed images", evidence=evidence_found, reason=reason, value=share, n=images, units=images,
+            unit="images",
+        )
+    ]  # fmt: skip
+
+
+def speed(rule: kinds.Speed, evidence: Evidence) -> list[Check]:
+    """Images per second, as the run recorded it."""
+    rate = evidence.run.manifest.images_per_second
+    if not rate:
+        return [missing("images per second", "the run does not record its speed (saved predictions have none)")]
+    return [
+        Check(
+            about="images per second",
+            evidence=PASS if rate >= rule.at_least else FAIL,
+            reason=f"{rate:g} images per second; wanted at least {rule.at_least:g}",
+            value=rate,
+        )
+    ]
+
+
+def latency(rule: kinds.Latency, evidence: Evidence) -> list[Check]:
+    """A quantile of the times of images, with the interval that order statistics give it."""
+    from scipy.stats import binom
+
+    name = rule.metric or next((one for one in LATENCIES if one in evidence.metrics), None)
+    about = f"{100 * rule.quantile:g} % of images"
+    if name is None:
+        return [missing(about, f"the run has no times of single images ({' or '.join(LATENCIES)})")]
+    evidence.need_metric(name)
+    column = evidence.scores[f"m.{name}"].drop_null().to_numpy()
+    times = np.sort(np.asarray(column, dtype=np.float64))
+    n = len(times)
+    if not n:
+        return [missing(about, f"no row has {name}")]
+    low, high = binom.ppf([evidence.alpha / 2, 1 - evidence.alpha / 2], n, rule.quantile).astype(int)
+    value = float(np.quantile(times, rule.quantile, method="inverted_cdf"))
+    bounds = float(times[max(low - 1, 0)]), float(times[high]) if high < n else math.inf
+    evidence_found = PASS if bounds[1] <= rule.at_most else FAIL if bounds[0] > rule.at_most else INSUFFICIENT
+    needed = None
+    if evidence_found == INSUFFICIENT:  # the share within the limit must be told from the quantile
+        inside = float((times <= rule.at_most).mean())
+        error = math.sqrt(rule.quantile * (1 - rule.quantile) / n)
+        needed = units_for_distance(n, -1.96 * error, 1.96 * error, inside - rule.quantile, evidence.alpha)
+        needed = None if needed is None else max(needed, n + 1)
+    end = "any" if math.isinf(bounds[1]) else shown(bounds[1])
+    reason = f"within {shown(value)} ({shown(bounds[0])} to {end}); wanted at most {rule.at_most:g}"
+    return [
+        Check(
+            about=f"{about} ({name})", evidence=evidence_found, reason=reason, value=value, low=bounds[0],
+            high=bounds[1], n=n, units=n, unit="images", needed=needed,
+        )
+    ]  # fmt: skip
+
+
+def regression(rule: kinds.Regression, evidence: Evidence) -> list[Check]:
+    """How much worse than the baseline a metric is, on the same rows."""
+    from countenance.gating.regression import paired_changes
+
+    if evidence.baseline is None:
+        raise InputError(f"the rule {rule.words()!r} compares with a baseline: add --baseline RUN")
+    evidence.need_metric(rule.metric)
+    return paired_changes(rule, evidence, evidence.baseline)
+
+
+DECIDE: dict[str, Callable[[Any, Evidence], list[Check]]] = {
+    "estimate": estimate,
+    "gap": gap,
+    "verdict": verdict,
+    "equity": equity,
+    "people": people,
+    "failed_images": failed_images,
+    "speed": speed,
+    "latency": latency,
+    "regression": regression,
+}

@@ -1,0 +1,146 @@
+"""A commented policy made from a run, to begin with."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from countenance.gating.evidence import Evidence
+from countenance.gating.policy import Policy
+from countenance.run.auditing import default_metrics
+from countenance.run.licences import names_in
+from countenance.run.run import Run
+
+MOST_METRICS = 3
+MOST_ATTRIBUTES = 3
+
+
+def template(run: Run) -> str:
+    """A policy as YAML with what the run shows beside every limit; it is valid as it is."""
+    evidence = Evidence(run, Policy())
+    metrics = [name for name in default_metrics(run) if name in evidence.metrics][:MOST_METRICS]
+    by = _attributes(run, evidence)
+    made = [
+        f"# A policy for `countenance gate`, made from {_comment(run.model_name)} on {_comment(run.dataset_name)}.",
+        "# Limits are what this run shows, rounded to the safe side: replace them by what you need.",
+        "# A rule passes when its interval keeps the limit and fails when the interval lies beyond it. Otherwise the",
+        "# evidence is insufficient, and `insufficient` says what happens: fail, warn or pass. There is no default.",
+        "alpha: 0.05",
+        "",
+        "# Data or weights with other licences do not start (`countenance run --policy`) and do not pass.",
+        "licences:",
+        f"  allow: {_list(_licences(run))}",
+        "",
+        "rules:",
+    ]
+    for metric in metrics:
+        made += _estimates(evidence, metric, by)
+        made += _gaps(metric, by)
+    made += [
+        "  # The audit's verdict, as the report gives it.",
+        "  - verdict: {forbid: severe}",
+        "    insufficient: warn",
+    ]
+    people = evidence.people(None)
+    if people is not None:
+        made += [
+            f"  # There are {people['everybody']:,} different people.",
+            f"  - people: {{at_least: {people['everybody']}}}",
+            "    insufficient: fail",
+        ]
+    failed = run.manifest.failed
+    made += [
+        f"  # {failed:,} of {run.manifest.dataset.images:,} images have no prediction.",
+        f"  - failed_images: {{at_most: {run.manifest.max_failures:g}}}",
+        "    insufficient: fail",
+    ]
+    if run.manifest.images_per_second:
+        rate = run.manifest.images_per_second
+        made += [
+            f"  # {rate:g} images per second on this machine.",
+            f"  - speed: {{at_least: {_down(rate / 2, 2):g}}}",
+            "    insufficient: warn",
+        ]
+    if metrics:
+        made += [
+            "  # Needs --baseline RUN: how much worse than it the run may be, on the same rows.",
+            f"  # - regression: {{metric: {_text(metrics[0])}, at_most: 0.01}}",
+            "  #   insufficient: warn",
+        ]
+    return "\n".join(made) + "\n"
+
+
+def _estimates(evidence: Evidence, metric: str, by: list[str]) -> list[str]:
+    one = next(iter(evidence.measured(metric, None)), None)
+    if one is None or math.isnan(one.low):
+        return []
+    key, limit = _limit(evidence.better(metric), one.low, one.high)
+    made = [
+        f"  # Everybody: {one.value:.3f} ({one.low:.3f} to {one.high:.3f}).",
+        f"  - estimate: {{metric: {_text(metric)}, {key}: {limit:g}}}",
+        "    insufficient: fail",
+    ]
+    for name in by[:1]:
+        groups = [group for group in evidence.measured(metric, name) if not math.isnan(group.low)]
+        if not groups:
+            continue
+        key, limit = _limit(evidence.better(metric), min(g.low for g in groups), max(g.high for g in groups))
+        if key == "at_least" and limit <= 0:
+            continue
+        seen = [group.value for group in groups]
+        made += [
+            f"  # Each group of {_comment(name)}: from {min(seen):.3f} to {max(seen):.3f}.",
+            f"  - estimate: {{metric: {_text(metric)}, by: {_text(name)}, {key}: {limit:g}}}",
+            "    insufficient: warn",
+        ]
+    return made
+
+
+def _limit(better: str, low: float, high: float) -> tuple[str, float]:
+    """The limit that a run just keeps."""
+    return ("at_most", -_down(-high, 2)) if better == "lower" else ("at_least", _down(low, 2))
+
+
+def _gaps(metric: str, by: list[str]) -> list[str]:
+    """The usual smallest difference that matters: a limit on gaps is chosen, not read off a run."""
+    made = []
+    for name in by:
+        made += [
+            f"  - gap: {{metric: {_text(metric)}, by: {_text(name)}, at_most: 0.05}}",
+            "    insufficient: warn",
+        ]
+    return made
+
+
+def _attributes(run: Run, evidence: Evidence) -> list[str]:
+    """The attributes of the stored audit, else the first that make groups."""
+    audit = evidence.audit(None, None)
+    named = [str(name) for name in audit.settings.get("by", []) if "*" not in str(name)]
+    return [name for name in named if f"attr.{name.partition(':')[0]}" in evidence.scores.column_names][
+        :MOST_ATTRIBUTES
+    ]
+
+
+def _licences(run: Run) -> list[str]:
+    made: list[str] = []
+    for text in (run.manifest.dataset.card.licence, run.manifest.model.licence):
+        made += names_in(text) or [text]
+    return list(dict.fromkeys(made))
+
+
+def _down(value: float, digits: int) -> float:
+    scale = 10.0**digits
+    return math.floor(value * scale + 1e-9) / scale
+
+
+def _text(text: str) -> str:
+    """Text as a YAML scalar; JSON strings are YAML."""
+    return json.dumps(text, ensure_ascii=True)
+
+
+def _list(texts: list[str]) -> str:
+    return json.dumps(texts, ensure_ascii=True)
+
+
+def _comment(text: str) -> str:
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())

@@ -1,0 +1,17 @@
+"""Cards and tables that leave a run: model card, dataset card, Croissant, Markdown, LaTeX and CSV."""
+
+from countenance.report.cards.croissant import croissant, write_croissant
+from countenance.report.cards.dataset import dataset_card
+from countenance.report.cards.model import model_card
+from countenance.report.cards.tables import FORMATS, Table, findings_table, groups_table
+
+__all__ = [
+    "FORMATS",
+    "Table",
+    "croissant",
+    "dataset_card",
+    "findings_table",
+    "groups_table",
+    "model_card",
+    "write_croissant",
+]

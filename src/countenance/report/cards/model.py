@@ -1,0 +1,123 @@
+"""The model card of a run: what the model is, whom it fails, and on what that rests."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from countenance.audit.headline import delta_words
+from countenance.report import charts, method, words
+from countenance.report.cards.front_matter import front_matter, licence_fields
+from countenance.report.cards.tables import cell, groups_table
+from countenance.report.page import AUDITED, DEFAULTS, too_many_failed
+from countenance.report.source import Source
+from countenance.run import Run
+from countenance.run.licences import in_words, of_manifest
+
+HUB_TASKS = {
+    "face_localization": "object-detection", "person_localization": "object-detection",
+    "mask_detection": "object-detection", "keypoint_estimation": "keypoint-detection",
+    "face_parsing": "image-segmentation", "person_parsing": "image-segmentation",
+    "face_verification": "image-feature-extraction", "face_encoding": "image-feature-extraction",
+}  # fmt: skip
+
+
+def model_card(run: Run) -> str:
+    """A model card in Markdown with the front matter of the Hugging Face hub, from an audited run alone."""
+    source = Source.of(run)
+    manifest, settings = DEFAULTS | run.manifest.plain(), AUDITED | source.audit.settings
+    audit, better = source.audit, source.better
+    headline = words.headline(audit, run.model_name, too_many_failed=too_many_failed(manifest), better=better)
+    told = words.strongest(audit.findings, source.names, better)
+    statements = [words.statement(f, source.names, better) for f in told] or words.in_short(audit, source.names, better)
+    card, model = run.manifest.dataset.card, run.manifest.model
+    made = [front_matter(_fields(run, source), "model"), f"# {cell(run.model_name)}", ""]
+    made += [f"{cell(model.description)}.", ""] if model.description else []
+    made += [f"**{cell(headline)}** Verdict of the audit: {audit.verdict}.", ""]
+    made += [f"- **{cell(one.who)}**: {cell(one.text)}" for one in statements]
+    made += ["", cell(words.how_sure(told[0], settings)) if told else cell(words.summary(audit)), ""]
+    made += ["## Evaluation", "", _asked(run, source, settings), ""]
+    made += ["| number | value | interval | from |", "|---|---:|---:|---:|"]
+    for number in charts.headline_numbers(source):
+        made.append(f"| {cell(number.name)} | {cell(number.value)} | {cell(number.interval)} | {cell(number.n)} |")
+    made += ["", "## Groups", "", groups_table(source).markdown()]
+    made += ["## Limits", "", *(f"- {line}" for line in _limits(source, manifest, settings)), ""]
+    made += ["## Data", "", *_data(card), "", "## Licences", ""]
+    made += [f"- {cell(what)}: {cell(licence)}" for what, licence in of_manifest(run.manifest).items()]
+    made += ["", "## How this was made", "", "```console"]
+    made += [f"$ {line}" for line in method.commands(manifest, settings, "auto")]
+    versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
+    made += ["```", "", f"Finished {manifest['finished']}, countenance {manifest['countenance']}"]
+    made[-1] += f" ({cell(versions)})." if versions else "."
+    return "\n".join(made) + "\n"
+
+
+def _asked(run: Run, source: Source, settings: dict[str, Any]) -> str:
+    images = f"{run.manifest.dataset.images:,} images of {cell(run.dataset_name)}"
+    failed = f"; {run.manifest.failed:,} have no prediction" if run.manifest.failed else ""
+    by = ", ".join(cell(name) for name in settings["by"])
+    return (
+        f"Task `{run.manifest.task}` on {images}{failed}, compared by {by}. "
+        f"Unit: {cell(str(settings['unit']) or 'row')}. "
+        f"The smallest difference that matters: {delta_words(settings)}. Level {settings['alpha']:g}."
+    )
+
+
+def _limits(source: Source, manifest: dict[str, Any], settings: dict[str, Any]) -> list[str]:
+    """What a reader must not conclude."""
+    audit, card = source.audit, source.run.manifest.dataset.card
+    made = [cell(card.warning)] if card.warning else []
+    missing = words.untested_groups(audit)
+    if missing:
+        named = ", ".join(cell(source.names.who(attribute, group)) for attribute, group in missing[:8])
+        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        made.append(f"Not tested, too few people: {named}{more}.")
+    unsure = sum(words.mark(f.verdict) == words.UNSURE for f in audit.findings)
+    if unsure:
+        made.append(
+            f"{unsure:,} of {len(audit.findings):,} comparisons cannot rule out a difference of "
+            f"{delta_words(settings)} or more."
+        )
+    made += [cell(str(note)) for note in [*manifest["notes"], *settings["notes"]]]
+    made.append("Numbers hold for this data, this task and these versions.")
+    return made
+
+
+def _data(card: Any) -> list[str]:
+    facts = (("Name", f"{card.name}, version {card.version}"), ("About", card.description), ("Licence", card.licence),
+             ("Consent", card.consent), ("Citation", card.citation))  # fmt: skip
+    return [f"- {label}: {cell(value)}" for label, value in facts if value]
+
+
+def _fields(run: Run, source: Source) -> dict[str, Any]:
+    """The front matter: licence, tags and the numbers of the whole run as `model-index`."""
+    card, task = run.manifest.dataset.card, run.manifest.task
+    results = []
+    for metric in source.metrics:
+        e = source.overall.get(metric.name)
+        if e is not None and math.isfinite(e.estimate):
+            name = f"{metric.name} ({100 * (1 - float(source.audit.settings.get('alpha', 0.05))):g} % interval "
+            name += f"{e.low:.4f} to {e.high:.4f}, n = {e.n})"
+            results.append({"type": metric.name, "value": round(e.estimate, 6), "name": name})
+    fields: dict[str, Any] = licence_fields(run.manifest.model.licence)
+    hub_task = HUB_TASKS.get(task)
+    fields |= {"pipeline_tag": hub_task} if hub_task else {}
+    fields["tags"] = ["countenance", "fairness-audit", task]
+    if results:
+        fields["model-index"] = [
+            {
+                "name": run.model_name,
+                "results": [
+                    {
+                        "task": {"type": hub_task or task, "name": task},
+                        "dataset": {"type": card.name, "name": card.name},
+                        "metrics": results,
+                    }
+                ],
+            }
+        ]
+    fields["countenance"] = {
+        "verdict": source.audit.verdict, "licences": in_words(of_manifest(run.manifest)),
+        "finished": run.manifest.finished,
+    }  # fmt: skip
+    return fields

@@ -1,0 +1,170 @@
+"""Tables of a run for papers and pages: groups or findings as Markdown, LaTeX or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from countenance.audit import Finding
+from countenance.report import numbers, words
+from countenance.report.findings import in_order, safe_cell
+from countenance.report.names import attribute_label, clean
+from countenance.report.source import Source
+from countenance.run.licences import in_words, of_manifest
+
+LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "×": r"$\times$", "−": "$-$", "–": "--", "\u202f": r"\,", "≤": r"$\leq$", "≥": r"$\geq$", "δ": r"$\delta$",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its caption: texts for readers, and the exact values for CSV."""
+
+    caption: str
+    columns: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    rows: list[tuple[str, ...]]
+    exact: list[Mapping[str, Any]]
+    """The same rows with exact values."""
+    licences: Mapping[str, str]
+    version: str
+
+    def source(self) -> str:
+        """What the table was made with, and the licences of what made it."""
+        return f"Made by countenance {self.version}. Licences: {in_words(self.licences)}."
+
+    def markdown(self) -> str:
+        """A Markdown table with its caption and licences."""
+        ends = "|".join("---:" if right else "---" for right in self.numeric)
+        made = [f"{cell(self.caption)}", "", f"| {' | '.join(self.columns)} |", f"|{ends}|"]
+        made += [f"| {' | '.join(cell(text) for text in row)} |" for row in self.rows]
+        return "\n".join([*made, "", cell(self.source()), ""])
+
+    def latex(self) -> str:
+        """A LaTeX table (package booktabs) that can be read into a paper."""
+        ends = "".join("r" if right else "l" for right in self.numeric)
+        made = [f"% {clean(self.source())}", "% needs \\usepackage{booktabs}", r"\begin{table}", r"\centering"]
+        made += [rf"\caption{{{latex(self.caption)}}}", rf"\begin{{tabular}}{{{ends}}}", r"\toprule"]
+        made += [" & ".join(latex(name) for name in self.columns) + r" \\", r"\midrule"]
+        made += [" & ".join(latex(text) for text in row) + r" \\" for row in self.rows]
+        return "\n".join([*made, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+    def csv(self) -> str:
+        """CSV with exact values; the last column holds the licences of what made the table."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\r\n")
+        names = list(self.exact[0]) if self.exact else []
+        writer.writerow([*names, "licences"])
+        said = in_words(self.licences)
+        for row in self.exact:
+            writer.writerow([*(safe_cell(row[name]) for name in names), said])
+        return buffer.getvalue()
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {"md": Table.markdown, "latex": Table.latex, "csv": Table.csv}
+
+
+def cell(text: str) -> str:
+    """Text that stays text inside a Markdown table.
+
+    >>> cell("a|b\\n<c>")
+    'a\\\\|b &lt;c&gt;'
+    """
+    plain = clean(text)
+    for sign, instead in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "\\`")):
+        plain = plain.replace(sign, instead)
+    for sign in ("*", "_", "[", "]"):
+        plain = plain.replace(sign, f"\\{sign}")
+    return plain
+
+
+def latex(text: str) -> str:
+    """Text that stays text in LaTeX.
+
+    >>> latex("recall_50 & 3 %")
+    'recall\\\\_50 \\\\& 3 \\\\%'
+    """
+    return "".join(LATEX.get(sign, sign) for sign in clean(text))
+
+
+def _table(source: Source, what: str, columns: Sequence[tuple[str, bool]], rows: Any, exact: Any) -> Table:
+    manifest, settings = source.run.manifest, source.audit.settings
+    level = 100 * (1 - float(settings.get("alpha", 0.05)))
+    caption = f"{source.run.model_name} on {source.run.dataset_name}: {what}. Brackets are {level:g} % intervals"
+    unit = settings.get("unit")
+    return Table(
+        f"{caption}{f'; unit: {unit}' if unit else ''}.", tuple(name for name, _ in columns),
+        tuple(right for _, right in columns), rows, exact, of_manifest(manifest), manifest.countenance,
+    )  # fmt: skip
+
+
+def groups_table(source: Source) -> Table:
+    """Every group of every audited attribute, with its interval, its size and the verdict on it."""
+    many = words.cluster_noun(source.audit.settings)[1]
+    columns = (
+        ("metric", False), ("attribute", False), ("group", False), ("rows", True), (many, True),
+        ("estimate [interval]", True), ("verdict", False),
+    )  # fmt: skip
+    verdicts = _verdicts(source)
+    rows, exact = [], []
+    for metric in source.metrics:
+        whole = source.overall.get(metric.name)
+        listed = [("", "everybody", whole)] if whole else []
+        for name in source.names.by:
+            listed += [(name, e.group, e) for e in source.estimates(metric.name, name)]
+        for attribute, group, e in listed:
+            verdict = verdicts.get((metric.name, attribute, group), "" if not attribute else "not compared")
+            shown = source.names.group(attribute, group) if attribute else group
+            size = f"{numbers.value(e.estimate, e.kind)} [{numbers.span(e.low, e.high, e.kind)}]" if e.n else "no rows"
+            label = attribute_label(attribute)
+            rows.append((metric.name, label, shown, f"{e.n:,}", f"{e.clusters:,}", size, verdict))
+            exact.append(
+                {
+                    "metric": metric.name, "attribute": attribute, "group": group, "n": e.n, "clusters": e.clusters,
+                    "estimate": e.estimate, "low": e.low, "high": e.high, "verdict": verdict,
+                }
+            )  # fmt: skip
+    return _table(source, "each group", columns, rows, exact)
+
+
+def _verdicts(source: Source) -> dict[tuple[str, str, str], str]:
+    """For each group the worst that is said about it."""
+    found: dict[tuple[str, str, str], Finding] = {}
+    for f in in_order(source.audit.findings):
+        for group in (f.group, f.versus):
+            found.setdefault((f.metric, f.attribute, group), f)
+    made = {}
+    for key, f in found.items():
+        favoured = words.mark_of(f, key[2], source.better) == words.FAVOURED
+        made[key] = "favoured" if favoured else words.verdict_label(f.verdict, f.severity)
+    return made
+
+
+def findings_table(source: Source) -> Table:
+    """Every comparison: both sides, the difference with its interval, the adjusted p, the verdict."""
+    columns = (
+        ("metric", False), ("group", False), ("compared with", False), ("n", True), ("estimates", True),
+        ("difference [interval]", True), ("adjusted p", True), ("verdict", False),
+    )  # fmt: skip
+    ordered = in_order(source.audit.findings)
+    rows = []
+    for f in ordered:
+        gap = numbers.change(f.difference, f.kind)
+        if math.isfinite(f.diff_low):
+            gap += f" [{numbers.change_span(f.diff_low, f.diff_high, f.kind)}]"
+        rows.append(
+            (
+                f.metric, source.names.who(f.attribute, f.group), source.names.versus(f.attribute, f.versus),
+                f"{f.n:,} / {f.n_versus:,}",
+                f"{numbers.value(f.estimate, f.kind)} / {numbers.value(f.estimate_versus, f.kind)}", gap,
+                numbers.probability(f.p_adjusted), words.verdict_label(f.verdict, f.severity),
+            )
+        )  # fmt: skip
+    return _table(source, "each comparison", columns, rows, [f.model_dump() for f in ordered])

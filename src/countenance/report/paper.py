@@ -1,0 +1,196 @@
+"""Pages of a PDF: headings, paragraphs, a verdict box, tables and figures, laid out by fpdf2.
+
+Fonts are DejaVu's, which come with matplotlib and have the signs that reports use.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from countenance.errors import MissingExtra
+from countenance.files import write_atomically
+from countenance.report.names import clean
+from countenance.report.plots import svg_of
+from countenance.report.plots.style import COLOURS, INK, LINE, SOFT
+
+MARGIN, WIDTH, HEIGHT = 16.0, 210.0, 297.0
+FOOT = 16.0
+TINTS = {
+    "severe": "#fbeeeb", "minor": "#fbf2e4", "unsure": "#eff2f6", "none": "#eaf4ef", "untested": "#f2f1ec",
+    "favoured": "#eff2f6",
+}  # fmt: skip
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+class Paper:
+    """A document that grows from top to bottom."""
+
+    def __init__(self, title: str, foot: str, *, finished: str | None = None, about: str = "") -> None:
+        try:
+            import matplotlib
+            from fpdf import FPDF
+        except ImportError:
+            raise MissingExtra("a report as PDF", "plots") from None
+        logging.getLogger("fpdf").setLevel(logging.ERROR)  # it reports every sign that the font lacks
+        logging.getLogger("fontTools").setLevel(logging.ERROR)
+        foot_text = clean(foot)
+
+        class Document(FPDF):  # type: ignore[misc]
+            """A page with a line at its foot."""
+
+            def footer(self) -> None:
+                self.set_y(-FOOT + 4)
+                self.set_font("sans", size=6.5)
+                self.set_text_color(*_rgb(SOFT))
+                self.cell(self.epw - 20, 4, foot_text)
+                self.cell(20, 4, f"{self.page_no()} of {{nb}}", align="R")
+
+        self.pdf = Document(format="A4")
+        fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+        for family, style, file in (
+            ("sans", "", "DejaVuSans.ttf"), ("sans", "B", "DejaVuSans-Bold.ttf"), ("mono", "", "DejaVuSansMono.ttf"),
+        ):  # fmt: skip
+            self.pdf.add_font(family, style, fonts / file)
+        self.pdf.set_margins(MARGIN, MARGIN, MARGIN)
+        self.pdf.set_auto_page_break(True, FOOT)
+        self.pdf.set_title(clean(title))
+        self.pdf.set_subject(clean(about))
+        self.pdf.set_creator("countenance")
+        try:
+            self.pdf.set_creation_date(datetime.fromisoformat(str(finished)))
+        except ValueError:
+            self.pdf.set_creation_date(datetime(2000, 1, 1))  # the same run gives the same bytes
+        self.pdf.set_lang("en")
+        self.pdf.add_page()
+
+    def text(self, text: str, size: float = 8.5, *, bold: bool = False, soft: bool = False, gap: float = 1.5) -> None:
+        """A paragraph."""
+        self.pdf.set_font("sans", "B" if bold else "", size)
+        self.pdf.set_text_color(*_rgb(SOFT if soft else INK))
+        self.pdf.multi_cell(0, size * 0.52, clean(text), align="L", new_x="LMARGIN", new_y="NEXT")
+        self.pdf.ln(gap)
+
+    def facts(self, facts: Sequence[tuple[str, str]]) -> None:
+        """Names with their values."""
+        for name, value in facts:
+            if not value:
+                continue
+            self.pdf.set_font("sans", "B", 8)
+            self.pdf.set_text_color(*_rgb(INK))
+            self.pdf.write(4.4, f"{clean(name)}  ")
+            self.pdf.set_font("sans", "", 8)
+            self.pdf.write(4.4, clean(value))
+            self.pdf.ln(5.4)
+
+    def code(self, lines: Sequence[str]) -> None:
+        """Commands."""
+        self.pdf.set_font("mono", "", 7)
+        self.pdf.set_text_color(*_rgb(INK))
+        self.pdf.set_fill_color(*_rgb("#f5f4ef"))
+        for line in lines:
+            self.pdf.multi_cell(0, 4.2, f"$ {clean(line)}", align="L", fill=True, new_x="LMARGIN", new_y="NEXT")
+        self.pdf.ln(2)
+
+    def heading(self, text: str, size: float = 12.5, *, need: float = 30.0) -> None:
+        """A heading that stays with what follows it."""
+        self.room(need)
+        self.pdf.ln(3.5 if size > 11 else 1.5)
+        self.pdf.set_font("sans", "B", size)
+        self.pdf.set_text_color(*_rgb(INK))
+        if size > 11:
+            self.pdf.start_section(clean(text), strict=False)
+        self.pdf.multi_cell(0, size * 0.5, clean(text), align="L", new_x="LMARGIN", new_y="NEXT")
+        self.pdf.ln(1.5)
+
+    def room(self, height: float) -> None:
+        """Begin a page where less than `height` millimetres are left."""
+        if self.pdf.get_y() + height > HEIGHT - FOOT:
+            self.pdf.add_page()
+
+    def box(self, kind: str, badge: str, headline: str, lines: Sequence[tuple[str, str]], after: Sequence[str]) -> None:
+        """The verdict: a tinted box with a bar of its colour."""
+        pdf = self.pdf
+        with pdf.offset_rendering() as trial:
+            top = trial.get_y()
+            self._boxed(trial, kind, badge, headline, lines, after)
+            height = trial.get_y() - top
+            broken = trial.page_break_triggered
+        if not broken:
+            top = pdf.get_y()
+            pdf.set_fill_color(*_rgb(TINTS[kind]))
+            pdf.rect(MARGIN, top, WIDTH - 2 * MARGIN, height + 3, style="F")
+            pdf.set_fill_color(*_rgb(COLOURS[kind]))
+            pdf.rect(MARGIN, top, 1.6, height + 3, style="F")
+        self._boxed(pdf, kind, badge, headline, lines, after)
+        pdf.set_left_margin(MARGIN)
+        pdf.set_right_margin(MARGIN)
+        pdf.set_x(MARGIN)
+        pdf.ln(6)
+
+    @staticmethod
+    def _boxed(
+        pdf: Any, kind: str, badge: str, headline: str, lines: Sequence[tuple[str, str]], after: Sequence[str]
+    ) -> None:
+        pdf.set_left_margin(MARGIN + 6)
+        pdf.set_right_margin(MARGIN + 4)
+        pdf.ln(4)
+        pdf.set_x(MARGIN + 6)
+        pdf.set_font("sans", "B", 8)
+        pdf.set_text_color(*_rgb(COLOURS[kind]))
+        pdf.multi_cell(0, 4.4, clean(badge), new_x="LMARGIN", new_y="NEXT", align="L")
+        pdf.set_font("sans", "B", 13)
+        pdf.set_text_color(*_rgb(INK))
+        pdf.multi_cell(0, 6.6, clean(headline), new_x="LMARGIN", new_y="NEXT", align="L")
+        pdf.ln(1.5)
+        for who, text in lines:
+            pdf.set_font("sans", "B", 8.5)
+            pdf.write(4.5, f"{clean(who)}: ")
+            pdf.set_font("sans", "", 8.5)
+            pdf.write(4.5, clean(text))
+            pdf.ln(6)
+        pdf.set_font("sans", "", 8)
+        pdf.set_text_color(*_rgb(SOFT))
+        for text in after:
+            pdf.multi_cell(0, 4.3, clean(text), new_x="LMARGIN", new_y="NEXT", align="L")
+            pdf.ln(1)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int], right: str) -> None:
+        """A table whose head is repeated on every page; `right` has an R for each column of numbers, an L otherwise."""
+        from fpdf.enums import TableBordersLayout
+        from fpdf.fonts import FontFace
+
+        self.pdf.set_font("sans", "", 7)
+        self.pdf.set_text_color(*_rgb(INK))
+        self.pdf.set_draw_color(*_rgb(LINE))
+        self.pdf.set_line_width(0.15)
+        self.pdf.set_fill_color(255, 255, 255)
+        with self.pdf.table(
+            col_widths=tuple(widths), text_align=tuple(right), line_height=4.2, padding=(0.5, 1.2),
+            borders_layout=TableBordersLayout.HORIZONTAL_LINES, headings_style=FontFace(emphasis="BOLD"),
+        ) as table:  # fmt: skip
+            for line in [columns, *rows]:
+                table.row([clean(cell) for cell in line])
+        self.pdf.ln(3)
+
+    def figure(self, figure: Any, alt: str) -> None:
+        """A figure of matplotlib, as outlines, on a page where it fits."""
+        inches = figure.get_size_inches()
+        width = WIDTH - 2 * MARGIN
+        height = width * float(inches[1] / inches[0])
+        self.room(height + 2)
+        self.pdf.image(io.BytesIO(svg_of(figure)), x=MARGIN, w=width, h=height, alt_text=clean(alt))
+        self.pdf.ln(2)
+
+    def write(self, path: Path) -> Path:
+        """Write the document, whole or not at all."""
+        content = bytes(self.pdf.output())
+        write_atomically(path, lambda part: part.write_bytes(content) and None)
+        return path

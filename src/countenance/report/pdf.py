@@ -1,0 +1,187 @@
+"""The report as PDF: the page's headline, statements and figures, for people who file or print reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from countenance.errors import InputError
+from countenance.report import numbers
+from countenance.report.cannot_tell import Open
+from countenance.report.cards.tables import findings_table
+from countenance.report.names import attribute_label
+from countenance.report.page import context
+from countenance.report.paper import Paper
+from countenance.report.plots import curve_figures, forest_figures, result_figures
+from countenance.report.source import Source
+from countenance.report.words import UNTESTABLE
+from countenance.run import Run
+from countenance.run.licences import in_words, of_manifest
+
+MOST_FINDINGS, MOST_OPEN = 60, 24
+Section = tuple[str, Callable[[Paper], None]]
+"""A title, and what puts the content on the pages: a suite's own sections."""
+
+
+def write_pdf(
+    run: Run | Source, out: Path | str, *, said: dict[str, Any] | None = None, sections: Sequence[Section] = ()
+) -> Path:
+    """Write the report of an audited run as PDF and return its path; it never shows a picture of anybody.
+
+    `said` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline, the same
+    statements and the same numbers; `sections` are a suite's own. The same run gives the same bytes.
+    """
+    path = Path(out)
+    if path.suffix.lower() != ".pdf":
+        raise InputError(f"{path}: expected a name that ends in .pdf")
+    source = run if isinstance(run, Source) else Source.of(run)
+    said = context(source, "off") if said is None else said
+    manifest = said["manifest"]
+    title = f"{source.run.model_name} on {said['data_name']}"
+    licences = in_words(of_manifest(source.run.manifest))
+    day = str(manifest["finished"])[:10]
+    paper = Paper(
+        title, f"{title} · run finished {day} · countenance {manifest['countenance']}",
+        finished=manifest["finished"], about=f"Licences: {licences}",
+    )  # fmt: skip
+    _first(paper, source, said, title)
+    for metric in source.metrics:
+        figures = forest_figures(source, metric)
+        if figures:
+            height = 25.4 * float(figures[0].get_size_inches()[1])
+            paper.heading(f"Groups: {metric.name}", need=min(height + 16, 200))
+            paper.text(_meaning(metric.meaning, metric.better, said), soft=True)
+        for figure in figures:
+            paper.figure(figure, f"{metric.name} of each group with its interval; the numbers stand beside it")
+    _curves(paper, source)
+    for name, fill in sections:
+        paper.heading(name)
+        fill(paper)
+    _open(paper, said)
+    _findings(paper, source)
+    _background(paper, said, licences)
+    return paper.write(path)
+
+
+def _meaning(meaning: str, better: str, said: dict[str, Any]) -> str:
+    level = 100 * (1 - float(said["settings"]["alpha"]))
+    told = f"{meaning[:1].upper()}{meaning[1:].rstrip('.')}. " if meaning else ""
+    return f"{told}{better.capitalize()} is better. Lines are {level:g} % intervals; all groups share one scale."
+
+
+def _first(paper: Paper, source: Source, said: dict[str, Any], title: str) -> None:
+    manifest, settings = said["manifest"], said["settings"]
+    paper.text("Countenance · audit report", 7.5, soft=True, gap=0.5)
+    paper.text(title, 18, bold=True, gap=1)
+    lead = f"“{manifest['question']}” asked about {numbers.plural(manifest['dataset']['images'], 'image')}"
+    if settings["by"]:
+        lead += f", compared by {', '.join(map(attribute_label, settings['by']))}"
+    for name, values in (settings["where"] or {}).items():
+        lead += f"; only rows with {attribute_label(name)} {' or '.join(values)}"
+    paper.text(f"{lead}.", 9, soft=True, gap=3)
+    told = said["strongest"] or said["in_short"]
+    after = [] if said["strongest"] else [said["summary"]]
+    after += [said["how_sure"]] if said["how_sure"] else []
+    if said["more_disparities"] > 0:
+        more = numbers.plural(said["more_disparities"], "more difference is", "more differences are")
+        after.append(f"{more} in the table of findings.")
+    if said["strongest"] and said["unconfirmed"]:
+        gaps = "; ".join(f"{one.who}, {one.text.rstrip('.')}" for one in said["unconfirmed"])
+        after.append(f"The largest gaps that could not be confirmed: {gaps}.")
+    after.append(", ".join(f"{part.n:,} {part.label}" for part in said["tally"]))
+    after += [f"Independent unit: {settings['unit']}."] if settings["unit"] else []
+    if said["too_many_failed"]:
+        after.append("More images have no answer than a verdict may rest on: the numbers leave them out.")
+    notes = [*manifest["notes"], *settings["notes"], said["card"]["warning"]]
+    after += [str(note) for note in notes if note]
+    paper.box(
+        said["verdict_mark"], str(source.audit.verdict), said["headline"], [(one.who, one.text) for one in told],
+        [text for text in after if text],
+    )  # fmt: skip
+    rows = [(one.name, one.value, one.interval, one.n, one.meaning) for one in said["numbers_on_top"]]
+    failed = (numbers.count(manifest["failed"]), f"of {numbers.count(manifest['dataset']['images'])}")
+    rows.append(("images without an answer", *failed, "", "they are in no number above"))
+    paper.table(("number", "value", "interval", "from", "meaning"), rows, (32, 16, 26, 34, 70), "LRRRL")
+
+
+def _curves(paper: Paper, source: Source) -> None:
+    made = [*curve_figures(source), *result_figures(source)]
+    if not made:
+        return
+    paper.heading("Curves", need=100)
+    for name, figure in made:
+        paper.heading(name, 9.5, need=88)
+        paper.figure(figure, f"curves: {name}")
+
+
+def _open(paper: Paper, said: dict[str, Any]) -> None:
+    """Who could not be judged, with what it would take."""
+    open_ones: list[Open] = [*said["cannot_tell"].unsure, *said["cannot_tell"].untested]
+    paper.heading("What we cannot tell")
+    if said["cannot_tell"].nothing:
+        paper.text("Every comparison that was asked for has an answer.")
+        return
+    if not open_ones:
+        paper.text("Only intersections of attributes are open; the page and findings.parquet list them.")
+        return
+    rows = [
+        (one.metric, f"{one.attribute}: {one.group}", numbers.count(one.clusters), one.estimate, one.seen, one.needed)
+        for one in open_ones[:MOST_OPEN]
+    ]
+    many = said["cluster_noun"][1]
+    paper.table(
+        ("metric", "group", many, "estimate (interval)", "smallest gap seen", "it takes"), rows,
+        (30, 50, 14, 36, 22, 26), "LLRRRL",
+    )  # fmt: skip
+    if len(open_ones) > MOST_OPEN:
+        paper.text(f"The first {MOST_OPEN} of {len(open_ones):,}; the page lists all.", soft=True)
+
+
+def _findings(paper: Paper, source: Source) -> None:
+    table = findings_table(source)
+    small = [bool(row["verdict"] == UNTESTABLE and row["depth"] > 1) for row in table.exact]
+    rows = [row for row, left_out in zip(table.rows, small, strict=True) if not left_out]
+    if not rows:
+        return
+    paper.heading("Findings", need=50)
+    paper.text(
+        "Worst first; groups before intersections. Each difference is the group minus the other side.", soft=True
+    )
+    paper.table(
+        ("metric", "group", "against", "n", "estimates", "difference (interval)", "adj. p", "verdict"),
+        rows[:MOST_FINDINGS], (22, 32, 20, 17, 24, 41, 11, 19), "LLLRRRRL",
+    )  # fmt: skip
+    if len(rows) > MOST_FINDINGS:
+        paper.text(f"The first {MOST_FINDINGS} of {len(rows):,}; findings.parquet has all.", soft=True)
+    if any(small):
+        many = numbers.plural(sum(small), "intersection is", "intersections are")
+        paper.text(f"{many} too small to test; findings.parquet lists them.", soft=True)
+
+
+def _background(paper: Paper, said: dict[str, Any], licences: str) -> None:
+    manifest, card, model = said["manifest"], said["card"], said["model"]
+    paper.heading("Data and model")
+    paper.facts(
+        [
+            ("Data", f"{card['name']}, version {card['version']}. {card['description']}"),
+            ("Consent", card["consent"]), ("Citation", card["citation"]),
+            ("Model", f"{model['name']}, version {model['version']}. {model['description']}"),
+            ("Licences", licences),
+        ]
+    )  # fmt: skip
+    paper.heading("Method")
+    for head, text in said["method"]:
+        paper.facts([(head, text)])
+    paper.heading("Provenance")
+    paper.code(said["commands"])
+    versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
+    settings = "; ".join(f"{name} {value}" for name, value in said["recorded"])
+    paper.facts(
+        [
+            ("Run finished", str(manifest["finished"])), ("Run key", str(manifest["key"])),
+            ("Dataset fingerprint", str(manifest["dataset"]["fingerprint"])),
+            ("Versions", f"countenance {manifest['countenance']}{', ' if versions else ''}{versions}"),
+            ("Audit settings", settings),
+        ]
+    )  # fmt: skip

@@ -1,0 +1,149 @@
+"""Forest plots: every group of a metric on one labelled scale, with its interval, its n and the mark of its verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from countenance.report import numbers, words
+from countenance.report.charts.forests import by_group, standing_out
+from countenance.report.figures.scale import Scale
+from countenance.report.names import attribute_label, clean
+from countenance.report.plots.style import COLOURS, GRID, LABELS, LINE, MILLIMETRE, SOFT, drawing, mark
+from countenance.report.source import Source
+from countenance.tasks import Metric
+
+WIDTH = 178 * MILLIMETRE
+ROW = 4.7 * MILLIMETRE
+HEAD = 9 * MILLIMETRE
+FOOT = 14 * MILLIMETRE
+MOST_ROWS = 44
+"""More rows than these are drawn on a further figure with the same scale."""
+LONGEST = 44
+
+
+@dataclass(frozen=True)
+class Row:
+    """A group of a forest plot, or (without an estimate) the heading of an attribute."""
+
+    label: str
+    estimate: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    text: str = ""
+    size: str = ""
+    kind: str = words.UNTESTED
+
+    @property
+    def heading(self) -> bool:
+        return not self.size
+
+
+def forest_figures(source: Source, metric: Metric) -> list[Any]:
+    """The forest plot of one metric, on as many figures as it needs, all with the same scale."""
+    rows = rows_of(source, metric)
+    shown = [row for row in rows if not row.heading]
+    if not shown:
+        return []
+    overall = source.overall.get(metric.name)
+    kind = next((e.kind for e in source.audit.groups if e.metric == metric.name), "mean")
+    scale = Scale.around([bound for row in shown for bound in (row.estimate, row.low, row.high)], kind)
+    return [_figure(part, metric, scale, None if overall is None else overall.estimate, kind) for part in _parts(rows)]
+
+
+def rows_of(source: Source, metric: Metric) -> list[Row]:
+    """The rows: each attribute with its groups, then the intersections that stand out."""
+    found = by_group(source, metric.name)
+    one, many = words.cluster_noun(source.audit.settings)
+    made = []
+
+    def row(label: str, e: Any, finding: Any) -> Row:
+        size = numbers.plural(e.clusters, one, many)
+        text = f"{numbers.value(e.estimate, e.kind)}  [{numbers.span(e.low, e.high, e.kind)}]" if e.n else "no rows"
+        return Row(label, e.estimate, e.low, e.high, text, size, words.mark_of(finding, e.group, source.better))
+
+    for name in source.names.by:
+        estimates = source.estimates(metric.name, name)
+        if estimates:
+            made.append(Row(attribute_label(name)))
+            made += [row(source.names.group(name, e.group), e, found.get((name, e.group))) for e in estimates]
+    crossed = standing_out(source, metric.name)
+    if crossed:
+        made.append(Row("intersections that differ most"))
+        made += [row(source.names.group(e.attribute, e.group), e, finding) for e, finding in crossed]
+    return made
+
+
+def _parts(rows: Sequence[Row]) -> list[list[Row]]:
+    """Rows for each figure; an attribute is cut only where it is too long for one."""
+    parts: list[list[Row]] = [[]]
+    blocks: list[list[Row]] = []
+    for row in rows:
+        if row.heading or not blocks:
+            blocks.append([])
+        blocks[-1].append(row)
+    for block in blocks:
+        if parts[-1] and len(parts[-1]) + len(block) > MOST_ROWS:
+            parts.append([])
+        while len(parts[-1]) + len(block) > MOST_ROWS:
+            room = MOST_ROWS - len(parts[-1])
+            parts[-1] += block[:room]
+            block = [Row(f"{block[0].label}, continued"), *block[room:]]
+            parts.append([])
+        parts[-1] += block
+    return parts
+
+
+def _figure(rows: Sequence[Row], metric: Metric, scale: Scale, overall: float | None, kind: str) -> Any:
+    height = HEAD + FOOT + ROW * len(rows)
+    with drawing() as Figure:
+        figure = Figure(figsize=(WIDTH, height))
+        axes = figure.add_axes((0.27, FOOT / height, 0.40, ROW * len(rows) / height))
+        axes.set_xlim(scale.low, scale.high)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xticks(scale.ticks, [scale.label(tick) for tick in scale.ticks])
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        axes.grid(axis="x", color=GRID)
+        axes.set_axisbelow(True)
+        better = " (lower is better)" if metric.better == "lower" else ""
+        axes.set_xlabel(f"{clean(metric.name)}{better}")
+        if overall is not None and math.isfinite(overall):
+            axes.axvline(overall, color=LINE, linewidth=0.9, linestyle=(0, (4, 2)))
+            axes.annotate(
+                f"everybody {numbers.value(overall, kind)}", (overall, 1), xycoords=("data", "axes fraction"),
+                xytext=(0, 2), textcoords="offset points", ha="center", va="bottom", color=SOFT, fontsize=6.5,
+            )  # fmt: skip
+        for place, row in enumerate(rows):
+            _row(axes, place, row)
+        _legend(figure, {row.kind for row in rows if not row.heading}, height)
+    return figure
+
+
+def _row(axes: Any, place: int, row: Row) -> None:
+    left, right = axes.get_yaxis_transform(), {"va": "center", "transform": axes.get_yaxis_transform()}
+    label = clean(row.label)
+    label = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+    if row.heading:
+        axes.text(-0.66, place + 0.08, label, weight="bold", va="center", transform=left)
+        return
+    axes.text(-0.63, place, label, va="center", transform=left, parse_math=False)
+    if math.isfinite(row.estimate):
+        if math.isfinite(row.low) and math.isfinite(row.high):
+            axes.plot([row.low, row.high], [place, place], color=COLOURS[row.kind], linewidth=1.4)
+        axes.plot([row.estimate], [place], **mark(row.kind))
+    axes.text(1.04, place, row.text, **right)
+    axes.text(1.80, place, row.size, ha="right", color=SOFT, **right)
+
+
+def _legend(figure: Any, kinds: set[str], height: float) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], **mark(kind)) for kind in LABELS if kind in kinds]
+    names = [LABELS[kind] for kind in LABELS if kind in kinds]
+    figure.legend(
+        handles, names, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncol=6, frameon=False, fontsize=6.5,
+        handletextpad=0.2, columnspacing=1.2, borderaxespad=0.1,
+    )  # fmt: skip

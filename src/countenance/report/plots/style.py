@@ -1,0 +1,83 @@
+"""One look for all figures: the report's colours, shapes for verdicts, fonts that every machine has."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from countenance.errors import InputError, MissingExtra
+from countenance.files import write_atomically
+from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
+
+INK, SOFT, LINE, GRID, LINK = "#1c1c1a", "#5a594f", "#8d8b80", "#e6e4db", "#1a5276"
+COLOURS = {
+    SEVERE: "#a3211b", MINOR: "#8a4a00", UNSURE: "#44546c", NONE: "#156048", UNTESTED: "#66655c", FAVOURED: LINK,
+}  # fmt: skip
+"""The colours of `static/style.css`; shapes tell the same, for readers and printers without colour."""
+SHAPES: dict[str, Mapping[str, Any]] = {
+    SEVERE: {"marker": "D", "fill": True},
+    MINOR: {"marker": "D", "fill": False},
+    FAVOURED: {"marker": "^", "fill": False},
+    NONE: {"marker": "o", "fill": True},
+    UNSURE: {"marker": "o", "fill": False},
+    UNTESTED: {"marker": "x", "fill": True},
+}
+LABELS = {
+    SEVERE: "severe disparity", MINOR: "minor disparity", FAVOURED: "favoured", NONE: "no difference that matters",
+    UNSURE: "insufficient evidence", UNTESTED: "untestable",
+}  # fmt: skip
+RAMP = ("#35206e", "#52227c", "#6f2484", "#8c2a83", "#a8327c", "#bf3f6e", "#cf525b", "#d66945", "#d2812f", "#bd9110")
+PLAIN = ("#1a5276", "#b34700", "#156048", "#8c2a83", "#6b5b00", "#a3211b", "#3f51b5", "#5a594f", "#00695c", "#880e4f")
+DASHES = ("-", (0, (7, 3)), (0, (2, 3)), (0, (9, 3, 2, 3)))
+ENDINGS = (".pdf", ".svg", ".png")
+MILLIMETRE = 1 / 25.4
+RULES = {
+    "font.family": "DejaVu Sans", "font.size": 7.5, "axes.edgecolor": LINE, "axes.labelcolor": INK, "text.color": INK,
+    "xtick.color": SOFT, "ytick.color": INK, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "grid.color": GRID,
+    "grid.linewidth": 0.6, "svg.fonttype": "path", "svg.hashsalt": "countenance", "pdf.fonttype": 42,
+    "axes.spines.top": False, "axes.spines.right": False,
+}  # fmt: skip
+
+
+@contextmanager
+def drawing() -> Iterator[Any]:
+    """matplotlib's `Figure`, with our look; the user's own settings stay as they are."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("drawing figures for files", "plots") from None
+    with matplotlib.rc_context(RULES):
+        yield Figure
+
+
+def mark(kind: str, size: float = 4.6) -> dict[str, Any]:
+    """The look of a verdict's mark, for `Axes.plot`."""
+    shape, colour = SHAPES[kind], COLOURS[kind]
+    return {
+        "marker": shape["marker"], "markersize": size, "markeredgecolor": colour, "markeredgewidth": 1.1,
+        "markerfacecolor": colour if shape["fill"] else "white", "linestyle": "none", "color": colour,
+    }  # fmt: skip
+
+
+def save(figure: Any, path: Path, about: str = "") -> Path:
+    """Write a figure as PDF, SVG or PNG, whole or not at all; `about` goes into its metadata."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(f"{path}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+    words = {".pdf": {"CreationDate": None, "Subject": about}, ".svg": {"Date": None, "Description": about},
+             ".png": {"Description": about}}  # fmt: skip
+    with drawing():
+        write_atomically(path, lambda part: figure.savefig(part, format=ending[1:], dpi=200, metadata=words[ending]))
+    return path
+
+
+def svg_of(figure: Any) -> bytes:
+    """A figure as SVG with its text as outlines, the same bytes every time."""
+    buffer = io.BytesIO()
+    with drawing():
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return buffer.getvalue()

@@ -1,0 +1,44 @@
+"""The search for the one image of a shard that kills its worker, by halves."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Search:
+    """Which part of a shard to try next; each try ends harmless or with a death.
+
+    >>> search = Search(8)
+    >>> while search.found is None and not search.over:
+    ...     low, high = search.wanted()
+    ...     search.tell(low <= 5 < high)
+    >>> search.found
+    5
+    """
+
+    images: int
+    low: int = 0
+    high: int = field(init=False)
+    found: int | None = None
+    over: bool = False
+    """No image alone is harmful: the deaths had another cause."""
+
+    def __post_init__(self) -> None:
+        self.high = self.images
+        self.over = self.images == 0
+
+    def wanted(self) -> tuple[int, int]:
+        """The images to try: the first half of those that are suspected, or the last one left."""
+        if self.high - self.low <= 1:
+            return self.low, self.high
+        return self.low, (self.low + self.high) // 2
+
+    def tell(self, harmful: bool) -> None:
+        """Take note of what became of the images wanted."""
+        low, high = self.wanted()
+        if high - low == 1 and self.high - self.low == 1:
+            self.found = low if harmful else None
+            self.over = not harmful
+        elif harmful:
+            self.high = high
+        else:
+            self.low = high

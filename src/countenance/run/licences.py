@@ -1,0 +1,145 @@
+"""Licences of data and weights: what they are, and whether a policy allows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from countenance.errors import InputError
+
+if TYPE_CHECKING:
+    from countenance.data import DatasetCard
+    from countenance.models import ModelCard
+    from countenance.run.manifest import Manifest
+
+NOT_STATED = "not stated"
+_NAMES = re.compile(
+    r"""(?<![\w-])(
+    MIT(?:-0)? | ISC | Zlib | Unlicense | WTFPL | MPL-?\s?[\d.]+ | EPL-?\s?[\d.]+ | BSD(?:-\d-Clause)?
+    | Apache(?:[- ]?(?:License,?\s)?(?:Version\s)?v?2(?:\.0)?)?
+    | (?:A|L)?GPL(?:-?v?\d(?:\.\d)?)?(?:-only|-or-later|\+)?
+    | CC0(?:-1\.0)? | CC[- ]BY(?:-(?:NC|ND|SA))*(?:[- ]\d\.\d)?
+    | BSL-1\.0 | Boost | ODbL(?:-[\d.]+)? | PDDL(?:-[\d.]+)?
+    | OpenRAIL(?:[+\w-]*) | CreativeML[\w-]* | Llama[\w. -]*licen[cs]e | \w+'s\slicen[cs]e
+    )(?![\w-])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SAME = {
+    "cc0-1.0": "cc0",
+    "boost": "bsl-1.0",
+    "apache": "apache-2.0",
+    "apache2": "apache-2.0",
+    "apache-2": "apache-2.0",
+}
+
+
+def of_manifest(manifest: Manifest) -> dict[str, str]:
+    """The licences of what made a run: its data and its model.
+
+    Every artefact that is made from the run carries them.
+    """
+    return {
+        f"data: {manifest.dataset.card.name}": manifest.dataset.card.licence,
+        f"model: {manifest.model.name}": manifest.model.licence,
+    }
+
+
+def in_words(licences: Mapping[str, str]) -> str:
+    """Licences on one line.
+
+    >>> in_words({"data: people": "Apache-2.0", "model: mtcnn": "MIT"})
+    'data: people (Apache-2.0); model: mtcnn (MIT)'
+    """
+    return "; ".join(f"{what} ({licence})" for what, licence in licences.items())
+
+
+def _plain(name: str) -> str:
+    text = re.sub(r"\s+", "-", name.strip().lower()).replace("license", "licence")
+    text = re.sub(r"^apache.*2(\.0)?$", "apache-2.0", text)
+    return _SAME.get(text, text)
+
+
+def names_in(text: str) -> list[str]:
+    """The licences that a text names.
+
+    >>> names_in("Apache-2.0; geometry derived from MakeHuman (CC0)"), names_in("ask the author")
+    (['Apache-2.0', 'CC0'], [])
+    """
+    return list(dict.fromkeys(_NAMES.findall(text)))
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Licences that may be used, by name (`MIT`, `CC-BY-*`) or as the whole text of a card.
+
+    Every licence that a card names must be allowed. A text without a known name must be allowed as it is.
+    """
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, given: Sequence[str] | None) -> Allowed | None:
+        """From the words of a command line, where each may hold several with commas; None: everything is allowed.
+
+        >>> Allowed.of(["MIT, CC0", "not stated"]).names
+        ('MIT', 'CC0', 'MIT, CC0', 'not stated')
+        """
+        if not given:
+            return None
+        made: list[str] = []
+        for text in given:
+            made += [part.strip() for part in text.split(",") if part.strip()]
+            made += [text] if "," in text else []
+        return cls(tuple(made))
+
+    def refused(self, text: str) -> str | None:
+        """Why a licence is not allowed; None where it is.
+
+        >>> Allowed(("MIT",)).refused("MIT at its root, training code GPL-3.0")
+        'GPL-3.0 is not allowed'
+        >>> Allowed(("MIT",)).refused("not stated"), Allowed(("CC-BY*",)).refused("CC-BY-4.0")
+        ('it is not stated', None)
+        """
+        whole = text.strip().casefold()
+        if whole in (name.strip().casefold() for name in self.names):
+            return None
+        if whole in (NOT_STATED, ""):
+            return "it is not stated"
+        found = names_in(text)
+        if not found:
+            return "it names no licence that is known here"
+        for name in found:
+            if not any(fnmatchcase(_plain(name), _plain(pattern)) for pattern in self.names):
+                return f"{name} is not allowed"
+        return None
+
+    def check(self, cards: Sequence[tuple[str, DatasetCard | ModelCard]]) -> None:
+        """Refuse data or weights before anything starts.
+
+        >>> from countenance.models import ModelCard
+        >>> Allowed(("CC0",)).check([("model", ModelCard(name="net", licence="GPL-3.0"))])
+        Traceback (most recent call last):
+        countenance.errors.InputError: model net: licence 'GPL-3.0' (GPL-3.0 is not allowed); allowed: CC0. Use ...
+        """
+        for what, card in cards:
+            why = self.refused(card.licence)
+            if why is not None:
+                raise InputError(
+                    f"{what} {card.name}: licence {card.licence!r} ({why}); allowed: {', '.join(self.names)}. "
+                    f"Use other {'weights' if what == 'model' else 'data'}, or allow it: --allow-licence "
+                    f"'{card.licence}'"
+                )
+
+
+def allowances(given: Sequence[str | Allowed] | None) -> list[Allowed]:
+    """What a caller allows, by names or as ready checks; all of them must let a licence through.
+
+    >>> [one.names for one in allowances(["MIT", "CC0"])]
+    [('MIT', 'CC0')]
+    """
+    named = Allowed.of([one for one in given or () if isinstance(one, str)])
+    ready = [one for one in given or () if isinstance(one, Allowed)]
+    return ready if named is None else [named, *ready]

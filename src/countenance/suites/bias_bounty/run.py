@@ -1,0 +1,39 @@
+"""A score that leaves a run."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from countenance.models import ModelCard
+from countenance.models.model import file_hash
+from countenance.run import Run, evaluate
+from countenance.suites.bias_bounty.layout import read_truth, source_of
+from countenance.suites.bias_bounty.scoring import Score
+from countenance.suites.bias_bounty.task import BIAS_BOUNTY
+
+
+def write_run(
+    out: Path,
+    labels: Path,
+    predictions: Path,
+    nonfaces: Path | None = None,
+    identities: Path | None = None,
+    *,
+    name: str = "unnamed",
+    found: Score,
+    say: Callable[[str], None] = lambda line: None,
+) -> Run:
+    """The run of a file of predictions, scored with the replicates and seed of `found`. No picture is opened."""
+    shown = predictions.stem if name == "unnamed" else name
+    return evaluate(
+        f"predictions:{predictions}",
+        BIAS_BOUNTY,
+        read_truth(labels, nonfaces, identities, sizes=False),
+        out=out,
+        options={"replicates": found.replicates, "seed": found.seed},
+        settings={"format": "bias_bounty"},
+        card=ModelCard(name=shown, description="predictions file", content=file_hash(predictions), hashed=True),
+        source=source_of(labels, nonfaces, identities),
+        suite="bias_bounty",
+        about={"clustered": found.clustered, "nonfaces": found.nonfaces},
+        say=say,
+    )

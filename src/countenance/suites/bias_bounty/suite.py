@@ -1,0 +1,10 @@
+"""The bias bounty as a value: its data and its task; Score₁ and the disparities are results of the task."""
+
+from countenance.run.suite import Suite
+
+BIAS_BOUNTY = Suite(
+    name="bias_bounty",
+    question="Are skin tone, age and gender labelled equally well for everybody?",
+    datasets=("bias_bounty",),
+    tasks=("bias_bounty",),
+)

@@ -1,0 +1,17 @@
+"""FHIBE as a value: its datasets, its nine tasks, its section of the report, its files."""
+
+from countenance.run.suite import Suite
+from countenance.suites.fhibe.purge import files_again, related, rescore
+from countenance.suites.fhibe.report import sections
+from countenance.suites.fhibe.vocabulary import TASKS
+
+FHIBE = Suite(
+    name="fhibe",
+    question="Does a model serve everybody alike in nine tasks on consented photographs of people?",
+    datasets=("fhibe",),
+    tasks=tuple(TASKS),
+    sections=sections,
+    files=files_again,
+    rescore=rescore,
+    related=related,
+)

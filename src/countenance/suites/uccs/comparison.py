@@ -1,0 +1,142 @@
+"""Many submissions on the same images: one page with shared axes, and who is better by paired differences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import countenance
+from countenance.audit.ranking import Ranking, effective_df, rank_paired
+from countenance.metrics.curves import MISSED
+from countenance.suites.uccs.calibration import weighted_threshold
+from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.files import write_text
+from countenance.suites.uccs.operating import default_targets
+from countenance.suites.uccs.plot import axes_of
+from countenance.suites.uccs.plot.canvas import laid_out
+from countenance.suites.uccs.plot.save import svg
+
+ROUNDS = 500
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Submissions ranked at one operating point."""
+
+    wanted: float
+    """False alarms over all images, the same for every submission; each has its own threshold for them."""
+    ranking: Ranking
+
+    @property
+    def what(self) -> str:
+        return "1 false alarm" if self.wanted == 1 else f"{self.wanted:g} false alarms"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "false_alarms": self.wanted,
+            "ranks": dict(zip(self.ranking.names, self.ranking.ranks, strict=True)),
+            "rates": dict(zip(self.ranking.names, self.ranking.estimates, strict=True)),
+            "pairs": [vars(pair) for pair in self.ranking.pairs],
+        }
+
+    def lines(self) -> list[str]:
+        """The differences in words."""
+        return [
+            f"{pair.better} − {pair.worse} at {self.what}: {pair.difference:+.3f} "
+            f"[{pair.low:+.3f}, {pair.high:+.3f}], adjusted p {pair.adjusted:.3g}"
+            for pair in self.ranking.pairs
+        ]
+
+
+def names_of(found: Sequence[Evaluation]) -> list[str]:
+    """The labels, told apart where two are the same."""
+    labels = [one.label for one in found]
+    return [f"{label} ({k + 1})" if labels.count(label) > 1 else label for k, label in enumerate(labels)]
+
+
+def compare(
+    found: Sequence[Evaluation], wanted: Sequence[float] | None = None, *, rounds: int = ROUNDS, seed: int = 0
+) -> list[Comparison]:
+    """Submissions compared at the same numbers of false alarms (default: powers of ten that all of them reach).
+
+    Images are drawn again, the same ones for every submission, and every draw chooses its own thresholds: so the
+    intervals also say how uncertain the thresholds are.
+    """
+    if wanted is None:
+        fewest = min(found, key=lambda one: len(one.negatives))
+        scale = 1 if fewest.version == 2 else fewest.images
+        wanted = [round(target * scale, 6) for target in default_targets(fewest) if target > 0]
+    images = len(found[0].protocol.images)
+    random = np.random.default_rng(seed)
+    weights = [np.bincount(random.integers(0, images, images), minlength=images) for _ in range(rounds)]
+    sorted_ = [_Sorted.of(one) for one in found]
+    df = effective_df(np.bincount(found[0].protocol.image[found[0].unit_face], minlength=images))
+    once = np.ones(images, np.int64)
+    made = []
+    for target in wanted:
+        estimates = np.array([one.rate(once, target) for one in sorted_])
+        drawn = np.array([[one.rate(weight, target) for one in sorted_] for weight in weights])
+        made.append(Comparison(float(target), rank_paired(names_of(found), estimates, drawn, df=df)))
+    return made
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """An evaluation prepared for many draws: false alarms by falling score."""
+
+    units: Any
+    unit_image: Any
+    negatives: Any
+    negative_image: Any
+
+    @classmethod
+    def of(cls, one: Evaluation) -> "_Sorted":
+        order = np.argsort(-one.negatives, kind="stable")
+        image = one.row_image[one.negative_row]
+        return cls(one.units, one.protocol.image[one.unit_face], one.negatives[order], image[order])
+
+    def rate(self, weight: Any, wanted: float) -> float:
+        """The share found when every image counts so often, at the threshold that lets so many false alarms pass."""
+        own = weight[self.unit_image]
+        if not own.sum():
+            return float("nan")
+        threshold = MISSED
+        if len(self.negatives):
+            threshold = weighted_threshold(self.negatives, weight[self.negative_image], wanted)
+        return float((own * ((self.units >= threshold) & (self.units > MISSED))).sum() / own.sum())
+
+
+def write_comparison(
+    found: Sequence[Evaluation], compared: Sequence[Comparison], pages: Sequence[Path], path: Path
+) -> None:
+    """Write the page that shows all submissions together and leads to the page of each."""
+    from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
+
+    first = found[0]
+    names = names_of(found)
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+    axes = axes_of(found, log=first.settings.log, band=first.settings.bootstrap > 0)
+    content = environment.get_template("comparison.html.j2").render(
+        title=f"{first.kind} of {len(found)} submissions",
+        plot=Markup(svg(laid_out(axes)).decode("utf-8")),  # noqa: S704 - drawn by us, words escaped
+        units="probes" if first.kind == "DIR" else "faces",
+        entries=[
+            {"name": name, "page": page.name, **one.summary(), "total": one.total, "share": one.found / one.total}
+            for name, one, page in zip(names, found, pages, strict=True)
+        ],
+        compared=[
+            {
+                "what": one.what,
+                "ranks": list(zip(one.ranking.names, one.ranking.ranks, one.ranking.estimates, strict=True)),
+                "pairs": one.ranking.pairs,
+            }
+            for one in compared
+        ],
+        rounds=ROUNDS,
+        version=countenance.__version__,
+        protocol=first.protocol.path.name,
+    )
+    write_text(path, content)

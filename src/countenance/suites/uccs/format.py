@@ -1,0 +1,75 @@
+"""The challenge's score files as saved predictions: `--model predictions:FILE`, of version 2 or 3."""
+
+from pathlib import Path
+
+import numpy as np
+
+from countenance.answers import Identifications
+from countenance.answers.formats import Format, Predictions, Wanted
+from countenance.errors import InputError
+from countenance.suites.uccs.scores import Scores, file_version, on_protocol, read_scores
+from countenance.suites.uccs.tokens import Ints
+
+TOP = 11
+"""How many of a detection's similarities are kept where nobody says which rank is asked for: enough for rank 10."""
+
+
+def read(path: Path, wanted: Wanted) -> Predictions:
+    """The detections of each image; an image without a line is one where nothing was found."""
+    top = wanted.options.get("top", str(TOP))
+    if not top.isdigit():
+        raise InputError(f"{path}: top is {top!r}, expected a whole number")
+    version = wanted.options.get("version")
+    scores = read_scores(path, int(version) if version in ("2", "3") else None, labels=True, top=int(top))
+    ids = tuple(wanted.names.ids)
+    image, warnings = on_protocol(scores, ids, "the dataset")
+    order = np.argsort(image, kind="stable")[np.count_nonzero(image < 0) :]  # by image, in the order of the file
+    present, first = np.unique(image[order], return_index=True)
+    rows = np.split(order, first[1:])
+    made = {ids[k]: _answer(scores, own) for k, own in zip(present.tolist(), rows, strict=True)}
+    left = len(ids) - len(made)
+    absent = f"{path}: {left} of {len(ids)} images have no detection; their faces count as missed"
+    return Predictions(
+        str(path), "uccs", made, absent if left else None, Identifications, (*scores.warnings, *warnings)
+    )
+
+
+def _answer(scores: Scores, rows: Ints) -> Identifications:
+    if scores.labels is not None and scores.kind == "recognition":
+        labels = scores.labels
+        count = labels.count[rows]
+        first = np.cumsum(count) - count
+        entry = np.arange(count.sum()) + np.repeat(labels.start[rows] - first, count)
+        return Identifications(scores.box[rows], scores.score[rows], count, labels.identity[entry], labels.score[entry])
+    if scores.top_score.shape[1]:
+        count = np.full(len(rows), scores.top_score.shape[1])
+        similar, who = scores.top_score[rows].ravel(), scores.top_subject[rows].ravel()
+        return Identifications(scores.box[rows], scores.score[rows], count, who, similar)
+    return Identifications(scores.box[rows], scores.score[rows])
+
+
+def detects(path: Path) -> bool:
+    """Whether a file looks like a score file: .txt (or .gz), and its first line has the columns of a version."""
+    if not path.is_file() or not path.name.endswith((".txt", ".txt.gz", ".csv", ".csv.gz")):
+        return False
+    from countenance.suites.uccs.files import first_line
+
+    try:
+        if file_version(path) == 3:
+            return True
+        _, text = first_line(path) or (0, "")
+        fields = text.split(",")
+        [float(field) for field in fields[1:6]]
+        return len(fields) >= 6
+    except (InputError, ValueError):
+        return False
+
+
+UCCS = Format(
+    name="uccs",
+    meaning="UCCS score files, version 2 and 3",
+    kinds=(Identifications,),
+    detects=detects,
+    read=read,
+    options=("top", "version"),
+)

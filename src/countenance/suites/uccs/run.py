@@ -1,0 +1,70 @@
+"""An evaluation of score files that leaves runs: one for each file."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from countenance.errors import InputError
+from countenance.models import ModelCard
+from countenance.models.model import file_hash
+from countenance.run import Run, evaluate
+from countenance.run.store import RunStore
+from countenance.suites.uccs.dataset import read_dataset, source_of
+from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.task import DETECTION, RECOGNITION
+
+
+def places(out: Path, labels: Sequence[str]) -> list[Path]:
+    """Where the runs go: `out` itself for one file, `out/LABEL` for each of several.
+
+    >>> [place.as_posix() for place in places(Path("runs"), ["mine.txt", "a/b"])]
+    ['runs/mine.txt', 'runs/a_b']
+    """
+    if len(labels) == 1:
+        return [out]
+    names = [re.sub(r"[/\\\0]", "_", label).strip(". ") or "run" for label in labels]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"--out: two result files are labelled {twice!r}; give each its own label with --labels")
+    return [out / name for name in names]
+
+
+def check_places(out: Path, labels: Sequence[str]) -> None:
+    """Refuse a place for runs that holds something else, before anything is written."""
+    for place in places(out, labels):
+        if place.is_file() or (place.is_dir() and any(place.iterdir()) and not RunStore(place).exists()):
+            raise InputError(f"{place}: exists and holds no run; name a folder that is new or empty")
+
+
+def write_runs(
+    found: Sequence[Evaluation], data: Path, out: Path, say: Callable[[str], None] = lambda line: None
+) -> list[Run]:
+    """A run for each evaluation; the same evaluation again leaves a finished run as it is."""
+    first = found[0]
+    which, version = first.protocol.path.stem, first.version
+    dataset = read_dataset(data, which, version, pictures=False, exclude=first.settings.exclude)
+    made = []
+    for one, place in zip(found, places(out, [one.label for one in found]), strict=True):
+        settings = one.settings
+        options = {
+            "version": version, "overlap": settings.overlap, "rank": settings.rank, "log": settings.log,
+            "only_present": settings.only_present, "bootstrap": settings.bootstrap, "seed": settings.seed,
+        }  # fmt: skip
+        made.append(
+            evaluate(
+                f"predictions:{one.scores.path}",
+                DETECTION if one.kind == "FROC" else RECOGNITION,
+                dataset,
+                out=place,
+                options=options,
+                settings={"format": "uccs", "top": str(settings.rank + 1), "version": str(version)},
+                card=ModelCard(
+                    name=one.label, description="score file", content=file_hash(one.scores.path), hashed=True
+                ),
+                source=source_of(data, which, version, first.settings.exclude),
+                suite="uccs",
+                about={"kind": one.kind, "protocol_version": version, "which_set": which},
+                say=say,
+            )
+        )
+    return made

@@ -1,0 +1,268 @@
+"""The challenge as two tasks: detection (FROC) and open-set recognition (DIR, O-ROC).
+
+A row is a face, and a further one for each image has its false alarms. What a face's row says is decided by the whole
+run: the threshold is the one that lets a wanted number of false alarms pass. The curves come from the same rules as
+those of `countenance uccs evaluate-...`.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from countenance.answers import Identifications
+from countenance.audit.estimates import interval
+from countenance.data import Sample, Subject
+from countenance.errors import InputError
+from countenance.metrics.curves import MISSED, Labels
+from countenance.suites.uccs.dataset import Face
+from countenance.suites.uccs.evaluation import Evaluation, Settings
+from countenance.suites.uccs.operating import clustered, middle, operating_points
+from countenance.suites.uccs.protocol import Protocol
+from countenance.suites.uccs.rules import rule_of, with_band
+from countenance.suites.uccs.scores import Scores
+from countenance.suites.uccs.tokens import Floats
+from countenance.tasks import Metric, Options, Reduce, Reduced, Result, Row, Shard, State, Task, Whole
+from countenance.tasks.results import Axis, Curve, Line, Number
+from countenance.tasks.task import subject_row
+
+
+class CurveOptions(Options):
+    """What the curves are read at; the fields of `Settings` and the operating point."""
+
+    version: Literal[2, 3] | None = None
+    """Whose rules; default: the version of the data."""
+    overlap: float = Field(0.5, gt=0, le=1)
+    rank: int = Field(1, ge=1)
+    log: bool = False
+    only_present: bool = False
+    bootstrap: int = Field(0, ge=0)
+    seed: int = 0
+    false_alarms: float | None = Field(None, gt=0)
+    """At how many false alarms over all images faces count as found; default: a tenth of all, at least one."""
+
+    def settings(self) -> Settings:
+        """The same for the rules."""
+        return Settings(**self.model_dump(exclude={"version", "false_alarms"}))
+
+
+def score(sample: Sample, answer: Identifications) -> list[Row]:
+    """A row for each face and one for the image; their metrics come from the whole run."""
+    return [*(subject_row(sample, subject) for subject in sample.subjects), subject_row(sample, None)]
+
+
+def to_identifications(raw: Any) -> Identifications:
+    """Identifications, or boxes as any face detector returns them."""
+    if isinstance(raw, Identifications):
+        return raw
+    from countenance.tasks.face_localization import to_boxes
+
+    boxes = to_boxes(raw)
+    return Identifications(np.hstack([boxes.xyxy[:, :2], boxes.xyxy[:, 2:] - boxes.xyxy[:, :2]]), boxes.scores)
+
+
+def partial(shard: Shard) -> State:
+    """Faces and detections of a shard as arrays; images are numbered within the shard."""
+    pairs = list(shard.answered())
+    faces = [(k, face) for k, (sample, _) in enumerate(pairs) for face in sample.subjects]
+    said = [answer for _, answer in pairs]
+    return {
+        "images": np.array([sample.id for sample, _ in pairs], dtype=np.str_),
+        "face_image": np.array([k for k, _ in faces], dtype=np.int64),
+        "face_box": np.array([_published(face) for _, face in faces], dtype=np.float64).reshape(-1, 4),
+        "face_subject": np.array([_number(face) for _, face in faces], dtype=np.int64),
+        "face_excluded": np.array([getattr(face, "excluded", False) for _, face in faces], dtype=bool),
+        "version": np.array([getattr(face, "version", 3) for _, face in faces], dtype=np.int64),
+        "image": np.repeat(np.arange(len(said)), [len(one) for one in said]),
+        "box": np.concatenate([np.zeros((0, 4)), *(one.xywh for one in said)]),
+        "score": np.concatenate([np.zeros(0), *(one.scores for one in said)]),
+        "count": np.concatenate([np.zeros(0, np.int64), *(one.count for one in said)]),
+        "identity": np.concatenate([np.zeros(0, np.int64), *(one.identity for one in said)]),
+        "similarity": np.concatenate([np.zeros(0), *(one.similarity for one in said)]),
+    }
+
+
+def merge(one: State, two: State) -> State:
+    """Both states; the second one's images are numbered on from the first one's."""
+    shift = len(one["images"])
+    moved = {name: two[name] + shift for name in ("image", "face_image")}
+    return {name: np.concatenate([one[name], moved.get(name, two[name])]) for name in one}
+
+
+def _published(face: Subject) -> Floats:
+    """Left, top, width, height; from the corners where the dataset is not the challenge's."""
+    if isinstance(face, Face):
+        return face.published
+    corners = np.zeros(4) if face.face_box is None else face.face_box
+    return np.concatenate([corners[:2], corners[2:] - corners[:2]])
+
+
+def _number(face: Subject) -> int:
+    """SUBJECT_ID; a person of another dataset is known when the identity is a number above 0."""
+    if isinstance(face, Face):
+        return face.number
+    return int(face.identity) if face.identity is not None and face.identity.isdigit() else -1
+
+
+def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Evaluation:
+    """The run as the challenge's rules see it."""
+    version = rules.version or int(state["version"][0])
+    protocol = Protocol(
+        Path("protocol"),
+        version,
+        tuple(state["images"].tolist()),
+        image=state["face_image"],
+        face_id=np.arange(len(state["face_image"])),
+        subject=state["face_subject"],
+        box=state["face_box"],
+        excluded=state["face_excluded"],
+    )
+    count = state["count"]
+    start = np.cumsum(count) - count
+    top_score, top_subject = _table(start, count, state["similarity"], state["identity"])
+    scores = Scores(
+        Path("predictions"),
+        version,
+        "recognition" if count.any() else "detection",
+        protocol.images,
+        state["image"],
+        np.arange(len(state["image"])),
+        state["box"],
+        state["score"],
+        Labels(start, count, state["identity"], state["similarity"]),
+        top_score=top_score,
+        top_subject=top_subject,
+    )
+    rule = rule_of(version, recognition=recognition)
+    found = rule("", protocol, scores, state["image"], rules.settings())
+    return with_band(found) if rules.bootstrap else found
+
+
+def _table(start: Any, count: Any, similarity: Floats, identity: Any) -> tuple[Floats, Any]:
+    """Each detection's similarities in a row, the largest first, with whose they are; short rows end in `MISSED`."""
+    width = int(count.max(initial=0))
+    top, who = np.full((len(count), width), MISSED), np.zeros((len(count), width), np.int64)
+    row = np.repeat(np.arange(len(count)), count)
+    place = np.arange(len(row)) - np.repeat(start, count)
+    top[row, place], who[row, place] = similarity, identity
+    order = np.argsort(-top, axis=1, kind="stable")
+    return np.take_along_axis(top, order, axis=1), np.take_along_axis(who, order, axis=1)
+
+
+def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], Reduced]:
+    def finish(state: State, whole: Whole) -> Reduced:
+        if not len(state["face_image"]):
+            raise InputError("no image of this run has a face, so there is nothing to find")
+        if recognition and not state["count"].any():
+            raise InputError("detections only: recognition needs identities with similarities for each detection")
+        found = evaluation_of(state, rules, recognition=recognition)
+        wanted = rules.false_alarms or middle(found)
+        scale = 1 if found.version == 2 else found.images
+        point = operating_points(found, (), [wanted / scale])[0]
+        return Reduced(_results(found, point, wanted), _columns(found, point.threshold, recognition, state))
+
+    return finish
+
+
+def _columns(found: Evaluation, threshold: float, recognition: bool, state: State) -> dict[str, Floats]:
+    """The metrics of every row: faces in their order, and after those of an image the image itself."""
+    faces, images = len(state["face_image"]), len(state["images"])
+    face_row = np.arange(faces) + state["face_image"]
+    image_row = np.searchsorted(state["face_image"], np.arange(images), side="right") + np.arange(images)
+
+    def column(rows: Any, values: Any) -> Floats:
+        full = np.full(faces + images, np.nan)
+        full[rows] = values
+        return full
+
+    passed = found.negative_row[found.negatives >= threshold]
+    alarms = column(image_row, np.bincount(found.row_image[passed], minlength=images))
+    units = face_row[found.unit_face]
+    hit = column(units, (found.units >= threshold) & (found.units > MISSED))
+    ever = column(units, found.units > MISSED)
+    if not recognition:
+        return {"found": hit, "found_at_all": ever, "false_alarms": alarms}
+    unknown = np.flatnonzero((state["face_subject"] < 0) & ~state["face_excluded"])
+    assert found.stranger is not None
+    rejected = column(face_row[unknown], found.stranger[unknown] < threshold)
+    return {"identified": hit, "identified_at_all": ever, "rejected": rejected, "false_identifications": alarms}
+
+
+def _results(found: Evaluation, point: Any, wanted: float) -> list[Result]:
+    """The curve, and the operating point that the rows are read at."""
+    per_image = " per image" if found.version == 3 else ""
+    what = "false alarms" if found.kind == "FROC" else "false identifications"
+    units = "probes" if found.kind == "DIR" else "faces"
+    line = Line(**found.to_dict())
+    curve = Curve(
+        name=found.kind,
+        meaning=f"share of {units} {'found' if found.kind == 'FROC' else 'identified'} over {what}{per_image}",
+        x=Axis(label=f"{what}{per_image}", log=found.settings.log or found.version == 3),
+        y=Axis(label=f"share of {units}"),
+        lines=[line],
+        marks=[point.false_alarms],
+    )
+    rate = Number(
+        name=f"{found.kind}: rate at the operating point",
+        meaning=f"{wanted:g} {what} over all images: threshold {point.threshold:.6g}; the rows are read at it",
+        value=point.rate, low=point.low, high=point.high, n=point.n, unit=units, better="higher",
+    )  # fmt: skip
+    ever = clustered((found.units > MISSED).astype(np.float64), found.protocol.image[found.unit_face])
+    low, high, _ = interval(ever, "rate")
+    lowest = Number(
+        name=f"{found.kind}: rate at the lowest threshold",
+        meaning=f"with {len(found.negatives)} {what}",
+        value=found.found / found.total, low=low, high=high, n=found.total, unit=units, better="higher",
+    )  # fmt: skip
+    threshold = Number(
+        name="threshold", meaning=f"lets {wanted:g} {what} pass over all images", value=point.threshold,
+        n=len(found.negatives), unit=what,
+    )  # fmt: skip
+    return [rate, lowest, threshold, curve]
+
+
+def detection(rules: CurveOptions) -> Task:
+    """The detection task under the rules given."""
+    return Task(
+        name="uccs_detection",
+        question="Where are the faces, and how many false alarms does it take?",
+        answer=Identifications,
+        metrics=(
+            Metric("found", "share of faces found at the run's operating point", headline=True),
+            Metric("found_at_all", "share of faces found at the lowest threshold"),
+            Metric("false_alarms", "false alarms in an image at the operating point", better="lower"),
+        ),
+        coerce=to_identifications,
+        score=score,
+        reduce=Reduce(partial, _finish(rules, recognition=False), merge),
+        needs=("face",),
+        options=rules,
+        make=detection,
+    )
+
+
+def recognition(rules: CurveOptions) -> Task:
+    """The recognition task under the rules given."""
+    return Task(
+        name="uccs_recognition",
+        question="Who is known, who is not, and how many false identifications does it take?",
+        answer=Identifications,
+        metrics=(
+            Metric("identified", "share of known people identified at the run's operating point", headline=True),
+            Metric("rejected", "share of unknown faces that pass as nobody at the operating point", headline=True),
+            Metric("identified_at_all", "share of known people identified at the lowest threshold"),
+            Metric("false_identifications", "false identifications in an image at the operating point", better="lower"),
+        ),
+        coerce=to_identifications,
+        score=score,
+        reduce=Reduce(partial, _finish(rules, recognition=True), merge),
+        needs=("embedding",),
+        options=rules,
+        make=recognition,
+    )
+
+
+DETECTION = detection(CurveOptions())
+RECOGNITION = recognition(CurveOptions())

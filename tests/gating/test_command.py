@@ -1,0 +1,175 @@
+"""`countenance gate` as it is typed: exit codes, files, and the policy that --init prints."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+import countenance as ct
+from countenance.cli.app import run as run_command
+from countenance.gating import read_policy
+from countenance.testing import write_small_dataset
+
+Made = Callable[..., ct.Run]
+
+
+def command(*arguments: object) -> int:
+    return run_command([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def run(made: Made) -> ct.Run:
+    return made({"attr.tone": ["a"] * 200 + ["b"] * 200, "m.ok": [1] * 180 + [0] * 20 + [1] * 190 + [0] * 10})
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+RULES = """
+rules:
+  - {{estimate: {{metric: ok, at_least: {limit}}}, insufficient: {insufficient}}}
+  - {{gap: {{metric: ok, by: tone, at_most: 0.08}}, insufficient: warn}}
+"""
+
+
+def test_exit_codes_and_files(run: ct.Run, tmp_path: Path, capsys, monkeypatch) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    policy = written(tmp_path / "gate.yaml", RULES.format(limit=0.85, insufficient="fail"))
+    files = {name: tmp_path / name for name in ("junit.xml", "gate.json", "gate.md")}
+    options = ["--junit", files["junit.xml"], "--json", files["gate.json"], "--markdown", files["gate.md"]]
+    assert command("gate", run.place, "--policy", policy, *options) == 0
+    assert capsys.readouterr().out.startswith("gate     passed: passed 2 rules, 1 with a warning")
+    outcome = json.loads(files["gate.json"].read_text())
+    assert outcome["passed"] and [rule["outcome"] for rule in outcome["rules"]] == ["pass", "warn"]
+    assert outcome["licences"] == {"data: made": "CC0", "model: net": "MIT"}
+    suite = ET.parse(files["junit.xml"]).getroot()
+    assert suite.attrib | {"name": ""} == {"name": "", "tests": "2", "failures": "0", "skipped": "1"}
+    (skipped,) = suite.iter("skipped")
+    assert "insufficient evidence" in skipped.attrib["message"] and "needs about" in skipped.attrib["message"]
+    assert (
+        summary.read_text().startswith("before\n## ✅ Gate passed")
+        and files["gate.md"].read_text() in summary.read_text()
+    )
+
+    failing = written(tmp_path / "strict.yaml", RULES.format(limit=0.99, insufficient="fail"))
+    assert command("gate", run.place, "--policy", failing, "--junit", files["junit.xml"]) == 1
+    assert "gate failed: 1 of 2 rules failed: ok at least 0.99" in capsys.readouterr().err
+    assert ET.parse(files["junit.xml"]).getroot().attrib["failures"] == "1"
+
+
+def test_insufficient_evidence_that_fails_is_skipped_and_a_failure(run: ct.Run, tmp_path: Path) -> None:
+    policy = written(tmp_path / "gate.yaml", RULES.format(limit=0.92, insufficient="fail"))
+    assert command("gate", run.place, "--policy", policy, "--junit", tmp_path / "j.xml") == 1
+    root = ET.parse(tmp_path / "j.xml").getroot()
+    assert root.attrib["skipped"] == "2" and root.attrib["failures"] == "1" and root.attrib["tests"] == "3"
+    assert len(list(root.iter("testcase"))) == 3 and len(list(root.iter("failure"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{run}"], "--policy is missing; `countenance gate --init"),
+        (["{run}", "--policy", "none.yaml"], "none.yaml: no such file"),
+        (["nowhere", "--policy", "{good}"], "nowhere: no run here"),
+        (["{run}", "--policy", "{good}", "--baseline", "nowhere"], "nowhere: no run here"),
+        (["{run}", "--policy", "{good}", "--baseline", "{run}"], "no rule of the kind regression"),
+        (["{run}", "--policy", "{other}"], "no metric 'okk' (did you mean ok?)"),
+        (["{run}", "--policy", "{good}", "--json", "{run}"], "s a directory"),
+    ],
+)
+def test_wrong_input_is_exit_2(run: ct.Run, tmp_path: Path, capsys, arguments: list[str], message: str) -> None:
+    good = written(tmp_path / "good.yaml", RULES.format(limit=0.5, insufficient="fail"))
+    other = written(tmp_path / "other.yaml", RULES.format(limit=0.5, insufficient="fail").replace("ok", "okk"))
+    assert command("gate", *(text.format(run=run.place, good=good, other=other) for text in arguments)) == 2
+    shown = capsys.readouterr().err
+    assert message in shown and shown.count("\n") == 1
+
+
+def test_init_prints_a_policy_that_is_valid_and_that_the_run_keeps_in_its_numbers(
+    run: ct.Run, tmp_path, capsys
+) -> None:
+    assert command("gate", "--init", run.place) == 0
+    text = capsys.readouterr().out
+    path = written(tmp_path / "gate.yaml", text)
+    policy = read_policy(path)
+    assert yaml.safe_load(text)["rules"] and {rule.kind for rule in policy.rules} >= {
+        "estimate",
+        "gap",
+        "verdict",
+        "people",
+    }
+    found = ct.gate(run, path)
+    assert all(rule.outcome == "pass" for rule in found.rules if rule.kind in ("estimate", "people", "failed_images"))
+    uncommented = text.replace("  # - regression", "  - regression").replace("  #   insufficient", "    insufficient")
+    with_baseline = ct.gate(run, read_policy(yaml.safe_load(uncommented)), baseline=run)
+    assert with_baseline.rules[-1].kind == "regression" and with_baseline.rules[-1].outcome in ("pass", "warn")
+
+
+def test_init_of_hostile_names_is_valid(made: Made, tmp_path: Path, capsys) -> None:
+    names = {'attr.a: "b" # c': ["x", "y"] * 40, "m.o'k: {\n": [1, 0] * 40}
+    assert command("gate", "--init", made(names, licences=("ask\nme: {", "no & <b>")).place) == 0
+    assert read_policy(written(tmp_path / "gate.yaml", capsys.readouterr().out)).rules
+
+
+def test_a_run_without_rows_has_a_policy_and_insufficient_evidence(made: Made, tmp_path: Path, capsys) -> None:
+    run = made({"attr.tone": ["a"], "m.ok": [None]})
+    assert command("gate", "--init", run.place) == 0
+    assert read_policy(written(tmp_path / "gate.yaml", capsys.readouterr().out)).rules
+    rules = [
+        {"estimate": {"metric": "ok", "at_least": 0.5}}, {"estimate": {"metric": "ok", "by": "tone", "at_least": 0.5}},
+        {"gap": {"metric": "ok", "by": "tone", "at_most": 0.5}}, {"verdict": {"forbid": "disparity"}},
+    ]  # fmt: skip
+    found = ct.gate(run, {"insufficient": "warn", "rules": rules})
+    assert [rule.evidence for rule in found.rules] == ["insufficient"] * 4 and all(rule.checks for rule in found.rules)
+
+
+def test_hostile_names_stay_text_in_the_files(made: Made, tmp_path: Path) -> None:
+    run = made({"attr.t": ["<b>&\x01|`", "]]>"] * 40, "m.ok": [1, 0] * 40})
+    policy = {"rules": [{"estimate": {"metric": "ok", "by": "t", "at_least": 0.5}, "insufficient": "warn"}]}
+    written(tmp_path / "gate.yaml", yaml.safe_dump(policy))
+    command(
+        "gate",
+        run.place,
+        "--policy",
+        tmp_path / "gate.yaml",
+        "--junit",
+        tmp_path / "j.xml",
+        "--markdown",
+        tmp_path / "g.md",
+    )
+    assert len(list(ET.parse(tmp_path / "j.xml").getroot().iter("testcase"))) == 2
+    assert "<b>" not in (tmp_path / "g.md").read_text()
+
+
+def test_run_checks_licences_first_and_the_rest_last(tmp_path: Path, capsys) -> None:
+    data = write_small_dataset(tmp_path / "discs", n=30)
+    card = json.loads((data / "card.json").read_text()) if (data / "card.json").exists() else {"name": "discs"}
+    (data / "card.json").write_text(json.dumps(card | {"licence": "CC-BY-NC-4.0"}))
+    typed = ["run", "face_localization", "--model", "haar", "--data", data, "--out", tmp_path / "run", "-q"]
+    assert command(*typed, "--allow-licence", "MIT,Apache-2.0") == 2
+    assert "CC-BY-NC-4.0 is not allowed" in capsys.readouterr().err and not (tmp_path / "run").exists()
+    policy = written(tmp_path / "gate.yaml", "licences: {allow: [MIT]}\n")
+    assert command(*typed, "--policy", policy) == 2 and not (tmp_path / "run").exists()
+    policy.write_text(
+        "licences: {allow: [CC-BY-NC-4.0, Apache-2.0, Intel's licence]}\n"
+        "rules: [{people: {at_least: 100000}, insufficient: fail}]\n"
+    )
+    assert command(*typed, "--policy", policy) == 1
+    assert (tmp_path / "run" / "report.html").exists()
+    assert command(*typed, "--allow-licence", "CC-BY-NC-4.0,Apache-2.0", "--allow-licence", "Intel's licence") == 0
+
+
+def test_fail_on_is_the_short_form(tmp_path: Path, capsys) -> None:
+    data = write_small_dataset(tmp_path / "discs", n=30)
+    typed = ["run", "face_localization", "--model", "haar", "--data", data, "--out", tmp_path / "run", "-q"]
+    assert command(*typed, "--fail-on", "disparities") == 2
+    assert "did you mean disparity" in capsys.readouterr().err
+    assert command(*typed, "--fail-on", "disparity") == 0, "too few people to show one"
+    assert command(*typed, "--fail-on", "disparity,insufficient") == 1

@@ -1,0 +1,118 @@
+"""The report as PDF and its figures: the page's headline and numbers, one labelled scale, the same bytes every time."""
+
+import re
+import sys
+import zlib
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from countenance.cli.app import run as run_command
+from countenance.errors import InputError, MissingExtra
+from countenance.report import write_pdf
+from countenance.report.page import context
+from countenance.report.paper import Paper
+from countenance.report.plots import forest_figures, save
+from countenance.report.plots.forest import MOST_ROWS, Row, _parts, rows_of
+from countenance.report.source import Source
+from countenance.run import Run
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("fpdf")
+
+
+class Written(Paper):
+    """Keeps what is put on the pages, as text."""
+
+    texts: ClassVar[list[str]] = []
+
+    def text(self, text: str, *args: object, **options: object) -> None:
+        self.texts.append(text)
+        super().text(text, *args, **options)  # type: ignore[arg-type]
+
+    def box(self, kind, badge, headline, lines, after) -> None:  # type: ignore[no-untyped-def]
+        self.texts += [badge, headline, *(text for _, text in lines), *after]
+        super().box(kind, badge, headline, lines, after)
+
+    def table(self, columns, rows, widths, right) -> None:  # type: ignore[no-untyped-def]
+        self.texts += [cell for row in rows for cell in row]
+        super().table(columns, rows, widths, right)
+
+    def facts(self, facts) -> None:  # type: ignore[no-untyped-def]
+        self.texts += [f"{name} {value}" for name, value in facts]
+        super().facts(facts)
+
+
+def test_the_pdf_says_what_the_page_says(run: Run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("countenance.report.pdf.Paper", Written)
+    Written.texts = []
+    out = write_pdf(run, tmp_path / "report.pdf")
+    said, texts = context(Source.of(run), "off"), Written.texts
+    assert out.read_bytes().startswith(b"%PDF-") and said["headline"] in texts and said["how_sure"] in texts
+    assert all(one.text in texts for one in said["strongest"])
+    for number in said["numbers_on_top"]:
+        assert number.value in texts and number.interval in texts
+    assert any(text.startswith("Run finished 20") for text in texts) and any("countenance 0." in text for text in texts)
+    assert any(text.startswith("Licences data: drawn (CC0)") for text in texts)
+
+
+def test_the_same_run_gives_the_same_bytes(small_run: Run, tmp_path: Path) -> None:
+    one, two = (write_pdf(small_run, tmp_path / name).read_bytes() for name in ("a.pdf", "b.pdf"))
+    assert one == two
+
+
+def test_hostile_names_give_a_document(hostile_run: Run, tmp_path: Path) -> None:
+    assert write_pdf(hostile_run, tmp_path / "r.pdf").stat().st_size > 10_000
+
+
+def test_a_forest_has_every_group_on_one_scale(run: Run) -> None:
+    source = Source.of(run)
+    metric = source.metrics[0]
+    rows = [row for row in rows_of(source, metric) if not row.heading]
+    groups = sum(len(source.estimates(metric.name, name)) for name in source.names.by)
+    assert len(rows) >= groups
+    (figure,) = forest_figures(source, metric)
+    (axes,) = figure.axes
+    low, high = axes.get_xlim()
+    assert axes.get_xlabel() == "recall@0.5" and all(low <= row.low and row.high <= high for row in rows)
+    texts = [text.get_text() for text in axes.texts]
+    assert all(row.text in texts and row.size in texts for row in rows)
+
+
+def test_a_long_attribute_goes_on_with_its_name() -> None:
+    rows = [Row("country")] + [Row(str(i), 0.5, 0.4, 0.6, "t", "1 person") for i in range(100)]
+    parts = _parts(rows)
+    assert all(len(part) <= MOST_ROWS for part in parts) and parts[1][0].label == "country, continued"
+    assert sum(not row.heading for part in parts for row in part) == 100
+
+
+@pytest.mark.parametrize(("ending", "start"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])
+def test_figures_as_files_carry_the_licences(run: Run, tmp_path: Path, ending: str, start: bytes) -> None:
+    assert run_command(["export", run.place, "--what", "figures", "--out", str(tmp_path / f"f{ending}")]) == 0
+    files = sorted(tmp_path.iterdir())
+    assert any("groups-recall@0.5" in file.name for file in files)
+    content = files[-1].read_bytes()
+    inflated = b"".join(
+        zlib.decompressobj().decompress(part) for part in re.findall(rb"stream\r?\n(x\x9c.*?)endstream", content, re.S)
+    )
+    assert content.startswith(start) and b"CC0" in content + inflated
+
+
+def test_what_cannot_be_written_is_said(run: Run, tmp_path: Path, capsys, monkeypatch) -> None:
+    with pytest.raises(InputError, match=r"ends in \.pdf"):
+        write_pdf(run, tmp_path / "r.html")
+    figure = forest_figures(Source.of(run), Source.of(run).metrics[0])[0]
+    with pytest.raises(InputError, match=r"ends in \.pdf, \.svg or \.png"):
+        save(figure, tmp_path / "f.jpg")
+    monkeypatch.setitem(sys.modules, "fpdf", None)
+    with pytest.raises(MissingExtra, match=r"countenance\[plots\]"):
+        write_pdf(run, tmp_path / "r.pdf")
+    assert run_command(["report", run.place, "--pdf", str(tmp_path / "r.pdf")]) == 2
+
+
+def test_report_writes_a_pdf_and_a_page_where_asked(small_run: Run, tmp_path: Path) -> None:
+    assert run_command(["report", small_run.place, "--pdf", str(tmp_path / "r.pdf")]) == 0
+    assert [file.name for file in tmp_path.iterdir()] == ["r.pdf"]
+    both = ["report", small_run.place, "--pdf", str(tmp_path / "r.pdf"), "--out", str(tmp_path / "r.html")]
+    assert run_command(both) == 0 and (tmp_path / "r.html").exists()

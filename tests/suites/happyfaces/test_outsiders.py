@@ -1,0 +1,176 @@
+"""Methods and predictions of others: run, checked, scored as ours are."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from countenance.cli.app import run as command
+from countenance.data.image import encode_png
+from countenance.errors import InputError
+from countenance.run import Run
+from countenance.suites.happyfaces.dataset import SETS, read_happyfaces
+from countenance.suites.happyfaces.methods import make_method
+from countenance.suites.happyfaces.protocol import Task, run, sweep
+from countenance.suites.happyfaces.runs import record_of
+from countenance.suites.happyfaces.tags import TAGS
+
+
+def write_set(place: Path, tags: tuple[str, ...], each: int, wrong: int) -> None:
+    """Pictures whose first two pixels are the truth; of every `wrong`th the second is not."""
+    draw = np.random.default_rng(each)
+    for tag in tags:
+        (place / tag).mkdir(parents=True)
+        for i in range(each):
+            pixels = draw.integers(0, 256, (16, 16, 3), dtype=np.uint8)
+            pixels[:2, 0, 0] = [200 if tag[1] == "H" else 50, 200 if (tag[3] == "H") != (i % wrong == 0) else 50]
+            (place / tag / f"Ann_{'abcdefghij'[i % 10]}_{i:04}_{tag}.png").write_bytes(encode_png(pixels))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("happy")
+    for folders, tags in SETS.values():
+        write_set(made / folders[0], tags, 20, 10)
+    write_set(made / "held", TAGS, 10, 5)
+    (made / "mine.py").write_text(
+        "class Pixels:\n"
+        "    def __init__(self, seed=None):\n        self.notes = {'seed': seed}\n"
+        "    def fit(self, labelled, labels, unlabelled):\n        return self\n"
+        "    def predict(self, photos):\n        return photos[:, :2, 0, 0] / 255.0\n"
+        "made = Pixels(9)\n"
+    )
+    return made
+
+
+class Pixels:
+    """The same as an object."""
+
+    def fit(self, labelled, labels, unlabelled):
+        return self
+
+    def predict(self, photos):
+        return photos[:, :2, 0, 0] / 255.0
+
+
+def test_a_class_an_object_and_a_python_object_give_the_same_numbers(folder: Path, tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(folder)
+    records = []
+    for method in ("mine:Pixels", "mine:made"):
+        out = tmp_path / f"{method}.json"
+        arguments = ["-d", str(folder), "--method", method, "--seed", "4", "--json", str(out)]
+        assert command(["happyfaces", "run", *arguments]) == 0, capsys.readouterr().err
+        records.append(json.loads(out.read_text()))
+    records.append(run(read_happyfaces(folder), Task(Pixels(), 0.1, 4))[0])
+    assert {record["validation"]["worst_head"] for record in records} == {0.9}
+    assert [record["method"] for record in records] == ["mine:Pixels", "mine:made", "Pixels"]
+    assert records[0]["notes"] == {"seed": 4} and records[1]["notes"] == {"seed": 9}
+
+
+class Broken(Pixels):
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, photos):
+        return self.answer(len(photos))
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda n: np.zeros((n, 3)), r"an array of \d+ × 3, expected \d+ × 2"),
+        (lambda n: np.full((n, 2), 7.0), "numbers from 0 to 7, expected probabilities"),
+        (lambda n: np.full((n, 2), np.nan), "expected probabilities"),
+        (lambda n: [["a", "b"]] * n, "list, expected"),
+        (lambda n: sys.exit(3), "method 'Broken' raised SystemExit: 3"),
+        (lambda n: 1 / 0, "method 'Broken' raised ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_wrong_answer_is_named(folder: Path, answer, words: str):
+    with pytest.raises(InputError, match=words):
+        run(read_happyfaces(folder), Task(Broken(answer), 0.1, 0))
+
+
+def test_what_is_no_method_is_refused(folder: Path):
+    with pytest.raises(InputError, match="has no fit"):
+        make_method(object())
+    with pytest.raises(InputError, match="no module 'nowhere'"):
+        make_method("nowhere:Method")
+    with pytest.raises(InputError, match="expected something with predict"):
+        method = make_method(type("Odd", (), {"fit": lambda self, *given: 3}))
+        method.fit(np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+def predictions(folder: Path, path: Path, *, parts=("validation",), drop: int = 0) -> Path:
+    data = read_happyfaces(folder)
+    rows = []
+    for part in parts:
+        photos = {"validation": data.validation, "unlabelled": data.unlabelled}[part]
+        probabilities = Pixels().predict(photos.pixels)
+        rows += [[f"{part}/{t}/{n}", *p] for t, n, p in zip(*photos.where(), probabilities, strict=True)]
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([["photo", "head_1", "head_2"], *rows[drop:]])
+    return path
+
+
+def test_predictions_made_elsewhere_are_scored(folder: Path, tmp_path: Path, capsys):
+    file = predictions(folder, tmp_path / "theirs.csv", parts=("validation", "unlabelled"))
+    arguments = ["happyfaces", "score", "-d", str(folder), "--predictions", str(file), "--out", str(tmp_path / "run")]
+    assert command([*arguments, "--json", str(tmp_path / "r.json")]) == 0, capsys.readouterr().err
+    said = json.loads((tmp_path / "r.json").read_text())
+    assert said["method"] == "theirs" and said["validation"]["worst_head"] == said["not_drawn"]["worst_head"] == 0.9
+    stored = record_of(Run(tmp_path / "run"))
+    assert stored["validation"] == said["validation"] and stored["not_drawn"] == said["not_drawn"]
+
+
+def test_predictions_that_lack_photos_or_name_others_are_refused(folder: Path, tmp_path: Path, capsys):
+    base = ["happyfaces", "score", "-d", str(folder), "--predictions"]
+    assert command([*base, str(predictions(folder, tmp_path / "few.csv", drop=2))]) == 2
+    assert "2 of 80 validation photos are missing" in capsys.readouterr().err
+    (tmp_path / "odd.csv").write_text("photo,head_1,head_2\nnobody.png,1,0\n")
+    assert command([*base, str(tmp_path / "odd.csv")]) == 2
+    assert "names 1 image that the dataset does not have (nobody.png)" in capsys.readouterr().err
+    (tmp_path / "head.csv").write_text("name,one\nx,1\n")
+    assert command([*base, str(tmp_path / "head.csv")]) == 2
+    assert "expected the columns photo, head_1 and head_2" in capsys.readouterr().err
+
+
+def test_a_set_held_back_is_scored_and_stored(folder: Path, tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(folder)
+    arguments = ["-d", str(folder), "--method", "mine:Pixels", "--held-back", str(folder / "held")]
+    assert command(["happyfaces", "run", *arguments, "--out", str(tmp_path / "run")]) == 0
+    assert "held back   worst head 0.800" in capsys.readouterr().out
+    assert record_of(Run(tmp_path / "run"))["held_back"]["worst_head"] == 0.8
+
+
+def test_a_sweep_of_runs_can_be_audited_one_by_one(folder: Path, tmp_path: Path, monkeypatch, capsys):
+    data = ["-d", str(folder), "--method", "mine:Pixels", "--mix-rates", "0,.1,.3", "--seeds", "2", "--quiet"]
+    where = ["--out", str(tmp_path / "runs"), "--json", str(tmp_path / "table.json"), "--jobs", "2"]
+    monkeypatch.syspath_prepend(folder)
+    assert command(["happyfaces", "sweep", *data, *where]) == 0, capsys.readouterr().err
+    table = json.loads((tmp_path / "table.json").read_text())
+    assert table["accuracy_at_10"] == 0.9 and [row["runs"] for row in table["mix_rates"]] == [2, 2, 2]
+    places = sorted((tmp_path / "runs").iterdir())
+    assert [place.name for place in places][:2] == ["mine.Pixels_0.000_0", "mine.Pixels_0.000_1"]
+    assert command(["audit", str(places[0]), "--by", "type", "--quiet", "--adjust", "holm"]) == 0
+    assert command(["verify", str(places[0])]) == 0
+    (tmp_path / "gone.txt").write_text("Ann_b\n")
+    assert command(["purge", str(tmp_path / "runs"), "--subjects", str(tmp_path / "gone.txt")]) == 0
+    assert all("Ann_b" not in Run(place).scores()["identity"].to_pylist() for place in places)
+    capsys.readouterr()
+
+
+def test_a_custom_method_is_run_again_since_its_code_may_have_changed(folder: Path, tmp_path: Path):
+    made = []
+
+    class Counted(Pixels):
+        def fit(self, *given):
+            made.append(1)
+            return self
+
+    for _ in range(2):
+        sweep(folder, [Task(Counted(), 0.1, 0)], tmp_path / "runs")
+    assert len(made) == 2 and len(list((tmp_path / "runs").iterdir())) == 1

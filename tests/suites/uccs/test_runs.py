@@ -1,0 +1,110 @@
+"""The run of a score file: the published curves, and rows that say who was found."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from countenance.cli.app import run as countenance
+from countenance.errors import InputError
+from countenance.run import Run
+from countenance.suites.uccs.dataset import load
+from countenance.suites.uccs.run import places
+
+FIXTURES = Path(__file__).parent / "fixtures" / "ties"
+SHARED = Path(__file__).parents[4] / "shared" / "vectors" / "uccs" / "plain"
+CURVES = [
+    ("detector", "v2-detection.txt", "v2-froc-lin", ()),
+    ("detector", "v2-detection.txt", "v2-froc-log-only-present", ("--log-x", "--only-present")),
+    ("recognizer", "v2-recognition.txt", "v2-dir-lin-rank3", ("--rank", "3")),
+    ("recognizer", "v2-recognition.txt", "v2-dir-log-rank1", ("--log-x",)),
+    ("detector", "v3-detection.txt", "v3-froc", ()),
+    ("recognizer", "v3-scoring.txt.gz", "v3-oroc", ()),
+]
+
+
+@pytest.mark.parametrize(("kind", "file", "reference", "options"), CURVES, ids=[curve[2] for curve in CURVES])
+@pytest.mark.parametrize("data", [FIXTURES, SHARED], ids=["ties", "plain"])
+def test_the_curve_in_the_run_is_the_published_one(command, data, kind, file, reference, options):
+    if not (data / file).exists():
+        pytest.skip(f"no {file} here; it lies beside the project")
+    assert command(f"evaluate-{kind}", "-d", data, "-r", data / file, *options, "--out", "run")[0] == 0
+    curve = next(result for result in Run("run").results() if result.name in ("FROC", "DIR", "O-ROC"))
+    (expected,) = json.loads((data / f"ref-{reference}.json").read_text())["curves"]
+    np.testing.assert_allclose(curve.lines[0].x, expected["x"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(curve.lines[0].y, expected["y"], rtol=0, atol=1e-12)
+
+
+@pytest.fixture
+def mine(tmp_path, good_lines):
+    path = tmp_path / "mine.txt"
+    path.write_text("\n".join(good_lines) + "\n")
+    return path
+
+
+def column(run, name):
+    return dict(zip(run.scores()["subject"].to_pylist(), run.scores()[f"m.{name}"].to_pylist(), strict=True))
+
+
+def test_rows_say_who_was_identified_and_who_was_rejected(command, small, mine):
+    assert command("evaluate-recognizer", "-d", small, "-r", mine, "--protocol-version", 2, "--out", "run")[0] == 0
+    run = Run("run")  # the operating point is 1 false identification: the background at .4, so the threshold is .4
+    assert column(run, "identified") == {"a.jpg#0": 1.0, "a.jpg#1": None, "b.jpg#0": 1.0, None: None}
+    assert column(run, "rejected") == {"a.jpg#0": None, "a.jpg#1": 1.0, "b.jpg#0": None, None: None}
+    alarms = run.scores().filter(run.scores()["subject"].is_null())
+    assert dict(zip(alarms["sample"].to_pylist(), alarms["m.false_identifications"].to_pylist(), strict=True)) == {
+        "a.jpg": 0.0, "b.jpg": 1.0
+    }  # fmt: skip
+    assert run.scores()["identity"].to_pylist() == ["3", None, None, "5", None]
+    assert run.scores()["attr.known"].to_pylist() == ["known", "unknown", None, "known", None]
+
+
+def test_a_file_without_any_false_alarm_has_a_run(command, small, tmp_path):
+    (tmp_path / "good.txt").write_text("a.jpg,0,0,10,10,0.9\nb.jpg,0,0,10,10,0.9\n")
+    assert command("evaluate-detector", "-d", small, "-r", tmp_path / "good.txt", "--out", "run")[0] == 0
+    assert column(Run("run"), "found") == {"a.jpg#0": 1.0, "a.jpg#1": 0.0, "b.jpg#0": 1.0, None: None}
+
+
+def test_the_same_command_again_finds_its_run(command, small, mine):
+    options = ("evaluate-detector", "-d", small, "-r", mine, "--out", "run")
+    assert command(*options)[0] == 0
+    code, _, err = command(*options)
+    assert code == 0 and "already complete" in err
+    mine.write_text(mine.read_text() + "b.jpg,1,1,2,2,0.01\n")
+    code, _, err = command(*options)
+    assert code == 0 and "it is kept as" in err
+
+
+def test_images_without_a_detection_and_strange_ones_are_told(command, small, tmp_path):
+    (tmp_path / "some.txt").write_text("a.jpg,0,0,10,10,0.9\nx.jpg,0,0,10,10,0.9\n")
+    assert command("evaluate-detector", "-d", small, "-r", tmp_path / "some.txt", "--out", "run")[0] == 0
+    notes = " ".join(Run("run").notes)
+    assert "'x.jpg' is not in the dataset" in notes and "1 of 2 images have no detection" in notes
+    assert Run("run").manifest.failed == 0
+
+
+def test_the_core_reads_data_and_score_files_by_itself(small, mine, tmp_path):
+    arguments = ["run", "uccs_detection", "--model", f"predictions:{mine}", "--data", f"uccs:{small}?version=2"]
+    assert countenance([*arguments, "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    curve = next(result for result in Run(tmp_path / "run").results() if result.name == "FROC")
+    assert curve.x.label == "false alarms"  # of version 2, as the data is
+
+
+def test_a_place_that_holds_something_else_is_refused_before_anything_is_written(command, small, mine):
+    Path("run").mkdir()
+    Path("run/notes.txt").write_text("mine")
+    code, _, err = command("evaluate-detector", "-d", small, "-r", mine, "--out", "run", "--json", "o.json")
+    assert code == 2 and "run: exists and holds no run" in err
+    assert sorted(path.name for path in Path().iterdir()) == ["run"]
+
+
+def test_two_files_of_one_label_are_refused():
+    with pytest.raises(InputError, match="two result files are labelled 'a'"):
+        places(Path("runs"), ["a", "a"])
+
+
+@pytest.mark.parametrize("part", ["x?set=all", "x?version=4", "x?colour=red", "x?pictures=maybe"])
+def test_a_strange_source_is_refused(part):
+    with pytest.raises(InputError, match=r"expected FOLDER\?set="):
+        load(part)
