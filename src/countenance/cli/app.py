@@ -22,6 +22,7 @@ from countenance.cli import (
     runs,
     spine,
     uccs,
+    viewing,
 )
 from countenance.errors import GateFailed, InputError
 
@@ -38,6 +39,7 @@ runs.register(app)
 comparing.register(app)
 gating.register(app)
 cards.register(app)
+viewing.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(people.app, name="people")
 app.add_typer(fhibe.app, name="fhibe")

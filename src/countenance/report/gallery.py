@@ -200,18 +200,12 @@ def failure(
     before: Answer | None = None,
 ) -> Failure:  # fmt: skip
     """One picture with truth and answer drawn, and what another model answered `before` where that is compared."""
-    subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
-    matters = None if subject is None else subject.face_box if subject.face_box is not None else subject.person_box
     pixels = sample.load()  # datasets whose predictions were saved elsewhere need not know the size
-    shown = pictures.window(pixels.shape[1], pixels.shape[0], None if matters is None else matters.tolist())
+    shown = window_of(row, sample, pixels.shape[1], pixels.shape[0])
     size = max(shown.width, shown.height)
     drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size)
     drawn += drawing.answer_of(before, size, "before") + drawing.answer_of(answer, size)
-    by = source.names.by
-    about = [
-        ("" if name in PLAIN or phrase(name, value) else attribute_label(name), value_label(name, value))
-        for name, value in ((name, _text(row[f"attr.{name}"])) for name in by if f"attr.{name}" in row)
-    ]
+    about = about_row(row, source.names.by)
     telling = [source.task.curve_of] if source.task and source.task.curve_of else [m.name for m in source.metrics]
     scores = [(name, _number(row.get(f"m.{name}"))) for name in telling]
     said = drawing.said(answer)
@@ -227,6 +221,22 @@ def failure(
         alt,
         pictures.made(answer.pixels, blurred=blurred) if isinstance(answer, Picture) else None,
     )
+
+
+def window_of(row: dict[str, Any], sample: Sample, width: int = 0, height: int = 0) -> pictures.Window:
+    """The part of a picture that a row is about: around a person who is small in it, else the whole."""
+    subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
+    matters = None if subject is None else subject.face_box if subject.face_box is not None else subject.person_box
+    size = (width or sample.width, height or sample.height)
+    return pictures.window(*size, None if matters is None else matters.tolist())
+
+
+def about_row(row: dict[str, Any], by: Sequence[str]) -> list[tuple[str, str]]:
+    """Who a row is about: pairs of attribute and value, the attribute empty where the value speaks for itself."""
+    return [
+        ("" if name in PLAIN or phrase(name, value) else attribute_label(name), value_label(name, value))
+        for name, value in ((name, _text(row[f"attr.{name}"])) for name in by if f"attr.{name}" in row)
+    ]
 
 
 def _text(value: Any) -> str:

@@ -105,6 +105,16 @@ def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path
 def context(source: Source, asked: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
+    extra = [] if suite is None else suite.sections(source)
+    return evidence(source, asked) | {
+        "gallery": pictures.gallery(source, asked),
+        "gallery_asked": asked,
+        "extra": extra,
+    }
+
+
+def evidence(source: Source, asked: str = "auto") -> dict[str, Any]:
+    """What the sections about the audit, the data and the method say: everything but the pictures."""
     manifest, settings = DEFAULTS | source.run.manifest.plain(), AUDITED | source.audit.settings
     failed = too_many_failed(manifest)
     return audited(source) | {
@@ -116,15 +126,12 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "too_many_failed": failed,
         "curves": charts.curves(source),
         "results": whole_run(source.results),
-        "gallery": pictures.gallery(source, asked),
-        "gallery_asked": asked,
         "failures": source.failures[:LISTED_FAILURES],
         "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
         "unanswered": source.unanswered(),
         "kind_words": KINDS,
         "commands": method.commands(manifest, settings, asked),
         "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
-        "extra": [] if suite is None else suite.sections(source),
     }
 
 

@@ -112,7 +112,7 @@ class Source(Audited):
     @property
     def known_metrics(self) -> Sequence[Metric]:
         """The task's metrics, or those that the run recorded."""
-        return self.task.metrics if self.task else metrics_of(self.run)
+        return (*(self.task.metrics if self.task else ()), *metrics_of(self.run))
 
     @cached_property
     def results(self) -> list[Result]:

@@ -30,6 +30,8 @@ class ForestRow:
     mark: str
     verdict: str
     note: str
+    key: tuple[str, str, str]
+    """Metric, attribute and group, as the audit names them."""
 
 
 @dataclass(frozen=True)
@@ -134,4 +136,5 @@ def _forest_row(
         kind,
         verdict,
         note,
+        (estimate.metric, estimate.attribute, estimate.group),
     )

@@ -17,6 +17,8 @@ class Headline:
     value: str
     interval: str
     n: str
+    key: tuple[str, str, str] | None = None
+    """The metric, for everybody, where the number is one of rows."""
 
 
 def _size(estimate: Estimate, source: Audited) -> str:
@@ -39,6 +41,7 @@ def headline_numbers(source: Audited) -> list[Headline]:
                     numbers.value(estimate.estimate, kind),
                     numbers.span(estimate.low, estimate.high, kind),
                     _size(estimate, source),
+                    (metric.name, "", ""),
                 )
             )
     for row in source.results:
