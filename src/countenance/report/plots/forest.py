@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from countenance.report import numbers, words
 from countenance.report.charts.forests import by_group, standing_out
 from countenance.report.figures.scale import Scale
 from countenance.report.names import attribute_label, clean
-from countenance.report.plots.style import COLOURS, GRID, LABELS, LINE, MILLIMETRE, SOFT, drawing, mark
+from countenance.report.plots.style import COLOURS, GRID, LABELS, LINE, MILLIMETRE, SOFT, UNMARKED, drawing, mark
 from countenance.report.source import Source
 from countenance.tasks import Metric
 
@@ -41,9 +41,14 @@ class Row:
         return not self.size
 
 
-def forest_figures(source: Source, metric: Metric) -> list[Any]:
-    """The forest plot of one metric, on as many figures as it needs, all with the same scale."""
+def forest_figures(source: Source, metric: Metric, *, verdicts: bool = True) -> list[Any]:
+    """The forest plot of one metric, on as many figures as it needs, all with the same scale.
+
+    Without `verdicts` every group has the same mark.
+    """
     rows = rows_of(source, metric)
+    if not verdicts:
+        rows = [replace(row, kind=UNMARKED) for row in rows]
     shown = [row for row in rows if not row.heading]
     if not shown:
         return []
