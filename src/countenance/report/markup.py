@@ -13,7 +13,7 @@ BLOCKS = ("p", "h3", "h4", "th", "td", "dt", "dd", "li", "summary")
 HIDDEN = ("caption", "svg", "style", "script")
 WIDEST = 34
 """Characters after which a cell may be broken into lines."""
-ACROSS = 125
+ACROSS = 130
 """Characters of a table's text that fit beside each other on a page."""
 _NUMBER = re.compile(r"[-−+<>≤≥ ]*[\d.]+[\d.,% /\u2009\u202f]*")
 
@@ -90,11 +90,11 @@ def widths(columns: Sequence[Sequence[str]], most: int = ACROSS) -> list[int]:
     """Widths of columns in characters: a longest word always fits, a whole cell where it is short and there is space.
 
     >>> widths([["n", "1,204 / 96"], ["meaning", "the share of people that were found"]], most=40)
-    [12, 28]
+    [11, 29]
     """
     words = [max(len(word) for cell in cells for word in (cell.split() or [""])) for cells in columns]
-    least = [1.1 * word + 3 for word in words]  # headings are bold; cells have margins
-    wanted = [max(low, min(WIDEST, max(map(len, cells))) + 3) for low, cells in zip(least, columns, strict=True)]
+    least = [1.1 * word + 2 for word in words]  # headings are bold; cells have margins
+    wanted = [max(low, min(WIDEST, max(map(len, cells))) + 2) for low, cells in zip(least, columns, strict=True)]
     more = sum(wanted) - sum(least)
     share = min(1.0, max(0.0, (most - sum(least)) / more)) if more else 0.0
     return [round(low + share * (high - low)) for low, high in zip(least, wanted, strict=True)]
