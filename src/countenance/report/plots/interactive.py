@@ -29,8 +29,8 @@ def interactive(chart: Chart) -> str:
             line={"color": colour, "dash": ",".join(f"{part}px" for part in line.dash.split()) or "solid", "width": 3},
             hovertemplate=f"{across} %{{x:.6g}}<br>{up} %{{y:.4f}}{threshold}",
         )  # fmt: skip
-    for x in chart.marks:
-        figure.add_vline(x=x, line={"color": LINE, "dash": "dash"}, annotation_text=f"{x:.3g}")
+    for place in chart.marks:
+        figure.add_vline(x=place, line={"color": LINE, "dash": "dash"}, annotation_text=f"{place:.3g}")
     figure.update_layout(
         template="plotly_white",
         title=str(shown(chart.title)) or None,
