@@ -11,9 +11,11 @@ import pytest
 from countenance.cli.app import run as run_command
 from countenance.errors import InputError, MissingExtra
 from countenance.report import write_pdf
+from countenance.report.figures.curves import Chart, Line
+from countenance.report.markup import put_markup
 from countenance.report.page import context
 from countenance.report.paper import Paper
-from countenance.report.plots import forest_figures, save
+from countenance.report.plots import curve_figure, forest_figures, save
 from countenance.report.plots.forest import MOST_ROWS, Row, _parts, rows_of
 from countenance.report.source import Source
 from countenance.run import Run
@@ -116,3 +118,46 @@ def test_report_writes_a_pdf_and_a_page_where_asked(small_run: Run, tmp_path: Pa
     assert [file.name for file in tmp_path.iterdir()] == ["r.pdf"]
     both = ["report", small_run.place, "--pdf", str(tmp_path / "r.pdf"), "--out", str(tmp_path / "r.html")]
     assert run_command(both) == 0 and (tmp_path / "r.html").exists()
+
+
+def test_a_curve_has_its_marks_its_band_and_space_around_it() -> None:
+    x, y = [0.0001, 0.001, 0.01, 1.0], [0.0, 0.0, 0.5, 1.0]
+    line = Line("all", 30, x, y, "c0", low=[0, 0, 0.4, 0.9], high=[0.1, 0.1, 0.6, 1])
+    figure = curve_figure(Chart(("FAR", "VAL"), [line], (True, False), [0.001, 7.0]))
+    (axes,) = figure.axes
+    drawn = next(one for one in axes.lines if one.get_gid() == "curve-0")
+    assert list(drawn.get_xdata()) == x and list(drawn.get_ydata()) == y
+    assert [text.get_text() for text in axes.texts] == ["0.001"], "a mark outside the axes is not drawn"
+    assert axes.get_xlim()[0] < 0.0001 and axes.get_ylim()[0] < 0 and axes.get_xscale() == "log"
+    assert [one.get_gid() for one in axes.collections] == ["band-0"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["all (n = 30)"]
+
+
+def test_markup_is_put_on_paper_in_its_order() -> None:
+    done: list[tuple[str, object]] = []
+
+    class Kept:
+        def text(self, text: str) -> None:
+            done.append(("text", text))
+
+        def heading(self, text: str, size: float) -> None:
+            done.append(("heading", text))
+
+        def facts(self, facts: list[tuple[str, str]]) -> None:
+            done.append(("facts", facts[0]))
+
+        def table(self, columns, rows, widths, right) -> None:  # type: ignore[no-untyped-def]
+            done.append(("table", (list(columns), [list(row) for row in rows], right)))
+
+    put_markup(
+        Kept(),  # type: ignore[arg-type]
+        "<p>One &lt;b&gt; <strong>two</strong>.</p><svg><title>hidden</title></svg><h3>Head</h3><table>"
+        "<caption class='hidden'>not shown</caption><thead><tr><th>group</th><th>n</th></tr></thead><tbody>"
+        "<tr><th>a<span class='sub'>b</span></th><td>1,204</td></tr><tr><th>short row</th></tr></tbody></table>"
+        "<dl><dt>age</dt><dd>in years</dd></dl><ul><li>item</li></ul>",
+    )
+    assert done == [
+        ("text", "One <b> two."), ("heading", "Head"),
+        ("table", (["group", "n"], [["a b", "1,204"], ["short row", ""]], "LR")),
+        ("facts", ("age", "in years")), ("text", "· item"),
+    ]  # fmt: skip

@@ -86,6 +86,10 @@ def evaluate(
         raise InputError("--task all scores stored outputs; name one task to run a model")
     if task == "all" and out is not None:
         raise InputError("--out names one run; name one task, or leave it out")
+    if pdf:
+        from countenance.report.plots.style import check_installed
+
+        check_installed("a report as PDF", pdf=True)
     for one in chosen:
         finished = _evaluate(
             data, one, model_name=model_name, model=model, dataset=dataset, results=results, metrics=metrics,

@@ -12,11 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from countenance.errors import MissingExtra
 from countenance.files import write_atomically
 from countenance.report.names import clean
 from countenance.report.plots import svg_of
-from countenance.report.plots.style import COLOURS, INK, LINE, SOFT
+from countenance.report.plots.style import COLOURS, INK, LINE, SOFT, check_installed
 
 MARGIN, WIDTH, HEIGHT = 16.0, 210.0, 297.0
 FOOT = 16.0
@@ -34,11 +33,10 @@ class Paper:
     """A document that grows from top to bottom."""
 
     def __init__(self, title: str, foot: str, *, finished: str | None = None, about: str = "") -> None:
-        try:
-            import matplotlib
-            from fpdf import FPDF
-        except ImportError:
-            raise MissingExtra("a report as PDF", "plots") from None
+        check_installed("a report as PDF", pdf=True)
+        import matplotlib
+        from fpdf import FPDF
+
         logging.getLogger("fpdf").setLevel(logging.ERROR)  # it reports every sign that the font lacks
         logging.getLogger("fontTools").setLevel(logging.ERROR)
         foot_text = clean(foot)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +9,26 @@ from countenance.errors import InputError
 from countenance.report import numbers
 from countenance.report.cannot_tell import Open
 from countenance.report.cards.tables import findings_table
+from countenance.report.markup import put_markup
 from countenance.report.names import attribute_label
 from countenance.report.page import context
 from countenance.report.paper import Paper
 from countenance.report.plots import curve_figures, forest_figures, result_figures
+from countenance.report.plots.forest import rows_of
 from countenance.report.source import Source
 from countenance.report.words import UNTESTABLE
 from countenance.run import Run
 from countenance.run.licences import in_words, of_manifest
 
 MOST_FINDINGS, MOST_OPEN = 60, 24
-Section = tuple[str, Callable[[Paper], None]]
-"""A title, and what puts the content on the pages: a suite's own sections."""
 
 
-def write_pdf(
-    run: Run | Source, out: Path | str, *, said: dict[str, Any] | None = None, sections: Sequence[Section] = ()
-) -> Path:
+def write_pdf(run: Run | Source, out: Path | str, *, said: dict[str, Any] | None = None, verdicts: bool = True) -> Path:
     """Write the report of an audited run as PDF and return its path; it never shows a picture of anybody.
 
     `said` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline, the same
-    statements and the same numbers; `sections` are a suite's own. The same run gives the same bytes.
+    statements, the same numbers and the same sections of a suite. Without `verdicts` no group is marked by its verdict
+    in the figures. The same run gives the same bytes.
     """
     path = Path(out)
     if path.suffix.lower() != ".pdf":
@@ -47,17 +45,18 @@ def write_pdf(
     )  # fmt: skip
     _first(paper, source, said, title)
     for metric in source.metrics:
-        figures = forest_figures(source, metric)
+        figures = forest_figures(source, metric, verdicts=verdicts)
+        told = "; ".join(f"{row.label}: {row.text}" for row in rows_of(source, metric) if not row.heading)
         if figures:
             height = 25.4 * float(figures[0].get_size_inches()[1])
             paper.heading(f"Groups: {metric.name}", need=min(height + 16, 200))
             paper.text(_meaning(metric.meaning, metric.better, said), soft=True)
         for figure in figures:
-            paper.figure(figure, f"{metric.name} of each group with its interval; the numbers stand beside it")
+            paper.figure(figure, f"{metric.name} of each group with its interval. {told}")
     _curves(paper, source)
-    for name, fill in sections:
+    for _, name, markup in said["extra"]:
         paper.heading(name)
-        fill(paper)
+        put_markup(paper, markup)
     _open(paper, said)
     _findings(paper, source)
     _background(paper, said, licences)

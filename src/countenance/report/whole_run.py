@@ -130,20 +130,26 @@ def _short(value: float) -> str:
     return numbers.value(value) if value == 0 or abs(value) >= 0.01 else f"{value:.2g}"
 
 
-def _figure(curve: Curve, index: int) -> Figure:
-    ordered = curve.attribute in ORDERED
-    looks = drawing.colours(len(curve.lines), ordered)
+def chart_of(curve: Curve) -> drawing.Chart:
+    """A result's lines with their colours, ready to be drawn."""
+    looks = drawing.colours(len(curve.lines), curve.attribute in ORDERED)
     lines = []
     for line, (colour, dash) in zip(curve.lines, looks, strict=True):
         label = value_label(curve.attribute, line.label) if curve.attribute else line.label
         lines.append(drawing.Line(label, 0, line.x, line.y, colour, dash, False, line.low, line.high))
+    marks = [x for x in curve.marks if math.isfinite(x)]
+    return drawing.Chart((curve.x.label, curve.y.label), lines, (curve.x.log, curve.y.log), marks, title=curve.name)
+
+
+def _figure(curve: Curve, index: int) -> Figure:
+    chart = chart_of(curve)
     picture = drawing.panel(
-        lines, (curve.x.label, curve.y.label), curve.name, f"{curve.y.label} against {curve.x.label}",
-        f"result-{index}", log=(curve.x.log, curve.y.log), marks=[x for x in curve.marks if math.isfinite(x)],
+        chart.lines, chart.axes, curve.name, f"{curve.y.label} against {curve.x.label}", f"result-{index}",
+        log=chart.log, marks=chart.marks,
     )  # fmt: skip
     about = f"{_about(curve)} {curve.y.label[:1].upper()}{curve.y.label[1:]} (up) against {curve.x.label} (across)."
-    legend = [(drawing.swatch(line), line.label) for line in lines if line.label]
-    table = [(line.label or curve.name, _read(line)) for line in lines]
+    legend = [(drawing.swatch(line), line.label) for line in chart.lines if line.label]
+    table = [(line.label or curve.name, _read(line)) for line in chart.lines]
     return Figure(curve.name, about.strip(), picture, legend, curve.x.label, table)
 
 

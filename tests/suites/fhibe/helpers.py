@@ -53,24 +53,34 @@ def read(run: FhibeRun, name: str) -> Any:
 
 
 def pdf_text(path) -> str:
-    """What a PDF says, from its own table of places: a damaged file fails here."""
+    """The text of a PDF, of its figures (outlines) what they say to screen readers; a damaged file fails here."""
     import zlib
 
     content = path.read_bytes()
-    assert content.startswith(b"%PDF-1.4")
+    assert content.startswith(b"%PDF-1.")
     assert content.rstrip().endswith(b"%%EOF")
-    start = int(content.rsplit(b"startxref", 1)[1].split()[0])
-    table = content[start:].splitlines()
-    count = int(table[1].split()[1])
-    said = []
-    for number in range(1, count):
-        place = int(table[2 + number].split()[0])
-        assert content[place:].startswith(f"{number} 0 obj".encode())
-        body = content[place : content.index(b"endobj", place)]
-        if b"FlateDecode" in body:
-            stream = body.split(b"stream\n", 1)[1].rsplit(b"\nendstream", 1)[0]
-            said += re.findall(r"\((.*)\) Tj", zlib.decompress(stream).decode("cp1252"))
-    return " ".join(said).replace("\\(", "(").replace("\\)", ")")
+    found = re.findall(rb"\n(\d+) 0 obj\n(.*?)\nendobj", content, re.S)
+    objects = {int(number): body for number, body in found}
+    fonts = b"\n".join(body for body in objects.values() if b"/Font <<" in body)
+    signs = {}
+    for name, number in re.findall(rb"/(F\d+) (\d+) 0 R", fonts):
+        table = objects[int(re.search(rb"/ToUnicode (\d+)", objects[int(number)])[1])]
+        pairs = re.findall(rb"<([0-9A-Fa-f]{4})> <([0-9A-Fa-f]+)>", table)
+        signs[name] = {int(code, 16): bytes.fromhex(sign.decode()).decode("utf-16-be") for code, sign in pairs}
+    said, font = [], b""
+    pages = [int(re.search(rb"/Contents (\d+)", body)[1]) for body in objects.values() if b"/Type /Page\n" in body]
+    for number in pages:
+        stream = objects[number].split(b"stream\n", 1)[1].rsplit(b"\nendstream", 1)[0]
+        shown = re.finditer(rb"/(F\d+) [\d.]+ Tf|\(((?:\\.|[^\\()])*)\) Tj", zlib.decompress(stream), re.S)
+        for token in shown:
+            font = token[1] or font
+            if token[2] is not None:
+                codes = re.sub(rb"\\(.)", lambda m: {b"r": b"\r", b"n": b"\n"}.get(m[1], m[1]), token[2], flags=re.S)
+                pairs = zip(codes[::2], codes[1::2], strict=True)
+                said.append("".join(signs[font].get(256 * high + low, "?") for high, low in pairs))
+    said += [bytes.fromhex(told.decode()).decode("utf-16") for told in re.findall(rb"/Alt <([0-9A-Fa-f]+)>", content)]
+    said += [told.decode("latin-1") for told in re.findall(rb"/Alt \(((?:\\.|[^\\()])*)\)", content)]
+    return " ".join(" ".join(said).split())
 
 
 def call(*arguments: object) -> tuple[int, str]:

@@ -24,7 +24,7 @@ from countenance.cli.uccs.options import (
     Version,
     WhichSet,
 )
-from countenance.cli.uccs.output import Output, baseline_file, columns, ready_to_plot, written
+from countenance.cli.uccs.output import Output, baseline_file, columns, default_plot, ready_to_plot, written
 from countenance.errors import InputError
 
 app = typer.Typer(rich_markup_mode=None)
@@ -70,7 +70,7 @@ def evaluate_detector(
         settings=settings,
         attributes=by is not None,
     )
-    plot = froc_file or Path(f"UCCS-v{found[0].version}-FROC.pdf")
+    plot = froc_file or default_plot(f"UCCS-v{found[0].version}-FROC.pdf")
     written(found, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 
@@ -115,7 +115,7 @@ def evaluate_recognizer(
         settings=settings,
         attributes=by is not None,
     )
-    plot = dir_file or Path("UCCS-v2-DIR.pdf" if found[0].version == 2 else "UCCS-v3-OROC.pdf")
+    plot = dir_file or default_plot("UCCS-v2-DIR.pdf" if found[0].version == 2 else "UCCS-v3-OROC.pdf")
     written(found, settings, data_directory, Output(plot, json, report, out, gallery, columns(by), verbose))
 
 

@@ -15,9 +15,21 @@ if TYPE_CHECKING:
 def ready_to_plot(path: Path | None) -> None:
     """Refuse a plot's name before any work is done."""
     if path is not None:
-        from countenance.suites.uccs.plot.save import check_format
+        from countenance.suites.uccs.plot import check_format
 
         check_format(path)
+
+
+def default_plot(name: str) -> Path | None:
+    """The plot that is drawn without being asked for; none, and a warning, where the extra for it is not installed."""
+    from countenance.errors import MissingExtra
+
+    try:
+        ready_to_plot(Path(name))
+    except MissingExtra as error:
+        typer.echo(f"warning: no {name}: {error}", err=True)
+        return None
+    return Path(name)
 
 
 def baseline_file(data: Path, which: str, version: int | None, tasks: tuple[str, str]) -> list[Path]:
@@ -33,7 +45,7 @@ def baseline_file(data: Path, which: str, version: int | None, tasks: tuple[str,
 class Output:
     """What an evaluation is to leave behind."""
 
-    plot: Path
+    plot: Path | None
     json: Path | None
     report: Path | None
     run: Path | None
@@ -49,8 +61,6 @@ def columns(by: str | None) -> list[str]:
 
 def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out: Output) -> None:
     """Plots, curves and pages into their files; what was noticed on the way to the terminal."""
-    from countenance.suites.uccs.plot import axes_of, save_plot
-
     if out.run is not None:
         from countenance.suites.uccs.run import check_places, write_runs
 
@@ -66,8 +76,12 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
         if out.verbose > 1:
             for x, y, threshold in zip(one.curve.x, one.curve.y, one.curve.thresholds, strict=True):
                 typer.echo(f"  {x:12.4f} {y:10.6f}   threshold {threshold:.6g}")
-    files = [out.plot]
-    save_plot(axes_of(found, log=settings.log, band=settings.bootstrap > 0), out.plot)
+    files = []
+    if out.plot is not None:
+        from countenance.suites.uccs.plot import chart_of, save_plot
+
+        save_plot(chart_of(found, log=settings.log, band=settings.bootstrap > 0), out.plot)
+        files.append(out.plot)
     if out.by:
         files += _by_group(found, settings, out)
     compared = []
@@ -96,23 +110,26 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
     if out.run is not None:
         runs = write_runs(found, data, out.run, lambda line: typer.echo(line, err=True))
         files += [run.path for run in runs]
-    typer.echo(f"{found[0].kind} written: " + ", ".join(map(str, files)))
+    if files:
+        typer.echo(f"{found[0].kind} written: " + ", ".join(map(str, files)))
 
 
 def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) -> list[Path]:
     from countenance.suites.uccs.operating import operating_points, table_lines
-    from countenance.suites.uccs.page import group_axes
-    from countenance.suites.uccs.plot import save_plot
 
-    written = []
+    written: list[Path] = []
     for k, one in enumerate(found):
         typer.echo(f"\n{one.label}")
         for line in table_lines(operating_points(one, out.by)):
             typer.echo(line)
-        for attribute, axes in group_axes(one, out.by, log=settings.log).items():
+        if out.plot is None:
+            continue
+        from countenance.suites.uccs.plot import group_charts, save_plot
+
+        for attribute, chart in group_charts(one, out.by, log=settings.log).items():
             number = f"-{k + 1}" if len(found) > 1 else ""
             path = out.plot.with_stem(f"{out.plot.stem}-by-{attribute}{number}")
-            save_plot(axes, path)
+            save_plot(chart, path)
             written.append(path)
     return written
 

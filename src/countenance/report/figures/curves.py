@@ -29,6 +29,25 @@ class Line:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     """The band around the line, where there is one."""
+    thresholds: Sequence[float] = ()
+    """The threshold behind each point, for interactive figures."""
+
+
+Limits = tuple[float, float] | None
+"""Both ends of an axis; None: as far as the lines go."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over one pair of axes, from which pages (`panel`) and files (`report.plots`) are drawn alike."""
+
+    axes: tuple[str, str]
+    lines: Sequence[Line]
+    log: tuple[bool, bool] = (False, False)
+    marks: Sequence[float] = ()
+    """Positions on the horizontal axis that have a meaning."""
+    limits: tuple[Limits, Limits] = (None, None)
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,8 +62,15 @@ class Axes:
     width: int = WIDTH
 
     @classmethod
-    def around(cls, lines: Sequence[Line], lowest: float, log: tuple[bool, bool], width: int = WIDTH) -> "Axes":
-        """The range of all lines: 0 to 1 at least upwards, unless it is logarithmic."""
+    def around(
+        cls,
+        lines: Sequence[Line],
+        lowest: float,
+        log: tuple[bool, bool],
+        width: int = WIDTH,
+        limits: tuple[Limits, Limits] = (None, None),
+    ) -> "Axes":
+        """The range of all lines, or `limits`: 0 to 1 at least upwards, unless it is logarithmic."""
         xs = [x for line in lines for x in line.x if math.isfinite(x) and (x > 0 or not log[0])]
         ys = [y for line in lines for y in line.y if math.isfinite(y) and (y > 0 or not log[1])]
         x0, x1 = (min(xs), max(xs)) if xs else (0.1 if log[0] else 0.0, 1.0)
@@ -53,6 +79,7 @@ class Axes:
             x0 = 10.0 ** math.floor(math.log10(x0) + 1e-9)
         if log[1]:
             y0 = 10.0 ** math.floor(math.log10(y0) + 1e-9)
+        (x0, x1), (y0, y1) = limits[0] or (x0, x1), limits[1] or (y0, y1)
         return cls(x0, x1 if x1 > x0 else x0 + 1, y0, y1 if y1 > y0 else y0 + 1, log, width)
 
     def px(self, x: float) -> float:
@@ -93,6 +120,7 @@ def panel(
     lowest: float = 0.0,
     log: tuple[bool, bool] = (False, False),
     marks: Sequence[float] = (),
+    limits: tuple[Limits, Limits] = (None, None),
     wide: bool = False,
 ) -> Markup:
     """One panel as SVG; the values are also in the table beside it. The y axis begins at `lowest`.
@@ -101,7 +129,7 @@ def panel(
     makes the panel as wide as the page.
     """
     width = 2 * WIDTH if wide else WIDTH
-    frame = Axes.around(lines, lowest, log, width)
+    frame = Axes.around(lines, lowest, log, width, limits)
     px, py = frame.px, frame.py
     out = [
         f'<svg class="curves{" wide" if wide else ""}" viewBox="0 0 {width} {HEIGHT}" role="img" '
@@ -116,11 +144,9 @@ def panel(
         out.append(f'<text x="{px(x):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="{anchor}">{x:.3g}</text>')
     middle = (LEFT + width - RIGHT) / 2
     out.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{shown(axes[0])}</text>')
-    out += [
-        f'<line class="ref" x1="{px(x):.1f}" x2="{px(x):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
-        for x in marks
-        if frame.x0 <= x <= frame.x1
-    ]
+    for x in (x for x in marks if frame.x0 <= x <= frame.x1):
+        out.append(f'<line class="ref" x1="{px(x):.1f}" x2="{px(x):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
+        out.append(f'<text x="{px(x) + 4:.1f}" y="{HEIGHT - BOTTOM - 6}">{x:.3g}</text>')
     for line in lines:
         edge = [(x, y) for x, y in zip(line.x, line.high, strict=False) if math.isfinite(x) and math.isfinite(y)]
         edge += [(x, y) for x, y in zip(line.x, line.low, strict=False) if math.isfinite(x) and math.isfinite(y)][::-1]

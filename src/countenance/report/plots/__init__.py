@@ -6,12 +6,15 @@ They need the extra `plots`: `pip install 'countenance[plots]'`. Nothing here op
 import re
 from typing import Any
 
-from countenance.report.plots.curves import curve_figures, result_figures
+from countenance.report.plots.curves import curve_figure, curve_figures, result_figures
 from countenance.report.plots.forest import forest_figures
-from countenance.report.plots.style import ENDINGS, save, svg_of
+from countenance.report.plots.style import ENDINGS, check_installed, save, svg_of
 from countenance.report.source import Source
 
-__all__ = ["ENDINGS", "all_figures", "curve_figures", "forest_figures", "result_figures", "save", "svg_of"]
+__all__ = [
+    "ENDINGS", "all_figures", "check_installed", "curve_figure", "curve_figures", "forest_figures", "result_figures",
+    "save", "svg_of",
+]  # fmt: skip
 
 
 def all_figures(source: Source) -> list[tuple[str, Any]]:

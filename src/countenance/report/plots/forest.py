@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from countenance.report import numbers, words
 from countenance.report.charts.forests import by_group, standing_out
 from countenance.report.figures.scale import Scale
 from countenance.report.names import attribute_label, clean
-from countenance.report.plots.style import COLOURS, GRID, LABELS, LINE, MILLIMETRE, SOFT, drawing, mark
+from countenance.report.plots.style import COLOURS, GRID, LABELS, LINE, MILLIMETRE, SOFT, UNMARKED, drawing, mark
 from countenance.report.source import Source
 from countenance.tasks import Metric
 
@@ -41,16 +41,21 @@ class Row:
         return not self.size
 
 
-def forest_figures(source: Source, metric: Metric) -> list[Any]:
-    """The forest plot of one metric, on as many figures as it needs, all with the same scale."""
+def forest_figures(source: Source, metric: Metric, *, verdicts: bool = True) -> list[Any]:
+    """The forest plot of one metric, on as many figures as it needs, all with the same scale.
+
+    Without `verdicts` every group has the same mark.
+    """
     rows = rows_of(source, metric)
+    if not verdicts:
+        rows = [replace(row, kind=UNMARKED) for row in rows]
     shown = [row for row in rows if not row.heading]
     if not shown:
         return []
     overall = source.overall.get(metric.name)
     kind = next((e.kind for e in source.audit.groups if e.metric == metric.name), "mean")
     scale = Scale.around([bound for row in shown for bound in (row.estimate, row.low, row.high)], kind)
-    return [_figure(part, metric, scale, None if overall is None else overall.estimate, kind) for part in _parts(rows)]
+    return [forest(part, metric, scale, None if overall is None else overall.estimate, kind) for part in _parts(rows)]
 
 
 def rows_of(source: Source, metric: Metric) -> list[Row]:
@@ -96,13 +101,18 @@ def _parts(rows: Sequence[Row]) -> list[list[Row]]:
     return parts
 
 
-def _figure(rows: Sequence[Row], metric: Metric, scale: Scale, overall: float | None, kind: str) -> Any:
-    height = HEAD + FOOT + ROW * len(rows)
+def forest(
+    rows: Sequence[Row], metric: Metric, scale: Scale, overall: float | None, kind: str, *, title: str = ""
+) -> Any:
+    """One figure: a line for each row on the scale, with its number and its size."""
+    height = HEAD + FOOT + ROW * max(len(rows), 1)
     with drawing() as Figure:
         figure = Figure(figsize=(WIDTH, height))
-        axes = figure.add_axes((0.27, FOOT / height, 0.40, ROW * len(rows) / height))
+        axes = figure.add_axes((0.27, FOOT / height, 0.40, ROW * max(len(rows), 1) / height))
         axes.set_xlim(scale.low, scale.high)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
+        if title:
+            figure.text(0.01, 1 - 3 * MILLIMETRE / height, clean(title), va="top", parse_math=False)
         axes.set_xticks(scale.ticks, [scale.label(tick) for tick in scale.ticks])
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)

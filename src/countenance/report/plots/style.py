@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from countenance.files import write_atomically
 from countenance.report.words import FAVOURED, MINOR, NONE, SEVERE, UNSURE, UNTESTED
 
 INK, SOFT, LINE, GRID, LINK = "#1c1c1a", "#5a594f", "#8d8b80", "#e6e4db", "#1a5276"
+UNMARKED = "unmarked"
 COLOURS = {
     SEVERE: "#a3211b", MINOR: "#8a4a00", UNSURE: "#44546c", NONE: "#156048", UNTESTED: "#66655c", FAVOURED: LINK,
+    UNMARKED: LINK,
 }  # fmt: skip
 """The colours of `static/style.css`; shapes tell the same, for readers and printers without colour."""
 SHAPES: dict[str, Mapping[str, Any]] = {
@@ -24,6 +27,7 @@ SHAPES: dict[str, Mapping[str, Any]] = {
     NONE: {"marker": "o", "fill": True},
     UNSURE: {"marker": "o", "fill": False},
     UNTESTED: {"marker": "x", "fill": True},
+    UNMARKED: {"marker": "s", "fill": True},
 }
 LABELS = {
     SEVERE: "severe disparity", MINOR: "minor disparity", FAVOURED: "favoured", NONE: "no difference that matters",
@@ -31,25 +35,43 @@ LABELS = {
 }  # fmt: skip
 RAMP = ("#35206e", "#52227c", "#6f2484", "#8c2a83", "#a8327c", "#bf3f6e", "#cf525b", "#d66945", "#d2812f", "#bd9110")
 PLAIN = ("#1a5276", "#b34700", "#156048", "#8c2a83", "#6b5b00", "#a3211b", "#3f51b5", "#5a594f", "#00695c", "#880e4f")
-DASHES = ("-", (0, (7, 3)), (0, (2, 3)), (0, (9, 3, 2, 3)))
 ENDINGS = (".pdf", ".svg", ".png")
 MILLIMETRE = 1 / 25.4
 RULES = {
     "font.family": "DejaVu Sans", "font.size": 7.5, "axes.edgecolor": LINE, "axes.labelcolor": INK, "text.color": INK,
     "xtick.color": SOFT, "ytick.color": INK, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "grid.color": GRID,
     "grid.linewidth": 0.6, "svg.fonttype": "path", "svg.hashsalt": "countenance", "pdf.fonttype": 42,
-    "axes.spines.top": False, "axes.spines.right": False,
+    "axes.spines.top": False, "axes.spines.right": False, "text.parse_math": False,
 }  # fmt: skip
+
+
+def is_installed(*, pdf: bool = False) -> bool:
+    """Whether figures (and, with `pdf`, reports as PDF) can be written here."""
+    return all(find_spec(name) is not None for name in ("matplotlib", *(["fpdf"] if pdf else [])))
+
+
+def check_installed(what: str = "drawing figures for files", *, pdf: bool = False) -> None:
+    """Say which extra is missing, before any work is done."""
+    if not is_installed(pdf=pdf):
+        raise MissingExtra(what, "plots")
+
+
+def colour_of(name: str) -> str:
+    """The colour of a line's class in the style sheet.
+
+    >>> colour_of("c0"), colour_of("s9")
+    ('#1a5276', '#bd9110')
+    """
+    return (RAMP if name.startswith("s") else PLAIN)[int(name[1:])]
 
 
 @contextmanager
 def drawing() -> Iterator[Any]:
     """matplotlib's `Figure`, with our look; the user's own settings stay as they are."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("drawing figures for files", "plots") from None
+    check_installed()
+    import matplotlib
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(RULES):
         yield Figure
 
@@ -68,11 +90,19 @@ def save(figure: Any, path: Path, about: str = "") -> Path:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise InputError(f"{path}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+    content = bytes_of(figure, ending, about)
+    write_atomically(path, lambda part: part.write_bytes(content))
+    return path
+
+
+def bytes_of(figure: Any, ending: str, about: str = "") -> bytes:
+    """A figure as the content of a file with one of our endings."""
     words = {".pdf": {"CreationDate": None, "Subject": about}, ".svg": {"Date": None, "Description": about},
              ".png": {"Description": about}}  # fmt: skip
+    buffer = io.BytesIO()
     with drawing():
-        write_atomically(path, lambda part: figure.savefig(part, format=ending[1:], dpi=200, metadata=words[ending]))
-    return path
+        figure.savefig(buffer, format=ending[1:], dpi=200, metadata=words[ending])
+    return buffer.getvalue()
 
 
 def svg_of(figure: Any) -> bytes:

@@ -96,9 +96,12 @@ def rescore(run: Run, gone: Sequence[str]) -> list[str]:
 
 def files_again(run: Run, names: Sequence[str]) -> list[str]:
     """The pages of a run again: with the regions and the gallery that they had."""
+    from countenance.report.plots.style import is_installed
     from countenance.suites.fhibe.report import write_pages
 
     wanted = [name for name in (REPORT, PDF) if name in names]
+    if PDF in wanted and not is_installed(pdf=True):
+        wanted.remove(PDF)  # it was removed; without the extra `plots` it is not written again
     if not wanted or not run.store.storage.entries(AUDIT):
         return [VERIFICATION] if VERIFICATION in names else []
     finished = FhibeRun(run.place)

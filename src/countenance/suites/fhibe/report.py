@@ -8,9 +8,10 @@ from markupsafe import Markup
 
 from countenance.audit import Audit, Finding
 from countenance.errors import InputError
-from countenance.report import numbers, render, words
+from countenance.report import numbers, render, words, write_pdf
 from countenance.report.names import CROSS, attribute_label
 from countenance.report.page import context, write_page
+from countenance.report.plots.style import check_installed
 from countenance.report.source import Source
 from countenance.run import audit_run, store_audit
 from countenance.run.store import REPORT
@@ -74,6 +75,8 @@ def write_bias_report(
         raise InputError(f"{path}: a folder; name the file to write")
     if only_pdf and gallery != "off":
         raise InputError(f"{path}: a PDF never shows a face; for gallery {gallery!r} name a file that ends in .html")
+    if pdf or only_pdf:
+        check_installed("a report as PDF", pdf=True)
     run.largest_regions = group_largest_regions
     found = audit_fhibe(run, by, depth)
     told: dict[str, Any] = {"gallery": gallery, "group_largest_regions": group_largest_regions}
@@ -95,9 +98,7 @@ def write_pages(
     if not only_pdf:
         write_page(source, path, gallery, said)
     if pdf or only_pdf:
-        from countenance.suites.fhibe.pdf_report import write_pdf
-
-        write_pdf(run, source, said, path if only_pdf else path.with_suffix(".pdf"), show_significance)
+        write_pdf(source, path if only_pdf else path.with_suffix(".pdf"), said=said, verdicts=show_significance)
 
 
 def sections(source: Source) -> list[Section]:

@@ -42,6 +42,8 @@ AXES = {
     "ACC_DET": ("probability threshold", "share of parts answered correctly"),
     "ROC": ("false acceptance rate", "validation rate"),
 }
+FAR = 0.001
+"""The false acceptance rate at which VAL is read; it is marked on the ROC."""
 MEANINGS = {
     "AP@0.5": "COCO's average precision at overlap 0.5 (101 recalls), all images together",
     "FPPI": "boxes that hit nobody, or somebody already hit, for each image",
@@ -88,12 +90,6 @@ class FhibeRun(Run):
         if self.manifest.suite != "fhibe" or not found:
             raise InputError(f"{self.path}: not a run of `countenance fhibe evaluate`")
         return found
-
-    def curves(self) -> dict[str, list[Line]]:
-        """The curves over everybody, each with its band where it has one."""
-        stored: dict[str, Any] = self.fhibe.get("curves", {})  # runs of format 1
-        old = {n: [Line(x=x, y=y)] for n, (x, y) in stored.items() if x and y and ", " not in n}
-        return old | {result.name: result.lines for result in self.results() if isinstance(result, Curve)}
 
     def report(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write the bias report and return its path."""
@@ -299,10 +295,10 @@ def results(evaluation: Evaluation) -> list[Result]:
         if ", " in name:  # an end of another curve's band
             continue
         x, y = AXES.get(name, ("threshold", "share"))
-        ends = {end: known[f"{name}, {end}"] for end in ("lower", "upper") if f"{name}, {end}" in known}
-        lines = {"everyone": points} | {f"95 % {end}": one for end, one in ends.items()}
-        drawn = [Line(label=label, x=list(one[0]), y=list(one[1])) for label, one in lines.items()]
-        found.append(Curve(name=name, x=Axis(label=x), y=Axis(label=y), lines=drawn))
+        low, high = (list(known.get(f"{name}, {end}", ((), ()))[1]) for end in ("lower", "upper"))
+        line = Line(label="everyone", x=list(points[0]), y=list(points[1]), low=low, high=high)
+        marks = [FAR] if name == "ROC" else []
+        found.append(Curve(name=name, x=Axis(label=x, log=bool(marks)), y=Axis(label=y), lines=[line], marks=marks))
     return found
 
 

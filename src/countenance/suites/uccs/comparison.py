@@ -10,13 +10,11 @@ import numpy as np
 import countenance
 from countenance.audit.ranking import Ranking, effective_df, rank_paired
 from countenance.metrics.curves import MISSED
+from countenance.report import render
 from countenance.suites.uccs.calibration import weighted_threshold
 from countenance.suites.uccs.evaluation import Evaluation
-from countenance.suites.uccs.files import write_text
 from countenance.suites.uccs.operating import default_targets
-from countenance.suites.uccs.plot import axes_of
-from countenance.suites.uccs.plot.canvas import laid_out
-from countenance.suites.uccs.plot.save import svg
+from countenance.suites.uccs.plot import chart_of, drawn
 
 ROUNDS = 500
 
@@ -112,16 +110,13 @@ def write_comparison(
     found: Sequence[Evaluation], compared: Sequence[Comparison], pages: Sequence[Path], path: Path
 ) -> None:
     """Write the page that shows all submissions together and leads to the page of each."""
-    from jinja2 import Environment, FileSystemLoader
-    from markupsafe import Markup
-
     first = found[0]
     names = names_of(found)
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
-    axes = axes_of(found, log=first.settings.log, band=first.settings.bootstrap > 0)
-    content = environment.get_template("comparison.html.j2").render(
+    chart = chart_of(found, log=first.settings.log, band=first.settings.bootstrap > 0)
+    content = render.page(
+        render.template(Path(__file__).parent, "comparison.html.j2"),
         title=f"{first.kind} of {len(found)} submissions",
-        plot=Markup(svg(laid_out(axes)).decode("utf-8")),  # noqa: S704 - drawn by us, words escaped
+        plot=drawn(chart, "curve"),
         units="probes" if first.kind == "DIR" else "faces",
         entries=[
             {"name": name, "page": page.name, **one.summary(), "total": one.total, "share": one.found / one.total}
@@ -139,4 +134,4 @@ def write_comparison(
         version=countenance.__version__,
         protocol=first.protocol.path.name,
     )
-    write_text(path, content)
+    render.write(path, content)

@@ -4,33 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 import countenance
+from countenance.report import render
 from countenance.suites.uccs.calibration import calibrate
 from countenance.suites.uccs.errors import Mistake, missed_faces, picture, show_pictures, worst_false_alarms
 from countenance.suites.uccs.evaluation import Evaluation
-from countenance.suites.uccs.files import write_text
-from countenance.suites.uccs.operating import (
-    EVERYBODY,
-    FEW,
-    compare_groups,
-    group_curves,
-    middle,
-    operating_points,
-)
-from countenance.suites.uccs.plot import Axes, Series, axes_of, split_by
-from countenance.suites.uccs.plot.canvas import laid_out
-from countenance.suites.uccs.plot.save import svg
+from countenance.suites.uccs.operating import EVERYBODY, FEW, compare_groups, middle, operating_points
+from countenance.suites.uccs.plot import chart_of, drawn, group_charts
 
-
-def group_axes(evaluation: Evaluation, by: Sequence[str], *, log: bool) -> dict[str, Axes]:
-    """A plot by group for each attribute that has groups large enough."""
-    found: dict[str, list[tuple[str, Series]]] = {}
-    for one in group_curves(evaluation, by):
-        series = Series(
-            f"{one.attribute} {one.group} ({one.n})", one.curve.x, one.curve.y, thresholds=one.curve.thresholds
-        )
-        found.setdefault(one.attribute, []).append((one.group, series))
-    return {attribute: split_by(evaluation, groups, log=log) for attribute, groups in found.items()}
+TEMPLATES = Path(__file__).parent
 
 
 def write_page(
@@ -43,10 +27,6 @@ def write_page(
     wanted: float | None = None,
 ) -> None:
     """Write the page; pictures of real people are shown only when asked for."""
-    from jinja2 import Environment, FileSystemLoader
-    from markupsafe import Markup
-
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
     log = evaluation.settings.log
     shown = show_pictures(data, gallery)
     errors = [
@@ -59,16 +39,14 @@ def write_page(
     if by and len(evaluation.negatives):
         found = compare_groups(evaluation, by, target if evaluation.version == 2 else target / evaluation.images)
         verdict = {"name": found.verdict, "reason": found.reason, "target": f"{target:g}"}
-    curve = axes_of([evaluation], log=log, band=evaluation.band is not None)
-    content = environment.get_template("page.html.j2").render(
+    charts = group_charts(evaluation, by, log=log)
+    content = render.page(
+        render.template(TEMPLATES, "page.html.j2"),
         title=f"{evaluation.kind}: {evaluation.label}",
         lead=_lead(evaluation),
         warnings=evaluation.warnings,
-        plot=Markup(svg(laid_out(curve)).decode("utf-8")),  # noqa: S704 - drawn by us, words escaped
-        group_plots=[
-            {"name": name, "svg": Markup(svg(laid_out(axes)).decode("utf-8"))}  # noqa: S704 - as above
-            for name, axes in group_axes(evaluation, by, log=log).items()
-        ],
+        plot=drawn(chart_of([evaluation], log=log, band=evaluation.band is not None), "curve"),
+        group_plots=[{"name": name, **drawn(chart, f"by-{k}")} for k, (name, chart) in enumerate(charts.items())],
         least=FEW,
         per_image=" (per image)" if evaluation.version == 3 else "",
         points=[
@@ -83,7 +61,7 @@ def write_page(
         source=evaluation.scores.path.name,
         protocol=evaluation.protocol.path.name,
     )
-    write_text(path, content)
+    render.write(path, content)
 
 
 def _what(evaluation: Evaluation) -> str:
@@ -101,7 +79,7 @@ def _lead(evaluation: Evaluation) -> str:
 def _part(name: str, mistakes: list[Mistake], data: Path, evaluation: Evaluation, shown: bool) -> dict[str, Any]:
     entries = []
     for one in mistakes:
-        uri = picture(data, evaluation, one) if shown else None
+        uri = Markup(picture(data, evaluation, one) or "") if shown else None  # noqa: S704 - base64, made by us
         alt = f"{one.kind} in {one.image}: {one.said}"
         entries.append(
             {"uri": uri, "said": one.said, "score": one.score, "cost": one.cost, "image": one.image, "alt": alt}

@@ -1,0 +1,100 @@
+"""A suite's section of the page on paper: its paragraphs, headings, tables and facts; pictures stay on the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from itertools import zip_longest
+
+from countenance.report.paper import Paper
+
+BLOCKS = ("p", "h3", "h4", "th", "td", "dt", "dd", "li", "summary")
+HIDDEN = ("caption", "svg", "style", "script")
+WIDEST = 34
+"""Characters after which a cell may be broken into lines."""
+ACROSS = 130
+"""Characters of a table's text that fit beside each other on a page."""
+_NUMBER = re.compile(r"[-−+<>≤≥ ]*[\d.]+[\d.,% /\u2009\u202f]*")
+
+
+def put_markup(paper: Paper, markup: str) -> None:
+    """Put the content of a section on the pages, in its order."""
+    reader = _Reader(paper)
+    reader.feed(markup)
+    reader.close()
+
+
+class _Reader(HTMLParser):
+    """Writes each block as soon as it is complete."""
+
+    def __init__(self, paper: Paper) -> None:
+        super().__init__(convert_charrefs=True)
+        self.paper = paper
+        self.words: list[str] = []
+        self.rows: list[list[str]] = []
+        self.term = ""
+        self.hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag in HIDDEN:
+            self.hidden += 1
+        elif tag == "table":
+            self.rows = []
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in BLOCKS:
+            self.words = []
+        elif tag in ("br", "span"):  # a second line of a cell
+            self.words.append(" ")
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden:
+            self.words.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in HIDDEN:
+            self.hidden -= 1
+        elif tag == "table":
+            put_table(self.paper, self.rows)
+        elif tag in BLOCKS:
+            self._block(tag, " ".join("".join(self.words).split()))
+            self.words = []
+
+    def _block(self, tag: str, text: str) -> None:
+        if tag in ("th", "td"):
+            if not self.rows:
+                self.rows.append([])
+            self.rows[-1].append(text)
+        elif tag in ("h3", "h4", "summary"):
+            self.paper.heading(text, 9.5)
+        elif tag == "dt":
+            self.term = text
+        elif tag == "dd":
+            self.paper.facts([(self.term, text)])
+        elif text:
+            self.paper.text(f"· {text}" if tag == "li" else text)
+
+
+def put_table(paper: Paper, rows: Sequence[Sequence[str]]) -> None:
+    """A table whose columns are as wide as what they hold; columns of numbers are aligned to the right."""
+    columns = [[str(cell) for cell in column] for column in zip_longest(*rows, fillvalue="")]
+    if len(rows) < 2:
+        return
+    right = ["R" if all(_NUMBER.fullmatch(cell) for cell in cells[1:] if cell) else "L" for cells in columns]
+    head, *body = zip(*columns, strict=True)
+    paper.table(head, body, widths(columns), "".join(right))
+
+
+def widths(columns: Sequence[Sequence[str]], most: int = ACROSS) -> list[int]:
+    """Widths of columns in characters: a longest word always fits, a whole cell where it is short and there is space.
+
+    >>> widths([["n", "1,204 / 96"], ["meaning", "the share of people that were found"]], most=40)
+    [11, 29]
+    """
+    words = [max(len(word) for cell in cells for word in (cell.split() or [""])) for cells in columns]
+    least = [1.1 * word + 2 for word in words]  # headings are bold; cells have margins
+    wanted = [max(low, min(WIDEST, max(map(len, cells))) + 2) for low, cells in zip(least, columns, strict=True)]
+    more = sum(wanted) - sum(least)
+    share = min(1.0, max(0.0, (most - sum(least)) / more)) if more else 0.0
+    return [round(low + share * (high - low)) for low, high in zip(least, wanted, strict=True)]
