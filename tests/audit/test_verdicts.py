@@ -429,3 +429,14 @@ def test_a_grouping_within_people_with_nothing_to_test_stops_nobody():
     assert found.settings["adjust"] == "minp" and {f.verdict for f in found.findings if f.attribute == "w"} == {
         "untestable"
     }
+
+
+def test_the_strongest_difference_is_a_severe_one_also_when_it_favours_a_group() -> None:
+    rates = {"a": 400, "b": 405, "c": 400, "d": 480}
+    rows = {
+        "g": [g for g in rates for _ in range(500)],
+        "ok": [int(i < k) for k in rates.values() for i in range(500)],
+    }
+    found = audit(rows, ["g"], ["ok"])
+    assert [f.group for f in found.findings if f.severity == "severe"] == ["d"]
+    assert "strongest: ok of g = d" in found.reason
