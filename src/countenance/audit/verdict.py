@@ -188,8 +188,9 @@ def overall(
             f"{worst.reason}{aside}"
         )
     if not tested:
-        whys = list(dict.fromkeys(str(entry["why"]) for entry in excluded))
-        return UNTESTABLE, "nothing could be compared" + (f": {'; '.join(whys[:3])}" if whys else "")
+        whys = list(dict.fromkeys(_why_in_full(entry) for entry in excluded))
+        more = f" and {len(whys) - MOST_NAMED} more" if len(whys) > MOST_NAMED else ""
+        return UNTESTABLE, "nothing could be compared" + (f": {'; '.join(whys[:MOST_NAMED])}{more}" if whys else "")
     if unsure:
         weakest = max(unsure, key=lambda f: f.mde if math.isfinite(f.mde) else -1.0)
         return INSUFFICIENT, (
@@ -206,6 +207,16 @@ def overall(
     if missing:
         return INSUFFICIENT, f"{_not_tested(missing)}; {words}"
     return none_larger(_common(judged)), words + aside
+
+
+def _why_in_full(entry: Mapping[str, Any]) -> str:
+    """Why a group was not tested, with its attribute: "in no, fewer than 20" is hard to read alone.
+
+    >>> _why_in_full({"attribute": "masked", "group": "no", "why": "3 people in no, fewer than 20"})
+    '3 people in masked = no, fewer than 20'
+    """
+    group = entry["group"]
+    return str(entry["why"]).replace(f" in {group},", f" in {entry['attribute']} = {group},", 1)
 
 
 def _deltas(findings: Sequence[Finding], judged: Mapping[str, Judged]) -> str:
