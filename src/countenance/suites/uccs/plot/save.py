@@ -2,7 +2,7 @@
 
 import itertools
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from countenance.suites.uccs.plot.canvas import HEIGHT, WIDTH, Area, Line, Mark,
 FORMATS = (".pdf", ".svg", ".png", ".html")
 SCALE = 3
 """Pixels of a PNG for each point."""
+Size = tuple[float, float]
+PAGE: Size = (WIDTH, HEIGHT)
 
 
 def check_format(path: Path) -> None:
@@ -36,23 +38,25 @@ def plot_bytes(axes: Axes, suffix: str) -> bytes:
     if suffix == ".html":
         return html(axes).encode("utf-8")
     marks = laid_out(axes)
-    return {".pdf": pdf, ".svg": svg, ".png": png}[suffix](marks)
+    writers: dict[str, Callable[[Sequence[Mark]], bytes]] = {".pdf": pdf, ".svg": svg, ".png": png}
+    return writers[suffix](marks)
 
 
-def pdf(marks: Sequence[Mark]) -> bytes:
+def pdf(marks: Sequence[Mark], size: Size = PAGE) -> bytes:
     """One page; words in Times, which every reader has."""
+    width, height = size
     content = ["1 J 1 j"]
     opacities: dict[float, str] = {}
     for mark in marks:
         if isinstance(mark, Line):
             dash = " ".join(f"{d:g}" for d in mark.dash)
-            content.append(f"{_rgb(mark.colour)} RG {mark.width:g} w [{dash}] 0 d {_path(mark.points)} S")
+            content.append(f"{_rgb(mark.colour)} RG {mark.width:g} w [{dash}] 0 d {_path(mark.points, height)} S")
         elif isinstance(mark, Area):
             state = opacities.setdefault(mark.opacity, f"G{len(opacities)}")
-            content.append(f"q /{state} gs {_rgb(mark.colour)} rg {_path(mark.points)} h f Q")
+            content.append(f"q /{state} gs {_rgb(mark.colour)} rg {_path(mark.points, height)} h f Q")
         else:
             back = text_width(mark.text, mark.size) * mark.anchor
-            x, y = mark.at[0], HEIGHT - mark.at[1]
+            x, y = mark.at[0], height - mark.at[1]
             place = f"0 1 -1 0 {x:.2f} {y - back:.2f}" if mark.turned else f"1 0 0 1 {x - back:.2f} {y:.2f}"
             shown = mark.text.encode("cp1252", "replace")
             for special in (b"\\", b"(", b")"):
@@ -64,7 +68,7 @@ def pdf(marks: Sequence[Mark]) -> bytes:
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH:g} {HEIGHT:g}] /Contents 4 0 R /Resources "
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width:g} {height:g}] /Contents 4 0 R /Resources "
         f"<< /Font << /F1 5 0 R >> /ExtGState << {states} >> >> >>".encode(),
         f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n".encode() + stream + b"\nendstream",
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Times-Roman /Encoding /WinAnsiEncoding >>",
@@ -81,20 +85,21 @@ def pdf(marks: Sequence[Mark]) -> bytes:
     return out.getvalue()
 
 
-def _path(points: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.2f} {HEIGHT - y:.2f} {'l' if k else 'm'}" for k, (x, y) in enumerate(points))
+def _path(points: Sequence[tuple[float, float]], height: float) -> str:
+    return " ".join(f"{x:.2f} {height - y:.2f} {'l' if k else 'm'}" for k, (x, y) in enumerate(points))
 
 
 def _rgb(colour: str) -> str:
     return " ".join(f"{int(colour[k : k + 2], 16) / 255:.3f}" for k in (1, 3, 5))
 
 
-def svg(marks: Sequence[Mark]) -> bytes:
+def svg(marks: Sequence[Mark], size: Size = PAGE) -> bytes:
     """A picture for web pages."""
+    width, height = size
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
-        f'width="{WIDTH:g}pt" height="{HEIGHT:g}pt" font-family="Times, \'Times New Roman\', serif">',
-        f'<rect width="{WIDTH:g}" height="{HEIGHT:g}" fill="#ffffff"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+        f'width="{width:g}pt" height="{height:g}pt" font-family="Times, \'Times New Roman\', serif">',
+        f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
     ]
     for mark in marks:
         if isinstance(mark, Line | Area):
@@ -116,14 +121,17 @@ def svg(marks: Sequence[Mark]) -> bytes:
     return "\n".join([*out, "</svg>\n"]).encode("utf-8")
 
 
-def png(marks: Sequence[Mark]) -> bytes:
-    """A picture of 1512 × 972 pixels, drawn at twice the size so that lines are smooth."""
+def png(marks: Sequence[Mark], size: Size = PAGE) -> bytes:
+    """A picture of three pixels a point, drawn at twice the size so that lines are smooth."""
     from PIL import Image, ImageDraw, ImageFont
 
     zoom = SCALE * 2
-    page = Image.new("RGB", (round(WIDTH * zoom), round(HEIGHT * zoom)), "white")
+    width, height = size
+    page = Image.new("RGB", (round(width * zoom), round(height * zoom)), "white")
     for mark in marks:
-        if isinstance(mark, Area):
+        if isinstance(mark, Area) and mark.opacity >= 1:
+            ImageDraw.Draw(page).polygon([(x * zoom, y * zoom) for x, y in mark.points], fill=mark.colour)
+        elif isinstance(mark, Area):
             layer = Image.new("L", page.size, 0)
             ImageDraw.Draw(layer).polygon(
                 [(x * zoom, y * zoom) for x, y in mark.points], fill=round(255 * mark.opacity)
@@ -137,8 +145,8 @@ def png(marks: Sequence[Mark]) -> bytes:
         else:
             font = ImageFont.load_default(mark.size * zoom * 0.9)
             left, top, right, bottom = font.getbbox(mark.text, anchor="ls")
-            size = (max(1, round(right - left) + 4), max(1, round(bottom - top) + 4))
-            layer = Image.new("L", size, 0)
+            room = (max(1, round(right - left) + 4), max(1, round(bottom - top) + 4))
+            layer = Image.new("L", room, 0)
             ImageDraw.Draw(layer).text((2 - left, 2 - top), mark.text, fill=255, font=font, anchor="ls")
             back = (right - left) * mark.anchor
             x, y = mark.at[0] * zoom, mark.at[1] * zoom
@@ -149,7 +157,7 @@ def png(marks: Sequence[Mark]) -> bytes:
                 corner = (round(x - back + left - 2), round(y + top - 2))
             page.paste("black", (*corner, corner[0] + layer.size[0], corner[1] + layer.size[1]), mask=layer)
     out = BytesIO()
-    page.resize((round(WIDTH * SCALE), round(HEIGHT * SCALE)), Image.Resampling.LANCZOS).save(out, "PNG", optimize=True)
+    page.resize((round(width * SCALE), round(height * SCALE)), Image.Resampling.LANCZOS).save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
