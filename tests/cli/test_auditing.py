@@ -172,3 +172,32 @@ def test_plan_knows_people_and_means(capsys) -> None:
     )
     assert "628 rows from 157 people in each of 2 groups" in capsys.readouterr().out
     assert command("plan", "--metric", "speed") == 2
+
+
+@pytest.mark.parametrize(("sign", "named"), [(";", "semicolons"), ("\t", "tabs")])
+def test_a_table_with_another_separator_is_refused_by_name(
+    table: Path, capsys: pytest.CaptureFixture[str], sign: str, named: str
+) -> None:
+    table.write_text(table.read_text(encoding="utf-8").replace(",", sign), encoding="utf-8")
+    assert command("audit", table, "--by", "tone", "--metric", "correct") == 2
+    assert f"columns separated by {named}, expected commas" in capsys.readouterr().err
+
+
+def test_a_name_in_other_case_is_suggested(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("audit", table, "--by", "TONE", "--metric", "correct") == 2
+    assert "did you mean 'tone'" in capsys.readouterr().err
+
+
+def test_the_smallest_p_of_the_permutations_is_printed_as_a_bound(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("audit", table, "--by", "tone", "--metric", "correct", "--quiet") == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("correct ")]
+    assert " < 0.0005 " in line
+
+
+def test_a_metric_without_values_has_no_nan_in_its_table(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table.write_text("g,ok\n" + "a,\n" * 30 + "b,\n" * 30, encoding="utf-8")
+    assert command("audit", table, "--by", "g", "--metric", "ok", "--quiet") == 0
+    out = capsys.readouterr().out
+    assert "no row has a value of the metric" in out and "nan" not in out

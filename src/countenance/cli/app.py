@@ -31,7 +31,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Ask a vision model about images of people, score every answer, and say whom it fails.",
+    help="Evaluate a vision model on images of people, score every prediction, and say whom it fails.",
 )
 
 spine.register(app)
