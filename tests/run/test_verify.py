@@ -127,5 +127,6 @@ def test_a_marker_of_another_version_is_read() -> None:
     old = b'{"number": 3, "answered": 1, "failures": [], "files": {"answers/00003.parquet": "a"}, "extra": {}}'
     found = Marker.read(old)
     assert found is not None and found.number == 3 and found.file("answers/") == "answers/00003.parquet"
-    for damaged in (b"", b"[]", b"{}", b"7"):
+    wrong = [old.replace(b"[]", value) for value in (b"null", b"[7]", b"[{}]", b'"text"')]
+    for damaged in (b"", b"[]", b"{}", b"7", b"[" * 9999, old.replace(b'"a"', b"7"), *wrong):
         assert Marker.read(damaged) is None

@@ -13,8 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from countenance.answers.store import answers_from_table, answers_table
 from countenance.errors import InputError
@@ -74,10 +77,15 @@ class Marker:
     def read(cls, content: bytes) -> "Marker | None":
         """A marker, or None when the file is damaged."""
         try:
-            found = json.loads(content)
-            return cls(**{name: value for name, value in found.items() if name in cls.__dataclass_fields__})
-        except (ValueError, TypeError, AttributeError, RecursionError):
+            found = _markers().validate_json(content)
+        except ValueError:
             return None
+        return found if all(isinstance(row.get("sample"), str) for row in found.failures) else None
+
+
+@cache
+def _markers() -> TypeAdapter[Marker]:
+    return TypeAdapter(Marker)
 
 
 class Committed(StrEnum):
