@@ -126,3 +126,16 @@ def test_lists(capsys) -> None:
     assert command("list") == 0 and command("models", "list") == 0
     out = capsys.readouterr().out
     assert "face_localization" in out and "mtcnn" in out and "runs here" in out
+
+
+@pytest.mark.parametrize("name", ["", "."])
+def test_an_empty_name_of_a_file_is_refused(name, discs, tmp_path, capsys) -> None:
+    """An empty shell variable after --out."""
+    from countenance.run import evaluate
+    from countenance.testing import DiscDetector
+
+    evaluate(DiscDetector(), "face_localization", discs, out=tmp_path / "run", limit=20)
+    capsys.readouterr()
+    for arguments in (["report"], ["export", "--what", "coco"], ["export", "--what", "findings", "--format", "md"]):
+        assert command(*arguments, tmp_path / "run", "--out", name) == 2, arguments
+        assert "expected the name of a file" in capsys.readouterr().err
