@@ -139,3 +139,13 @@ def test_an_empty_name_of_a_file_is_refused(name, discs, tmp_path, capsys) -> No
     for arguments in (["report"], ["export", "--what", "coco"], ["export", "--what", "findings", "--format", "md"]):
         assert command(*arguments, tmp_path / "run", "--out", name) == 2, arguments
         assert "expected the name of a file" in capsys.readouterr().err
+
+
+def test_names_from_files_do_not_steer_the_terminal(tmp_path, capsys) -> None:
+    red = "\x1b[31mred\x07"
+    rows = "".join(f"p{k},{(red, 'blue')[k % 2]},{k % 3 // 2}\n" for k in range(80))
+    (tmp_path / "t.csv").write_text("person,group,hit\n" + rows)
+    assert command("audit", tmp_path / "t.csv", "--by", "group", "--metric", "hit", "--adjust", "holm") == 0
+    assert command("audit", tmp_path / "t.csv", "--by", red, "--metric", "hit") == 2
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err and "\\x1b[31mred" in shown.err

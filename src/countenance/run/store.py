@@ -304,7 +304,15 @@ class RunStore:
         """The score table."""
         import pyarrow as pa
 
-        tables = [self.table(name) for name in self.score_files()]
+        tables = []
+        for name in self.score_files():
+            tables.append(self.table(name))
+            for column in tables[-1].schema:
+                kind = column.type
+                number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+                if column.name.startswith("m.") and not number and not pa.types.is_null(kind):
+                    place = f"{self.place}/{name}"
+                    raise InputError(f"{place}: {column.name} holds {kind}, expected numbers; evaluate again to repair")
         return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
 
     def results(self) -> list[Result]:
