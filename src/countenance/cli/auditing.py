@@ -23,6 +23,7 @@ from countenance.cli.audit_options import (
     cluster_of,
     names_of,
 )
+from countenance.cli.lines import say
 from countenance.cli.places import is_run
 from countenance.errors import InputError
 from countenance.storage import place_of
@@ -90,7 +91,7 @@ def audit(
     if finished is not None:
         store_audit(finished, found)
     for line in lines_of(found):
-        typer.echo(line)
+        say(line)
     if json is not None:
         made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
         write_json(json, found.to_dict() | made)
