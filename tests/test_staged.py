@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.writing import new_folder
+from countenance.files import staged
 
 
 def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "board"
-    with new_folder(out) as folder:
+    with staged(out) as folder:
         (folder / "a.txt").write_text("a")
         assert not out.exists()
         assert folder.parent.parent == out.parent, "beside the folder: a rename between file systems fails"
@@ -21,9 +21,9 @@ def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     out = tmp_path / "board"
-    with new_folder(out) as folder:
+    with staged(out) as folder:
         (folder / "a.txt").write_text("old")
-    with pytest.raises(RuntimeError), new_folder(out, replace=True) as folder:
+    with pytest.raises(RuntimeError), staged(out, replace=True) as folder:
         (folder / "a.txt").write_text("new")
         raise RuntimeError
     assert (out / "a.txt").read_text() == "old"
@@ -32,11 +32,11 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 
 def test_an_existing_folder_is_refused_or_replaced(tmp_path: Path) -> None:
     out = tmp_path / "board"
-    with new_folder(out) as folder:
+    with staged(out) as folder:
         (folder / "a.txt").write_text("old")
-    with pytest.raises(InputError, match="exists already"), new_folder(out):
+    with pytest.raises(InputError, match="exists already"), staged(out):
         pass
-    with new_folder(out, replace=True) as folder:
+    with staged(out, replace=True) as folder:
         (folder / "b.txt").write_text("new")
     assert [path.name for path in out.iterdir()] == ["b.txt"]
     assert [path.name for path in tmp_path.iterdir()] == ["board"]
