@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test unit lint types layers bench check clean
+.PHONY: demo test test-all cluster unit lint types layers bench check clean
 
 demo: $(VENV)/user
 	$(BIN)/countenance demo --out out/demo
@@ -17,7 +17,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv; on Debian: apt-get install python3-venv"; exit 2; }
 
 $(VENV)/user: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e .
+	$(PIP) -e '.[view]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/bin/python pyproject.toml constraints.txt
@@ -26,6 +26,13 @@ $(VENV)/dev: $(VENV)/bin/python pyproject.toml constraints.txt
 
 unit: $(VENV)/dev
 	$(BIN)/python -m pytest
+
+# Ray nodes on this machine; alone, because they take both cores.
+cluster: $(VENV)/dev
+	$(BIN)/python -m pytest -n 0 -m cluster tests/run
+
+test-all: $(VENV)/dev
+	$(BIN)/python -m pytest -m 'slow or not slow'
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -4,8 +4,10 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.browser import CHROMIUM
 
 sys.path.append(str(Path(__file__).parent))  # s3_servers
 from s3_servers import CREDENTIALS, Proxy, moto_server
@@ -23,6 +25,19 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("../shared is not here: reference vectors, photographs and weights")
     return SHARED
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

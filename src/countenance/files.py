@@ -82,8 +82,10 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def staged(out: Path) -> Iterator[Path]:
+def staged(out: Path, *, replace: bool = False) -> Iterator[Path]:
     """A new folder that takes the name `out` when all went well, and is gone otherwise.
+
+    A folder of that name is refused, unless it is empty or `replace` is set.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "made"
@@ -92,13 +94,15 @@ def staged(out: Path) -> Iterator[Path]:
     >>> (target / "a.txt").read_text(), len(list(target.parent.iterdir()))
     ('whole', 1)
     """
-    if out.exists():
+    if out.exists() and not replace and not (out.is_dir() and not any(out.iterdir())):
         raise InputError(f"{out}: exists already; name a folder that does not")
     out.parent.mkdir(parents=True, exist_ok=True)
     holder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
     try:
         (holder / "made").mkdir()
         yield holder / "made"
+        if out.exists():
+            out.rename(holder / "old")
         (holder / "made").rename(out)
     finally:
         shutil.rmtree(holder, ignore_errors=True)

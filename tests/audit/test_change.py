@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from countenance.audit import change
 from countenance.audit.change import Change, ChangeGap, tango_limits
 from countenance.audit.effects import equivalence
 
@@ -30,6 +31,21 @@ def test_tango_limits_are_where_the_likelihood_says(gained: int, lost: int, n: i
     low, high = tango_limits(gained, lost, n, 1.959964)
     assert slow_score(gained, lost, n, float(low)) == pytest.approx(1.959964, abs=2e-3)
     assert slow_score(gained, lost, n, float(high)) == pytest.approx(-1.959964, abs=2e-3)
+
+
+def test_the_search_for_limits_has_converged() -> None:
+    rng = np.random.default_rng(3)
+    n = rng.integers(1, 5000, 3000).astype(float)
+    discordant = np.floor(n * rng.random(3000) ** 3)
+    gained = np.floor(discordant * rng.random(3000))
+    t = rng.uniform(0.3, 6.0, 3000)
+    slow_low, slow_high = (2 * gained - discordant) / n + 1e-9, np.ones(3000)
+    for _ in range(80):
+        middle = (slow_low + slow_high) / 2
+        inside = change._excess(gained, discordant - gained, n, middle, t) > 0
+        slow_low, slow_high = np.where(inside, middle, slow_low), np.where(inside, slow_high, middle)
+    least = (2 * gained - discordant) / n
+    assert np.abs(tango_limits(gained, discordant - gained, n, t)[1] - np.maximum(slow_high, least)).max() < 1e-9
 
 
 def test_no_change_at_all_rules_out_no_more_than_a_score_interval_does() -> None:

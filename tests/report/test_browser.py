@@ -8,29 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser import IN_BROWSER, problems
 
 from countenance.data import Dataset
 from countenance.report import write_report
 from countenance.report.sheet import write_sheet
 from countenance.run import Run
 
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not here: apt-get install chromium"),
-]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-background-networking"]
-        )
-        yield browser
-        browser.close()
+pytestmark = IN_BROWSER
 
 
 @contextmanager
@@ -54,18 +39,6 @@ def opened(chromium: Any, path: Path, *, width: int = 1280, **options: Any) -> I
     yield page
     assert not complaints
     context.close()
-
-
-def problems(page: Any) -> list[str]:
-    """What axe-core finds, serious or worse."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{one['impact']} {one['id']}: {one['nodes'][0]['html'][:200]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 def test_a_barrier_would_be_found(chromium: Any, tmp_path: Path) -> None:

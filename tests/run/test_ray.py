@@ -30,8 +30,11 @@ from countenance.testing import write_small_dataset
 from ray_cluster import Cluster
 
 # Ray leaves sockets and log files to the end of the process.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning",
-                                        "ignore::FutureWarning", "ignore::DeprecationWarning")  # fmt: skip
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning",
+                               "ignore::FutureWarning", "ignore::DeprecationWarning"),
+]  # fmt: skip
 sys.path.append(str(Path(__file__).parent))  # fakes, for a fixture of the module
 SCRIPT = """
 import sys

@@ -20,7 +20,8 @@ from countenance.audit.estimates import clopper_pearson_limits
 from countenance.audit.sums import Numbers, Side
 from countenance.audit.table import Array
 
-STEPS = 50
+STEPS = 14
+"""Steps of the search for a limit; its error is then below 1e-9 (tests/audit/test_change.py)."""
 
 
 def tango_limits(gained: Numbers, lost: Numbers, n: Numbers, t: Numbers) -> tuple[Array, Array]:
@@ -35,26 +36,32 @@ def tango_limits(gained: Numbers, lost: Numbers, n: Numbers, t: Numbers) -> tupl
 
 
 def _upper(gained: Array, lost: Array, n: Array, t: Array) -> Array:
-    """The largest change that the counts do not reject, by halving."""
+    """The largest change that the counts do not reject: the root of `_excess`, by the Illinois method."""
     with np.errstate(all="ignore"):
-        low, high = (gained - lost) / n, np.ones(np.shape(n))
+        change = (gained - lost) / n
+        low, high = change + 1e-9 * (1 - change), np.ones(np.shape(n))  # without discordant rows 0 is a root as well
+        over, under = _excess(gained, lost, n, low, t), _excess(gained, lost, n, high, t)
+        side = np.zeros(np.shape(n))
         for _ in range(STEPS):
-            middle = (low + high) / 2
-            inside = _score(gained, lost, n, middle) > -t
-            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        return np.asarray(np.where(n > 0, np.maximum(high, (gained - lost) / n), np.nan))
+            step = over - under
+            found = np.where(step > 0, (low * -under + high * over) / np.where(step > 0, step, 1.0), high)
+            excess = _excess(gained, lost, n, found, t)
+            inside = excess > 0
+            # Where one end stays for a second time, its value is halved, or the other would creep.
+            under = np.where(inside, np.where(side > 0, under / 2, under), excess)
+            over = np.where(inside, excess, np.where(side < 0, over / 2, over))
+            low, high = np.where(inside, found, low), np.where(inside, high, found)
+            side = np.where(inside, 1.0, -1.0)
+        return np.asarray(np.where(n > 0, np.maximum(high, change), np.nan))
 
 
-def _score(gained: Array, lost: Array, n: Array, change: Array) -> Array:
-    """How many standard errors the counts are away from a change, with the likeliest share of losses under it."""
+def _excess(gained: Array, lost: Array, n: Array, change: Numbers, t: Numbers) -> Array:
+    """Above 0 where the counts are less than t standard errors below a change, with the likeliest losses under it."""
     linear = -gained - lost + (2 * n - gained + lost) * change
     constant = -lost * change * (1 - change)
     share = (np.sqrt(np.maximum(linear**2 - 8 * n * constant, 0.0)) - linear) / (4 * n)
     variance = n * (2 * np.maximum(share, 0.0) + change * (1 - change))
-    away = gained - lost - n * change
-    return np.asarray(
-        np.where(variance > 0, away / np.sqrt(np.where(variance > 0, variance, 1.0)), np.sign(away) * math.inf)
-    )
+    return np.asarray(gained - lost - n * change + t * np.sqrt(np.maximum(variance, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,13 @@ class Change:
 
     def within(self, delta: Numbers, alpha: float | Array) -> Array:
         """Whether the 1 - 2·alpha interval lies inside ±delta, by Tango's and by the cautious limits."""
-        return _inside(self, delta, alpha)
+        t = quantile(1 - np.asarray(alpha), self.df)
+        gained, lost = self.gained * self.n, self.lost * self.n
+        with np.errstate(all="ignore"):
+            high = _excess(gained, lost, self.n, delta, t) < 0
+            low = _excess(lost, gained, self.n, delta, t) < 0
+        beyond = self.cautious(2 * np.asarray(alpha))
+        return np.asarray(high & low & (beyond[0] > -delta) & (beyond[1] < delta))
 
 
 @dataclass(frozen=True)
@@ -121,10 +134,6 @@ class ChangeGap:
 
     def within(self, delta: Numbers, alpha: float | Array) -> Array:
         """Whether the 1 - 2·alpha interval lies inside ±delta, by both intervals."""
-        return _inside(self, delta, alpha)
-
-
-def _inside(gap: Change | ChangeGap, delta: Numbers, alpha: float | Array) -> Array:
-    bounds = gap.difference(2 * alpha), gap.cautious(2 * alpha)
-    inside = [np.asarray((low > -delta) & (high < delta)) for low, high in bounds]
-    return np.asarray(inside[0] & inside[1])
+        bounds = self.difference(2 * np.asarray(alpha)), self.cautious(2 * np.asarray(alpha))
+        inside = [np.asarray((low > -delta) & (high < delta)) for low, high in bounds]
+        return np.asarray(inside[0] & inside[1])

@@ -16,16 +16,25 @@ from countenance.audit.table import Array, Attribute
 from countenance.audit.units import Units
 
 
+def layouts(units: Units, total: int) -> list[Layout]:
+    """The orders of rows in every way of clustering, and by both at once; units that are kept keep them."""
+    if not units.codes:
+        return [Layout(None, total)]
+    if not units.kept:
+        codes = list(units.codes)
+        if len(codes) == 2:
+            width = int(codes[1].max(initial=0)) + 1
+            codes.append(np.unique(codes[0] * width + codes[1], return_inverse=True)[1])
+        units.kept.extend(Layout(one, total) for one in codes)
+    return units.kept
+
+
 class RowSums:
     """The sums of any metric over any grouping of one table."""
 
     def __init__(self, attributes: Sequence[Attribute], units: Units, total: int) -> None:
         self.attributes, self.units, self.total = attributes, units, total
-        codes: list[Array | None] = [None] if not units.codes else list(units.codes)
-        if len(codes) == 2:
-            width = int(units.codes[1].max(initial=0)) + 1
-            codes.append(np.unique(units.codes[0] * width + units.codes[1], return_inverse=True)[1])
-        self.layouts = [Layout(one, total) for one in codes]
+        self.layouts = [layout.fresh() for layout in layouts(units, total)]
 
     @cached_property
     def varying(self) -> list[list[bool]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +41,7 @@ class Layout:
     def __init__(self, codes: Array | None, total: int) -> None:
         self.alone, self.total = codes is None, total
         self.order: Array | None = None
+        self._sums: dict[str, tuple[Array, Array, Array]] = {}
         if codes is None:
             self.count = total
             return
@@ -49,7 +51,12 @@ class Layout:
         self.codes: Array = codes
         self.count = int(codes[-1]) + 1 if len(codes) else 0
         self.starts: Array = np.searchsorted(codes, np.arange(self.count + 1))
-        self._sums: dict[str, tuple[Array, Array, Array]] = {}
+
+    def fresh(self) -> Layout:
+        """The same order of rows, without the sums of any column."""
+        made = copy(self)
+        made._sums = {}
+        return made
 
     @cached_property
     def unequal(self) -> bool:

@@ -12,6 +12,7 @@ classes beyond what was seen; docs/suites/bias_bounty.md has measured coverages 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -90,9 +91,32 @@ def rank_paired(
         )
     if len(set(names)) != len(names):
         raise ValueError("two entries have the same name")
-    order = sorted(range(len(names)), key=lambda i: (-values[i] if values[i] == values[i] else math.inf, names[i]))
     found = [(i, j, *_compare(values[i] - values[j], drawn[:, i] - drawn[:, j], df, alpha))
-             for place, i in enumerate(order) for j in order[place + 1 :]]  # fmt: skip
+             for i, j in in_order(names, values)]  # fmt: skip
+    return ranked(names, values, found, alpha)
+
+
+def in_order(names: Sequence[str], values: Array) -> list[tuple[int, int]]:
+    """Every two entries, the one with the higher value first; equal values by name, NaN last.
+
+    >>> in_order(["a", "b", "c"], np.array([0.1, np.nan, 0.3]))
+    [(2, 0), (2, 1), (0, 1)]
+    """
+    order = sorted(range(len(names)), key=lambda i: (-values[i] if values[i] == values[i] else math.inf, names[i]))
+    return list(itertools.combinations(order, 2))
+
+
+def ranked(
+    names: Sequence[str], values: Array, found: Sequence[tuple[int, int, float, float, float]], alpha: float = 0.05
+) -> Ranking:
+    """Ranks from what every two entries show: the better, the worse, low and high of their difference, and p.
+
+    `found` has the pairs of `in_order`; their p are adjusted together (Holm).
+
+    >>> ranked(["a", "b"], np.array([0.9, 0.8]), [(0, 1, 0.02, 0.18, 0.01)]).ranks
+    (1, 2)
+    """
+    order = sorted(range(len(names)), key=lambda i: (-values[i] if values[i] == values[i] else math.inf, names[i]))
     adjusted = holm(np.array([row[4] for row in found]))
     beaten = dict.fromkeys(range(len(names)), 0)
     pairs = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ class Units:
     codes: tuple[Array, ...]
     ways: tuple[str, ...]
     asked: Any = AUTO
+    kept: list[Any] = field(default_factory=list, repr=False, compare=False)
+    """The orders of rows that sums over these units need, once they were made."""
 
     @property
     def nouns(self) -> tuple[str, str]:

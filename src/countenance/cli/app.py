@@ -12,6 +12,7 @@ import countenance
 from countenance.cli import (
     bias_bounty,
     cards,
+    comparing,
     data,
     fhibe,
     gating,
@@ -21,6 +22,7 @@ from countenance.cli import (
     runs,
     spine,
     uccs,
+    viewing,
 )
 from countenance.errors import GateFailed, InputError
 
@@ -34,8 +36,10 @@ app = typer.Typer(
 
 spine.register(app)
 runs.register(app)
+comparing.register(app)
 gating.register(app)
 cards.register(app)
+viewing.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(people.app, name="people")
 app.add_typer(fhibe.app, name="fhibe")

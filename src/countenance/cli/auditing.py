@@ -1,7 +1,7 @@
 """`countenance audit`: compare groups of a run or of any table, and say what the evidence shows."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,14 +62,17 @@ def audit(
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of permutations.")] = 0,
     json: Annotated[Path | None, typer.Option(help="Write verdict, settings and findings here as JSON.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Compare groups: of a run, or of any table with a row per unit."""
     from countenance.audit import audit as audit_table
     from countenance.files import write_json
+    from countenance.report import write_report, write_table_report
     from countenance.run import Run, audit_run, store_audit
     from countenance.run.licences import of_manifest
 
+    check_writable([json, report])
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
     settings = {
         "cluster": cluster_of(cluster), "comparison": comparison, "reference": reference, "pair": names_of(pair),
@@ -91,6 +94,17 @@ def audit(
     if json is not None:
         made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
         write_json(json, found.to_dict() | made)
+    if report is not None:
+        page = write_report(finished, report) if finished is not None else write_table_report(table, found, report)
+        typer.echo(f"report   {page.resolve()}")
+
+
+def check_writable(paths: Sequence[Path | None]) -> None:
+    """Refuse a place that cannot be written before the work, not after it."""
+    for path in paths:
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            what = "is a folder" if path.is_dir() else f"{path.parent} is no folder"
+            raise InputError(f"{path}: cannot be written ({what})")
 
 
 @contextmanager
@@ -199,7 +213,16 @@ def _table(findings: list["Finding"]) -> list[str]:
                 else f"{f.p_adjusted:.2g}", f.verdict + (f" ({end})" if end else ""),
             )
         )  # fmt: skip
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    return columns_of(rows)
+
+
+def columns_of(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table whose columns are as wide as their widest cell.
+
+    >>> columns_of([("a", "bb"), ("ccc", "d")])
+    ['a    bb', 'ccc  d']
+    """
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 

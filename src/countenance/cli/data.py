@@ -96,22 +96,13 @@ def export(
     categories: CategoriesOption = None,
 ) -> None:
     """Write a dataset in another format; reading it back gives the same truth."""
-    import shutil
-    import tempfile
-
     from countenance.data.coco import write_coco
     from countenance.data.folder import write_folder
+    from countenance.files import staged
 
-    if out.exists():
-        raise InputError(f"{out}: exists already; name a folder that does not")
     dataset = _load(name, categories)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        (write_coco if format is Format.coco else write_folder)(dataset, staging / "export")
-        (staging / "export").rename(out)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with staged(out) as folder:
+        (write_coco if format is Format.coco else write_folder)(dataset, folder)
     typer.echo(f"{len(dataset)} images in {out}")
 
 

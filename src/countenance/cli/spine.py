@@ -256,6 +256,7 @@ def demo(
         "face_localization", model, "people:portraits", out, by="skin_tone,age_group,gender,masked",
         workers=2, threads=1, quiet=quiet,
     )  # fmt: skip
+    typer.echo(f"pictures countenance view {out}")
 
 
 models_app = typer.Typer(no_args_is_help=True, help="Look at the models that run here.", rich_markup_mode=None)

@@ -12,17 +12,20 @@ from types import ModuleType
 from typing import Any
 
 from countenance.compare.compare import compare
-from countenance.compare.result import Change, Comparison, Gap
+from countenance.compare.leaderboard import leaderboard
+from countenance.compare.result import Change, Comparison, Gap, GroupScore, Leaderboard, Standing
 
-__all__ = ["Change", "Comparison", "Gap", "compare"]
+__all__ = ["Change", "Comparison", "Gap", "GroupScore", "Leaderboard", "Standing", "compare", "leaderboard"]
 
 
 class _Package(ModuleType):
     """Makes `countenance.compare(...)` the function while `countenance.compare.NAME` stays in the package."""
 
-    def __call__(self, *entries: Any, **settings: Any) -> Comparison:
-        """Compare runs or tables; see `countenance.compare.compare`."""
-        return compare(*entries, **settings)
+    def __call__(self, *entries: Any, **settings: Any) -> Comparison | Leaderboard:
+        """Compare two runs or tables (a `Comparison`), or rank more of them (a `Leaderboard`)."""
+        if len(entries) == 2:
+            return compare(*entries, **settings)
+        return leaderboard(entries, against_first=True, **settings)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -113,12 +113,33 @@ def is_bounded(values: Array) -> bool:
 
 def overall(sides: Sides) -> list[Change]:
     """How each metric changed over all rows."""
-    drafts = [(_draft(sides, name, sides.pairs(name)), "", "", 1) for name in sides.scores]
-    return _concluded(sides, drafts)
+    return [_change(sides, *one) for one in _concluded(sides, _whole(sides))]
 
 
 def by_group(sides: Sides) -> list[Change]:
     """How each metric changed in each group."""
+    return [_change(sides, *one) for one in _concluded(sides, _parts(sides))]
+
+
+def paired_findings(sides: Sides, groups: bool = True) -> list[tuple[str, str, Finding]]:
+    """Attribute, group and finding in the audit's own words, over all rows ("", "") and, with `groups`, in each group.
+
+    All of them are one family, unlike `overall` and `by_group`, which are two.
+    """
+    parts = _parts(sides) if groups else []
+    drafts = [*_whole(sides), *(one for one in parts if one[2] != UNKNOWN)]
+    return [(attribute, group, finding) for _, finding, attribute, group, *_ in _concluded(sides, drafts)]
+
+
+Drafts = list[tuple[Draft, str, str, int]]
+"""Each with its attribute, its group, and how many attributes are crossed."""
+
+
+def _whole(sides: Sides) -> Drafts:
+    return [(_draft(sides, name, sides.pairs(name)), "", "", 1) for name in sides.scores]
+
+
+def _parts(sides: Sides) -> Drafts:
     pooled = {name: sides.pairs(name).together() for name in sides.scores}
     drafts = []
     for grouping, group, rows in sides.cells():
@@ -126,7 +147,7 @@ def by_group(sides: Sides) -> list[Change]:
             draft = _draft(sides, name, sides.pairs(name, rows, pooled[name]))
             draft.untestable = NOT_TESTED if group == UNKNOWN else draft.untestable
             drafts.append((draft, grouping.name, group, grouping.depth))
-    return _concluded(sides, drafts)
+    return drafts
 
 
 def _draft(sides: Sides, metric: str, pairs: Pairs) -> Draft:
@@ -147,7 +168,8 @@ def _draft(sides: Sides, metric: str, pairs: Pairs) -> Draft:
     return draft
 
 
-def _concluded(sides: Sides, drafts: Sequence[tuple[Draft, str, str, int]]) -> list[Change]:
+def _concluded(sides: Sides, drafts: Drafts) -> list[tuple[Draft, Finding, str, str, int, dict[str, Any]]]:
+    """Every draft as a finding, adjusted for all of them, with what only a change has."""
     settings = sides.work.settings
     values = [draft.values | {"attribute": attribute, "depth": depth} for draft, attribute, _, depth in drafts]
     families = [family_of(one, settings.families) for one in values]
@@ -164,7 +186,7 @@ def _concluded(sides: Sides, drafts: Sequence[tuple[Draft, str, str, int]]) -> l
         }
         level = settings.alpha / sizes[family]
         finding = concluded(draft, float(each), level, family, sizes[family], settings, sides.work.nouns)
-        made.append(_change(sides, draft, finding, attribute, group, depth, extra))
+        made.append((draft, finding, attribute, group, depth, extra))
     return made
 
 
@@ -242,19 +264,19 @@ def _gap(sides: Sides, finding: Finding, before: float, after: float) -> Gap:
         change_versus=finding.estimate_versus, difference=finding.difference, low=finding.diff_low,
         high=finding.diff_high, p=finding.p, p_adjusted=finding.p_adjusted, verdict=finding.verdict,
         severity=finding.severity, direction=finding.direction,
-        moved=moved(before, after) if finding.verdict == DISPARITY else "",
+        moved=moved(before, after, sides.work.judged[finding.metric].delta) if finding.verdict == DISPARITY else "",
         delta=sides.work.judged[finding.metric].delta, scale=sides.scale(finding.metric), mde=finding.mde_difference,
         clusters_needed=finding.clusters_needed, depth=finding.depth, reason=finding.reason,
     )  # fmt: skip
 
 
-def moved(before: float, after: float) -> str:
-    """What became of a gap.
+def moved(before: float, after: float, delta: float | None = None) -> str:
+    """What became of a gap; one that was smaller than delta before cannot be reversed, it widened.
 
-    >>> moved(-0.10, -0.04), moved(-0.10, -0.15), moved(-0.02, 0.08), moved(0.0, -0.1)
+    >>> moved(-0.10, -0.04), moved(-0.10, -0.15), moved(-0.1, 0.12, 0.05), moved(0.01, -0.1, 0.05)
     ('narrowed', 'widened', 'reversed', 'widened')
     """
-    if before * after < 0 and abs(after) >= abs(before):
+    if before * after < 0 and abs(after) >= abs(before) >= (delta or 0.0):
         return REVERSED
     return NARROWED if abs(after) < abs(before) else WIDENED
 

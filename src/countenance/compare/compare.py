@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from countenance.audit.attributes import NothingToCompare, split_names
+from countenance.audit.finding import Audit
 from countenance.audit.settings import Judged, Settings, judged, parse_better, parse_delta, parse_where
 from countenance.compare.changes import Sides, by_group, gaps, is_bounded, overall
 from countenance.compare.decision import decided
@@ -93,7 +94,18 @@ class Asked:
         changed = overall(sides)
         parts = by_group(sides) if grouped else []
         moved, found = gaps(sides) if grouped else ([], None)
-        settings = {
+        notes = [*self.paired.notes, *self._one_sided(first, second), *(found.notes if found else [])]
+        unpaired = [self.paired.unpaired[first], self.paired.unpaired[second]]
+        told = decided(changed, parts, moved, sides.work.nouns)
+        return Comparison(
+            decision=" ".join(told), decisions=told, a=one.name, b=two.name, overall=changed,
+            groups=parts, gaps=moved, unpaired=unpaired, notes=notes,
+            settings=self.stored(sides, found),
+        )  # fmt: skip
+
+    def stored(self, sides: Sides, found: Audit | None) -> dict[str, Any]:
+        """What makes the comparison again, and what was decided on the way."""
+        return {
             "by": found.settings["by"] if found else [], "metrics": self.paired.metrics, "pair": self.paired.keys,
             "where": self.where, "unit": sides.work.rows.units.sentence(sides.work.rows.total),
             "ways": list(sides.work.rows.units.ways), "delta": {n: j.delta for n, j in sides.work.judged.items()},
@@ -104,14 +116,8 @@ class Asked:
             "permutations": found.settings["permutations"] if found else 0, "rows": self.paired.rows,
             "adjust_changes": "bh" if sides.work.settings.adjust == "bh" else "holm",
             "not_compared": found.settings["not_compared"] if found else [],
-            "places": [one.source.label, two.source.label],
+            "places": [entry.source.label for entry in self.entries],
         }  # fmt: skip
-        notes = [*self.paired.notes, *self._one_sided(first, second), *(found.notes if found else [])]
-        unpaired = [self.paired.unpaired[first], self.paired.unpaired[second]]
-        return Comparison(
-            decision=decided(changed, parts, moved, sides.work.nouns), a=one.name, b=two.name, overall=changed,
-            groups=parts, gaps=moved, unpaired=unpaired, notes=notes, settings=settings,
-        )  # fmt: skip
 
     def sides(self, first: int, second: int) -> tuple[Sides, bool]:
         """The scores of two entries with the groups, and whether there are groups at all."""

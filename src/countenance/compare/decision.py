@@ -24,7 +24,9 @@ from countenance.compare.result import (
 MOST_NAMED = 3
 
 
-def decided(overall: Sequence[Change], groups: Sequence[Change], gaps: Sequence[Gap], nouns: tuple[str, str]) -> str:
+def decided(
+    overall: Sequence[Change], groups: Sequence[Change], gaps: Sequence[Gap], nouns: tuple[str, str]
+) -> list[str]:
     """One sentence for each metric."""
     told = []
     for one in overall:
@@ -36,7 +38,7 @@ def decided(overall: Sequence[Change], groups: Sequence[Change], gaps: Sequence[
             gap = gap.replace(", but ", "; ", 1)
         words = _overall(one, nouns) + worse + gap
         told.append(f"{one.metric}: {words}." if len(overall) > 1 else f"{words}.")
-    return " ".join(told)
+    return told
 
 
 def amount(change: Change | Gap, value: float, *, sign: bool = True) -> str:

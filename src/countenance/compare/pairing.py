@@ -82,7 +82,9 @@ def pair_entries(
         kinds[name] = "rate" if set(found) == {"rate"} else "mean"
     table, notes = _agreed(table, entries, places, by, named, columns_of(cluster, table.column_names, _resolver(table)))
     kept = kept_rows(Source(table, label=entries[0].source.label), where)
-    if kept is not None:
+    about = np.logical_or.reduce([~np.isnan(values).all(axis=1) for values in scores.values()])
+    kept = about if kept is None else kept & about  # rows about other metrics are no part of this
+    if not kept.all():
         table = table.filter(pa.array(kept))
         scores = {name: values[kept] for name, values in scores.items()}
     return Paired(table, keys, measured, scores, kinds, unpaired, notes)

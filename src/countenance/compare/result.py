@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from pathlib import Path
@@ -118,7 +116,24 @@ class Gap(BaseModel):
     reason: str = ""
 
 
-class Comparison(BaseModel):
+class _Result(BaseModel):
+    """What comparisons have in common: the way to JSON."""
+
+    model_config = ConfigDict(frozen=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values (NaN and infinities as None), the decision first."""
+        return dict(plain(self.model_dump()))
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The same as JSON, also written to `path` where one is given."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        if path is not None:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        return text
+
+
+class Comparison(_Result):
     """Model b against model a on the rows that both have.
 
     >>> from countenance.compare import compare
@@ -128,9 +143,9 @@ class Comparison(BaseModel):
     ('better', 'narrowed')
     """
 
-    model_config = ConfigDict(frozen=True)
-
     decision: str
+    decisions: list[str]
+    """The sentences of the decision, one for each metric."""
     a: str
     b: str
     overall: list[Change]
@@ -149,28 +164,63 @@ class Comparison(BaseModel):
         """How the gap of one group moved."""
         return next(one for one in self.gaps if (one.metric, one.attribute, one.group) == (metric, attribute, group))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain values (NaN and infinities as None), the decision first."""
-        return dict(plain(self.model_dump()))
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The comparison as JSON, also written to `path` where one is given."""
-        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
-        return text
+class GroupScore(BaseModel):
+    """A model's number in one group."""
 
-    def to_csv(self) -> str:
-        """One line for each change and each gap; the column `part` says which."""
-        return csv_of([("overall", self.overall), ("group", self.groups), ("gap", self.gaps)])
+    model_config = ConfigDict(frozen=True)
+
+    attribute: str
+    group: str
+    n: int
+    clusters: int
+    estimate: float
+    low: float
+    high: float
 
 
-def csv_of(parts: list[tuple[str, list[Any]]]) -> str:
-    """Records of several types as one CSV; `part` names the type."""
-    rows = [{"part": part} | plain(one.model_dump()) for part, records in parts for one in records]
-    names = list(dict.fromkeys(name for row in rows for name in row)) or ["part"]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+class Standing(BaseModel):
+    """A model's place by one metric: one more than the number of models that are shown to be better."""
+
+    model_config = ConfigDict(frozen=True)
+
+    metric: str
+    model: str
+    rank: int
+    tied: bool
+    n: int
+    clusters: int
+    estimate: float
+    low: float
+    high: float
+    groups: list[GroupScore]
+
+    def group(self, attribute: str, group: str) -> GroupScore:
+        """The number of one group."""
+        return next(one for one in self.groups if (one.attribute, one.group) == (attribute, group))
+
+
+class Leaderboard(_Result):
+    """Three or more models (or two) on the rows that all have, best first.
+
+    `overall` compares every two of them (b - a in the order in which they were given, adjusted over all pairs of a
+    metric). `groups` and `gaps`, where they were asked for, compare each model with the first.
+    """
+
+    decision: str
+    models: list[str]
+    ranking: list[Standing]
+    overall: list[Change]
+    groups: list[Change]
+    gaps: list[Gap]
+    unpaired: list[dict[str, Any]]
+    notes: list[str]
+    settings: dict[str, Any]
+
+    def standings(self, metric: str) -> list[Standing]:
+        """The models by one metric, best first."""
+        return [one for one in self.ranking if one.metric == metric]
+
+    def pair(self, metric: str, one: str, other: str) -> Change:
+        """The comparison of two models, in whichever order they are named."""
+        return next(each for each in self.overall if each.metric == metric and {each.a, each.b} == {one, other})

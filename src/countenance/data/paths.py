@@ -2,10 +2,10 @@
 
 import shutil
 import tarfile
-import tempfile
 from pathlib import Path, PurePosixPath
 
 from countenance.errors import InputError
+from countenance.files import staged
 
 MAX_UNPACKED = 64 * 2**30
 
@@ -39,28 +39,22 @@ def unpack(archive: Path, into: Path, *, limit: int = MAX_UNPACKED) -> None:
 
     A member that would leave the folder, a link, a device, or more than `limit` bytes is refused.
     """
-    into.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=into.parent, prefix=f".{into.name}-"))
-    try:
+    with staged(into) as folder:
         try:
             with tarfile.open(archive) as tar:
                 total = 0
                 for member in tar:
-                    _unpack_member(tar, member, staging, archive)
                     total += member.size
                     if total > limit:
                         raise InputError(
                             f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if you trust it"
                         )
+                    _unpack_member(tar, member, folder, archive)
         except (tarfile.TarError, EOFError, OSError) as error:
             first = (str(error) or type(error).__name__).splitlines()[0]
             raise InputError(
                 f"{archive}: not a readable tar archive ({first}); expected a folder, COCO JSON or tar"
             ) from error
-        staging.rename(into)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
 
 
 def _unpack_member(tar: tarfile.TarFile, member: tarfile.TarInfo, into: Path, archive: Path) -> None:

@@ -1,13 +1,13 @@
-"""A run, or a dataset, as one page that opens from disk and needs nothing else; as PDF; as cards and tables."""
+"""Pages that open from disk and need nothing else: of a run, a table, a dataset, a comparison; PDF, cards, tables."""
 
 from pathlib import Path
 from typing import Any
 
 from countenance.report.again import pages_again
 from countenance.report.evidence import write_evidence
-from countenance.report.page import write_report
+from countenance.report.page import write_report, write_table_report
 
-__all__ = ["pages_again", "write_evidence", "write_pdf", "write_report"]
+__all__ = ["pages_again", "write_evidence", "write_pdf", "write_report", "write_table_report"]
 
 
 def write_pdf(run: Any, out: Path | str, **options: Any) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 from countenance.audit import Finding
 from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label
-from countenance.report.source import Source
+from countenance.report.source import Audited
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class CannotTell:
         return not (self.unsure or self.unsure_crossed or self.untested or self.untested_crossed or self.excluded)
 
 
-def cannot_tell(source: Source) -> CannotTell:
+def cannot_tell(source: Audited) -> CannotTell:
     """Sort the comparisons without an answer; nobody is left out silently."""
     settings, names = source.audit.settings, source.names
     unsure = [f for f in source.audit.findings if words.mark(f.verdict) == words.UNSURE]

@@ -95,21 +95,21 @@ def truth_of(sample: Sample, kinds: Iterable[str], size: float) -> Markup:
     return Markup("").join(subject_truth(subject, size, kinds) for subject in sample.subjects)
 
 
-def answer_of(answer: Answer | None, size: float) -> Markup:
-    """What the model said, drawn."""
+def answer_of(answer: Answer | None, size: float, kind: str = "answer") -> Markup:
+    """What the model said, drawn; `kind` is the class of the lines."""
     out = Markup("")
     if isinstance(answer, Boxes | Identifications):
         for xyxy in answer.xyxy[np.argsort(-answer.scores, kind="stable")][:MOST_ANSWERS]:
-            out += box(xyxy.tolist(), "answer")
+            out += box(xyxy.tolist(), kind)
     elif isinstance(answer, Keypoints):
         for person in answer.points[:MOST_ANSWERS]:
-            out += points(person, "answer", size, least=0.05)
+            out += points(person, kind, size, least=0.05)
     elif isinstance(answer, Masks):
         for mask in answer.masks[:MOST_ANSWERS]:
-            out += outline(mask, "answer")
+            out += outline(mask, kind)
     elif isinstance(answer, LabelMap):
         for number in np.unique(answer.classes[answer.classes > 0])[:MOST_ANSWERS]:
-            out += outline(answer.classes == number, "answer")
+            out += outline(answer.classes == number, kind)
     return out
 
 

@@ -5,7 +5,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -25,6 +25,8 @@ class Cell:
     text: str
     sort: str
     numeric: bool = False
+    linked: bool = False
+    """Whether the viewer leads from here to the rows."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class FindingRow:
     verdict: str
     reason: str
     cells: list[Cell]
+    key: tuple[str, str, str]
+    """Metric, attribute and group, as the audit names them."""
 
 
 COLUMNS = (
@@ -69,7 +73,7 @@ def _row(f: Finding, names: Names) -> FindingRow:
         _text(names.group(f.attribute, f.group)),
         _text(versus),
         _number(numbers.count(f.n), f.n),
-        _number(numbers.value(f.estimate, f.kind), f.estimate),
+        replace(_number(numbers.value(f.estimate, f.kind), f.estimate), linked=True),
         _number(numbers.span(f.low, f.high, f.kind), f.low),
         _number(numbers.value(f.estimate_versus, f.kind), f.estimate_versus),
         _number(numbers.change(f.difference, f.kind), f.difference),
@@ -78,7 +82,15 @@ def _row(f: Finding, names: Names) -> FindingRow:
         _number(numbers.effect(f.effect), f.effect),
     ]
     verdict = words.verdict_label(f.verdict, f.severity)
-    return FindingRow(f.metric, f.attribute, words.mark(f.verdict, f.severity), verdict, f.reason, cells)
+    return FindingRow(
+        f.metric,
+        f.attribute,
+        words.mark(f.verdict, f.severity),
+        verdict,
+        f.reason,
+        cells,
+        (f.metric, f.attribute, f.group),
+    )
 
 
 def _text(text: str) -> Cell:
@@ -116,5 +128,10 @@ def to_csv(findings: Sequence[Finding]) -> str:
 
 def csv_uri(findings: Sequence[Finding]) -> Markup:
     """The CSV as a link that works without JavaScript."""
-    content = base64.b64encode(("\ufeff" + to_csv(findings)).encode("utf-8")).decode("ascii")
+    return csv_link(to_csv(findings))
+
+
+def csv_link(text: str) -> Markup:
+    """Any CSV as a link that holds it."""
+    content = base64.b64encode(("\ufeff" + text).encode("utf-8")).decode("ascii")
     return Markup(f"data:text/csv;charset=utf-8;base64,{content}")  # noqa: S704 - base64 alone

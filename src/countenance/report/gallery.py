@@ -66,26 +66,27 @@ def mode_for(asked: str, real_people: bool) -> str:
     return asked
 
 
+def why_off(asked: str) -> str:
+    """Why no picture is shown."""
+    if asked != "auto":
+        return "Left out because --gallery off was asked for."
+    return (
+        "The pictures show real people, so none is shown here. --gallery blurred or --gallery full shows them, and the "
+        "page then says so."
+    )
+
+
 def gallery(source: Source, asked: str) -> Gallery:
     """The gallery of a run. A dataset that is gone or has changed costs the pictures, not the report."""
     real = source.run.manifest.dataset.card.real_people
     mode = mode_for(asked, real)
     if mode == "off":
-        if asked == "auto":
-            return Gallery(mode, "The pictures show real people, so none is shown here. --gallery blurred or "
-                                 "--gallery full shows them, and the page then says so.")  # fmt: skip
-        return Gallery(mode, "Left out because --gallery off was asked for.")
+        return Gallery(mode, why_off(asked))
     rows, metric, total = worst_rows(source)
     if not rows:
         return Gallery(mode, "No failure to show.", metric=metric)
-    try:
-        dataset = source.run.dataset()
-        problem = _changed(source, dataset)
-    except InputError as error:
-        problem = f"the dataset cannot be loaded again ({error})"
-    except OSError as error:
-        problem = f"the dataset cannot be read again ({error.strerror or error})"
-    if problem:
+    dataset, problem = loaded(source)
+    if dataset is None:
         return Gallery(mode, f"No pictures: {problem}. Every number on this page is unaffected.", metric=metric)
     chosen = choose(rows, source)
     samples = {row["sample"] for row in chosen}
@@ -97,7 +98,7 @@ def gallery(source: Source, asked: str) -> Gallery:
         if sample is None:
             continue
         try:
-            made.append(_failure(row, sample, answers.get(sample.id), source, blurred=mode == "blurred"))
+            made.append(failure(row, sample, answers.get(sample.id), source, blurred=mode == "blurred"))
         except InputError:
             continue  # an unreadable picture is in the list of failures of the run already
     if not made:
@@ -105,7 +106,20 @@ def gallery(source: Source, asked: str) -> Gallery:
     return Gallery(mode, "", made, metric, total)
 
 
-def _changed(source: Source, dataset: Dataset) -> str:
+def loaded(source: Source) -> tuple[Dataset | None, str]:
+    """The dataset of a run loaded again, or the reason why it cannot be shown."""
+    try:
+        dataset = source.run.dataset()
+        problem = has_changed(source, dataset)
+    except InputError as error:
+        problem = f"the dataset cannot be loaded again ({error})"
+    except OSError as error:
+        problem = f"the dataset cannot be read again ({error.strerror or error})"
+    return (None, problem) if problem else (dataset, "")
+
+
+def has_changed(source: Source, dataset: Dataset) -> str:
+    """Why pictures of a dataset must not be shown as those of a run; empty where they may."""
     if dataset.fingerprint() != source.run.manifest.dataset.fingerprint:
         return "the dataset has changed since this run"
     return ""
@@ -181,18 +195,17 @@ def _answers(source: Source, samples: set[str]) -> dict[str, Answer]:
     return dict(source.run.store.answers(samples))
 
 
-def _failure(row: dict[str, Any], sample: Sample, answer: Answer | None, source: Source, *, blurred: bool) -> Failure:
-    subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
-    matters = None if subject is None else subject.face_box if subject.face_box is not None else subject.person_box
+def failure(
+    row: dict[str, Any], sample: Sample, answer: Answer | None, source: Source, *, blurred: bool,
+    before: Answer | None = None,
+) -> Failure:  # fmt: skip
+    """One picture with truth and answer drawn, and what another model answered `before` where that is compared."""
     pixels = sample.load()  # datasets whose predictions were saved elsewhere need not know the size
-    shown = pictures.window(pixels.shape[1], pixels.shape[0], None if matters is None else matters.tolist())
+    shown = window_of(row, sample, pixels.shape[1], pixels.shape[0])
     size = max(shown.width, shown.height)
-    drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size) + drawing.answer_of(answer, size)
-    by = source.names.by
-    about = [
-        ("" if name in PLAIN or phrase(name, value) else attribute_label(name), value_label(name, value))
-        for name, value in ((name, _text(row[f"attr.{name}"])) for name in by if f"attr.{name}" in row)
-    ]
+    drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size)
+    drawn += drawing.answer_of(before, size, "before") + drawing.answer_of(answer, size)
+    about = about_row(row, source.names.by)
     telling = [source.task.curve_of] if source.task and source.task.curve_of else [m.name for m in source.metrics]
     scores = [(name, _number(row.get(f"m.{name}"))) for name in telling]
     said = drawing.said(answer)
@@ -208,6 +221,22 @@ def _failure(row: dict[str, Any], sample: Sample, answer: Answer | None, source:
         alt,
         pictures.made(answer.pixels, blurred=blurred) if isinstance(answer, Picture) else None,
     )
+
+
+def window_of(row: dict[str, Any], sample: Sample, width: int = 0, height: int = 0) -> pictures.Window:
+    """The part of a picture that a row is about: around a person who is small in it, else the whole."""
+    subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
+    matters = None if subject is None else subject.face_box if subject.face_box is not None else subject.person_box
+    size = (width or sample.width, height or sample.height)
+    return pictures.window(*size, None if matters is None else matters.tolist())
+
+
+def about_row(row: dict[str, Any], by: Sequence[str]) -> list[tuple[str, str]]:
+    """Who a row is about: pairs of attribute and value, the attribute empty where the value speaks for itself."""
+    return [
+        ("" if name in PLAIN or phrase(name, value) else attribute_label(name), value_label(name, value))
+        for name, value in ((name, _text(row[f"attr.{name}"])) for name in by if f"attr.{name}" in row)
+    ]
 
 
 def _text(value: Any) -> str:

@@ -1,16 +1,20 @@
-"""The report: one page from one run directory."""
+"""The report: one page from one run directory, or from one table."""
 
+import hashlib
 import json
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from countenance.audit.headline import delta_words
+import countenance
+from countenance.audit import Audit
+from countenance.audit.headline import delta_words, headline
 from countenance.files import to_json
 from countenance.report import cannot_tell, charts, findings, method, render, words
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
-from countenance.report.source import Source
+from countenance.report.source import Audited, Source, TableSource
 from countenance.report.whole_run import whole_run
 from countenance.run import Run
 from countenance.run.store import PAGES, REPORT
@@ -74,28 +78,76 @@ def pages_of(run: Run) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path:
+    """Write the report of a table's audit as one self-contained HTML file and return its path.
+
+    It has the sections of a run's report that need no run. The same table gives the same bytes.
+    """
+    path = Path(table)
+    source = TableSource(audit, None, path)
+    options = " ".join(shlex.quote(option) for option in method.audit_options(audit.settings))
+    text = render.page(
+        "table.html.j2",
+        **audited(source),
+        manifest={"failed": 0, "notes": [], "dataset": {"images": None}},
+        card={"warning": ""},
+        too_many_failed=False,
+        headline=headline(audit),
+        name=path.name,
+        rows=source.scores.num_rows,
+        hash=hashlib.sha256(path.read_bytes()).hexdigest(),
+        command=f"countenance audit {shlex.quote(path.name)} {options} --report {shlex.quote(Path(out).name)}",
+        version=countenance.__version__,
+    )
+    return render.write(Path(out), text)
+
+
 def context(source: Source, asked: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
-    manifest, audit, settings = DEFAULTS | source.run.manifest.plain(), source.audit, AUDITED | source.audit.settings
+    suite = suite_of(source.run)
+    extra = [] if suite is None else suite.sections(source)
+    return evidence(source, asked) | {
+        "gallery": pictures.gallery(source, asked),
+        "gallery_asked": asked,
+        "extra": extra,
+    }
+
+
+def evidence(source: Source, asked: str = "auto") -> dict[str, Any]:
+    """What the sections about the audit, the data and the method say: everything but the pictures."""
+    manifest, settings = DEFAULTS | source.run.manifest.plain(), AUDITED | source.audit.settings
+    failed = too_many_failed(manifest)
+    return audited(source) | {
+        "manifest": manifest,
+        "card": manifest["dataset"]["card"],
+        "data_name": data_name(manifest),
+        "model": manifest["model"],
+        "headline": words.headline(source.audit, source.run.model_name, too_many_failed=failed, better=source.better),
+        "too_many_failed": failed,
+        "curves": charts.curves(source),
+        "results": whole_run(source.results),
+        "failures": source.failures[:LISTED_FAILURES],
+        "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
+        "unanswered": source.unanswered(),
+        "kind_words": KINDS,
+        "commands": method.commands(manifest, settings, asked),
+        "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
+    }
+
+
+def audited(source: Audited) -> dict[str, Any]:
+    """What every page of an audit says, of a run or of a table."""
+    audit, settings = source.audit, AUDITED | source.audit.settings
     better, names = source.better, source.names
-    made = pictures.gallery(source, asked)
     disparities = words.by_weight(audit.findings, better)
     told = words.strongest(audit.findings, names, better)
     said = {f.metric for f in told} or {one.metric for one in words.in_short(audit, names, better)}
     ordered = findings.in_order(audit.findings)
     kept = ordered[: findings.MOST]
-    suite = suite_of(source.run)
     return {
-        "manifest": manifest,
-        "card": manifest["dataset"]["card"],
-        "data_name": data_name(manifest),
-        "model": manifest["model"],
         "audit": audit,
         "settings": settings,
         "verdict_mark": overall_mark(source),
-        "headline": words.headline(
-            audit, source.run.model_name, too_many_failed=too_many_failed(manifest), better=better
-        ),
         "delta": delta_words(settings),
         "strongest": [words.statement(finding, names, better) for finding in told],
         "unconfirmed": [words.statement(f, names, better) for f in words.unconfirmed(audit.findings, better)],
@@ -106,29 +158,17 @@ def context(source: Source, asked: str) -> dict[str, Any]:
         "meanings": [(m.name, m.meaning) for m in source.metrics if m.meaning and m.name in said],
         "tally": words.tally(audit),
         "tally_bar": tally.bar(words.tally(audit)),
-        "too_many_failed": too_many_failed(manifest),
         "numbers_on_top": charts.headline_numbers(source),
         "forests": charts.forests(source),
         "heat_maps": charts.heat_maps(source),
-        "curves": charts.curves(source),
-        "results": whole_run(source.results),
         "cannot_tell": cannot_tell.cannot_tell(source),
-        "gallery": made,
-        "gallery_asked": asked,
         "findings": findings.table_rows(kept, names),
         "all_findings": len(ordered),
         "columns": findings.COLUMNS,
         "csv": findings.csv_uri(kept),
-        "failures": source.failures[:LISTED_FAILURES],
-        "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
-        "unanswered": source.unanswered(),
-        "kind_words": KINDS,
         "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
-        "commands": method.commands(manifest, settings, asked),
         "cluster_noun": words.cluster_noun(settings),
-        "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
         "recorded": recorded(settings),
-        "extra": [] if suite is None else suite.sections(source),
     }
 
 
@@ -160,7 +200,7 @@ def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
     return made
 
 
-def overall_mark(source: Source) -> str:
+def overall_mark(source: Audited) -> str:
     """The mark of the audit's own verdict: severe as soon as one disparity is, favoured where nobody is failed."""
     if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit, source.better):
         return words.FAVOURED

@@ -46,8 +46,8 @@ def window(width: int, height: int, box: Any = None, *, least: float = 0.18, mar
     return Window(float(round(x)), float(round(y)), float(round(size)), float(round(size)))
 
 
-def embedded(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool = False, quality: int = 80) -> Markup:
-    """A window of a picture as a data URI (JPEG), at most `longest` pixels long.
+def jpeg(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool = False, quality: int = 80) -> bytes:
+    """A window of a picture as a JPEG file, at most `longest` pixels long.
 
     Blurring keeps 16 pixels on the longer side and nothing else: it cannot be undone.
     """
@@ -65,7 +65,12 @@ def embedded(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool
         part = part.resize(size, Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     part.save(buffer, "JPEG", quality=quality, optimize=True)
-    content = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return buffer.getvalue()
+
+
+def embedded(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool = False, quality: int = 80) -> Markup:
+    """A window of a picture as a data URI (JPEG); see `jpeg`."""
+    content = base64.b64encode(jpeg(pixels, shown, longest=longest, blurred=blurred, quality=quality)).decode("ascii")
     return Markup(f"data:image/jpeg;base64,{content}")  # noqa: S704 - base64 alone
 
 

@@ -1,6 +1,8 @@
-"""What a report is made from: the files of a run directory, read once."""
+"""What a report is made from: the files of a run directory, or a table, read once."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,39 +22,26 @@ EVERYONE = "(everyone)"
 
 
 @dataclass(frozen=True)
-class Source:
-    """A run, its audit, and what its task says about the metrics."""
+class Audited(ABC):
+    """Scores and their audit: what the figures of a page are made from."""
 
-    run: Run
     audit: Audit
     task: Task | None
 
-    @classmethod
-    def of(cls, run: Run) -> "Source":
-        """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
-        if not run.complete:
-            raise InputError(f"{run.place}: the run did not finish; the same `countenance run` command goes on")
-        try:
-            task = load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
-        except InputError:
-            task = None
-        return cls(run, read_audit(run), task)
-
-    @cached_property
+    @property
+    @abstractmethod
     def scores(self) -> Any:
         """The score table, or the part of it that was audited."""
-        import pyarrow as pa
 
-        scores = self.run.scores()
-        if self.audit.settings.get("by") == [WHOLE]:
-            scores = with_everyone(scores)
-        kept = kept_rows(Columns(scores, label=self.run.place), parse_where(self.audit.settings.get("where")))
-        return scores if kept is None else scores.filter(pa.array(kept))
+    @property
+    @abstractmethod
+    def known_metrics(self) -> Sequence[Metric]:
+        """The metrics of which more than the name is known."""
 
-    @cached_property
+    @property
     def results(self) -> list[Result]:
         """The results of the whole run."""
-        return self.run.results()
+        return []
 
     @cached_property
     def names(self) -> Names:
@@ -63,7 +52,7 @@ class Source:
     def metrics(self) -> list[Metric]:
         """The audited metrics, with their meaning where the task gives one."""
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
-        known = {metric.name: metric for metric in (*(self.task.metrics if self.task else ()), *metrics_of(self.run))}
+        known = {metric.name: metric for metric in self.known_metrics}
         told = self.audit.settings.get("better") or {}
         metrics = [known.get(name, Metric(name, "")) for name in names]
         return [replace(metric, better=told.get(metric.name) or metric.better) for metric in metrics]
@@ -94,6 +83,42 @@ class Source:
         )
         return {estimate.metric: estimate for estimate in found if estimate.n}
 
+    def estimates(self, metric: str, attribute: str) -> list[Estimate]:
+        """The groups of one attribute, in their natural order; an empty unknown group is nobody and is left out."""
+        here = [e for e in self.audit.groups if e.metric == metric and e.attribute == attribute]
+        order = {value: i for i, value in enumerate(self.names.levels.get(attribute, ()))}
+        here.sort(key=lambda e: order.get(e.group, len(order)))
+        return [e for e in here if e.n or e.group != "(unknown)"]
+
+
+@dataclass(frozen=True)
+class Source(Audited):
+    """A run, its audit, and what its task says about the metrics."""
+
+    run: Run
+
+    @classmethod
+    def of(cls, run: Run) -> "Source":
+        """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
+        if not run.complete:
+            raise InputError(f"{run.place}: the run did not finish; the same `countenance run` command goes on")
+        return cls(read_audit(run), task_of(run), run)
+
+    @cached_property
+    def scores(self) -> Any:
+        """The score table, or the part of it that was audited."""
+        return _audited_part(self.run.scores(), self.audit, self.run.place)
+
+    @property
+    def known_metrics(self) -> Sequence[Metric]:
+        """The task's metrics, or those that the run recorded."""
+        return (*(self.task.metrics if self.task else ()), *metrics_of(self.run))
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """The results of the whole run."""
+        return self.run.results()
+
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
         """The images without an answer."""
@@ -117,9 +142,42 @@ class Source:
             made.append((attribute, [(value, failed[value], failed[value] + answered[value]) for value in order]))
         return made
 
-    def estimates(self, metric: str, attribute: str) -> list[Estimate]:
-        """The groups of one attribute, in their natural order; an empty unknown group is nobody and is left out."""
-        here = [e for e in self.audit.groups if e.metric == metric and e.attribute == attribute]
-        order = {value: i for i, value in enumerate(self.names.levels.get(attribute, ()))}
-        here.sort(key=lambda e: order.get(e.group, len(order)))
-        return [e for e in here if e.n or e.group != "(unknown)"]
+
+@dataclass(frozen=True)
+class TableSource(Audited):
+    """A table of scores that is no run, and its audit."""
+
+    table: Any
+
+    @cached_property
+    def scores(self) -> Any:
+        """The table, or the part of it that was audited, as an Arrow table."""
+        import pyarrow as pa
+
+        columns = Columns(self.table)
+        measured = {columns.resolve(metric.name, "m.", "metric") for metric in self.metrics}
+        texts = [name for name in columns.names if name not in measured and columns.kind(name) == "text"]
+        read = columns.read(texts, [name for name in columns.names if name not in texts])
+        return _audited_part(pa.table(read), self.audit, columns.label)
+
+    @property
+    def known_metrics(self) -> Sequence[Metric]:
+        """A table says nothing about its metrics."""
+        return ()
+
+
+def task_of(run: Run) -> Task | None:
+    """The task of a run; None where its plugin is not installed here."""
+    try:
+        return load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
+    except InputError:
+        return None
+
+
+def _audited_part(scores: Any, audit: Audit, label: str) -> Any:
+    import pyarrow as pa
+
+    if audit.settings.get("by") == [WHOLE]:
+        scores = with_everyone(scores)
+    kept = kept_rows(Columns(scores, label=label), parse_where(audit.settings.get("where")))
+    return scores if kept is None else scores.filter(pa.array(kept))

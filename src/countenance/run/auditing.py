@@ -69,20 +69,26 @@ def audit_run(
     for name in measured:
         if name not in known:
             raise InputError(f"{run.place}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
-    told = {metric.name: metric.better for metric in metrics_of(run) if metric.name in measured}
-    settings["better"] = told | parse_better(settings.get("better"))
-    common, named = parse_delta(settings.get("delta"))
-    if common is None:  # a number that the user gave for every metric goes before what the task says of one
-        own = {metric.name: metric.delta for metric in metrics_of(run) if metric.name in measured and metric.delta}
-        settings["delta"] = own | named
     rows = rows_about(scores, measured)
     try:
-        found = audit(Source(rows, label=run.place), by=by, metrics=measured, where=where, **settings)
+        return audit_source(run, Source(rows, label=run.place), by, measured, where, **settings)
     except NothingToCompare:
         # Nobody asked for a comparison, and the run is worth a page without one: a single group with its numbers.
         source = Source(with_everyone(rows), label=run.place)
-        found = audit(source, by=[WHOLE], metrics=measured, where=where, **settings)
-    return _with_failures(found, run)
+        return audit_source(run, source, [WHOLE], measured, where, **settings)
+
+
+def audit_source(
+    run: Run, source: Source, by: Sequence[str] | None, metrics: Sequence[str], where: Any = None, **settings: Any
+) -> Audit:
+    """Audit rows of a run that were read before, with what its task and its failures say."""
+    told = {metric.name: metric.better for metric in metrics_of(run) if metric.name in metrics}
+    settings["better"] = told | parse_better(settings.get("better"))
+    common, named = parse_delta(settings.get("delta"))
+    if common is None:  # a number that the user gave for every metric goes before what the task says of one
+        own = {metric.name: metric.delta for metric in metrics_of(run) if metric.name in metrics and metric.delta}
+        settings["delta"] = own | named
+    return _with_failures(audit(source, by=by, metrics=metrics, where=where, **settings), run)
 
 
 def with_everyone(rows: pa.Table) -> pa.Table:

@@ -32,18 +32,22 @@ from countenance.run.store import (
     PAGES,
     RESULTS,
     SHARDS,
+    THUMBNAILS,
+    VIEWED,
+    VIEWS,
     WORK,
     Marker,
     RunStore,
     digest,
     marker_name,
+    thumbnails_of,
 )
 from countenance.run.suite import suite_of
 from countenance.storage import Missing
 from countenance.tasks import load_task
 
 ID_COLUMNS = ("subject_id", "identity", "subject", "person", "id")
-KEPT = (MANIFEST, LOCAL, FILES, FAILURES, JOURNAL)
+KEPT = (MANIFEST, LOCAL, FILES, FAILURES, JOURNAL, VIEWED, VIEWS)
 """Files that are rewritten in place; tables and predictions are too, and everything else is made again."""
 
 Again = Callable[[Run, dict[str, Any]], list[str]]
@@ -209,7 +213,7 @@ def _purge(store: RunStore, found: _Held, again: Again) -> Purged:
     names = [entry.name for entry in store.storage.entries()]
     audited = _audit_settings(store)
     tables = (*store.score_files(), RESULTS, AUDIT, FINDINGS)
-    others = [n for n in names if n not in KEPT + tables and not n.startswith((ANSWERS, SHARDS, WORK))]
+    others = [n for n in names if n not in KEPT + tables and not n.startswith((ANSWERS, SHARDS, WORK, THUMBNAILS))]
     journal = Journal(sorted(found.samples), audited, others, _pages(store), len(found.people), found.rows)
     store.storage.write(JOURNAL, to_json(vars(journal)).encode())
     return _go_on(store, journal, again)
@@ -231,6 +235,7 @@ def _go_on(store: RunStore, journal: Journal, again: Again) -> Purged:
     gone = set(journal.samples)
     for name in (*journal.files, AUDIT, FINDINGS, RESULTS):
         store.storage.delete(name)  # computed from everybody, or shows somebody
+    _delete_thumbnails(store, gone)
     before = _filter_shards(store, gone)
     for name in (*store.score_files(), FAILURES):
         _filter_table(store, name, gone)
@@ -256,6 +261,15 @@ def _go_on(store: RunStore, journal: Journal, again: Again) -> Purged:
     there = {entry.name for entry in store.storage.entries()}
     lost = tuple(name for name in journal.files if name not in there and name != PAGES)
     return Purged(journal.people, len(gone), journal.rows, (), tuple(made), lost)
+
+
+def _delete_thumbnails(store: RunStore, gone: set[str]) -> None:
+    """Remove the small pictures of the images that go; those of other images show nobody of them."""
+    wanted = {thumbnails_of(sample) for sample in gone}
+    length = len(thumbnails_of(""))
+    for entry in store.storage.entries(THUMBNAILS):
+        if entry.name[:length] in wanted:
+            store.storage.delete(entry.name)
 
 
 def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:

@@ -34,7 +34,13 @@ MOST_ROWS = 10_000_000
 """Above so many rows the score table is a folder of files with the same columns."""
 AT_ONCE = 16
 """Requests to the storage that are under way together."""
-UNSEALED = (LOCAL, FILES, JOURNAL)
+THUMBNAILS = "thumbnails/"
+"""Small pictures that the viewer made. They can be made again at any time, so they have no hash."""
+VIEWED = "viewed.jsonl"
+"""When and by whom the faces of real people were shown in the viewer."""
+VIEWS = "views.json"
+"""Views that somebody saved in the viewer, with their names."""
+UNSEALED = (LOCAL, FILES, JOURNAL, VIEWED, VIEWS)
 """Files that have no hash: they differ from machine to machine, hold the hashes, or are there for a moment."""
 
 
@@ -326,7 +332,7 @@ class RunStore:
 
     def seal(self, names: Iterable[str] | None = None) -> None:
         """Write down the hash of the files named (of every file, by default)."""
-        entries = [entry.name for entry in self.storage.entries() if entry.name not in UNSEALED]
+        entries = [entry.name for entry in self.storage.entries() if _sealable(entry.name)]
         known = {} if names is None else self.sealed()
         wanted = entries if names is None else [name for name in names if name in entries]
         told = self._told_hashes(wanted) if self.storage.guarded else {}
@@ -354,6 +360,20 @@ class RunStore:
         yield
         if had_list:
             self.seal(names)
+
+
+def _sealable(name: str) -> bool:
+    """Whether a file is a part of the run, whose hash is kept."""
+    return name not in UNSEALED and not name.startswith(THUMBNAILS)
+
+
+def thumbnails_of(sample: str) -> str:
+    """How the names of a sample's thumbnails begin; they do not say which sample it is.
+
+    >>> thumbnails_of("a.png")
+    'thumbnails/7f071235805fbf58a252'
+    """
+    return THUMBNAILS + digest(sample.encode("utf-8", "surrogatepass"))[:20]
 
 
 def marker_name(number: int) -> str:

@@ -145,7 +145,7 @@ def test_the_report_knows_which_way_fhibes_metrics_are_better(made):
         made, "fhibe_face_crop_align", None, baseline("face_verification"), "face_verification",
         attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
     )  # fmt: skip
-    source = Source(run, audit_fhibe(run), fhibe_task(run))
+    source = Source(audit_fhibe(run), fhibe_task(run), run)
     assert source.better["impostor_accepted"] == "lower"
     assert all(metric.meaning for metric in source.metrics)
 

@@ -11,7 +11,7 @@ from countenance.audit.source import Source as Columns
 from countenance.report import numbers, words
 from countenance.report.figures import curves as drawing
 from countenance.report.names import attribute_label, value_label
-from countenance.report.source import Source
+from countenance.report.source import Audited
 
 ORDERED = ("skin_tone", "age_group")
 READ_AT = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -30,12 +30,12 @@ class CurvePanel:
     table: list[tuple[str, int, list[str]]]
 
 
-def curves(source: Source) -> list[CurvePanel]:
+def curves(source: Audited) -> list[CurvePanel]:
     """Curves by group for tasks that have one."""
     return [_panel(index, name, lines, axes) for index, (name, lines, axes) in enumerate(curve_lines(source))]
 
 
-def curve_lines(source: Source) -> list[tuple[str, list[drawing.Line], tuple[str, str]]]:
+def curve_lines(source: Audited) -> list[tuple[str, list[drawing.Line], tuple[str, str]]]:
     """For each attribute with at least two groups: its name, a line for each group, and what the axes show."""
     task = source.task
     if task is None or task.curve is None or task.curve_of is None:
@@ -69,7 +69,7 @@ def curve_lines(source: Source) -> list[tuple[str, list[drawing.Line], tuple[str
     return made
 
 
-def _failed(source: Source, attribute: str) -> set[str]:
+def _failed(source: Audited, attribute: str) -> set[str]:
     """The groups for which a disparity was found, and not in their favour."""
     found = [f for f in source.audit.findings if f.attribute == attribute and f.verdict == words.DISPARITY]
     worse = [f for f in found if f.versus != "rest" or words.group_is_worse(f, source.better)]

@@ -11,7 +11,7 @@ from countenance.report import numbers, words
 from countenance.report.figures import forest
 from countenance.report.figures.scale import Scale
 from countenance.report.names import attribute_label, value_label
-from countenance.report.source import Source
+from countenance.report.source import Audited
 from countenance.tasks import Metric
 
 
@@ -30,6 +30,8 @@ class ForestRow:
     mark: str
     verdict: str
     note: str
+    key: tuple[str, str, str]
+    """Metric, attribute and group, as the audit names them."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Forest:
     blocks: list[tuple[str, list[ForestRow]]]
 
 
-def forests(source: Source) -> list[Forest]:
+def forests(source: Audited) -> list[Forest]:
     """A forest plot per metric: the groups of each attribute, then the intersections that stand out most."""
     made = []
     for index, metric in enumerate(source.metrics):
@@ -83,7 +85,7 @@ def forests(source: Source) -> list[Forest]:
     return made
 
 
-def by_group(source: Source, metric: str) -> dict[tuple[str, str], Finding]:
+def by_group(source: Audited, metric: str) -> dict[tuple[str, str], Finding]:
     """For each group the finding that says most about it: the worst it takes part in."""
     best: dict[tuple[str, str], Finding] = {}
     for finding in source.audit.findings:
@@ -101,7 +103,7 @@ def _rank(finding: Finding) -> tuple[int, float]:
     return words.RANK[words.mark(finding.verdict, finding.severity)], p
 
 
-def standing_out(source: Source, metric: str, most: int = 8) -> list[tuple[Estimate, Finding]]:
+def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Estimate, Finding]]:
     """The intersections that differ most, with the finding about each."""
     found = [f for f in source.audit.findings if f.metric == metric and f.depth > 1 and f.verdict == words.DISPARITY]
     chosen = words.by_weight(found, source.better)[:most]
@@ -110,7 +112,7 @@ def standing_out(source: Source, metric: str, most: int = 8) -> list[tuple[Estim
 
 
 def _forest_row(
-    estimate: Estimate, label: str, finding: Finding | None, scale: Scale, reference: float | None, source: Source
+    estimate: Estimate, label: str, finding: Finding | None, scale: Scale, reference: float | None, source: Audited
 ) -> ForestRow:
     kind = words.mark_of(finding, estimate.group, source.better)
     verdict = "not compared" if finding is None else words.verdict_label(finding.verdict, finding.severity)
@@ -134,4 +136,5 @@ def _forest_row(
         kind,
         verdict,
         note,
+        (estimate.metric, estimate.attribute, estimate.group),
     )

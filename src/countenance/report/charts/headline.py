@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from countenance.audit import Estimate
 from countenance.report import numbers, words
-from countenance.report.source import Source
+from countenance.report.source import Audited
 from countenance.tasks import Number
 
 
@@ -17,16 +17,18 @@ class Headline:
     value: str
     interval: str
     n: str
+    key: tuple[str, str, str] | None = None
+    """The metric, for everybody, where the number is one of rows."""
 
 
-def _size(estimate: Estimate, source: Source) -> str:
+def _size(estimate: Estimate, source: Audited) -> str:
     """How many rows, and how many people or images they are of where that differs."""
     rows = numbers.plural(estimate.n, "row")
     one, many = words.cluster_noun(source.audit.settings)
     return rows if estimate.clusters == estimate.n else f"{rows} of {numbers.plural(estimate.clusters, one, many)}"
 
 
-def headline_numbers(source: Source) -> list[Headline]:
+def headline_numbers(source: Audited) -> list[Headline]:
     """The audited metrics over everybody, then the task's own numbers of the whole run."""
     made = []
     for metric in source.metrics:
@@ -39,6 +41,7 @@ def headline_numbers(source: Source) -> list[Headline]:
                     numbers.value(estimate.estimate, kind),
                     numbers.span(estimate.low, estimate.high, kind),
                     _size(estimate, source),
+                    (metric.name, "", ""),
                 )
             )
     for row in source.results:

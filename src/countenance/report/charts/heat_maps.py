@@ -5,11 +5,11 @@ import itertools
 from countenance.audit import Estimate
 from countenance.report.figures.heatmap import HeatMap, heat_map, value_range
 from countenance.report.names import CROSS
-from countenance.report.source import Source
+from countenance.report.source import Audited
 from countenance.tasks import Metric
 
 
-def heat_maps(source: Source) -> list[tuple[Metric, list[HeatMap]]]:
+def heat_maps(source: Audited) -> list[tuple[Metric, list[HeatMap]]]:
     """A heat map for each metric and each pair of attributes, tinted alike within a metric."""
     made = []
     min_n = int(source.audit.settings.get("min_n", 20))
@@ -35,6 +35,6 @@ def heat_maps(source: Source) -> list[tuple[Metric, list[HeatMap]]]:
     return made
 
 
-def _values(source: Source, estimate: Estimate) -> tuple[str, str]:
+def _values(source: Audited, estimate: Estimate) -> tuple[str, str]:
     parts = source.names.parts(estimate.attribute, estimate.group)
     return (parts[0][1], parts[-1][1])

@@ -23,6 +23,8 @@ class Cell:
     step: int | None
     mark: str | None
     verdict: str
+    key: tuple[str, str, str] | None = None
+    """Metric, attribute and group, as the audit names them."""
 
 
 @dataclass(frozen=True)
@@ -110,4 +112,5 @@ def _cell(estimate: Estimate | None, finding: Finding | None, low: float, high: 
         None if few else tint(estimate.estimate, low, high, better),
         kind,
         "not compared" if finding is None else words.verdict_label(finding.verdict, finding.severity),
+        (estimate.metric, estimate.attribute, estimate.group),
     )

@@ -49,6 +49,8 @@ class Scale:
         >>> Scale(0, 1, (0, 1), "rate").label(0.5), Scale(0, 1, (0, 1)).label(0.5)
         ('50\u202f%', '0.5')
         """
+        if self.kind == "points":  # changes of a rate
+            return f"{100 * tick:+g}".replace("-", numbers.MINUS) if tick else "0"
         return f"{100 * tick:g}{numbers.THIN}%" if self.kind == "rate" else f"{tick:g}"
 
 

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from countenance.data import load_dataset
 from countenance.data.sample import Dataset, Sample
 from countenance.errors import InputError
+from countenance.files import staged
 from countenance.suites.bias_bounty.files import COLUMNS, IDENTITIES, NONFACES_FILE, organiser_folder
-from countenance.suites.bias_bounty.writing import new_folder
 
 SPLITS: Mapping[str, str] = {"train": "train", "validation": "test", "test": "holdout"}
 """From the people's splits to the challenge's: what is looked at while choosing is the public test."""
@@ -175,7 +175,7 @@ def write_challenge(
         plan[ours] = [pictures[i] for i in rng.permutation(len(pictures))]
     total = sum(map(len, plan.values()))
     counts: dict[str, dict[str, int]] = {}
-    with new_folder(out) as folder, progress("writing", total) if progress else nullcontext(_nothing) as step:
+    with staged(out) as folder, progress("writing", total) if progress else nullcontext(_nothing) as step:
         for number, (split, pictures) in enumerate(plan.items()):
             rng = np.random.default_rng([seed, 62, number])
             hidden = unlabelled if split == "train" else 0.0

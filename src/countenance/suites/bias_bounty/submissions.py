@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
-from countenance.files import write_json
+from countenance.files import staged, write_json
 from countenance.suites.bias_bounty.entry import EntryCard, entry_files, entry_folder, entry_hash
 from countenance.suites.bias_bounty.files import NONFACES_FILE, Table, read_labels, read_names, read_predictions
 from countenance.suites.bias_bounty.scoring import Score, score_files
 from countenance.suites.bias_bounty.timing import read_timing
-from countenance.suites.bias_bounty.writing import new_folder
 
 KINDS = ("supervised", "semi-supervised", "unsupervised")
 LONGEST_NAME, LONGEST_FILE_NAME = 64, 200
@@ -105,7 +104,7 @@ def hand_in(
         "submitted": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "code_sha256": None if code is None else code_hash(code),
     }
-    with new_folder(board / name, replace=replace) as folder:
+    with staged(board / name, replace=replace) as folder:
         about["number"] = _keep_history(board / name, folder)
         write_json(folder / SUBMISSION, score.submission(name) | about)
         (folder / "test.csv").write_bytes(test.read_bytes())

@@ -92,7 +92,7 @@ def write_pages(
 ) -> None:
     """Write the page of an audit, the PDF beside it, or the PDF alone, as `path` and `pdf` say."""
     only_pdf = path.suffix.lower() == ".pdf"
-    source = Source(run, found, fhibe_task(run))
+    source = Source(found, fhibe_task(run), run)
     said = context(source, gallery)
     said["card"] = _card_of(run, source)
     if not only_pdf:

@@ -1,18 +1,20 @@
-"""`compare`: two detectors on the same faces, paired, over all and in every group."""
+"""`compare`: two detectors on the same faces, paired, over all and in every group: first minus second."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from countenance.audit import Audit, Finding, audit, paired_tables
-from countenance.data.tables import near
-from countenance.data.vocabulary import UNKNOWN, in_order
+from countenance.audit import Finding
+from countenance.compare.changes import paired_findings
+from countenance.compare.compare import Asked
+from countenance.compare.entries import entries_of
+from countenance.compare.leaderboard import DEFAULTS
+from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.suites.mask_fairness.assessment import METRICS, mirrored
-
-PAIR = ("sample", "subject")
+from countenance.run.auditing import check_names
+from countenance.suites.mask_fairness.assessment import METRICS
 
 
 @dataclass(frozen=True)
@@ -42,72 +44,42 @@ def open_run(path: Path) -> Run:
 def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) -> Comparison:
     """Compare two runs face by face: McNemar's exact test on the faces that both metrics have, over all and by group.
 
-    The pictures and the rule must be the same; a face that only one of them localised has no true rate to pair.
+    The pictures and the rule must be the same; a face that only one of them localised has no true rate to pair. Every
+    line is adjusted for all others.
     """
     one, two = open_run(first), open_run(second)
-    for key in ("task",):
-        if one.manifest[key] != two.manifest[key]:
-            raise InputError(f"{first} answers {one.manifest[key]}, {second} {two.manifest[key]}: not comparable")
-    if one.manifest["dataset"]["fingerprint"] != two.manifest["dataset"]["fingerprint"]:
-        raise InputError(f"{first} and {second} are of different pictures; assess both detectors on the same ones")
     names = (one.model_name, two.model_name)
     if names[0] == names[1]:
         names = (f"{names[0]} ({first.name})", f"{names[1]} ({second.name})")
-    table = paired_tables(one.scores(), two.scores(), list(PAIR), names=names, condition="detector")
-    known = [name.removeprefix("attr.") for name in table.column_names if name.startswith("attr.")]
-    for name in by:
-        if name not in known:
-            raise InputError(f"{first}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
-    differences: list[Difference] = []
+    entries = entries_of([two, one], names[::-1])  # differences are the first's less the second's
+    known = [name.removeprefix("attr.") for name in one.scores().column_names if name.startswith("attr.")]
+    check_names(str(first), by, known)
     skipped: dict[str, str] = {}
     for metric, column in METRICS.items():
-        sides = [run.scores().column(f"m.{column}") for run in (one, two)]
-        if any(side.null_count == len(side) for side in sides):
+        rates = [run.scores().column(f"m.{column}") for run in (one, two)]
+        if any(rate.null_count == len(rate) for rate in rates):
             skipped[metric] = "one of the two has no such rate"
-            continue
-        jobs: list[tuple[str, str, Any]] = [("all", "all", table)]
-        for attribute in by:
-            values = table.column(f"attr.{attribute}").to_pylist()
-            for group in in_order(attribute, [str(value) for value in values if value is not None]):
-                if group != UNKNOWN:
-                    keep = [value is not None and str(value) == group for value in values]
-                    jobs.append((attribute, group, table.filter(keep)))
-        for attribute, group, rows in jobs:
-            found = _paired(rows, column, settings)
-            if found.findings:
-                first_named = found.findings[0]
-                if first_named.group != names[0]:  # the audit names conditions in alphabetical order
-                    first_named = mirrored(first_named)
-                differences.append(Difference(metric, attribute, group, first_named))
-    return Comparison(names, _adjusted(differences), skipped)
+    columns = {column: metric for metric, column in METRICS.items() if metric not in skipped}
+    if not columns:
+        raise InputError(f"{first} and {second} have no rate in common")
+    asked = Asked.of(entries, list(by), list(columns), **(DEFAULTS | settings))
+    sides, grouped = asked.sides(0, 1)
+    found = paired_findings(sides, grouped)
+    differences = [
+        Difference(columns[finding.metric], attribute or "all", group or "all", finding)
+        for attribute, group, finding in found
+    ]
+    return Comparison(names, _in_order(differences, list(columns.values()), by), skipped)
 
 
-def _paired(rows: Any, column: str, settings: dict[str, Any]) -> Audit:
-    return audit(rows, by=["detector"], metrics=[column], comparison="paired", pair=list(PAIR), **settings)
-
-
-def _adjusted(differences: list[Difference]) -> list[Difference]:
-    """Holm over every comparison made here (each audit above knew of its own only), and the verdict that follows."""
-    import math
-
-    import numpy as np
-
-    from countenance.audit.multiplicity import holm
-
-    p = holm(np.array([item.finding.p for item in differences]))
-    changed = []
-    for item, adjusted in zip(differences, p, strict=True):
-        finding = item.finding
-        if not math.isnan(finding.p):
-            update: dict[str, Any] = {"p_adjusted": float(adjusted), "family_size": len(differences)}
-            if finding.verdict == "disparity" and adjusted >= 0.05:
-                update |= {
-                    "verdict": "insufficient evidence", "severity": None,
-                    "reason": f"p {finding.p:.2g} alone, adjusted for {len(differences)} comparisons {adjusted:.2g}",
-                }  # fmt: skip
-            finding = finding.model_copy(update=update)
-        changed.append(Difference(item.metric, item.attribute, item.group, finding))
-    return changed
+def _in_order(differences: Sequence[Difference], metrics: Sequence[str], by: Sequence[str]) -> list[Difference]:
+    """By metric, over all first, then the groups of each attribute in their natural order."""
+    place: dict[tuple[str, str], int] = {("all", "all"): 0}
+    for attribute in by:
+        groups = [one.group for one in differences if one.attribute == attribute]
+        for group in in_order(attribute, list(dict.fromkeys(groups))):
+            place[attribute, group] = len(place)
+    return sorted(differences, key=lambda one: (metrics.index(one.metric), place[one.attribute, one.group]))
 
 
 def table_rows(comparison: Comparison) -> list[dict[str, Any]]:

@@ -5,8 +5,6 @@ an unknown whom nobody has seen before. No identity's number tells which of the 
 """
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from countenance.data import Dataset, Sample, Subject
 from countenance.errors import InputError
+from countenance.files import staged
 from countenance.suites.uccs.protocol import CARD, COLUMNS, LANDMARKS
 
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
@@ -95,22 +94,13 @@ def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[
     numbers = subject_numbers(dataset)
     if not numbers:
         raise InputError(f"dataset {dataset.name!r} has nobody on the watch list (attribute role is 'known')")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
     made = Made(out, version, known=len(numbers))
-    try:
+    with staged(out) as folder:
         known = [s for s in portraits if s.subjects and s.subjects[0].identity in numbers]
-        (_write_v2 if version == 2 else _write_v3)(staging, scenes, known, numbers, made)
-        (staging / CARD).write_text(
+        (_write_v2 if version == 2 else _write_v3)(folder, scenes, known, numbers, made)
+        (folder / CARD).write_text(
             json.dumps({"made_from": dataset.name, "real_people": dataset.card.real_people}) + "\n"
         )
-        if out.exists():
-            out.rmdir()
-        staging.chmod(0o755)
-        staging.rename(out)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
     return made
 
 

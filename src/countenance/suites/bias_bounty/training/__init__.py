@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError, MissingExtra
-from countenance.files import write_json
+from countenance.files import staged, write_json
 from countenance.suites.bias_bounty.entry import FILE, EntryCard
-from countenance.suites.bias_bounty.writing import new_folder
 
 TRAINING = "training.json"
 ENTRIES = ("baseline", "better", "unsupervised")
@@ -66,7 +65,7 @@ def train_entry(
     loading = time.perf_counter() - started
     torch.manual_seed(seed)
     started, cpu = time.perf_counter(), time.process_time()
-    with new_folder(out) as folder, progress(f"training {name}", rounds) if progress else nullcontext(_nothing) as step:
+    with staged(out) as folder, progress(f"training {name}", rounds) if progress else nullcontext(_nothing) as step:
         extra = {} if settings is None else {"settings": settings}
         card: EntryCard = train(images, folder, device=device, epochs=rounds, seed=seed, step=step, **extra)
         if device == "cuda":

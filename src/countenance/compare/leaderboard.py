@@ -1,0 +1,181 @@
+"""Many models on the same rows: ranks with ties that the evidence cannot split, and every group's number."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from countenance.audit import estimates
+from countenance.audit.finding import Estimate
+from countenance.audit.ranking import Ranking, in_order, ranked
+from countenance.audit.settings import LOWER
+from countenance.audit.verdict import plural
+from countenance.compare.changes import overall
+from countenance.compare.compare import Asked
+from countenance.compare.decision import listed, number
+from countenance.compare.entries import entries_of
+from countenance.compare.result import CANNOT_TELL, Change, GroupScore, Leaderboard, Standing, no_larger
+from countenance.errors import InputError
+from countenance.run.auditing import EVERYONE, WHOLE, with_everyone
+
+ALL = ("alpha", "cluster", "depth", "max_groups")
+EACH_BY_ITSELF = "each model's comparison with {first} is adjusted by itself, not together with the others"
+
+
+def leaderboard(
+    entries: Sequence[Any],
+    by: Sequence[str] | str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    *,
+    against_first: bool = False,
+    **settings: Any,
+) -> Leaderboard:
+    """Rank runs or tables on the rows that all of them have; settings as in `compare`.
+
+    `against_first` also compares the groups and gaps of every model with those of the first.
+
+    >>> rows = {"sample": list(range(300))}
+    >>> models = [rows | {"ok": [1] * k + [0] * (300 - k)} for k in (200, 205, 280)]
+    >>> found = leaderboard(models, metrics="ok", names=["x", "y", "z"])
+    >>> [(one.model, one.rank, one.tied) for one in found.ranking]
+    [('z', 1, False), ('y', 2, True), ('x', 2, True)]
+    """
+    opened = entries_of(entries, settings.pop("names", None))
+    options = DEFAULTS | settings
+    if unknown := [name for name in settings if name not in DEFAULTS]:
+        raise InputError(f"leaderboard: no setting {unknown[0]!r}; there are {', '.join(DEFAULTS)}")
+    asked = Asked.of(opened, by, metrics, **options)
+    names = [entry.name for entry in opened]
+    pairs = _pairs(asked, names)
+    judged = asked.judged()
+    scored, grouped = _scored(asked)
+    standings: list[Standing] = []
+    rankings = []
+    for metric in asked.paired.metrics:
+        whole = {e.metric: e for e in scored if e.attribute == WHOLE and e.group == EVERYONE}
+        values = np.array([whole[_column(metric, i)].estimate for i in range(len(names))])
+        ranking = _ranking(names, metric, values, pairs, judged[metric].better, options["alpha"])
+        rankings.append(ranking)
+        for model, rank, tied in zip(ranking.names, ranking.ranks, ranking.tied, strict=True):
+            column = _column(metric, names.index(model))
+            own = [_group_score(e) for e in grouped if e.metric == column]
+            standings.append(_standing(metric, model, rank, tied, whole[column], own))
+    firsts = [asked.between(0, i) for i in range(1, len(names))] if against_first else []
+    notes = [*asked.paired.notes, *dict.fromkeys(note for one in firsts for note in one.notes)]
+    if len(firsts) > 1 and firsts[0].gaps:
+        notes.append(EACH_BY_ITSELF.format(first=names[0]))
+    sides, _ = asked.sides(0, 1)
+    return Leaderboard(
+        decision=_decision(rankings, asked.paired.metrics, pairs, sides.work.nouns), models=names, ranking=standings,
+        overall=pairs, groups=[change for one in firsts for change in one.groups],
+        gaps=[gap for one in firsts for gap in one.gaps], unpaired=asked.paired.unpaired,
+        notes=list(dict.fromkeys(notes)), settings=asked.stored(sides, None),
+    )  # fmt: skip
+
+
+DEFAULTS: dict[str, Any] = {
+    "pair": None, "cluster": "auto", "depth": None, "alpha": 0.05, "delta": None, "better": None, "min_n": 20,
+    "adjust": "minp", "families": None, "where": None, "seed": 0, "max_groups": 1000, "power": 0.8, "progress": None,
+}  # fmt: skip
+
+
+def _column(metric: str, model: int) -> str:
+    return f"{metric} ({model})"
+
+
+def _pairs(asked: Asked, names: Sequence[str]) -> list[Change]:
+    """Every two models compared over all rows, adjusted over the pairs of each metric."""
+    made: list[Change] = []
+    for first, second in itertools.combinations(range(len(names)), 2):
+        made += overall(asked.sides(first, second)[0])
+    adjusted: list[Change] = []
+    for metric in asked.paired.metrics:
+        adjusted += _adjusted([one for one in made if one.metric == metric], asked)
+    return adjusted
+
+
+def _adjusted(changes: Sequence[Change], asked: Asked) -> list[Change]:
+    """The pairs of one metric, adjusted together; what is no longer significant takes its other verdict."""
+    from countenance.audit.multiplicity import benjamini_hochberg, holm
+
+    rule = benjamini_hochberg if asked.settings["adjust"] == "bh" else holm
+    found = rule(np.array([one.p for one in changes]))
+    made = []
+    for one, p in zip(changes, found, strict=True):
+        verdict = one.verdict
+        if not p < asked.settings["alpha"] and verdict != CANNOT_TELL:
+            verdict = no_larger(one.delta) if one.small else CANNOT_TELL
+        made.append(one.model_copy(update={"p_adjusted": float(p), "verdict": verdict}))
+    return made
+
+
+def _scored(asked: Asked) -> tuple[list[Estimate], list[Estimate]]:
+    """Every model's number over all rows that all models have, and in each group."""
+    import pyarrow as pa
+
+    table = with_everyone(asked.paired.table)
+    columns = []
+    for metric, values in asked.paired.scores.items():
+        shared = ~np.isnan(values).any(axis=1)
+        for i in range(values.shape[1]):
+            columns.append(_column(metric, i))
+            own = np.where(shared, values[:, i], np.nan)
+            table = table.append_column(f"m.{columns[-1]}", pa.array(own, pa.float64(), from_pandas=True))
+    options = {name: asked.settings[name] for name in ALL}
+    whole = estimates(table, [WHOLE], columns, **options)
+    sides, grouped = asked.sides(0, 1)
+    if not grouped:
+        return whole, []
+    chosen = asked.by or [choice.name for choice in sides.work.rows.chosen.attributes]
+    return whole, [e for e in estimates(table, chosen, columns, **options) if e.n]
+
+
+def _ranking(
+    names: Sequence[str], metric: str, values: Any, pairs: Sequence[Change], better: str | None, alpha: float
+) -> Ranking:
+    sign = -1.0 if better == LOWER else 1.0
+    found = []
+    for i, j in in_order(names, sign * values):
+        pair = next(one for one in pairs if one.metric == metric and {one.a, one.b} == {names[i], names[j]})
+        low, high = (pair.low, pair.high) if pair.b == names[i] else (-pair.high, -pair.low)
+        found.append((i, j, *((low, high) if sign > 0 else (-high, -low)), pair.p))
+    return ranked(names, sign * values, found, alpha)
+
+
+def _group_score(e: Estimate) -> GroupScore:
+    return GroupScore(
+        attribute=e.attribute, group=e.group, n=e.n, clusters=e.clusters, estimate=e.estimate, low=e.low, high=e.high
+    )
+
+
+def _standing(metric: str, model: str, rank: int, tied: bool, whole: Estimate, groups: list[GroupScore]) -> Standing:
+    return Standing(
+        metric=metric, model=model, rank=rank, tied=tied, n=whole.n, clusters=whole.clusters,
+        estimate=whole.estimate, low=whole.low, high=whole.high, groups=groups,
+    )  # fmt: skip
+
+
+def _decision(
+    rankings: Sequence[Ranking], metrics: Sequence[str], pairs: Sequence[Change], nouns: tuple[str, str]
+) -> str:
+    """Who is first by each metric, and by how much where that is shown."""
+    told = []
+    for metric, ranking in zip(metrics, rankings, strict=True):
+        own = [pair for pair in pairs if pair.metric == metric]
+        first = ranking.first
+        if len(first) == 1 and len(ranking.names) > 1:
+            second = ranking.pair(first[0], ranking.names[1])
+            scale = f"{number(own[0], second.difference)} points" if own[0].scale else number(own[0], second.difference)
+            words = f"{first[0]} is better than all others (ahead of {ranking.names[1]} by {scale})"
+            tied = [name for name, rank in zip(ranking.names, ranking.ranks, strict=True) if rank == ranking.ranks[1]]
+            if len(tied) > 1:
+                words += f"; {listed(tied)} share rank {ranking.ranks[1]}"
+        else:
+            here = plural(own[0].clusters, *nouns)
+            every = "all share" if len(first) == len(ranking.names) else "share"
+            words = f"{listed(first)} {every} first place: {here} cannot tell them apart"
+        told.append(f"{metric}: {words}." if len(metrics) > 1 else f"{words}.")
+    return " ".join(told)

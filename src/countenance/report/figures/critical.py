@@ -1,0 +1,79 @@
+"""A critical-difference picture: models on an axis, and bars over those that the evidence cannot tell apart."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from countenance.compare import Change, Standing
+from countenance.compare.result import CANNOT_TELL
+from countenance.report import numbers
+from countenance.report.figures.scale import Scale
+from countenance.report.names import shown
+
+WIDTH, LEFT, RIGHT, LINE, BAR = 720, 40, 40, 26, 12
+
+
+def picture(standings: Sequence[Standing], pairs: Sequence[Change], better: str | None, key: str) -> Markup:
+    """Models best first, each with its interval; a bar joins models that no pair is shown to differ among."""
+    kind = "rate" if pairs and pairs[0].scale else "mean"
+    scale = Scale.around([v for one in standings for v in (one.estimate, one.low, one.high)], kind, least=0.02)
+    bars = cliques([one.model for one in standings], pairs)
+    top = 26 + BAR * len(bars)
+    height = top + LINE * len(standings) + 30
+    place = {one.model: x(scale, one.estimate) for one in standings}
+    said = "; ".join(f"{', '.join(names)} cannot be told apart" for names in bars) or "all models differ"
+    out = [
+        f'<svg class="curves critical" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="{key}">',
+        f'<title id="{key}">Critical differences: {shown(said)}</title>',
+    ]
+    for tick in scale.ticks:
+        out.append(
+            f'<line class="grid" x1="{x(scale, tick):.1f}" x2="{x(scale, tick):.1f}" y1="18" y2="{height - 24}"/>'
+        )
+        out.append(
+            f'<text x="{x(scale, tick):.1f}" y="{height - 8}" text-anchor="middle">{shown(scale.label(tick))}</text>'
+        )
+    for i, names in enumerate(bars):
+        ends = [place[name] for name in names]
+        y = 24 + BAR * i
+        out.append(f'<line class="tie" x1="{min(ends) - 4:.1f}" x2="{max(ends) + 4:.1f}" y1="{y}" y2="{y}"/>')
+    for i, one in enumerate(standings):
+        y = top + LINE * i + 14
+        low, high, at = (x(scale, value) for value in (one.low, one.high, one.estimate))
+        label = f"{one.rank}{'=' if one.tied else ''} {one.model} {numbers.value(one.estimate, kind)}"
+        right = at > WIDTH * 0.55
+        anchor, at_text = ("end", min(low, at) - 8) if right else ("start", max(high, at) + 8)
+        out += [
+            f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="20" y2="{y}"/>',
+            f'<line class="interval none" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>',
+            f'<circle class="mark none" cx="{at:.1f}" cy="{y}" r="4.6"/>',
+            f'<text class="axis" x="{at_text:.1f}" y="{y + 4}" text-anchor="{anchor}">{shown(label)}</text>',
+        ]
+    return Markup("".join([*out, "</svg>"]))  # noqa: S704 - numbers and escaped labels
+
+
+def x(scale: Scale, value: float) -> float:
+    """Where a value lies, in the picture's pixels."""
+    return LEFT + scale.at(value) / 100 * (WIDTH - LEFT - RIGHT)
+
+
+def cliques(models: Sequence[str], pairs: Sequence[Change]) -> list[list[str]]:
+    """Largest runs of models, in their order, among which no two are shown to differ; runs of one are left out.
+
+    >>> def pair(a, b, verdict):
+    ...     return Change(metric="ok", a=a, b=b, n=9, clusters=9, estimate_a=0, estimate_b=0, verdict=verdict)
+    >>> told = [pair("a", "b", "cannot tell"), pair("b", "c", "cannot tell"), pair("a", "c", "better")]
+    >>> cliques(["c", "b", "a"], told)
+    [['c', 'b'], ['b', 'a']]
+    """
+    apart = {frozenset((pair.a, pair.b)) for pair in pairs
+             if pair.verdict != CANNOT_TELL and not pair.verdict.startswith("no ")}  # fmt: skip
+    found: list[list[str]] = []
+    for start in range(len(models)):
+        end = start + 1
+        while end < len(models) and all(frozenset((models[end], one)) not in apart for one in models[start:end]):
+            end += 1
+        names = list(models[start:end])
+        if len(names) > 1 and not any(set(names) <= set(other) for other in found):
+            found.append(names)
+    return found

@@ -1,0 +1,138 @@
+"""A static copy of the viewer's pages: for a web server, or as an artefact of CI.
+
+The pages are those of the viewer with the tests already in them; links lead to files of the bundle, and what needs a
+server (controls, rows beyond those shown) is left out. Pictures are copied as the privacy setting allows.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from countenance.errors import InputError
+from countenance.files import write_atomically
+from countenance.report import words
+from countenance.report.numbers import plural
+from countenance.report.plots.style import is_installed
+from countenance.view.assets import FILES
+from countenance.view.exporting import TABLES, csv_bytes, parquet_bytes
+from countenance.view.figures import FIGURES, forest_figure
+from countenance.view.library import Library
+from countenance.view.live import Live
+from countenance.view.opened import OpenRun
+from countenance.view.pages import runs_context, tests_context
+from countenance.view.pictures_pages import gallery_context
+from countenance.view.privacy import Privacy
+from countenance.view.rows import Selection
+from countenance.view.site import Site
+
+MOST_PICTURES = 48
+"""Pictures of each group that a bundle holds."""
+MARK = "bundle.txt"
+
+
+def write_bundle(library: Library, privacy: Privacy, out: Path) -> list[str]:
+    """Write a folder of pages and return what was done, a line each.
+
+    The folder must be new, empty, or an earlier bundle.
+    """
+    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / MARK).is_file())):
+        raise InputError(f"{out}: is not empty and no bundle; name a new folder")
+    site = Site(library, privacy)
+    write = _writer(out)
+    write(MARK, b"A static copy made by `countenance view --bundle`; index.html is its first page.\n")
+    for name, (path, _) in FILES.items():
+        write(f"static/{name}", path.read_bytes())
+    lines, shown = [], []
+    for one in library.summaries():
+        if one.problem or one.status != "complete":
+            lines.append(f"left out {one.place}: {one.problem or 'it has not finished'}")
+            continue
+        try:
+            pictures = _run(site, library.open(one.id), write)
+        except InputError as error:
+            lines.append(f"left out {one.place}: {error}")
+            continue
+        shown.append(one.id)
+        lines.append(f"run      {one.name}, {plural(pictures, 'picture')}")
+    context = runs_context(site, {})
+    context["runs"] = [one for one in context["runs"] if one.id in shown]
+    write("index.html", site.render("bundle_runs.html.j2", base="", index="index.html", **context).encode())
+    return [*lines, f"bundle   {(out / 'index.html').resolve()}"]
+
+
+def _writer(out: Path) -> Callable[[str, bytes], None]:
+    def write(name: str, content: bytes) -> None:
+        write_atomically(out / name, lambda part: part.write_bytes(content))
+
+    return write
+
+
+def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> int:
+    """The page of a run, its tables and figures, and the failures of those it fails most; how many pictures."""
+    asked = opened.question()
+    found = opened.tested(asked)
+    source = Live.tested(opened, asked, found)
+    told = source.failed()
+    galleries: list[tuple[str, Selection]] = [("everybody", Selection.of(opened, [("show", "failed")]))]
+    for one in told:
+        address = source.pictures(one).partition("?")[2]
+        galleries.append((words.statement(one, source.names, source.better).who, _selection(opened, address)))
+    folder = f"{opened.id}/"
+    count, pages = 0, []
+    for number, (who, chosen) in enumerate(galleries):
+        count += _gallery(site, opened, chosen, f"{folder}failures-{number}.html", who, write)
+        pages.append((who, f"failures-{number}.html"))
+    context = tests_context(opened, asked)
+    del context["title"]
+    del context["rows_link"]  # a bundle has no rows beyond those shown
+    context["worst"] = pages
+    for form in TABLES:
+        rows = {"estimates": [e.model_dump() for e in opened.estimates(asked)],
+                "findings": [f.model_dump() for f in found.findings]}  # fmt: skip
+        for name, table in rows.items():
+            columns = list(table[0]) if table else []
+            write(f"{folder}{name}.{form}", (csv_bytes if form == "csv" else parquet_bytes)(columns, table))
+    figures = [*FIGURES] if is_installed() else []  # they need the extra `plots`
+    for form in figures:
+        write(f"{folder}figure.{form}", forest_figure(opened, asked, form, asked.metrics[0]))
+    text = site.render(
+        "bundle_run.html.j2", base="../", index="index.html", title=opened.title, files=[*TABLES], figures=figures,
+        **context,
+    )  # fmt: skip
+    write(f"{folder}index.html", text.encode())
+    return count
+
+
+def _selection(opened: OpenRun, query: str) -> Selection:
+    from urllib.parse import parse_qsl
+
+    return Selection.of(opened, parse_qsl(query, keep_blank_values=True), show="failed")
+
+
+def _gallery(
+    site: Site, opened: OpenRun, chosen: Selection, name: str, who: str, write: Callable[[str, bytes], None]
+) -> int:
+    """A page of failures with their pictures; how many pictures were written."""
+    context: dict[str, Any] = gallery_context(site, opened, chosen, patience=3600.0)
+    items = context["items"][:MOST_PICTURES]
+    rows = {row["place"]: row for row in context["page"].rows}
+    written = 0
+    kept = []
+    for item in items:
+        picture = ""
+        if item.window is not None:
+            try:
+                content = site.gallery(opened).thumbnail(rows[item.place])
+            except InputError:
+                content = b""
+            if content:
+                picture = f"pictures/{item.place}.jpg"
+                write(f"{opened.id}/{picture}", content)
+                written += 1
+        kept.append((item, picture))
+    text = site.render(
+        "bundle_gallery.html.j2", base="../", index="index.html", title=f"Failures: {who}", who=who, items=kept,
+        total=context["page"].total, selection=chosen, privacy=context["privacy"], gallery=context["gallery"],
+    )  # fmt: skip
+    write(name, text.encode())
+    return written

@@ -1,0 +1,108 @@
+"""The samples that two runs score differently, with the predictions of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from countenance.errors import InputError
+from countenance.view.comparing import Several
+from countenance.view.opened import OpenRun
+from countenance.view.pages import group_words
+from countenance.view.question import Question
+from countenance.view.rows import Selection
+from countenance.view.samples import Item
+from countenance.view.site import Site
+
+CHANGES = {"lost": "got worse", "gained": "got better", "any": "changed"}
+SIZE = 24
+KEYS = ("sample", "subject")
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One sample that two runs score differently, with the predictions of both."""
+
+    one: Item
+    two: Item
+    before: str
+    after: str
+
+
+def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The samples that changed between two runs, the largest changes first."""
+    several = Several.of(site, [pair for pair in parameters if pair[0] not in ("of", "group")])
+    if len(several.runs) != 2:
+        raise InputError("name two runs to see the samples that changed")
+    given = dict(parameters)
+    change = given.get("change") or "lost"
+    if change not in CHANGES:
+        raise InputError(f"change {change!r}, expected one of {', '.join(CHANGES)}")
+    first, second = several.runs
+    selections = [
+        Selection(one, several.asked, given.get("by_metric") or several.asked.metrics[0], given.get("of", ""),
+                  given.get("group", ""), "all", "table")
+        for one in several.runs
+    ]  # fmt: skip
+    pairs, before, after = _pairs(first, second, selections)
+    sign = -1.0 if selections[0].better == "lower" else 1.0
+    gain = sign * (after - before)
+    kept = gain < 0 if change == "lost" else gain > 0 if change == "gained" else gain != 0
+    order = np.argsort(-np.abs(gain[kept]), kind="stable")
+    pairs, before, after = pairs[kept][order], before[kept][order], after[kept][order]
+    pages = max(1, -(-len(pairs) // SIZE))
+    page = min(max(int(given["page"]) if given.get("page", "").isdigit() else 1, 1), pages)
+    here = slice((page - 1) * SIZE, page * SIZE)
+    ones = _items(site, first, several.asked, pairs[here, 0])
+    twos = _items(site, second, several.asked, pairs[here, 1])
+    metric = selections[0].metric
+    base = [("run", first.id), ("run", second.id)]
+    query = urlencode(base) + "&" + several.asked.query(by_metric=metric, of=given.get("of"), group=given.get("group"))
+    return {
+        "title": "Samples that changed",
+        "several": several,
+        "metric": metric,
+        "change": change,
+        "changes": CHANGES,
+        "items": [Changed(one, two, f"{a:.4g}", f"{b:.4g}")
+                  for one, two, a, b in zip(ones, twos, before[here], after[here], strict=True)],
+        "total": len(pairs),
+        "page": page,
+        "pages": pages,
+        "query": query,
+        "group": group_words(first, selections[0]) if given.get("of") else "",
+        "privacy": site.privacy.sentence(first.run.manifest.dataset.card.real_people),
+    }  # fmt: skip
+
+
+def _items(site: Site, opened: OpenRun, asked: Question, places: Any) -> list[Item]:
+    gallery = site.gallery(opened)
+    gallery.wait(8)
+    by = [name for name in asked.by if name in opened.columns.attributes]
+    return gallery.items(opened.rows_at([int(place) for place in places]), by, [])
+
+
+def _pairs(first: OpenRun, second: OpenRun, chosen: Sequence[Selection]) -> tuple[Any, Any, Any]:
+    """The rows that both runs have: their places in both, and the metric in both."""
+    sides = []
+    for opened, selection in zip((first, second), chosen, strict=True):
+        places, _ = selection.places()
+        values = opened.columns.numbers(selection.metric)[places]
+        sides.append((places, values, [opened.columns.read([name], [])[name].take(_array(places)) for name in KEYS
+                                       if name in opened.columns.names]))  # fmt: skip
+    keys = [list(zip(*(column.to_pylist() for column in columns), strict=True)) for _, _, columns in sides]
+    there = {key: place for place, key in enumerate(keys[1])}
+    both = [(i, there[key]) for i, key in enumerate(keys[0]) if key in there]
+    index = np.array(both, dtype=np.int64).reshape(-1, 2)
+    pairs = np.stack([sides[0][0][index[:, 0]], sides[1][0][index[:, 1]]], axis=1)
+    return pairs, sides[0][1][index[:, 0]], sides[1][1][index[:, 1]]
+
+
+def _array(places: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array(places)

@@ -1,0 +1,176 @@
+"""The columns of a run's score table that are in use, kept in memory between requests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countenance.audit.attributes import choose, coded
+from countenance.audit.groups import group, membership
+from countenance.audit.rows import kept_rows
+from countenance.audit.source import Source
+from countenance.audit.table import UNKNOWN, Array, flat
+from countenance.errors import InputError
+from countenance.run.auditing import EVERYONE, WHOLE
+
+MOST_NARROWED = 6
+"""Selections of rows that are kept; each holds its own copy of the columns in use."""
+
+
+class Columns(Source):
+    """A score table whose columns are read once, when somebody first asks for them.
+
+    `narrowed` gives the rows that meet a condition as another table of the same kind.
+    """
+
+    def __init__(self, files: Sequence[Path], label: str) -> None:
+        super().__init__(files[0], label)
+        self.files = list(files)
+        self.names = [*self.names, f"attr.{WHOLE}"] if f"attr.{WHOLE}" not in self.names else self.names
+        self._whole: Columns | None = None
+        self._mask: Any = None
+        self._read: dict[str, Any] = {}
+        self._narrowed: dict[Any, Columns] = {}
+        self._latest: dict[Any, Any] = {}
+        self._lock = threading.RLock()  # requests come in threads
+
+    @property
+    def attributes(self) -> list[str]:
+        """The names of the attributes, without the one that has everybody in one group."""
+        return [name.removeprefix("attr.") for name in self.names if name.startswith("attr.")][:-1]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of the metrics."""
+        return [name.removeprefix("m.") for name in self.names if name.startswith("m.")]
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        if self._mask is not None:
+            return int(np.count_nonzero(self._mask))
+        import pyarrow.parquet as pq
+
+        return int(self.keep("total", lambda: sum(pq.read_metadata(file).num_rows for file in self.files)))
+
+    def read(self, texts: Sequence[str], others: Sequence[str]) -> dict[str, Any]:
+        """The named columns as Arrow arrays."""
+        return {name: self._column(name) for name in dict.fromkeys([*texts, *others])}
+
+    def _column(self, name: str) -> Any:
+        if name not in self._read:
+            if self._whole is not None:
+                import pyarrow as pa
+
+                self._read[name] = self._whole._column(name).filter(pa.array(self._mask))
+            else:
+                self._read[name] = self._from_files(name)
+        return self._read[name]
+
+    def _from_files(self, name: str) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if name == f"attr.{WHOLE}" and name not in pq.read_schema(self.files[0]).names:
+            return pa.DictionaryArray.from_arrays(
+                pa.array(np.zeros(self.total, dtype=np.int8)), pa.array([EVERYONE])
+            ).dictionary_decode()
+        parts = [pq.ParquetFile(file).read(columns=[name]).column(name) for file in self.files]
+        return flat(parts[0] if len(parts) == 1 else pa.chunked_array([c for part in parts for c in part.chunks]))
+
+    def _type(self, name: str) -> Any:
+        return self._column(name).type if name == f"attr.{WHOLE}" else super()._type(name)
+
+    def numbers(self, metric: str) -> Array:
+        """A metric as floats, NaN where a row is not about it."""
+        column = self.resolve(metric, "m.", "metric")
+        return np.asarray(self._column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+    def keep_latest(self, key: Any, make: Callable[[], Any], most: int = 24) -> Any:
+        """What `make` gives, made once for each of the latest keys."""
+        with self._lock:
+            if key not in self._latest:
+                found = make()
+                while len(self._latest) >= most:
+                    del self._latest[next(iter(self._latest))]
+                self._latest[key] = found
+            return self._latest[key]
+
+    def places(self) -> Array:
+        """The place of each row in the whole table."""
+        return np.arange(self.total) if self._mask is None else np.flatnonzero(self._mask)
+
+    def about(self, metrics: Sequence[str]) -> Columns:
+        """The rows that are about some of the metrics."""
+        import pyarrow.compute as pc
+
+        key = ("about", tuple(metrics))
+        with self._lock:
+            if key not in self._narrowed:
+                keep = np.zeros(self.total, dtype=bool)
+                for name in metrics:
+                    keep |= np.asarray(pc.is_valid(self._column(self.resolve(name, "m.", "metric"))))
+                self._remember(key, keep)
+            return self._narrowed[key]
+
+    def where(self, conditions: Mapping[str, Sequence[str]]) -> Columns:
+        """The rows that have one of the values named in every column named."""
+        if not conditions:
+            return self
+        key = ("where", tuple((name, tuple(values)) for name, values in sorted(conditions.items())))
+        with self._lock:
+            if key not in self._narrowed:
+                kept = kept_rows(self, conditions)
+                self._remember(key, np.ones(self.total, dtype=bool) if kept is None else kept)
+            return self._narrowed[key]
+
+    def _remember(self, key: Any, mask: Array) -> None:
+        while len(self._narrowed) >= MOST_NARROWED:
+            del self._narrowed[next(iter(self._narrowed))]
+        self._narrowed[key] = self if mask.all() else self._with(mask)
+
+    def _with(self, mask: Array) -> Columns:
+        made = Columns.__new__(Columns)
+        made.__dict__ |= {
+            **self.__dict__,
+            "_kept": {},
+            "_read": {},
+            "_narrowed": {},
+            "_latest": {},
+            "_mask": mask,
+            "_whole": self,
+        }
+        if self._mask is not None:  # masks are over the whole table, so that a row keeps its place
+            whole = np.zeros(len(self._mask), dtype=bool)
+            whole[np.flatnonzero(self._mask)[mask]] = True
+            made.__dict__ |= {"_mask": whole, "_whole": self._whole}
+        return made
+
+    def members(self, by: str, value: str) -> Array:
+        """Which rows are in a group, as the audit has it: `by` is an attribute, a binned one or an intersection."""
+        chosen = choose([by], self, [])
+        places = chosen.crosses[0] if chosen.crosses else (chosen.single[0],)
+        attributes = [
+            self.keep(("attribute", choice), partial(coded, choice, self._column(choice.column), 10**6))
+            for choice in chosen.attributes
+        ]
+        rows, keys = membership(attributes, places, self.total)
+        if value == UNKNOWN:
+            known = np.zeros(self.total, dtype=bool)
+            known[keys >= 0 if rows is None else rows] = True
+            return ~known
+        grouping = group(attributes, [places], {places}, self.total, 10**6)[0]
+        if value not in grouping.cells:
+            some = ", ".join(grouping.cells[:12]) + (" …" if len(grouping.cells) > 12 else "")
+            raise InputError(f"{self.label}: {by} has no group {value!r}; there are {some}")
+        here = keys == grouping.keys[grouping.cells.index(value)]
+        if rows is None:
+            return np.asarray(here)
+        found = np.zeros(self.total, dtype=bool)
+        found[rows[here]] = True
+        return found

@@ -1,0 +1,254 @@
+"""What the comparison pages say: the same groups side by side, how they changed, and the samples that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from countenance.audit import Estimate
+from countenance.compare import Change, Comparison, Gap, compare
+from countenance.compare.decision import amount, number
+from countenance.data.vocabulary import in_order
+from countenance.errors import InputError
+from countenance.report import numbers
+from countenance.report.names import Names, attribute_label
+from countenance.view.opened import OpenRun
+from countenance.view.question import Question
+from countenance.view.rows import Selection
+from countenance.view.site import Site
+
+MOST_RUNS = 6
+
+
+@dataclass(frozen=True)
+class Several:
+    """Runs that are compared, and what is asked of all of them. The first is what the others are compared with."""
+
+    runs: list[OpenRun]
+    asked: Question
+
+    @classmethod
+    def of(cls, site: Site, parameters: Sequence[tuple[str, str]]) -> Several:
+        """Read an address: `run` repeated, and a question as on the page of one run."""
+        ids = list(dict.fromkeys(value for name, value in parameters if name == "run"))
+        if len(ids) > MOST_RUNS:
+            raise InputError(f"{len(ids)} runs; at most {MOST_RUNS} are compared on one page")
+        runs = [site.library.open(one) for one in ids]
+        parts = [pair for pair in parameters if pair[0] != "run"]
+        if not any(name == "depth" for name, _ in parts):
+            parts.append(("depth", "1"))  # intersections of changes are looked at when they are asked for
+        return cls(runs, runs[0].question(parts) if runs else Question())
+
+    def query(self, **further: Any) -> str:
+        """The same as the query of an address."""
+        return urlencode([("run", one.id) for one in self.runs]) + "&" + self.asked.query(**further)
+
+    @property
+    def names(self) -> list[str]:
+        """The models' names where they differ, else the folders'."""
+        models = [one.run.model_name for one in self.runs]
+        return models if len(set(models)) == len(models) else [one.path.name for one in self.runs]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """One group in every run."""
+
+    attribute: str
+    group: str
+    cells: list[tuple[str, str, str, int]]
+    """For each run: estimate, interval, address of its rows, n."""
+    spread: str
+
+
+def compare_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The page: which runs, and their estimates side by side."""
+    several = Several.of(site, parameters)
+    summaries = [one for one in site.library.summaries() if one.status == "complete" and not one.problem]
+    made: dict[str, Any] = {
+        "title": "Compare runs",
+        "several": several,
+        "candidates": summaries,
+        "tables": [],
+        "query": "",
+    }
+    if len(several.runs) < 2:
+        return made
+    first = several.runs[0]
+    found = [_estimates(one, several.asked) for one in several.runs]
+    tables = []
+    for metric in several.asked.metrics:
+        rows = _side_by_side(several, metric, found)
+        if rows:
+            tables.append((metric, rows))
+    return made | {
+        "tables": tables,
+        "query": several.query(),
+        "asked": several.asked,
+        "conditions": [f"{name}={','.join(values)}" for name, values in several.asked.where.items()],
+        "groupable": first.groupable,
+        "measures": first.metrics,
+        "singles": [name for name in several.asked.by if name in first.columns.attributes],
+        "further": ", ".join(name for name in several.asked.by if name not in first.columns.attributes),
+    }
+
+
+def _estimates(opened: OpenRun, asked: Question) -> list[Estimate]:
+    """A run's estimates of a question of another run; its own audit says what is independent."""
+    parts = [("by", ",".join(asked.by)), ("metric", ",".join(asked.metrics)), ("depth", str(asked.depth or 1))]
+    parts += [("where", f"{name}={','.join(values)}") for name, values in asked.where.items()] or [("where", "")]
+    return opened.estimates(opened.question(parts))
+
+
+def _side_by_side(several: Several, metric: str, found: Sequence[Sequence[Estimate]]) -> list[SideBySide]:
+    by_key = [{(one.attribute, one.group): one for one in each if one.metric == metric} for each in found]
+    names = several.runs[0].names(list(found[0]))
+    made = []
+    for key, one in by_key[0].items():
+        if one.depth > 1 or not one.n:
+            continue
+        here = [each.get(key) for each in by_key]
+        cells = []
+        for opened, estimate in zip(several.runs, here, strict=True):
+            if estimate is None or not estimate.n:
+                cells.append((numbers.NOTHING, "", "", 0))
+                continue
+            rows = Selection(opened, several.asked, metric, _written(several.asked, key[0]), key[1]).query()
+            text = numbers.value(estimate.estimate, estimate.kind)
+            interval = numbers.span(estimate.low, estimate.high, estimate.kind)
+            cells.append((text, interval, f"/runs/{opened.id}/rows?{rows}", estimate.n))
+        known = [estimate.estimate for estimate in here if estimate is not None and estimate.n]
+        spread = numbers.change(known[-1] - known[0], one.kind) if len(known) > 1 else ""
+        made.append(SideBySide(attribute_label(key[0]), names.group(*key), cells, spread))
+    return made
+
+
+def _written(asked: Question, attribute: str) -> str:
+    """An attribute as the question names it, with its bins."""
+    return next((text for text in asked.by if text == attribute or text.startswith(f"{attribute}:")), attribute)
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """One line of the table of changes."""
+
+    metric: str
+    who: str
+    a: str
+    b: str
+    difference: str
+    interval: str
+    p: str
+    verdict: str
+    mark: str
+    n: int
+    samples: str
+
+
+def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """How the second run (and every further one) differs from the first: changes, and gaps that moved."""
+    several = Several.of(site, parameters)
+    if len(several.runs) < 2:
+        raise InputError("name two runs to compare")
+    parts = []
+    for index in range(1, len(several.runs)):
+        found = _compared(site, several, index)
+        names = _names_of(found)
+        gaps = [gap for gap in found.gaps if not gap.mirrors]
+        parts.append(
+            {
+                "found": found,
+                "overall": [_change_row(one, names, several, index) for one in found.overall],
+                "headline": _headline(found),
+                "groups": [_change_row(one, names, several, index) for one in _ordered(found.groups, names)],
+                "gaps": [_gap_row(gap, names) for gap in gaps],
+                "samples": _samples_address(several, index, found.overall[0].metric if found.overall else ""),
+            }
+        )
+    return {"title": "Changes", "several": several, "parts": parts}
+
+
+def compared(site: Site, several: Several) -> list[Comparison]:
+    """Every further run against the first."""
+    return [_compared(site, several, index) for index in range(1, len(several.runs))]
+
+
+def _headline(found: Comparison) -> str:
+    """What became of the first metric, for a heading; the decision says the rest."""
+    if not found.overall:
+        return f"{found.b} against {found.a}"
+    one = found.overall[0]
+    if one.verdict in ("better", "worse", "higher", "lower"):
+        return f"{found.b} is {one.verdict} than {found.a} by {one.metric}."
+    return f"{found.b} against {found.a} by {one.metric}: {one.verdict}."
+
+
+def _ordered(changes: Sequence[Change], names: Names) -> list[Change]:
+    """Metric by metric, the groups in their natural order."""
+    metrics = list(dict.fromkeys(one.metric for one in changes))
+    by = list(dict.fromkeys(one.attribute for one in changes))
+
+    def key(one: Change) -> tuple[int, int, int]:
+        levels = names.levels.get(one.attribute, [])
+        level = levels.index(one.group) if one.group in levels else len(levels)
+        return metrics.index(one.metric), by.index(one.attribute), level
+
+    return sorted(changes, key=key)
+
+
+def _compared(site: Site, several: Several, index: int) -> Comparison:
+    first, other, asked = several.runs[0], several.runs[index], several.asked
+    key = (first.id, first.stamp, other.id, other.stamp, asked.key())
+    if key not in site.compared:
+        while len(site.compared) >= 16:
+            del site.compared[next(iter(site.compared))]
+        names = [several.names[0], several.names[index]]
+        site.compared[key] = compare(
+            first.run, other.run, by=list(asked.by), metrics=list(asked.metrics), names=names,
+            cluster=asked.cluster, depth=asked.depth or 1, alpha=asked.alpha, delta=asked.delta or None,
+            adjust=asked.adjust or "minp", where=dict(asked.where) or None,
+        )  # fmt: skip
+    found: Comparison = site.compared[key]
+    return found
+
+
+def _names_of(found: Comparison) -> Names:
+    levels: dict[str, list[str]] = {}
+    for one in found.groups:
+        if one.depth == 1 and one.group not in levels.setdefault(one.attribute, []):
+            levels[one.attribute].append(one.group)
+    ordered = {name: in_order(name, values) for name, values in levels.items()}
+    return Names(list(levels), ordered, max([1, *(one.depth for one in found.groups)]))
+
+
+MARKS = {"better": "none", "worse": "severe", "higher": "minor", "lower": "minor"}
+
+
+def _change_row(one: Change, names: Names, several: Several, index: int) -> ChangeRow:
+    who = names.who(one.attribute, one.group) if one.attribute else "everyone"
+    mark = MARKS.get(one.verdict, "none" if one.verdict.startswith("no difference") else "unsure")
+    return ChangeRow(
+        one.metric, who, numbers.value(one.estimate_a, one.kind), numbers.value(one.estimate_b, one.kind),
+        amount(one, one.difference), f"{number(one, one.low, sign=True)} to {number(one, one.high, sign=True)}",
+        numbers.probability(one.p_adjusted), one.verdict, mark, one.n,
+        _samples_address(several, index, one.metric, _written(several.asked, one.attribute), one.group),
+    )  # fmt: skip
+
+
+def _gap_row(gap: Gap, names: Names) -> dict[str, Any]:
+    moved = gap.moved or gap.verdict
+    mark = {"widened": "severe", "reversed": "minor", "narrowed": "none"}.get(gap.moved, "unsure")
+    return {
+        "metric": gap.metric, "who": names.who(gap.attribute, gap.group),
+        "versus": names.versus(gap.attribute, gap.versus),
+        "a": amount(gap, gap.gap_a), "b": amount(gap, gap.gap_b), "change": amount(gap, gap.difference),
+        "interval": f"{number(gap, gap.low, sign=True)} to {number(gap, gap.high, sign=True)}",
+        "p": numbers.probability(gap.p_adjusted), "moved": moved, "mark": mark, "n": gap.n,
+    }  # fmt: skip
+
+
+def _samples_address(several: Several, index: int, metric: str, by: str = "", group: str = "") -> str:
+    pair = urlencode([("run", several.runs[0].id), ("run", several.runs[index].id)])
+    return f"/compare/samples?{pair}&{several.asked.query(by_metric=metric, of=by, group=group)}"

@@ -1,0 +1,95 @@
+"""A run as the report's sections take it, with an audit that was computed for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from countenance.audit import Audit, Estimate, Finding
+from countenance.audit.attributes import choose
+from countenance.report.names import CROSS, Names
+from countenance.report.source import Source
+from countenance.report.words import failed_side, only_favoured, strongest
+from countenance.tasks import Metric
+from countenance.view.opened import OpenRun
+from countenance.view.question import Question
+from countenance.view.rows import Selection
+
+
+@dataclass(frozen=True)
+class Live(Source):
+    """An audited run whose rows are already in memory."""
+
+    opened: OpenRun
+    asked: Question
+
+    @classmethod
+    def tested(cls, opened: OpenRun, asked: Question, audit: Audit) -> Live:
+        """With the verdicts of an audit."""
+        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, asked=asked)
+
+    @classmethod
+    def untested(cls, opened: OpenRun, asked: Question, groups: Sequence[Estimate]) -> Live:
+        """With estimates alone: what is shown before the tests are done."""
+        settings = dict(asked.stored) | {"by": list(asked.by), "metrics": list(asked.metrics), "levels": {}, "bins": {}}
+        settings |= {"where": dict(asked.where), "alpha": asked.alpha, "notes": [], "crosses": []}
+        audit = Audit(verdict="", reason="", findings=[], excluded=[], settings=settings, groups=list(groups))
+        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, asked=asked)
+
+    @cached_property
+    def names(self) -> Names:
+        """The names of the groups."""
+        return Names.of(self.audit) if self.audit.verdict else self.opened.names(self.audit.groups)
+
+    @cached_property
+    def scores(self) -> Any:
+        """The columns that the figures need, of the rows that the question is about."""
+        import pyarrow as pa
+
+        rows = self.opened.rows(self.asked)
+        columns = {f"attr.{choice.name}": choice.column for choice in choose(list(self.asked.by), rows, []).attributes}
+        columns |= {choice.column: choice.column for choice in choose(list(self.asked.by), rows, []).attributes}
+        finer = [self.task.curve_of] if self.task and self.task.curve_of else []
+        metrics = [name for name in (*self.asked.metrics, *finer) if name in rows.metrics]
+        columns |= {f"m.{name}": f"m.{name}" for name in metrics}
+        columns |= {name: name for name in ("subject",) if name in rows.names}
+        return pa.table({name: rows.read([column], [])[column] for name, column in columns.items()})
+
+    @cached_property
+    def overall(self) -> dict[str, Estimate]:
+        """Each metric over everybody, by the audit's own arithmetic."""
+        return self.opened.overall(self.asked)
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """The metrics asked for, with their meaning where the task gives one."""
+        known = {metric.name: metric for metric in self.opened.metrics}
+        return [known[name] for name in self.asked.metrics if name in known]
+
+    def failed(self) -> list[Finding]:
+        """The disparities that put somebody behind, the strongest first; none where groups are only favoured."""
+        return [] if only_favoured(self.audit, self.better) else strongest(self.audit.findings, self.names, self.better)
+
+    def pictures(self, finding: Finding) -> str:
+        """The address of the pictures of those whom a disparity puts behind."""
+        address = self.link("failed", "samples")
+        return address(finding.metric, finding.attribute, failed_side(finding, self.better))
+
+    def link(self, show: str = "all", page: str = "rows") -> Callable[[str, str, str], str]:
+        """From a number (its metric, attribute and group) to the address of its rows."""
+        rows = self.opened.rows(self.asked)
+        written = {}
+        for text in self.asked.by:
+            chosen = choose([text], rows, [])
+            for choice, part in zip(chosen.attributes, text.split("*") if chosen.crosses else [text], strict=True):
+                written[choice.name] = part.strip()
+
+        def address(metric: str, attribute: str, group: str) -> str:
+            parts = [attribute] if attribute in written else attribute.split(CROSS)
+            by = "*".join(written.get(part, part) for part in parts)
+            chosen = Selection(self.opened, self.asked, metric, by, group, show)
+            return f"/runs/{self.opened.id}/{page}?{chosen.query()}"
+
+        return address

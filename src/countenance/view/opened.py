@@ -1,0 +1,216 @@
+"""A run that is looked at: its manifest, its columns, its audit, and what was computed before."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from countenance.audit import Audit, Estimate, audit, estimates
+from countenance.audit.attributes import MOST_VALUES, NEVER
+from countenance.data.vocabulary import in_order
+from countenance.errors import InputError
+from countenance.report.names import CROSS, Names
+from countenance.run.auditing import WHOLE, audit_source, check_names, default_metrics, metrics_of, read_audit
+from countenance.run.run import Run
+from countenance.tasks import Metric, Task, load_task, task_names
+from countenance.view.columns import Columns
+from countenance.view.question import Question
+from countenance.view.scope import ScopedStorage
+from countenance.view.tables import tables
+
+MOST_AUDITS = 16
+ROUNDING = 1e-12
+"""Up to so much, two figures are one number that was added up in another order."""
+
+
+class OpenRun:
+    """One run below the named folders. What is computed is kept until a file of the run changes."""
+
+    def __init__(self, key: str, path: Path) -> None:
+        self.id = key
+        self.path = path
+        self.storage = ScopedStorage(path)
+        self.stamp = stamp_of(self.storage)
+        self.run = Run(self.storage)
+        if self.run.manifest.metrics is None and self.run.manifest.task not in task_names():
+            self.run.manifest.metrics = []  # nothing is imported to find out what they mean
+        self._audits: dict[Any, Audit] = {}
+        self._auditing = threading.Lock()
+        self._loading = threading.Lock()
+        self._table: str | None = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.run.model_name} on {self.run.dataset_name}"
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The score table."""
+        if not self.run.complete:
+            raise InputError(f"{self.path}: the run has not finished; its numbers come when it has")
+        files = [self.storage.path(name) for name in self.run.store.score_files()]
+        if not files[0].is_file():
+            raise InputError(
+                f"{self.path}: scores.parquet is missing; the same `countenance run` command makes it again"
+            )
+        return Columns(files, str(self.path))
+
+    @cached_property
+    def audit(self) -> Audit | None:
+        """The stored audit; None where the run has none, or a damaged one."""
+        try:
+            return read_audit(self.run)
+        except InputError:
+            return None
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics of the score table, with their meaning where the task gives one."""
+        known = {metric.name: metric for metric in metrics_of(self.run)}
+        told = (self.audit.settings.get("better") or {}) if self.audit else {}
+        made = [known.get(name, Metric(name, "")) for name in self.columns.metrics]
+        return tuple(replace(one, better=told.get(one.name) or one.better) for one in made)
+
+    @cached_property
+    def groupable(self) -> list[str]:
+        """The attributes that make groups without being cut into bins."""
+        found = []
+        for name in self.columns.attributes:
+            if name not in NEVER and self.columns.kind(f"attr.{name}") in ("text", "boolean", "list"):
+                count = self.columns.keep(("distinct", name), partial(self.columns.distinct, f"attr.{name}"))
+                if 2 <= count <= MOST_VALUES:
+                    found.append(name)
+        return found
+
+    def question(self, parameters: Sequence[tuple[str, str]] = ()) -> Question:
+        """What an address asks of this run, checked."""
+        usual = Question(by=tuple(self.groupable[:3]) or (WHOLE,), metrics=tuple(default_metrics(self.run)), depth=1)
+        asked = Question.of(parameters, self.audit, usual)
+        check_names(str(self.path), asked.by, [*self.columns.attributes, WHOLE], dict(asked.where))
+        for name in asked.metrics:
+            self.columns.resolve(name, "m.", "metric")
+        if not asked.metrics:
+            raise InputError(f"{self.path}: the run has no metric to compare")
+        return asked
+
+    def rows(self, asked: Question) -> Columns:
+        """The rows that a question is about."""
+        return self.columns.about(asked.about).where(dict(asked.where))
+
+    def estimates(self, asked: Question) -> list[Estimate]:
+        """Every group's number with its interval, by the audit's own arithmetic."""
+        found: list[Estimate] = self.columns.keep_latest(
+            ("estimates", asked.key(), asked.about), lambda: self._estimates(asked, asked.by)
+        )
+        return found
+
+    def overall(self, asked: Question) -> dict[str, Estimate]:
+        """Each metric of a question over everybody."""
+        found: list[Estimate] = self.columns.keep_latest(
+            ("overall", asked.key(), asked.about), lambda: self._estimates(asked, (WHOLE,))
+        )
+        return {one.metric: one for one in found if one.n}
+
+    def _estimates(self, asked: Question, by: Sequence[str]) -> list[Estimate]:
+        found = estimates(
+            self.rows(asked),
+            by=list(by),
+            metrics=list(asked.metrics),
+            cluster=asked.cluster,
+            depth=asked.depth,
+            alpha=asked.alpha,
+            denominators=asked.stored.get("denominators") or None,
+        )
+        return [self._settled(one) for one in found]
+
+    def _settled(self, one: Estimate) -> Estimate:
+        """An estimate with the digits of the stored audit where that says the same.
+
+        Sums of the same rows in another order may differ in their last bit; two figures for one number would only
+        raise the question which is right. One that differs by more is given as it was computed.
+        """
+        known = self._known.get((one.metric, one.attribute, one.group))
+        if known is None or (known.n, known.clusters, known.kind) != (one.n, one.clusters, one.kind):
+            return one
+        pairs = [(getattr(known, name), getattr(one, name)) for name in ("estimate", "low", "high", "deff")]
+        same = all(a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=ROUNDING) for a, b in pairs)
+        return known if same else one
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str, str], Estimate]:
+        found = self.audit.groups if self.audit else []
+        return {(one.metric, one.attribute, one.group): one for one in found}
+
+    def tested(self, asked: Question, progress: Callable[[int, int], None] | None = None) -> Audit:
+        """The whole audit of a question; one at a time, since each takes a processor for seconds."""
+        if asked.as_stored and self.audit is not None:
+            return self.audit
+        key = asked.key()
+        with self._auditing:
+            if key not in self._audits:
+                found = audit_source(
+                    self.run, self.rows(asked), list(asked.by), list(asked.metrics), progress=progress,
+                    **self._settings(asked),
+                )  # fmt: skip
+                while len(self._audits) >= MOST_AUDITS:
+                    del self._audits[next(iter(self._audits))]
+                self._audits[key] = found.model_copy(update={"settings": found.settings | {"where": dict(asked.where)}})
+            return self._audits[key]
+
+    def _settings(self, asked: Question) -> dict[str, Any]:
+        """The settings of the stored audit, with what the address says instead."""
+        known = set(inspect.signature(audit).parameters) - {"table", "by", "metrics", "where", "progress", "better"}
+        kept = {name: value for name, value in asked.stored.items() if name in known and value is not None}
+        delta: Any = asked.delta or kept.get("delta")
+        if isinstance(delta, Mapping):
+            delta = {name: value for name, value in delta.items() if value is not None and name in asked.metrics}
+        kept |= {"cluster": asked.cluster, "depth": asked.depth, "alpha": asked.alpha, "delta": delta or None}
+        return kept | {"adjust": asked.adjust or "minp"}
+
+    def names(self, groups: Sequence[Estimate]) -> Names:
+        """What the groups of some estimates are called."""
+        levels: dict[str, dict[str, None]] = {}
+        for one in sorted(groups, key=lambda e: e.depth):
+            parts = [one.attribute] if one.depth == 1 else one.attribute.split(CROSS)
+            values = [one.group] if one.depth == 1 else one.group.split(CROSS)
+            for name, value in zip(parts, values, strict=False) if len(parts) == len(values) else ():
+                levels.setdefault(name, {})[value] = None
+        depth = max([1, *(one.depth for one in groups)])
+        return Names(list(levels), {name: in_order(name, list(values)) for name, values in levels.items()}, depth)
+
+    @cached_property
+    def task(self) -> Task | None:
+        """The task, where it is registered here. Code that a run names as `module:attr` is not imported."""
+        if self.run.manifest.task not in task_names():
+            return None
+        try:
+            return load_task(self.run.manifest.task, self.run.manifest.options)
+        except InputError:
+            return None
+
+    def rows_at(self, places: Sequence[int]) -> list[dict[str, Any]]:
+        """Rows of the score table by their places."""
+        with self._loading:
+            if self._table is None:
+                self._table = tables().load(self.columns.files)
+                weakref.finalize(self, tables().drop, self._table)
+        return tables().rows(self._table, places)
+
+
+def stamp_of(storage: ScopedStorage) -> tuple[Any, ...]:
+    """What changes when a run changes: time and size of its manifest, audit and scores."""
+    made: list[tuple[int, int] | None] = []
+    for name in ("run.json", "audit.json", "scores.parquet", "failures.parquet"):
+        try:
+            state = storage.path(name).stat()
+            made.append((state.st_mtime_ns, state.st_size))
+        except (OSError, InputError):
+            made.append(None)
+    return tuple(made)

@@ -1,0 +1,63 @@
+"""Pairs of pictures, for models that compare faces: the mate least alike, and the strangers most alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countenance.answers import Embedding
+from countenance.view.samples import Gallery
+
+MOST = 20_000
+"""Pictures among which pairs are looked for; more would take too long for a page."""
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Another picture, how alike the model finds it, and whether it shows the same person."""
+
+    place: int
+    sample: str
+    similarity: float
+    same: bool
+
+
+def pairs_of(gallery: Gallery, row: dict[str, Any]) -> list[Pair]:
+    """The pairs of a sample that the model gets most wrong; none where its answers are no embeddings."""
+    opened = gallery.opened
+    if opened.task is None or opened.task.answer is not Embedding or "identity" not in opened.columns.names:
+        return []
+    if opened.columns.total > MOST:
+        return []
+    places, samples, people, vectors = opened.columns.keep("pairs", lambda: _vectors(gallery))
+    own = gallery.embedding(str(row["sample"]))
+    if own is None or not len(vectors):
+        return []
+    with np.errstate(all="ignore"):
+        alike = vectors @ (own / max(float(np.linalg.norm(own)), 1e-300))
+    others = samples != str(row["sample"])
+    same = (people == str(row.get("identity"))) & others
+    order = np.argsort(alike, kind="stable")
+    mates = [i for i in order if same[i]][:SHOWN]
+    strangers = [i for i in order[::-1] if others[i] and people[i] != str(row.get("identity"))][:SHOWN]
+    return [Pair(int(places[i]), str(samples[i]), float(alike[i]), bool(same[i])) for i in (*mates, *strangers)]
+
+
+def _vectors(gallery: Gallery) -> tuple[Any, Any, Any, Any]:
+    """The places, samples, people and unit vectors of every picture that has one."""
+    columns = gallery.opened.columns
+    samples = columns.read(["sample"], [])["sample"].to_pylist()
+    people = columns.read(["identity"], [])["identity"].to_pylist()
+    found = [
+        (i, str(s), str(p), gallery.embedding(str(s))) for i, (s, p) in enumerate(zip(samples, people, strict=True))
+    ]
+    known = [one for one in found if one[3] is not None]
+    vectors = np.array([one[3] for one in known], dtype=np.float64).reshape(len(known), -1)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+    return (
+        np.array([one[0] for one in known]), np.array([one[1] for one in known], dtype=object),
+        np.array([one[2] for one in known], dtype=object), vectors,
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""What a page asks of a run: the state in an address, with what the run's own audit says where it is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from countenance.audit import Audit
+from countenance.audit.attributes import split_names
+from countenance.audit.settings import ADJUSTMENTS, parse_where
+from countenance.errors import InputError
+
+KEYS = ("by", "metric", "where", "depth", "alpha", "delta", "adjust")
+"""The parts of an address that say what is compared and how."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Attributes, metrics and rows to compare, and how comparisons are judged."""
+
+    by: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    where: Mapping[str, list[str]] = field(default_factory=dict)
+    depth: int | None = None
+    alpha: float = 0.05
+    delta: str = ""
+    adjust: str = ""
+    stored: Mapping[str, Any] = field(default_factory=dict)
+    """The settings of the run's stored audit: clusters, seed, denominators and whatever the address does not say."""
+
+    @classmethod
+    def of(cls, parameters: Sequence[tuple[str, str]], audit: Audit | None, defaults: Question) -> Question:
+        """Read an address. `by` and `metric` are lists with commas or repeated; `where` is ATTRIBUTE=VALUE[,VALUE…]."""
+        given: dict[str, list[str]] = {}
+        for name, value in parameters:
+            given.setdefault(name, []).append(value)
+        stored = dict(audit.settings) if audit else {}
+        base = replace(defaults, stored=stored)
+        if audit is not None:
+            base = replace(
+                base,
+                by=tuple(stored.get("by") or defaults.by),
+                metrics=tuple(stored.get("metrics") or defaults.metrics),
+                where=parse_where(stored.get("where")),
+                depth=stored.get("depth"),
+                alpha=float(stored.get("alpha", 0.05)),
+                adjust=str(stored.get("adjust_asked") or ""),
+            )
+        by = [name for text in given.get("by", []) for name in split_names(text)]
+        metrics = [name.strip() for text in given.get("metric", []) for name in text.split(",") if name.strip()]
+        made = replace(
+            base,
+            by=tuple(dict.fromkeys(by)) or base.by,
+            metrics=tuple(dict.fromkeys(metrics)) or base.metrics,
+            where=parse_where([text for text in given["where"] if text.strip()]) if "where" in given else base.where,
+            depth=_whole("depth", given, base.depth),
+            alpha=_share("alpha", given, base.alpha),
+            delta=_last(given, "delta") or base.delta,
+            adjust=_last(given, "adjust") or base.adjust,
+        )
+        if made.adjust and made.adjust not in ADJUSTMENTS:
+            raise InputError(f"adjust {made.adjust!r}, expected {', '.join(ADJUSTMENTS)}")
+        return made
+
+    @property
+    def cluster(self) -> Any:
+        """What the run's audit took as independent."""
+        named = self.stored.get("cluster", "auto")
+        return "auto" if isinstance(named, str) and " else " in named else named
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The metrics whose rows are counted: those of the stored audit where it has all that are asked for."""
+        audited = tuple(self.stored.get("metrics") or ())
+        return audited if set(self.metrics) <= set(audited) else self.metrics
+
+    @property
+    def as_stored(self) -> bool:
+        """Whether this is the very question that the stored audit answers."""
+        stored = self.stored
+        return (
+            bool(stored)
+            and not self.delta
+            and (
+                list(self.by) == list(stored.get("by") or [])
+                and list(self.metrics) == list(stored.get("metrics") or [])
+                and dict(self.where) == parse_where(stored.get("where"))
+                and self.depth == stored.get("depth")
+                and self.alpha == stored.get("alpha")
+                and self.adjust == (stored.get("adjust_asked") or "")
+            )
+        )
+
+    def key(self) -> tuple[Any, ...]:
+        """What tells two questions apart."""
+        where = tuple((name, tuple(values)) for name, values in sorted(self.where.items()))
+        return self.by, self.metrics, where, self.depth, self.alpha, self.delta, self.adjust
+
+    def query(self, **further: Any) -> str:
+        """The question as the query of an address; `further` parts come after it, empty ones are left out."""
+        pairs: list[tuple[str, str]] = [("by", ",".join(self.by)), ("metric", ",".join(self.metrics))]
+        pairs += [("where", f"{name}={','.join(values)}") for name, values in self.where.items()]
+        if not self.where and parse_where(self.stored.get("where")):
+            pairs.append(("where", ""))
+        if self.depth is not None:
+            pairs.append(("depth", str(self.depth)))
+        if self.alpha != 0.05:
+            pairs.append(("alpha", f"{self.alpha:g}"))
+        pairs += [(name, value) for name, value in (("delta", self.delta), ("adjust", self.adjust)) if value]
+        pairs += [(name, str(value)) for name, value in further.items() if value not in (None, "")]
+        return urlencode(pairs)
+
+
+def _last(given: Mapping[str, list[str]], name: str) -> str:
+    return given[name][-1].strip() if given.get(name) else ""
+
+
+def _whole(name: str, given: Mapping[str, list[str]], usual: int | None) -> int | None:
+    text = _last(given, name)
+    if not text:
+        return usual
+    if not text.isdigit() or not 1 <= int(text) <= 4:
+        raise InputError(f"{name} {text!r}, expected a number from 1 to 4")
+    return int(text)
+
+
+def _share(name: str, given: Mapping[str, list[str]], usual: float) -> float:
+    text = _last(given, name)
+    try:
+        return float(text) if text else usual
+    except ValueError:
+        raise InputError(f"{name} {text!r}, expected a number such as 0.05") from None

@@ -1,0 +1,146 @@
+"""The rows behind a number: chosen and ordered as the audit has them, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countenance.audit.table import Array
+from countenance.errors import InputError
+from countenance.tasks import Metric
+from countenance.view.opened import OpenRun
+from countenance.view.question import Question
+
+SHOWS = {"all": "all rows", "failed": "failed", "passed": "passed"}
+ORDERS = {"worst": "worst first", "best": "best first", "table": "in the order of the table"}
+SIZES = (24, 48, 96)
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some of the rows that were chosen."""
+
+    rows: list[dict[str, Any]]
+    number: int
+    pages: int
+    total: int
+    of: int
+    """Rows before `show` was applied."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which rows are looked at: of one group by one metric, in an order, a page of them."""
+
+    opened: OpenRun
+    asked: Question
+    metric: str
+    by: str = ""
+    group: str = ""
+    show: str = "all"
+    order: str = "worst"
+    number: int = 1
+    size: int = 48
+
+    @classmethod
+    def of(cls, opened: OpenRun, parameters: Sequence[tuple[str, str]], show: str = "all") -> Selection:
+        """Read an address: `of` is the attribute (or intersection) and `group` its value; neither means everybody."""
+        given = dict(parameters)
+        asked = opened.question([pair for pair in parameters if pair[0] != "of"])
+        metric = given.get("by_metric") or asked.metrics[0]
+        opened.columns.resolve(metric, "m.", "metric")
+        return cls(
+            opened, asked, metric, given.get("of", ""), given.get("group", ""),
+            _one_of("show", given.get("show") or show, SHOWS), _one_of("order", given.get("order") or "worst", ORDERS),
+            _number("page", given, 1), min(_number("size", given, SIZES[1]), 200),
+        )  # fmt: skip
+
+    def query(self, **changed: Any) -> str:
+        """The selection as the query of an address, with some parts changed."""
+        own: dict[str, Any] = {
+            "by_metric": self.metric, "of": self.by, "group": self.group, "show": self.show,
+            "order": self.order if self.order != "worst" else "", "size": self.size if self.size != SIZES[1] else "",
+            "page": self.number if self.number > 1 else "",
+        }  # fmt: skip
+        return self.asked.query(**(own | changed))
+
+    @property
+    def better(self) -> str:
+        """Which way the metric is better."""
+        known: dict[str, Metric] = {metric.name: metric for metric in self.opened.metrics}
+        return known[self.metric].better if self.metric in known else "higher"
+
+    def places(self) -> tuple[Array, int]:
+        """The places of all rows chosen, in order, and how many there were before `show` was applied."""
+        key = ("places", self.asked.key(), self.asked.about, self.metric, self.by, self.group, self.show, self.order)
+        found: tuple[Array, int] = self.opened.columns.keep_latest(key, self._places)
+        return found
+
+    def _places(self) -> tuple[Array, int]:
+        # A metric of other rows (false alarms of an image, say) is looked at by its own rows.
+        about = self.asked.about if self.metric in self.asked.about else (self.metric,)
+        rows = self.opened.columns.about(about).where(dict(self.asked.where))
+        values = rows.numbers(self.metric)
+        known = np.isfinite(values)
+        if self.by:
+            known &= rows.members(self.by, self.group)
+        chosen = np.flatnonzero(known)
+        bad = values[chosen] if self.better == "lower" else -values[chosen]
+        count = len(chosen)
+        if self.show != "all" and count:
+            failed = bad >= _cut(values[np.isfinite(values)], self.better)
+            keep = failed if self.show == "failed" else ~failed
+            chosen, bad = chosen[keep], bad[keep]
+        if self.order != "table":
+            keys = [bad if self.order == "best" else -bad]
+            if (tie := self._tie()) is not None and len(chosen):
+                keys.insert(0, tie[0] * rows.numbers(tie[1])[chosen] * (1 if self.order == "best" else -1))
+            chosen = chosen[np.lexsort(keys)] if len(keys) > 1 else chosen[np.argsort(keys[0], kind="stable")]
+        return rows.places()[chosen], count
+
+    def _tie(self) -> tuple[float, str] | None:
+        """A finer metric that tells rows of one value apart: the one that the task's curve is of."""
+        task = self.opened.task
+        if task is None or task.curve_of is None or task.curve_of == self.metric:
+            return None
+        finer = task.metric(task.curve_of)
+        if finer is None or finer.name not in self.opened.columns.metrics or finer.better != self.better:
+            return None
+        return (1.0 if finer.better == "lower" else -1.0), finer.name
+
+    def page(self) -> Page:
+        """The rows of the page that is asked for."""
+        places, count = self.places()
+        pages = max(1, -(-len(places) // self.size))
+        number = min(max(self.number, 1), pages)
+        wanted = places[(number - 1) * self.size : number * self.size]
+        return Page(self.opened.rows_at([int(place) for place in wanted]), number, pages, len(places), count)
+
+
+def _cut(values: Array, better: str) -> float:
+    """How bad a row must be to have failed.
+
+    Of a rate: to have missed. Of a count of errors: to have one. Of any other metric: to be in the worst tenth.
+    """
+    bad = values if better == "lower" else -values
+    if better == "higher" and bool(np.isin(values, (0.0, 1.0)).all()):
+        return 0.0
+    if better == "lower" and bool((values >= 0).all()) and bool((values == np.floor(values)).all()):
+        return 0.5
+    return max(float(np.quantile(bad, 0.9)), float(np.nextafter(bad.min(), np.inf)))
+
+
+def _one_of(name: str, value: str, known: dict[str, str]) -> str:
+    if value not in known:
+        raise InputError(f"{name} {value!r}, expected one of {', '.join(known)}")
+    return value
+
+
+def _number(name: str, given: dict[str, str], usual: int) -> int:
+    text = given.get(name) or str(usual)
+    if not text.isdigit() or not 1 <= int(text) <= 10**9:
+        raise InputError(f"{name} {text!r}, expected a number from 1")
+    return int(text)

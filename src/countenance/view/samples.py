@@ -1,0 +1,202 @@
+"""The pictures of a run: its dataset loaded again, truth and predictions drawn, thumbnails made once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from countenance.answers import Answer, Embedding, Picture
+from countenance.data import Sample
+from countenance.errors import InputError
+from countenance.report import drawing, pictures
+from countenance.report.gallery import about_row, window_of
+from countenance.run.store import thumbnails_of
+from countenance.view.opened import OpenRun
+from countenance.view.privacy import BLURRED
+
+THUMBNAIL = 320
+LARGE = 1600
+KEPT_SHARDS = 4
+
+
+@dataclass(frozen=True)
+class Item:
+    """One row as a page shows it."""
+
+    place: int
+    sample: str
+    window: pictures.Window | None
+    overlay: Markup
+    about: list[tuple[str, str]]
+    scores: list[tuple[str, Any]]
+    said: str
+    made: bool = False
+    """Whether the model's answer is itself a picture."""
+
+
+class Gallery:
+    """The pictures of one run. They are shown only when they are the very ones that were evaluated.
+
+    The dataset lies outside the run, at a place that the run names. Its fingerprint is a hash of every picture, so a
+    run can show only pictures whose content it already knew.
+    """
+
+    def __init__(self, opened: OpenRun, mode: str) -> None:
+        self.opened, self.mode = opened, mode
+        self.problem = ""
+        self._samples: dict[str, Sample] = {}
+        self._ready = threading.Event()
+        self._lock = threading.Lock()
+        self._shards: OrderedDict[str, dict[str, Answer]] = OrderedDict()
+        self._where: dict[str, str] | None = None
+        self._started = False
+
+    @property
+    def state(self) -> str:
+        """loading, ready or off."""
+        return "loading" if not self._ready.is_set() else "off" if self.problem else "ready"
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the pictures are ready, after waiting for a while."""
+        with self._lock:
+            if not self._started:
+                self._started = True
+                threading.Thread(target=self._load, daemon=True).start()
+        return self._ready.wait(seconds) and not self.problem
+
+    def _load(self) -> None:
+        try:
+            dataset = self.opened.run.dataset()
+            if dataset.fingerprint() != self.opened.run.manifest.dataset.fingerprint:
+                self.problem = "the dataset has changed since this run"
+            else:
+                self._samples = {sample.id: sample for sample in dataset}
+        except InputError as error:
+            self.problem = f"the dataset cannot be loaded again ({error})"
+        except OSError as error:
+            self.problem = f"the dataset cannot be read again ({error.strerror or error})"
+        except Exception as error:  # a reader of a third party; the page goes on without pictures
+            self.problem = f"the dataset cannot be loaded again ({type(error).__name__})"
+        finally:
+            self._ready.set()
+
+    def sample(self, name: str) -> Sample | None:
+        """A sample by its id; None where the dataset is not there."""
+        return self._samples.get(name)
+
+    def answer(self, name: str) -> Answer | None:
+        """What the model predicted for a sample."""
+        store = self.opened.run.store
+        with self._lock:
+            if self._where is None:
+                self._where = {}
+                for file in store.answer_files():
+                    self._where |= dict.fromkeys(_samples_in(self.opened.storage.path(file)), file)
+            file = self._where.get(name, "")
+            if not file:
+                return None
+            if file not in self._shards:
+                number = int(file.rpartition("/")[2].partition(".")[0])
+                self._shards[file] = store.shard_answers(number)
+                while len(self._shards) > KEPT_SHARDS:
+                    self._shards.popitem(last=False)
+            self._shards.move_to_end(file)
+            return self._shards[file].get(name)
+
+    def items(self, rows: Sequence[dict[str, Any]], by: Sequence[str], metrics: Sequence[str]) -> list[Item]:
+        """Rows of the score table as a page shows them."""
+        return [self.item(row, by, metrics) for row in rows]
+
+    def item(self, row: dict[str, Any], by: Sequence[str], metrics: Sequence[str], *, whole: bool = False) -> Item:
+        """One row: the picture with truth and prediction drawn over it, who it is, what was said and scored."""
+        name = str(row.get("sample"))
+        sample = self.sample(name)
+        try:
+            answer = self.answer(name)
+        except InputError:  # a damaged file of answers costs the drawing
+            answer = None
+        window, overlay = None, Markup("")
+        about = about_row(row, [one for one in by if f"attr.{one}" in row])
+        said = drawing.said(answer)
+        if sample is not None:
+            window = pictures.window(sample.width, sample.height) if whole else window_of(row, sample)
+            size = max(window.width, window.height)
+            person = ", ".join(f"{one} {value}".strip() for one, value in about)
+            label = "; ".join(part for part in (name, person, f"predicted {said}" if said else "") if part)
+            drawn = drawing.truth_of(sample, drawing.truth_kinds(self.opened.task), size)
+            overlay = drawing.overlay(drawn + drawing.answer_of(answer, size), window.view_box, label)
+        scores = [(one, row.get(f"m.{one}")) for one in metrics if f"m.{one}" in row]
+        return Item(int(row["place"]), name, window, overlay, about, scores, said, isinstance(answer, Picture))
+
+    def thumbnail(self, row: dict[str, Any]) -> bytes:
+        """The small picture of a row, made once and kept in the run; faces of real people are never kept."""
+        sample = self._known(row)
+        window = window_of(row, sample)
+        name = f"{thumbnails_of(sample.id)}-{self.mode}-{'-'.join(f'{v:g}' for v in _numbers(window))}.jpg"
+        keep = self.mode == BLURRED or not self.opened.run.manifest.dataset.card.real_people
+        path = self.opened.storage.path(name)
+        if keep and path.is_file():
+            return path.read_bytes()
+        content = pictures.jpeg(sample.load(), window, longest=THUMBNAIL, blurred=self.mode == BLURRED)
+        if keep:
+            self._keep(name, content)
+        return content
+
+    def _keep(self, name: str, content: bytes) -> None:
+        """Put a thumbnail in place, whole; without waiting for the disk, since it can be made again."""
+        path = self.opened.storage.path(name)
+        part = path.with_name(f".{path.name}.{threading.get_ident()}.part")
+        try:
+            path.parent.mkdir(exist_ok=True)
+            part.write_bytes(content)
+            part.replace(path)
+        except OSError:  # a run that cannot be written to is looked at all the same
+            return
+
+    def picture(self, row: dict[str, Any]) -> bytes:
+        """The whole picture of a row, large."""
+        sample = self._known(row)
+        window = pictures.window(sample.width, sample.height)
+        return pictures.jpeg(sample.load(), window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
+
+    def made(self, row: dict[str, Any]) -> bytes:
+        """The picture that the model made."""
+        answer = self.answer(str(row.get("sample")))
+        if not isinstance(answer, Picture):
+            raise InputError("the prediction is not a picture")
+        window = pictures.window(answer.pixels.shape[1], answer.pixels.shape[0])
+        return pictures.jpeg(answer.pixels, window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
+
+    def embedding(self, name: str) -> Any:
+        """The vector of a sample, or None."""
+        answer = self.answer(name)
+        return answer.vector if isinstance(answer, Embedding) else None
+
+    def _known(self, row: dict[str, Any]) -> Sample:
+        self.wait(120)
+        if self.problem:
+            raise InputError(f"no pictures: {self.problem}")
+        sample = self.sample(str(row.get("sample")))
+        if sample is None:
+            raise InputError("the dataset has no picture of that name any more")
+        return sample
+
+
+def _numbers(window: pictures.Window) -> tuple[float, float, float, float]:
+    return window.x, window.y, window.width, window.height
+
+
+def _samples_in(path: Any) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found: list[str] = pq.ParquetFile(path).read(columns=["sample"])["sample"].to_pylist()
+        return found
+    except (pa.ArrowException, OSError, KeyError):
+        return []

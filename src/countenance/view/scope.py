@@ -1,0 +1,86 @@
+"""Which files can be reached: runs found below the named folders, and nothing else.
+
+A request never carries a path. It carries the id of a run, which is a hash of the run's canonical path, and ids exist
+only for runs that were found. Links are not followed, neither to a run nor inside one.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from countenance.errors import InputError
+from countenance.run.store import ANSWERS, MANIFEST, MANY_SCORES, SHARDS, THUMBNAILS, WORK
+from countenance.storage.local import LocalStorage
+
+DEEPEST = 8
+"""Folders below a named one that are searched for runs."""
+OWN = tuple(name.rstrip("/") for name in (ANSWERS, SHARDS, WORK, MANY_SCORES, THUMBNAILS))
+"""Folders that belong to a run and hold no other."""
+
+
+class Outside(InputError):
+    """A name inside a run leads out of it."""
+
+
+class ScopedStorage(LocalStorage):
+    """The folder of a run, out of which no link leads.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()).resolve()
+    >>> (folder / "run.json").symlink_to("/etc/hostname")
+    >>> ScopedStorage(folder).read("run.json")
+    Traceback (most recent call last):
+    countenance.view.scope.Outside: ...run.json: leads out of the run; the viewer does not follow it
+    """
+
+    def path(self, name: str) -> Path:
+        """The file of a blob, when it really is in the folder."""
+        path = self.folder / name
+        try:
+            resolved = path.resolve()
+        except (OSError, RuntimeError, ValueError):
+            raise Outside(f"{path}: a link that leads nowhere") from None
+        if not resolved.is_relative_to(self.folder):
+            raise Outside(f"{path}: leads out of the run; the viewer does not follow it")
+        return path
+
+
+def canonical(places: Sequence[Path | str]) -> list[Path]:
+    """The named folders as canonical paths; a name that is not there is refused."""
+    found = []
+    for place in places:
+        path = Path(place)
+        if not path.exists():
+            raise InputError(f"{path}: no such folder; name a run, or a folder with runs in it")
+        if not path.is_dir():
+            raise InputError(f"{path}: a file; name a run's folder, or a folder with runs in it")
+        found.append(path.resolve())
+    return list(dict.fromkeys(found))
+
+
+def runs_below(folder: Path) -> Iterator[Path]:
+    """The folders of runs at or below a canonical folder, links not followed."""
+    for root, folders, files in os.walk(folder, followlinks=False):
+        place = Path(root)
+        here = MANIFEST in files and not (place / MANIFEST).is_symlink()
+        depth = len(place.relative_to(folder).parts)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if depth < DEEPEST and not name.startswith(".") and not (here and name in OWN)
+            and not (place / name).is_symlink()
+        )  # fmt: skip
+        if here:
+            yield place
+
+
+def id_of(path: Path) -> str:
+    """The id of a run in addresses: a readable word and a hash of its canonical path.
+
+    >>> id_of(Path("/runs/Mein Lauf"))
+    'mein-lauf-cd1a782e1f82'
+    """
+    word = re.sub(r"[^a-z0-9]+", "-", path.name.lower()).strip("-")[:40]
+    return f"{word or 'run'}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"

@@ -1,0 +1,63 @@
+"""Listening: the socket is bound before anything is said, so that a port in use gets a sentence."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from countenance.errors import InputError
+from countenance.view.network import Address
+
+TRIED = 20
+"""Ports that are tried after the usual one, when none was named."""
+
+
+def bind(host: str, port: int | None, usual: int = 8722) -> socket.socket:
+    """A socket that listens on a port, on the first free one from the usual where none was named."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    wanted = [port] if port is not None else list(range(usual, usual + TRIED))
+    for number in wanted:
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((host, number))
+            made.listen(128)
+            return made
+        except PermissionError:
+            made.close()
+            raise InputError(
+                f"--port {number}: needs rights that this user does not have; name one above 1023"
+            ) from None
+        except OSError as error:
+            made.close()
+            if port is not None or number == wanted[-1]:
+                raise InputError(_refusal(host, number, error)) from None
+    raise AssertionError
+
+
+def _refusal(host: str, port: int, error: OSError) -> str:
+    import errno
+
+    if error.errno == errno.EADDRINUSE:
+        return f"--port {port}: in use, perhaps by another viewer; name another one, or leave --port out"
+    return f"--host {host} --port {port}: cannot be listened on ({error.strerror})"
+
+
+def serve(app: Any, listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Answer requests until Ctrl-C; `ready` is called when the first one can come."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="off",
+        timeout_graceful_shutdown=2, h11_max_incomplete_event_size=64 * 1024,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    threading.Thread(target=ready, daemon=True).start()
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how one stops looking
+        server.run(sockets=[listening])
+
+
+def address_of(host: str, listening: socket.socket) -> Address:
+    """Where a socket listens."""
+    return Address(host, int(listening.getsockname()[1]))

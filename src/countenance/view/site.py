@@ -1,0 +1,56 @@
+"""What every route needs: the runs, the privacy that was chosen, and the templates."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader
+
+from countenance.report.render import environment
+from countenance.view.library import Library
+from countenance.view.opened import OpenRun
+from countenance.view.policy import STATIC
+from countenance.view.privacy import Privacy
+from countenance.view.samples import Gallery
+from countenance.view.saved import Saved
+
+HERE = Path(__file__).parent
+
+
+@dataclass
+class Site:
+    """One start of the viewer."""
+
+    library: Library
+    privacy: Privacy
+    galleries: dict[str, Gallery] = field(default_factory=dict)
+    compared: dict[Any, Any] = field(default_factory=dict)
+    """Comparisons that were made, by runs and question."""
+
+    def gallery(self, opened: OpenRun) -> Gallery:
+        """The pictures of a run, loaded once."""
+        known = self.galleries.get(opened.id)
+        if known is None or known.opened is not opened:
+            known = Gallery(opened, self.privacy.mode(opened.run.manifest.dataset.card.real_people))
+            self.galleries[opened.id] = known
+            while len(self.galleries) > 4:
+                del self.galleries[next(iter(self.galleries))]
+        return known
+
+    @cached_property
+    def saved(self) -> Saved:
+        """The views that were given a name."""
+        return Saved(self.library.roots[0])
+
+    @cached_property
+    def templates(self) -> Environment:
+        """The viewer's templates, and the report's where it has none of that name."""
+        report = environment()
+        return report.overlay(
+            loader=ChoiceLoader([FileSystemLoader(HERE / "templates"), report.loader or ChoiceLoader([])])
+        )
+
+    def render(self, template: str, **context: Any) -> str:
+        """A page, everything escaped."""
+        return self.templates.get_template(template).render(site=self, static_policy=STATIC, **context)

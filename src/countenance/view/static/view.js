@@ -1,0 +1,171 @@
+// The pages are whole without this; it follows runs, brings the tests in, and listens to the keyboard.
+(function () {
+  "use strict";
+  var body = document.body, page = body.getAttribute("data-page");
+
+  // The token came in with the address; the cookie has it now, so it need not stay in the bar or in the history.
+  var here = new URL(location.href);
+  if (here.searchParams.has("token")) {
+    here.searchParams.delete("token");
+    history.replaceState(null, "", here.pathname + here.search + here.hash);
+  }
+
+  function parsed(text) { return new DOMParser().parseFromString(text, "text/html"); }
+
+  // Runs: new ones appear, running ones move on, without a click.
+  function follow() {
+    var last = null;
+    setInterval(function () {
+      if (document.hidden) return;
+      fetch("/api/runs").then(function (answer) { return answer.json(); }).then(function (runs) {
+        var now = JSON.stringify(runs.map(function (r) { return [r.id, r.status, r.done, r.verdict, r.problem]; }));
+        if (last !== null && now !== last) {
+          fetch(location.href).then(function (answer) { return answer.text(); }).then(function (text) {
+            var fresh = parsed(text), part = fresh.getElementById("runs");
+            if (!part) { location.reload(); return; }
+            var ticked = Array.from(document.querySelectorAll("input[name=run]:checked"), function (i) { return i.value; });
+            document.getElementById("runs").replaceChildren.apply(document.getElementById("runs"), Array.from(part.childNodes));
+            document.querySelectorAll("input[name=run]").forEach(function (i) { i.checked = ticked.indexOf(i.value) >= 0; });
+          });
+        }
+        last = now;
+      }).catch(function () { /* the viewer was stopped */ });
+    }, 2500);
+  }
+
+  // One run: the stream says how far the permutations are; then the sections come, each into its place.
+  function tests() {
+    var words = document.getElementById("progress-words"), bar = document.getElementById("progress-bar");
+    function failed(sentence) {
+      document.getElementById("waiting").textContent = "No tests";
+      words.textContent = sentence;
+      bar.hidden = true;
+    }
+    function show() {
+      fetch(body.getAttribute("data-tests")).then(function (answer) { return answer.text(); }).then(function (text) {
+        var fresh = parsed(text), part = function (name) { return fresh.querySelector('[data-part="' + name + '"]'); };
+        if (!part("verdict")) { failed("The tests cannot be shown."); return; }
+        document.getElementById("verdict-place").replaceChildren(part("verdict"));
+        document.getElementById("estimates").replaceChildren(part("groups"));
+        document.getElementById("sections").replaceChildren(part("sections"));
+        body.setAttribute("data-tested", "yes");
+        var script = document.createElement("script");
+        script.src = "/static/report.js";
+        document.body.appendChild(script);
+        if (location.hash.length > 1) {
+          var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+          if (target) target.scrollIntoView();
+        }
+      }).catch(function () { failed("The viewer does not answer; was it stopped?"); });
+    }
+    fetch(body.getAttribute("data-stream")).then(function (answer) {
+      var reader = answer.body.getReader(), decoder = new TextDecoder(), rest = "", ended = false;
+      function line(text) {
+        var said = JSON.parse(text);
+        if (said.error) { ended = true; failed(said.error); reader.cancel(); }
+        else if (said.total) {
+          bar.max = said.total; bar.value = said.done;
+          words.textContent = said.done.toLocaleString("en") + " of " + said.total.toLocaleString("en") + " permutations of the labels are done; estimates are below.";
+        } else if (said.verdict !== undefined) { ended = true; reader.cancel(); show(); }
+      }
+      (function next() {
+        reader.read().then(function (got) {
+          if (ended) return;
+          if (got.done) { failed("The tests ended without a verdict; the terminal says more."); return; }
+          rest += decoder.decode(got.value, { stream: true });
+          var lines = rest.split("\n");
+          rest = lines.pop();
+          lines.forEach(function (one) { if (!ended && one) line(one); });
+          if (!ended) next();
+        }).catch(function () { if (!ended) failed("The viewer does not answer; was it stopped?"); });
+      })();
+    }).catch(function () { failed("The viewer does not answer; was it stopped?"); });
+  }
+
+  // Parts of a page that take longer come after it.
+  document.querySelectorAll("[data-load]").forEach(function (place) {
+    fetch(place.getAttribute("data-load")).then(function (answer) { return answer.text(); }).then(function (text) {
+      var fresh = parsed(text), part = fresh.getElementById("fragment") || fresh.querySelector(".empty");
+      if (part) place.replaceChildren(part);
+      body.setAttribute("data-tested", "yes");
+    }).catch(function () { place.textContent = "The viewer does not answer; was it stopped?"; });
+  });
+
+  // Pictures that are still being loaded.
+  function wait() {
+    var address = body.getAttribute("data-waiting");
+    if (!address) return;
+    var timer = setInterval(function () {
+      fetch(address).then(function (answer) { return answer.json(); }).then(function (found) {
+        if (found.state !== "loading") { clearInterval(timer); location.reload(); }
+      }).catch(function () { clearInterval(timer); });
+    }, 2000);
+  }
+
+  document.addEventListener("error", function (event) {
+    var image = event.target;
+    if (image.tagName !== "IMG" || !image.closest(".picture")) return;
+    var place = image.closest(".picture"), note = document.createElement("span");
+    note.className = "soft";
+    note.textContent = "the picture cannot be read";
+    place.classList.add("none");
+    place.replaceChildren(note);
+  }, true);
+
+  // Zoom and layers of one picture.
+  var zoom = 1, picture = document.querySelector(".zoomable");
+  function setZoom(value) {
+    if (!picture) return;
+    zoom = Math.min(8, Math.max(1, value));
+    picture.style.width = 100 * zoom + "%";
+  }
+  function toggle(layer) {
+    var button = document.querySelector('[data-toggle="' + layer + '"]');
+    if (!button) return;
+    var shown = button.getAttribute("aria-pressed") === "true";
+    button.setAttribute("aria-pressed", String(!shown));
+    document.querySelector(".stage").classList.toggle("hide-" + layer, shown);
+  }
+  document.addEventListener("click", function (event) {
+    var button = event.target.closest("button");
+    if (!button) return;
+    var way = button.getAttribute("data-zoom"), layer = button.getAttribute("data-toggle");
+    if (way) setZoom(way === "in" ? zoom * 1.5 : way === "out" ? zoom / 1.5 : 1);
+    if (layer) toggle(layer);
+  });
+
+  function go(rel) {
+    var link = document.querySelector('a[rel="' + rel + '"]');
+    if (link) location.href = link.href;
+  }
+  document.addEventListener("keydown", function (event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    var key = event.key;
+    if (page === "sample") {
+      var stage = event.target.closest && event.target.closest(".stage");
+      if (key === "ArrowLeft" && !(stage && zoom > 1)) go("prev");
+      else if (key === "ArrowRight" && !(stage && zoom > 1)) go("next");
+      else if (key === "+" || key === "=") setZoom(zoom * 1.5);
+      else if (key === "-") setZoom(zoom / 1.5);
+      else if (key === "0") setZoom(1);
+      else if (key === "t") toggle("truth");
+      else if (key === "a") toggle("answer");
+      else if (key === "Escape") go("up");
+    } else if (page === "samples") {
+      var tiles = Array.from(document.querySelectorAll(".tile")), at = tiles.indexOf(document.activeElement);
+      if (key === "ArrowRight" && tiles.length) tiles[Math.min(at + 1, tiles.length - 1)].focus();
+      else if (key === "ArrowLeft" && tiles.length) tiles[Math.max(at - 1, 0)].focus();
+      else if (key === "n") go("next");
+      else if (key === "p") go("prev");
+      else return;
+      if (key.indexOf("Arrow") === 0) event.preventDefault();
+    } else if (page === "rows") {
+      if (key === "n") go("next");
+      else if (key === "p") go("prev");
+    }
+  });
+
+  if (page === "runs" || page === "running") follow();
+  if (page === "run") tests();
+  if (page === "samples") wait();
+})();

@@ -1,0 +1,218 @@
+"""Two models on the same rows: decisions with a known truth, what is refused, what is left out and named."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import countenance as ct
+from countenance.compare import compare
+from countenance.errors import InputError
+
+GROUPS = ("dark", "light", "medium")
+
+
+def test_help_for_all(models) -> None:
+    found = compare(*models(gained=0.08, lost=0.01), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    assert found.decision.startswith("v2 is better overall (+")
+    assert "worse for nobody by more than 0.05" in found.decision
+    assert found.overall[0].verdict == "better" and {one.verdict for one in found.groups} == {"better"}
+    assert not any(gap.verdict == "disparity" for gap in found.gaps)
+
+
+def test_help_but_a_wider_gap(models) -> None:
+    gained = {"dark": 0.01, "light": 0.12, "medium": 0.12}
+    right = {"dark": 0.75, "light": 0.9, "medium": 0.9}
+    found = compare(*models(gained=gained, lost=0.01, right=right), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    assert found.overall[0].verdict == "better"
+    gap = found.gap("ok", "tone", "dark")
+    assert gap.verdict == "disparity" and gap.moved == "widened" and gap.direction == "worse" and gap.high < 0
+    assert "the gap for tone = dark widened" in found.decision
+
+
+def test_help_for_most_and_worse_for_one_group(models) -> None:
+    found = compare(
+        *models(gained={"dark": 0.0, "light": 0.1, "medium": 0.1}, lost={"dark": 0.12, "light": 0.0, "medium": 0.0}),
+        by=["tone"], metrics=["ok"], names=["v1", "v2"],
+    )  # fmt: skip
+    assert found.overall[0].verdict == "better" and found.change("ok", "tone", "dark").verdict == "worse"
+    assert "but worse for tone = dark" in found.decision and "nobody" not in found.decision
+
+
+def test_no_change(models) -> None:
+    found = compare(*models(gained=0.01, lost=0.01, seed=4), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    assert found.overall[0].verdict == "no difference larger than 0.05"
+    assert found.decision.startswith("v2 and v1 do not differ by 0.05 or more overall")
+    assert {gap.verdict for gap in found.gaps} == {"none larger than 0.05"}
+
+
+def test_the_same_model_twice(models) -> None:
+    old, _ = models()
+    found = compare(old, old, by=["tone"], metrics=["ok"], names=["v1", "again"])
+    assert found.overall[0].difference == 0 and found.overall[0].verdict == "no difference larger than 0.05"
+    assert found.overall[0].low < 0 < found.overall[0].high
+
+
+def test_too_little_data(models) -> None:
+    found = compare(*models(60, gained=0.1, lost=0.05), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    assert found.overall[0].verdict == "cannot tell" and found.overall[0].clusters_needed > 60
+    assert found.decision.startswith("the evidence cannot tell whether v2 is better overall")
+    assert "too small to test" in found.decision
+    assert not any(gap.verdict == "disparity" for gap in found.gaps)
+
+
+def test_nobody_is_cleared_while_a_group_is_too_small(models) -> None:
+    old, new = models(gained=0.08, lost=0.01)
+    old["tone"] = new["tone"] = ["rare"] * 12 + old["tone"][12:]
+    found = compare(old, new, by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    assert found.overall[0].verdict == "better" and "nobody" not in found.decision
+    assert "not ruled out for tone = rare (1 group is too small to test)" in found.decision
+
+
+def test_rows_in_one_only_are_counted_and_named(models) -> None:
+    old, new = models(300)
+    new = {name: column[3:] for name, column in new.items()}
+    new["sample"] = [*new["sample"][:-1], "extra"]
+    found = compare(old, new, by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    assert found.settings["rows"] == 296
+    first, second = found.unpaired
+    assert (first["unpaired"], first["keys"]) == (4, ["s0", "s1", "s2", "s299"])
+    assert (second["unpaired"], second["keys"]) == (1, ["extra"])
+
+
+def test_rows_pair_by_key_not_by_place(models) -> None:
+    old, new = models(400, gained=0.0, lost=0.0)
+    turned = {name: column[::-1] for name, column in new.items()}
+    assert compare(old, turned, by=["tone"], metrics=["ok"]).overall[0].gained == 0
+
+
+def test_unpaired_tests_would_not_have_seen_it() -> None:
+    rng = np.random.default_rng(0)
+    old = (rng.random(2000) < 0.8).astype(int)
+    new = old.copy()
+    new[np.flatnonzero(old == 0)[:20]] = 1
+    rows = {"sample": list(range(2000))}
+    found = compare(rows | {"ok": old.tolist()}, rows | {"ok": new.tolist()}, metrics=["ok"])
+    table = [[int(old.sum()), int(2000 - old.sum())], [int(new.sum()), int(2000 - new.sum())]]
+    assert stats.chi2_contingency(table).pvalue > 0.4 and found.overall[0].p < 1e-5
+    assert found.overall[0].p == pytest.approx(stats.binomtest(0, 20).pvalue)
+
+
+def test_the_gap_is_the_difference_of_differences(models) -> None:
+    old, new = models(gained={"dark": 0.02, "light": 0.08, "medium": 0.05}, lost=0.02)
+    found = compare(old, new, by=["tone"], metrics=["ok"])
+    change = np.array(new["ok"]) - np.array(old["ok"])
+    tone = np.array(old["tone"])
+    for group in GROUPS:
+        inside = tone == group
+        gap = found.gap("ok", "tone", group)
+        assert gap.difference == pytest.approx(change[inside].mean() - change[~inside].mean())
+        assert gap.gap_b - gap.gap_a == pytest.approx(gap.difference)
+
+
+def test_real_scores_with_a_direction() -> None:
+    rng = np.random.default_rng(1)
+    rows = {"sample": list(range(500)), "site": ["a", "b"] * 250}
+    old = 100 + 10 * rng.normal(size=500)
+    new = old - 3 + rng.normal(size=500) + np.where(np.arange(500) % 2, 6, 0)
+    made = rows | {"ms": old.tolist()}, rows | {"ms": new.tolist()}
+    found = compare(*made, by=["site"], metrics=["ms"], better="ms=lower", delta="ms=1", names=["v1", "v2"])
+    assert found.change("ms", "site", "a").verdict == "better" and found.change("ms", "site", "b").verdict == "worse"
+    assert found.gap("ms", "site", "b").direction == "worse"
+    t = stats.ttest_rel(new, old)
+    assert found.overall[0].p == pytest.approx(t.pvalue) and found.overall[0].test == "paired t"
+    unsaid = compare(*made, by=["site"], metrics=["ms"]).change("ms", "site", "b")
+    assert unsaid.verdict == "higher" and unsaid.direction == "" and not unsaid.not_worse
+
+
+def test_people_are_the_unit() -> None:
+    rng = np.random.default_rng(2)
+    person = np.repeat(np.arange(100), 10)
+    kind = rng.random(100)
+    change = np.where(kind < 0.1, 1, np.where(kind < 0.15, -1, 0))[person]
+    old = np.where(change > 0, 0, 1)
+    rows = {"row": list(range(1000)), "identity": [f"p{i}" for i in person]}
+    tables = rows | {"ok": old.tolist()}, rows | {"ok": (old + change).tolist()}
+    found = compare(*tables, metrics=["ok"], pair="row")
+    alone = compare(*tables, metrics=["ok"], pair="row", cluster=None)
+    assert found.overall[0].clusters == 100 and "1,000 rows of 100 people" in found.settings["unit"]
+    assert found.overall[0].high - found.overall[0].low > 2 * (alone.overall[0].high - alone.overall[0].low)
+    assert alone.overall[0].verdict == "better" and found.overall[0].verdict == "cannot tell"
+
+
+def test_unknown_values_are_shown_not_tested(models) -> None:
+    old, new = models()
+    old["tone"] = new["tone"] = [None if i % 9 == 0 else tone for i, tone in enumerate(old["tone"])]
+    found = compare(old, new, by=["tone"], metrics=["ok"])
+    unknown = found.change("ok", "tone", "(unknown)")
+    assert unknown.verdict == "cannot tell" and math.isnan(unknown.p_adjusted)
+    assert not any(gap.group == "(unknown)" for gap in found.gaps)
+
+
+def test_a_row_without_the_metric_on_one_side_is_said(models) -> None:
+    old, new = models(200)
+    new["ok"] = [None, *new["ok"][1:]]
+    found = compare(old, new, by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    assert found.overall[0].n == 199 and "ok: 1 row has a value in v1 and none in v2; left out" in found.notes
+
+
+def test_columns_of_predictions_make_no_groups(models) -> None:
+    old, new = models(300)
+    old["said"], new["said"] = ["yes", "no"] * 150, ["no", "yes"] * 150
+    found = compare(old, new, metrics=["ok"])
+    assert {one.attribute for one in found.groups} == {"tone"}
+    named = compare(old, new, by=["said"], metrics=["ok"], names=["v1", "v2"])
+    assert "300 rows have another said in v2 than in v1; the latter is used" in named.notes
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        (lambda t: t["sample"].__setitem__(1, "s0"), {}, r"rows 1 and 2 have the same key \(sample = 's0'\)"),
+        (lambda t: t.pop("sample"), {}, "no column sample says which rows belong together"),
+        (lambda t: t.__setitem__("sample", [f"x{i}" for i in range(100)]), {}, "share no row by sample"),
+        (lambda t: None, {"metrics": ["okk"]}, "no metric 'okk'; did you mean 'ok'"),
+        (lambda t: None, {"by": ["tune"]}, "no column 'tune'|no attribute 'tune'"),
+        (lambda t: None, {"pair": ["smaple"]}, "no pair column 'smaple'"),
+        (lambda t: None, {"names": ["x", "x"]}, "names two of the runs or tables"),
+        (lambda t: None, {"names": ["x"]}, "found 1 for 2"),
+        (lambda t: None, {"better": "ok=up"}, "expected METRIC=higher"),
+        (lambda t: None, {"delta": "nothing"}, "expected a number above 0"),
+        (lambda t: None, {"where": ["tone=blue"]}, "no row has tone = blue"),
+        (lambda t: t.__setitem__("ok", [float("inf")] * 100), {}, "infinite"),
+        (lambda t: t.__setitem__("ok", [None] * 100), {}, "no row has a value in both"),
+    ],
+)
+def test_wrong_input_is_refused_by_name(models, change, options, words) -> None:
+    old, new = models(100)
+    new = {name: list(column) for name, column in new.items()}
+    change(new)
+    with pytest.raises(InputError, match=words):
+        compare(old, new, **({"by": ["tone"], "metrics": ["ok"]} | options))
+
+
+def test_the_json_has_the_keys_of_the_contract(models, tmp_path) -> None:
+    found = compare(*models(200), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    content = json.loads(found.to_json(tmp_path / "out.json"))
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == content
+    assert {"overall", "groups", "gaps", "decision", "unpaired"} <= set(content)
+    keys = {"attribute", "group", "metric", "difference", "low", "high", "p_adjusted", "verdict"}
+    assert all(keys <= set(gap) for gap in content["gaps"])
+    assert {(gap["attribute"], gap["group"]) for gap in content["gaps"]} == {("tone", group) for group in GROUPS}
+
+
+def test_both_groups_of_an_attribute_with_two_are_listed(models) -> None:
+    old, new = models(gained=0.05)
+    old["sex"] = new["sex"] = ["f", "m"] * 750
+    found = compare(old, new, by=["sex"], metrics=["ok"])
+    f, m = found.gap("ok", "sex", "f"), found.gap("ok", "sex", "m")
+    assert (f.difference, f.low, f.high) == (-m.difference, -m.high, -m.low)
+    assert f.mirrors == "" and m.mirrors == "f" and f.p_adjusted == m.p_adjusted
+
+
+def test_the_package_is_the_function(models) -> None:
+    old, new = models(200)
+    assert ct.compare(old, new, by=["tone"], metrics=["ok"]).overall[0].n == 200
+    assert ct.compare(old, new, old, metrics=["ok"], by=["tone"]).models == ["A", "B", "C"]

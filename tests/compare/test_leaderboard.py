@@ -1,0 +1,84 @@
+"""Many models: ranks with ties, every pair, groups as columns."""
+
+import numpy as np
+import pytest
+
+from countenance.compare import leaderboard
+from countenance.errors import InputError
+from countenance.report.comparison import csv_of, write_leaderboard
+from countenance.report.figures.critical import cliques
+
+
+def tables(rates: list[float], n: int = 800, seed: int = 0, jitter: float = 0.02):
+    """Models that find the same faces hard."""
+    rng = np.random.default_rng(seed)
+    hard = rng.random(n)
+    rows = {"sample": list(range(n)), "g": rng.choice(["a", "b"], n).tolist()}
+    return [
+        rows | {"ok": (hard + jitter * rng.normal(size=n) < rate).astype(int).tolist(),
+                "ms": (100 * rate + rng.normal(size=n)).tolist()} for rate in rates
+    ]  # fmt: skip
+
+
+def test_models_that_cannot_be_split_share_a_rank() -> None:
+    found = leaderboard(tables([0.7, 0.9, 0.705]), by=["g"], metrics="ok", names=["x", "y", "z"])
+    ranks = {one.model: (one.rank, one.tied) for one in found.ranking}
+    assert ranks == {"y": (1, False), "x": (2, True), "z": (2, True)}
+    assert found.decision.startswith("y is better than all others (ahead of ")
+    assert cliques([one.model for one in found.ranking], found.overall) in ([["x", "z"]], [["z", "x"]])
+
+
+def test_nobody_is_first_alone_without_evidence() -> None:
+    found = leaderboard(tables([0.8, 0.8, 0.8], n=60), metrics="ok", names=["x", "y", "z"])
+    assert {one.rank for one in found.ranking} == {1} and all(one.tied for one in found.ranking)
+    assert "all share first place: 60 rows cannot tell them apart" in found.decision
+
+
+def test_pairs_are_later_minus_earlier_whatever_their_names() -> None:
+    found = leaderboard(tables([0.7, 0.9]), metrics="ok", names=["zebra", "ant"])
+    [pair] = found.overall
+    assert (pair.a, pair.b) == ("zebra", "ant") and pair.difference > 0 and pair.verdict == "better"
+
+
+def test_lower_is_better_ranks_the_fastest_first() -> None:
+    found = leaderboard(tables([0.7, 0.9, 0.8]), metrics=["ms"], better="ms=lower", names=["x", "y", "z"])
+    assert [one.model for one in found.standings("ms")] == ["x", "z", "y"]
+    assert found.pair("ms", "y", "x").verdict == "worse"
+
+
+def test_groups_are_columns_over_the_rows_that_all_have() -> None:
+    made = tables([0.7, 0.9])
+    made[1] = {name: column[10:] for name, column in made[1].items()}
+    found = leaderboard(made, by=["g"], metrics="ok", names=["x", "y"])
+    for one in found.ranking:
+        assert one.n == 790 and sum(each.n for each in one.groups) == 790
+    x = np.array(made[0]["ok"][10:])[np.array(made[0]["g"][10:]) == "a"].mean()
+    first = next(one for one in found.ranking if one.model == "x")
+    assert first.group("g", "a").estimate == pytest.approx(x)
+
+
+def test_pairs_are_adjusted_together() -> None:
+    many = leaderboard(tables([0.7, 0.72, 0.74, 0.76, 0.78]), metrics="ok", names=list("abcde"))
+    raw = sorted(pair.p for pair in many.overall)
+    assert sorted(pair.p_adjusted for pair in many.overall)[0] == pytest.approx(min(1.0, 10 * raw[0]))
+
+
+def test_equal_models_are_seldom_told_apart() -> None:
+    split = 0
+    for seed in range(60):
+        found = leaderboard(tables([0.9] * 4, n=300, seed=seed, jitter=0.05), metrics="ok", by=[], names=list("abcd"))
+        split += any(one.rank > 1 for one in found.ranking)
+    assert split <= 7, "5 % of 60 is 3; more than 7 has a chance below .02"
+
+
+def test_the_page_escapes_names_and_the_csv_is_safe_for_spreadsheets(tmp_path) -> None:
+    evil = "<script>window.pwned=1</script>"
+    found = leaderboard(tables([0.7, 0.9]), by=["g"], metrics="ok", names=[evil, "=HYPERLINK(1)"])
+    page = write_leaderboard(found, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert evil not in page and "&lt;script&gt;window.pwned" in page
+    assert "'=HYPERLINK(1)" in csv_of(found)
+
+
+def test_unknown_settings_are_refused() -> None:
+    with pytest.raises(InputError, match="no setting 'colour'"):
+        leaderboard(tables([0.7, 0.9]), metrics="ok", colour="red")

@@ -1,0 +1,72 @@
+"""Every kind of prediction is drawn: boxes, keypoints, masks, label maps, parts, labels, pictures, embeddings."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.view.conftest import Viewer, start
+
+from countenance.run import audit_run, evaluate, store_audit
+
+
+def model(answer: Callable[[np.ndarray], Any]) -> Callable[[Sequence[np.ndarray]], list[Any]]:
+    def drawn(images: Sequence[np.ndarray]) -> list[Any]:
+        return [answer(image) for image in images]
+
+    return drawn
+
+
+def skeleton(image: np.ndarray) -> np.ndarray:
+    height, width = image.shape[:2]
+    points = np.stack([np.linspace(0.2, 0.8, 17) * width, np.linspace(0.1, 0.9, 17) * height, np.ones(17)], axis=1)
+    return points[None]
+
+
+def mask(image: np.ndarray) -> np.ndarray:
+    found = np.zeros(image.shape[:2], dtype=bool)
+    found[10:60, 10:60] = True
+    return found[None]
+
+
+def face(image: np.ndarray) -> np.ndarray:
+    classes = np.zeros(image.shape[:2], dtype=np.uint8)
+    classes[20:70, 20:70] = 1
+    return classes
+
+
+KINDS = {
+    "face_localization": (lambda image: np.array([[10, 10, 60, 60, 0.9]]), 'rect class="answer"'),
+    "person_localization": (lambda image: np.array([[10, 10, 60, 60, 0.9]]), 'rect class="answer"'),
+    "keypoint_estimation": (skeleton, 'circle class="answer dot"'),
+    "person_parsing": (mask, 'path class="answer"'),
+    "face_parsing": (face, 'path class="answer"'),
+    "face_super_resolution": (lambda image: image, "/made/"),
+    "face_verification": (lambda image: image.mean(axis=(0, 1)), "same person"),
+}
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """A run of a few pictures for every kind of prediction."""
+    root = tmp_path_factory.mktemp("kinds")
+    for task, (answer, _) in KINDS.items():
+        run = evaluate(model(answer), task, "people:portraits", out=root / task, limit=16, batch=8)
+        store_audit(run, audit_run(run, by=["gender"], min_n=2, adjust="holm"))
+    made = start([Path(root)])
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_the_prediction_is_drawn(kinds: Viewer, task: str) -> None:
+    run = kinds.id_of(task)
+    gallery = kinds.ask(f"/runs/{run}/samples?show=all")
+    assert gallery.status == 200 and "No pictures" not in gallery.text
+    page = kinds.ask(f"/runs/{run}/samples/0")
+    assert page.status == 200 and KINDS[task][1] in page.text
+    for kind in ("thumbnails", "pictures", *(["made"] if task == "face_super_resolution" else [])):
+        assert kinds.ask(f"/runs/{run}/{kind}/0").headers["content-type"] == "image/jpeg"
+    for path in (f"/runs/{run}", f"/runs/{run}/tests", f"/runs/{run}/rows"):
+        assert kinds.ask(path).status == 200

@@ -1,0 +1,176 @@
+"""Pictures: drawn over, cached, private; thumbnails go with the people they show."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from tests.view.conftest import Viewer, drawn, query, start
+
+from countenance.cli.app import run as command
+from countenance.run import Run
+from countenance.run.purge import purge
+from countenance.run.store import RunStore, thumbnails_of
+from countenance.run.verify import verify
+from countenance.view.privacy import Privacy
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Path:
+    """A run on real people (so the card says)."""
+    drawn.make_run(tmp_path / "real", people=24, each=1, real=True)
+    return tmp_path / "real" / "run"
+
+
+def pixels(content: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(content)).convert("RGB")).astype(float)
+
+
+def detail(content: bytes) -> float:
+    """How much neighbouring pixels differ."""
+    return float(np.abs(np.diff(pixels(content), axis=1)).mean())
+
+
+def test_a_row_leads_to_its_picture_with_truth_and_prediction(viewer: Viewer, first: str) -> None:
+    row = viewer.ask(f"/api/runs/{first}/rows?{query(by_metric='recall@0.5', order='best')}").json()["rows"][0]
+    page = viewer.ask(f"/runs/{first}/samples/{row['place']}").text
+    assert row["sample"] in page and 'class="truth"' in page and 'class="answer"' in page
+    answer = viewer.ask(f"/runs/{first}/pictures/{row['place']}")
+    assert answer.headers["content-type"] == "image/jpeg" and pixels(answer.content).shape == (48, 48, 3)
+
+
+def test_a_thumbnail_is_made_once(viewer: Viewer, first: str, first_run: Run) -> None:
+    content = viewer.ask(f"/runs/{first}/thumbnails/3").content
+    sample = first_run.scores()["sample"][3].as_py()
+    (path,) = [
+        p for p in (first_run.path / "thumbnails").iterdir() if p.name.startswith(Path(thumbnails_of(sample)).name)
+    ]
+    assert path.read_bytes() == content
+    path.write_bytes(b"\xff\xd8 the file is read, not made again")
+    assert viewer.ask(f"/runs/{first}/thumbnails/3").content == path.read_bytes()
+    path.unlink()
+
+
+def test_thumbnails_are_no_part_of_the_run(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "second", tmp_path / "run")
+    store = RunStore(tmp_path / "run")
+    before = store.sealed()
+    here = start([tmp_path])
+    name = here.id_of("run")
+    assert here.ask(f"/runs/{name}/thumbnails/3").status == 200
+    assert list((tmp_path / "run" / "thumbnails").iterdir())
+    store.seal()
+    assert set(store.sealed()) == set(before)
+    assert not verify(store).problems
+    here.close()
+
+
+def test_a_purge_removes_the_thumbnails_of_those_who_withdrew(tmp_path: Path) -> None:
+    run = drawn.make_run(tmp_path / "made", people=40, each=1)
+    here = start([tmp_path])
+    name = here.id_of("made/run")
+    table = run.scores().to_pylist()
+    places = {row["identity"]: i for i, row in enumerate(table) if row["m.recall@0.5"] is not None}
+    for person in ("p003", "p004"):
+        assert here.ask(f"/runs/{name}/thumbnails/{places[person]}").status == 200
+    gone, kept = (thumbnails_of(table[places[person]]["sample"]) for person in ("p003", "p004"))
+    purge(run.path, ["p003"])
+    left = [f"thumbnails/{path.name}" for path in (run.path / "thumbnails").iterdir()]
+    assert not any(one.startswith(gone) for one in left)
+    assert any(one.startswith(kept) for one in left)
+    assert "p003" not in here.ask(f"/runs/{name}/rows?show=all&size=200").text
+    assert not verify(RunStore(run.path)).problems
+    here.close()
+
+
+def test_real_people_are_blurred(real: Path) -> None:
+    here = start([real])
+    name = here.id_of("run")
+    page = here.ask(f"/runs/{name}/samples?show=all").text
+    assert "real people and are blurred" in page
+    shown = start([real], Privacy(show_faces=True))
+    for kind in ("thumbnails", "pictures"):
+        blurred, clear = (one.ask(f"/runs/{name}/{kind}/3").content for one in (here, shown))
+        assert detail(blurred) < 0.6 * detail(clear)
+    kept = [path.name for path in (real / "thumbnails").iterdir()]
+    assert kept and all("blurred" in one for one in kept)  # clear faces are never written down
+    here.close()
+    shown.close()
+
+
+def test_showing_faces_is_recorded(real: Path, tmp_path: Path) -> None:
+    assert not (real / "viewed.jsonl").exists()
+    assert command(["view", str(real), "--show-faces", "--bundle", str(tmp_path / "out")]) == 0
+    (line,) = (real / "viewed.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "--show-faces" in json.loads(line)["what"] and json.loads(line)["when"]
+    assert command(["view", str(real), "--show-faces", "--bundle", str(tmp_path / "out")]) == 0
+    assert len((real / "viewed.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+    assert not verify(RunStore(real)).problems
+    purge(real, ["p003"])
+    assert (real / "viewed.jsonl").exists()
+
+
+def test_pictures_of_another_dataset_are_not_shown(real: Path) -> None:
+    """A run that names a folder of somebody's pictures cannot show them: it would have to know their content."""
+    pictures = real.parent / "data" / "images"
+    victim = sorted(pictures.glob("*.png"))[0]
+    Image.fromarray(np.full((48, 48, 3), 77, np.uint8)).save(victim)
+    here = start([real], Privacy(show_faces=True))
+    name = here.id_of("run")
+    assert here.ask(f"/runs/{name}/pictures/3").status == 400
+    page = here.ask(f"/runs/{name}/samples?show=all")
+    assert page.status == 200 and "the dataset has changed since this run" in page.text
+    assert here.ask(f"/runs/{name}").status == 200
+    here.close()
+
+
+def test_a_dataset_that_is_gone_costs_the_pictures_alone(real: Path) -> None:
+    shutil.rmtree(real.parent / "data")
+    here = start([real])
+    name = here.id_of("run")
+    page = here.ask(f"/runs/{name}/samples?show=all")
+    assert page.status == 200 and "No pictures" in page.text
+    assert here.ask(f"/runs/{name}/samples/3").status == 200
+    here.close()
+
+
+def test_unanswered_images_are_listed_by_reason(viewer: Viewer, first: str, first_run: Run) -> None:
+    failures = first_run.failures().to_pylist()
+    page = viewer.ask(f"/runs/{first}/unanswered").text
+    assert failures and all(row["sample"] in page for row in failures)
+    reason = failures[0]["reason"]
+    some = viewer.ask(f"/runs/{first}/unanswered?{query(reason=reason)}").text
+    assert f"{sum(row['reason'] == reason for row in failures)} of {len(failures)}" in some
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_tables_are_exported_whole(viewer: Viewer, first: str, form: str) -> None:
+    asked = query(by="gender", metric="recall@0.5", depth="1")
+    answer = viewer.ask(f"/runs/{first}/export/estimates.{form}?{asked}")
+    assert "attachment" in answer.headers["content-disposition"]
+    found = viewer.ask(f"/api/runs/{first}/estimates?{asked}").json()
+    if form == "parquet":
+        assert pq.read_table(io.BytesIO(answer.content)).to_pylist() == found
+    else:
+        assert len(answer.content.decode("utf-8-sig").strip().splitlines()) == len(found) + 1
+    rows = viewer.ask(f"/runs/{first}/export/rows.{form}?{query(of='gender', group='female')}")
+    assert rows.status == 200
+    assert viewer.ask(f"/runs/{first}/export/findings.{form}").status == 200
+    assert viewer.ask(f"/runs/{first}/export/estimates.xlsx").status == 404
+
+
+@pytest.mark.parametrize(("form", "start_of"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_figures_are_exported(viewer: Viewer, first: str, form: str, start_of: bytes) -> None:
+    answer = viewer.ask(f"/runs/{first}/export/figure.{form}?{query(by='skin_tone', metric='recall@0.5')}")
+    assert answer.status == 200 and answer.content.startswith(start_of) and len(answer.content) > 1000
+    assert viewer.ask(f"/runs/{first}/export/figure.{form}?{query(by_metric='average_recall')}").status == 200
+    assert viewer.ask(f"/runs/{first}/export/figure.{form}?{query(by_metric='nothing')}").status == 400
+
+
+def test_a_csv_of_hostile_names_holds_no_formula(viewer: Viewer) -> None:
+    text = viewer.ask(f"/runs/{viewer.id_of('hostile/run')}/export/rows.csv").content.decode("utf-8-sig")
+    assert "=HYPERLINK" in text and ",=HYPERLINK" not in text
