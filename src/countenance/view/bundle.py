@@ -12,6 +12,7 @@ from countenance.errors import InputError
 from countenance.files import write_atomically
 from countenance.report import words
 from countenance.report.numbers import plural
+from countenance.report.plots.style import is_installed
 from countenance.view.assets import FILES
 from countenance.view.exporting import TABLES, csv_bytes, parquet_bytes
 from countenance.view.figures import FIGURES, forest_figure
@@ -91,10 +92,11 @@ def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> in
         for name, table in rows.items():
             columns = list(table[0]) if table else []
             write(f"{folder}{name}.{form}", (csv_bytes if form == "csv" else parquet_bytes)(columns, table))
-    for form in FIGURES:
+    figures = [*FIGURES] if is_installed() else []  # they need the extra `plots`
+    for form in figures:
         write(f"{folder}figure.{form}", forest_figure(opened, asked, form, asked.metrics[0]))
     text = site.render(
-        "bundle_run.html.j2", base="../", index="index.html", title=opened.title, files=[*TABLES], figures=[*FIGURES],
+        "bundle_run.html.j2", base="../", index="index.html", title=opened.title, files=[*TABLES], figures=figures,
         **context,
     )  # fmt: skip
     write(f"{folder}index.html", text.encode())

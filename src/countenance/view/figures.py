@@ -1,11 +1,12 @@
-"""The forest plot of a page as a file: vector or pixels, drawn as the report's own figures are."""
+"""The forest plot of a page as a file: vector or pixels, drawn by the report's own plots (extra `plots`)."""
+
+from itertools import groupby
 
 from countenance.report import numbers
 from countenance.report.figures.scale import Scale
 from countenance.report.names import attribute_label
-from countenance.report.plots.forest import Row, forest
-from countenance.report.plots.style import UNMARKED, bytes_of
-from countenance.tasks import Metric
+from countenance.report.plots.forest import Row, forest_of
+from countenance.report.plots.style import UNMARKED, content_of
 from countenance.view.opened import OpenRun
 from countenance.view.question import Question
 
@@ -18,16 +19,13 @@ def forest_figure(opened: OpenRun, asked: Question, form: str, metric: str) -> b
     names = opened.names(found)
     kind = found[0].kind if found else "mean"
     rows: list[Row] = []
-    attribute = None
-    for one in found:
-        if one.attribute != attribute:
-            attribute = one.attribute
-            rows.append(Row(attribute_label(attribute)))
-        text = f"{numbers.value(one.estimate, kind)}  [{numbers.span(one.low, one.high, kind)}]"
-        label = names.group(one.attribute, one.group)
-        rows.append(Row(label, one.estimate, one.low, one.high, text, numbers.plural(one.n, "row"), UNMARKED))
-    scale = Scale.around([bound for e in found for bound in (e.estimate, e.low, e.high)], kind)
+    for attribute, groups in groupby(found, key=lambda one: one.attribute):
+        rows.append(Row(attribute_label(attribute)))
+        for one in groups:
+            text = f"{numbers.value(one.estimate, kind)}  [{numbers.span(one.low, one.high, kind)}]"
+            label, size = names.group(attribute, one.group), numbers.plural(one.n, "row")
+            rows.append(Row(label, one.estimate, one.low, one.high, text, size, UNMARKED))
     where = "; ".join(f"{name} = {' or '.join(values)}" for name, values in asked.where.items())
-    interval = f"{100 * (1 - asked.alpha):g} % intervals" + (f"; where {where}" if where else "")
-    figure = forest(rows, Metric(metric, ""), scale, None, kind, title=f"{opened.title}: {interval}")
-    return bytes_of(figure, f".{form}")
+    note = f"{100 * (1 - asked.alpha):g} % intervals" + (f"; where {where}" if where else "")
+    scale = Scale.around([bound for e in found for bound in (e.estimate, e.low, e.high)], kind)
+    return content_of(forest_of(rows, metric, scale, title=f"{metric}: {opened.title}", note=note), f".{form}")

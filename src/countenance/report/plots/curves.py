@@ -12,7 +12,7 @@ import numpy as np
 from countenance.report.charts.curves import curve_lines
 from countenance.report.figures.curves import Chart, Limits, Line
 from countenance.report.names import attribute_label, clean
-from countenance.report.plots.style import LINE, MILLIMETRE, SOFT, colour_of, drawing
+from countenance.report.plots.style import LINE, MILLIMETRE, SOFT, colour_of, drawing, shortened
 from countenance.report.source import Source
 from countenance.report.whole_run import chart_of
 from countenance.tasks import Curve
@@ -62,7 +62,7 @@ def curve_figure(chart: Chart, height: float = HEIGHT) -> Any:
                               textcoords="offset points", ha="center", color=SOFT, fontsize=6.5)  # fmt: skip
         axes.set_xlabel(clean(chart.axes[0]))
         axes.set_ylabel(clean(chart.axes[1]))
-        axes.set_title(_shortened(clean(chart.title), 90), fontsize=8.5, loc="left")
+        axes.set_title(shortened(clean(chart.title), 90), fontsize=8.5, loc="left")
         axes.grid(True)
         if any(line.label for line in chart.lines):
             figure.legend(loc="outside right upper", frameon=False, fontsize=7, handlelength=4)
@@ -83,7 +83,7 @@ def _draw(axes: Any, line: Line, index: int, lowest: tuple[float, float], log: t
     axes.plot(
         x[known], y[known], color=colour, linewidth=2.4 if line.strong else 1.4, linestyle=dash,
         marker="o" if known.sum() == 1 else None, markersize=5, gid=f"curve-{index}",
-        label=_shortened(clean(line.label), LONGEST) + count or None,
+        label=shortened(clean(line.label), LONGEST) + count or None,
     )  # fmt: skip
 
 
@@ -114,12 +114,3 @@ def _padded(low: float, high: float, log: bool) -> tuple[float, float]:
         return low / more, high * more
     more = (high - low) * MARGIN
     return low - more, high + more
-
-
-def _shortened(text: str, most: int) -> str:
-    """A text of at most so many characters: the middle is left out, because names differ at their ends.
-
-    >>> _shortened("results-of-monday-a.txt", 11)
-    'resul…a.txt'
-    """
-    return text if len(text) <= most else f"{text[: most // 2]}…{text[-((most - 1) // 2) :]}"

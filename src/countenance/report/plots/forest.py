@@ -11,13 +11,25 @@ from countenance.report import numbers, words
 from countenance.report.charts.forests import by_group, standing_out
 from countenance.report.figures.scale import Scale
 from countenance.report.names import attribute_label, clean
-from countenance.report.plots.style import COLOURS, GRID, LABELS, LINE, MILLIMETRE, SOFT, UNMARKED, drawing, mark
+from countenance.report.plots.style import (
+    COLOURS,
+    GRID,
+    LABELS,
+    LINE,
+    MILLIMETRE,
+    SOFT,
+    UNMARKED,
+    drawing,
+    mark,
+    shortened,
+)
 from countenance.report.source import Source
 from countenance.tasks import Metric
 
 WIDTH = 178 * MILLIMETRE
 ROW = 4.7 * MILLIMETRE
 HEAD = 9 * MILLIMETRE
+TITLE = 8 * MILLIMETRE
 FOOT = 14 * MILLIMETRE
 MOST_ROWS = 44
 """More rows than these are drawn on a further figure with the same scale."""
@@ -55,7 +67,9 @@ def forest_figures(source: Source, metric: Metric, *, verdicts: bool = True) -> 
     overall = source.overall.get(metric.name)
     kind = next((e.kind for e in source.audit.groups if e.metric == metric.name), "mean")
     scale = Scale.around([bound for row in shown for bound in (row.estimate, row.low, row.high)], kind)
-    return [forest(part, metric, scale, None if overall is None else overall.estimate, kind) for part in _parts(rows)]
+    label = f"{metric.name} (lower is better)" if metric.better == "lower" else metric.name
+    everybody = None if overall is None else overall.estimate
+    return [forest_of(part, label, scale, overall=everybody, kind=kind) for part in _parts(rows)]
 
 
 def rows_of(source: Source, metric: Metric) -> list[Row]:
@@ -101,25 +115,32 @@ def _parts(rows: Sequence[Row]) -> list[list[Row]]:
     return parts
 
 
-def forest(
-    rows: Sequence[Row], metric: Metric, scale: Scale, overall: float | None, kind: str, *, title: str = ""
+def forest_of(
+    rows: Sequence[Row],
+    label: str,
+    scale: Scale,
+    *,
+    overall: float | None = None,
+    kind: str = "mean",
+    title: str = "",
+    note: str = "",
 ) -> Any:
-    """One figure: a line for each row on the scale, with its number and its size."""
-    height = HEAD + FOOT + ROW * max(len(rows), 1)
+    """Rows on one figure, with a title where there is one; `overall` is marked as everybody's number."""
+    top = HEAD + (TITLE if title else 0)
+    height = top + FOOT + ROW * max(1, len(rows))
     with drawing() as Figure:
         figure = Figure(figsize=(WIDTH, height))
-        axes = figure.add_axes((0.27, FOOT / height, 0.40, ROW * max(len(rows), 1) / height))
+        axes = figure.add_axes((0.27, FOOT / height, 0.40, ROW * max(1, len(rows)) / height))
+        for text, size, down in ((title, 9.0, 4.5), (note, 6.5, 9.0)):
+            figure.text(0.01, 1 - down * MILLIMETRE / height, shortened(clean(text), 110), fontsize=size)
         axes.set_xlim(scale.low, scale.high)
-        axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
-        if title:
-            figure.text(0.01, 1 - 3 * MILLIMETRE / height, clean(title), va="top", parse_math=False)
+        axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
         axes.set_xticks(scale.ticks, [scale.label(tick) for tick in scale.ticks])
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x", color=GRID)
         axes.set_axisbelow(True)
-        better = " (lower is better)" if metric.better == "lower" else ""
-        axes.set_xlabel(f"{clean(metric.name)}{better}")
+        axes.set_xlabel(clean(label))
         if overall is not None and math.isfinite(overall):
             axes.axvline(overall, color=LINE, linewidth=0.9, linestyle=(0, (4, 2)))
             axes.annotate(
@@ -134,8 +155,7 @@ def forest(
 
 def _row(axes: Any, place: int, row: Row) -> None:
     left, right = axes.get_yaxis_transform(), {"va": "center", "transform": axes.get_yaxis_transform()}
-    label = clean(row.label)
-    label = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+    label = shortened(clean(row.label), LONGEST)
     if row.heading:
         axes.text(-0.66, place + 0.08, label, weight="bold", va="center", transform=left)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -37,6 +38,8 @@ RAMP = ("#35206e", "#52227c", "#6f2484", "#8c2a83", "#a8327c", "#bf3f6e", "#cf52
 PLAIN = ("#1a5276", "#b34700", "#156048", "#8c2a83", "#6b5b00", "#a3211b", "#3f51b5", "#5a594f", "#00695c", "#880e4f")
 ENDINGS = (".pdf", ".svg", ".png")
 MILLIMETRE = 1 / 25.4
+LOCK = threading.RLock()
+"""matplotlib's settings are those of the whole process; a server draws in several threads."""
 RULES = {
     "font.family": "DejaVu Sans", "font.size": 7.5, "axes.edgecolor": LINE, "axes.labelcolor": INK, "text.color": INK,
     "xtick.color": SOFT, "ytick.color": INK, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "grid.color": GRID,
@@ -72,7 +75,7 @@ def drawing() -> Iterator[Any]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(RULES):
+    with LOCK, matplotlib.rc_context(RULES):
         yield Figure
 
 
@@ -85,24 +88,34 @@ def mark(kind: str, size: float = 4.6) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def save(figure: Any, path: Path, about: str = "") -> Path:
-    """Write a figure as PDF, SVG or PNG, whole or not at all; `about` goes into its metadata."""
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise InputError(f"{path}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
-    content = bytes_of(figure, ending, about)
-    write_atomically(path, lambda part: part.write_bytes(content))
-    return path
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters: the middle is left out, because names differ at their ends.
+
+    >>> shortened("results-of-monday-a.txt", 11)
+    'resul…a.txt'
+    """
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[-((most - 1) // 2) :]}"
 
 
-def bytes_of(figure: Any, ending: str, about: str = "") -> bytes:
-    """A figure as the content of a file with one of our endings."""
+def content_of(figure: Any, ending: str, about: str = "") -> bytes:
+    """A figure as the content of a PDF, SVG or PNG file, the same bytes every time; `about` goes into its metadata."""
     words = {".pdf": {"CreationDate": None, "Subject": about}, ".svg": {"Date": None, "Description": about},
              ".png": {"Description": about}}  # fmt: skip
     buffer = io.BytesIO()
     with drawing():
         figure.savefig(buffer, format=ending[1:], dpi=200, metadata=words[ending])
-    return buffer.getvalue()
+    content = buffer.getvalue()
+    return content[content.index(b"<svg") :] if ending == ".svg" else content  # no reference to a DTD elsewhere
+
+
+def save(figure: Any, path: Path, about: str = "") -> Path:
+    """Write a figure as PDF, SVG or PNG, whole or not at all; `about` goes into its metadata."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(f"{path}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+    content = content_of(figure, ending, about)
+    write_atomically(path, lambda part: part.write_bytes(content) and None)
+    return path
 
 
 def svg_of(figure: Any) -> bytes:
