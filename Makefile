@@ -49,5 +49,9 @@ check: unit lint types layers
 bench: $(VENV)/dev
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+# The JSON that the documentation quotes; docs/testing.md says what is not yet in it.
+results: $(VENV)/dev
+	$(BIN)/python tools/dependency_sizes.py
+
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

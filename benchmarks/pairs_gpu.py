@@ -1,6 +1,6 @@
 """Pairs of embeddings a second on a GPU, with exact counts at the threshold that is reported, as JSON.
 
-    python benchmarks/pairs_gpu.py [--people 100000]
+python benchmarks/pairs_gpu.py [--people 100000]
 """
 
 from __future__ import annotations

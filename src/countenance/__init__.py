@@ -1,4 +1,4 @@
-"""Countenance asks a vision model about people, scores every answer, and says, with the evidence, whom it fails.
+"""Countenance evaluates a vision model on images of people and says, with the evidence, whom it fails.
 
 Everything public is here by name and loads when it is first used, so that `import countenance` costs nothing.
 """

@@ -52,8 +52,20 @@ def create_atomically(path: Path, content: bytes) -> bool:
     return True
 
 
+def named(path: Path) -> Path:
+    """The path of a file to write; a path without a name, as an empty option gives, is refused.
+
+    >>> named(Path(""))
+    Traceback (most recent call last):
+    countenance.errors.InputError: '.': a folder, expected the name of a file
+    """
+    if not path.name:
+        raise InputError(f"'{path}': a folder, expected the name of a file")
+    return path
+
+
 def _write(path: Path, write: Callable[[Path], object], place: Callable[[Path, Path], object]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    named(path).parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
     try:
         write(temporary)

@@ -88,3 +88,23 @@ def test_a_folder_without_answers_is_refused(tmp_path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"no")
     with pytest.raises(InputError, match="not a readable Parquet file"):
         read_answers(tmp_path)
+
+
+def test_an_answer_of_nothing_is_sound_and_one_of_the_wrong_size_is_not() -> None:
+    assert Masks(np.zeros((0, 5, 5), bool)).problem(7, 9) is None
+    assert Masks(np.ones((1, 9, 7), bool)).problem(7, 9) is None
+    assert Masks(np.ones((1, 7, 9), bool)).problem(7, 9) == "masks of 9×7, the image is 7×9"
+    assert Keypoints([]).points.shape == (0, 17, 3)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "sound"),
+    [
+        (np.zeros((4, 6, 3), np.uint8), True),
+        (np.zeros((4, 6), np.uint8), False),
+        (np.zeros((4, 6, 4), np.uint8), False),
+        (np.zeros((4, 6, 3), np.float64), False),
+    ],
+)
+def test_a_picture_is_8_bit_rgb(pixels: np.ndarray, sound: bool) -> None:
+    assert (Picture(pixels).problem(6, 4) is None) == sound

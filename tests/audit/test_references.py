@@ -176,3 +176,19 @@ def test_the_minimum_detectable_effect_equals_statsmodels():
 def test_wilson_equals_statsmodels(k, n):
     near(wilson(k, n, 0.1), proportion_confint(k, n, alpha=0.1, method="wilson"))
     near(newcombe(k, n, 5, 9), confint_proportions_2indep(k, n, 5, 9, compare="diff", method="newcomb"))
+
+
+def test_the_design_effect_of_ranks_is_never_below_one() -> None:
+    """Clusters may lower the estimated variance by chance; the test does not become sharper than without clusters."""
+    from countenance.audit.effects import RankBiserial
+    from countenance.audit.ranks import mann_whitney, rank_effect
+
+    def ranked(variance: float) -> RankBiserial:
+        return RankBiserial(r=0.4, u=28.0, variance=variance, simple=0.04, ties=0.0)
+
+    assert [rank_effect(ranked(v)) for v in (0.01, 0.04, 0.16)] == pytest.approx([1.0, 1.0, 4.0])
+    assert rank_effect(RankBiserial(0.0, 0.0, 1.0, 0.0, 0.0)) == 1.0
+    x, y = np.arange(8.0), np.arange(5.0) + 0.5
+    few, same, four = (mann_whitney(x, y, ranked(v), 6.0) for v in (0.01, 0.04, 0.16))
+    assert few == same
+    assert four[3] == pytest.approx(same[3] / 2) and four[2] > same[2]

@@ -429,3 +429,25 @@ def test_a_grouping_within_people_with_nothing_to_test_stops_nobody():
     assert found.settings["adjust"] == "minp" and {f.verdict for f in found.findings if f.attribute == "w"} == {
         "untestable"
     }
+
+
+def test_the_strongest_difference_is_a_severe_one_also_when_it_favours_a_group() -> None:
+    rates = {"a": 400, "b": 405, "c": 400, "d": 480}
+    rows = {
+        "g": [g for g in rates for _ in range(500)],
+        "ok": [int(i < k) for k in rates.values() for i in range(500)],
+    }
+    found = audit(rows, ["g"], ["ok"])
+    assert [f.group for f in found.findings if f.severity == "severe"] == ["d"]
+    assert "strongest: ok of g = d" in found.reason
+
+
+def test_the_headline_names_the_smallest_differences_of_the_metrics_that_are_unsure() -> None:
+    rows = {"g": ["a", "b"] * 60, "ok": [1, 1, 1, 1, 0, 0] * 20, "sure": [1, 1] * 60}
+    found = audit(rows, ["g"], ["ok", "sure"], delta={"ok": 0.01, "sure": 0.2})
+    assert "cannot rule out one of 0.01 or more" in headline(found)
+
+
+def test_what_cannot_be_tested_is_named_with_its_attribute() -> None:
+    found = audit({"masked": ["no"] * 5 + ["yes"] * 5, "ok": [1, 0] * 5}, ["masked"], ["ok"])
+    assert found.verdict == "untestable" and "5 rows in masked = no, fewer than 20" in found.reason

@@ -1,11 +1,8 @@
 """`countenance audit` and `countenance plan`, as they are typed."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -105,14 +102,21 @@ def test_a_long_adjustment_stops_cleanly(tmp_path) -> None:
     path, out = tmp_path / "big.csv", tmp_path / "out.json"
     columns = [rng.integers(0, 9, n).astype(str), rng.integers(0, 9, n).astype(str), (rng.random(n) < 0.9).astype(int)]
     path.write_text("a,b,ok\n" + "\n".join(f"x{a},y{b},{k}" for a, b, k in zip(*columns, strict=True)) + "\n")
-    script = "import sys; from countenance.cli.app import main; main()"
+    script = (  # Ctrl-C comes when the permutations begin, however fast the machine is
+        "import os, signal\n"
+        "from countenance.audit import minp\n"
+        "whole = minp.adjust\n"
+        "def stopped(*given):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return whole(*given)\n"
+        "minp.adjust = stopped\n"
+        "from countenance.cli.app import main\n"
+        "main()\n"
+    )
     asked = [sys.executable, "-c", script, "audit", str(path), "--by", "a,b", "--metric", "ok", "--json", str(out)]
-    started = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
-    os.kill(started.pid, signal.SIGINT)
-    printed, said = started.communicate(timeout=60)
-    assert started.returncode == 130 and "nothing was written" in said and "Traceback" not in said
-    assert not printed and not out.exists()
+    ended = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 130 and "nothing was written" in ended.stderr and "Traceback" not in ended.stderr
+    assert not ended.stdout and not out.exists()
 
 
 def test_a_run_is_checked_before_any_image_is_evaluated(tmp_path, capsys, monkeypatch) -> None:
@@ -172,3 +176,32 @@ def test_plan_knows_people_and_means(capsys) -> None:
     )
     assert "628 rows from 157 people in each of 2 groups" in capsys.readouterr().out
     assert command("plan", "--metric", "speed") == 2
+
+
+@pytest.mark.parametrize(("sign", "named"), [(";", "semicolons"), ("\t", "tabs")])
+def test_a_table_with_another_separator_is_refused_by_name(
+    table: Path, capsys: pytest.CaptureFixture[str], sign: str, named: str
+) -> None:
+    table.write_text(table.read_text(encoding="utf-8").replace(",", sign), encoding="utf-8")
+    assert command("audit", table, "--by", "tone", "--metric", "correct") == 2
+    assert f"columns separated by {named}, expected commas" in capsys.readouterr().err
+
+
+def test_a_name_in_other_case_is_suggested(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("audit", table, "--by", "TONE", "--metric", "correct") == 2
+    assert "did you mean 'tone'" in capsys.readouterr().err
+
+
+def test_the_smallest_p_of_the_permutations_is_printed_as_a_bound(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("audit", table, "--by", "tone", "--metric", "correct", "--quiet") == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("correct ")]
+    assert " < 0.0005 " in line
+
+
+def test_a_metric_without_values_has_no_nan_in_its_table(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table.write_text("g,ok\n" + "a,\n" * 30 + "b,\n" * 30, encoding="utf-8")
+    assert command("audit", table, "--by", "g", "--metric", "ok", "--quiet") == 0
+    out = capsys.readouterr().out
+    assert "no row has a value of the metric" in out and "nan" not in out

@@ -126,3 +126,26 @@ def test_lists(capsys) -> None:
     assert command("list") == 0 and command("models", "list") == 0
     out = capsys.readouterr().out
     assert "face_localization" in out and "mtcnn" in out and "runs here" in out
+
+
+@pytest.mark.parametrize("name", ["", "."])
+def test_an_empty_name_of_a_file_is_refused(name, discs, tmp_path, capsys) -> None:
+    """An empty shell variable after --out."""
+    from countenance.run import evaluate
+    from countenance.testing import DiscDetector
+
+    evaluate(DiscDetector(), "face_localization", discs, out=tmp_path / "run", limit=20)
+    capsys.readouterr()
+    for arguments in (["report"], ["export", "--what", "coco"], ["export", "--what", "findings", "--format", "md"]):
+        assert command(*arguments, tmp_path / "run", "--out", name) == 2, arguments
+        assert "expected the name of a file" in capsys.readouterr().err
+
+
+def test_names_from_files_do_not_steer_the_terminal(tmp_path, capsys) -> None:
+    red = "\x1b[31mred\x07"
+    rows = "".join(f"p{k},{(red, 'blue')[k % 2]},{k % 3 // 2}\n" for k in range(80))
+    (tmp_path / "t.csv").write_text("person,group,hit\n" + rows)
+    assert command("audit", tmp_path / "t.csv", "--by", "group", "--metric", "hit", "--adjust", "holm") == 0
+    assert command("audit", tmp_path / "t.csv", "--by", red, "--metric", "hit") == 2
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err and "\\x1b[31mred" in shown.err

@@ -216,3 +216,12 @@ def test_the_package_is_the_function(models) -> None:
     old, new = models(200)
     assert ct.compare(old, new, by=["tone"], metrics=["ok"]).overall[0].n == 200
     assert ct.compare(old, new, old, metrics=["ok"], by=["tone"]).models == ["A", "B", "C"]
+
+
+def test_a_wider_gap_is_no_contrast_to_a_group_that_lost() -> None:
+    groups = np.repeat(["a", "c"], 300)
+    old = np.tile([1, 1, 1, 1, 0, 1], 100)
+    new = np.where((groups == "c") & (np.arange(600) % 7 == 0), 0, old)
+    one, two = ({"sample": np.arange(600), "g": groups, "ok": values} for values in (old, new))
+    decision = compare(one, two, by=["g"], metrics=["ok"]).decision
+    assert "worse for g = c" in decision and "; the gap" in decision and "but the gap" not in decision

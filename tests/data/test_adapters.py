@@ -125,7 +125,7 @@ def folder_with(tmp_path: Path, text: str | bytes) -> Path:
         ("file,width,height,face_box\na.png,9,9,oops\n", r"line 2: face_box is 'oops', expected JSON"),
         ("file,width,height,age\na.png,9,9,old\n", r"line 2: age is 'old', expected a number"),
         ("file,width,height\na.png,9\n", r"line 2: 2 fields, expected 3"),
-        ("file,file\n", r"column 'file' stands twice"),
+        ("file,file\n", r"column 'file' occurs twice"),
         ("", r"the file is empty"),
         (b"file,width,height\n\xff\xfe.png,9,9\n", r"line 2: not UTF-8"),
     ],

@@ -264,3 +264,21 @@ def test_look_ahead_has_a_budget_of_bytes(discs: Dataset, monkeypatch: pytest.Mo
     assert most_ahead(10**9) == 10  # two batches
     assert most_ahead(16 * 16 * 3 * 5) <= 5  # one batch
     assert most_ahead(1) <= 5  # a single batch is always allowed
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda table: table.drop_columns(["attributes"]), "no column attributes, expected string"),
+        (lambda table: table.set_column(5, "width", pa.array(["wide"] * 12)), "column width holds string"),
+        (lambda table: table.set_column(9, "subjects", pa.array(["["] * 12)), "damaged .JSONDecodeError"),
+        (lambda table: table.set_column(9, "subjects", pa.array([None] * 12, pa.string())), "damaged .TypeError"),
+        (lambda table: table.slice(0, 5), "5 rows, the manifest says 12"),
+    ],
+)
+def test_a_damaged_partition_is_refused_by_name(discs: Dataset, tmp_path: Path, damage, message) -> None:
+    ManifestWriter(tmp_path / "m", discs.card, embed=True).write(list(discs)[:12])
+    place = tmp_path / "m" / "part-00000.parquet"
+    pq.write_table(damage(pq.read_table(place)), place)
+    with pytest.raises(InputError, match=message):
+        list(read_manifest(tmp_path / "m"))

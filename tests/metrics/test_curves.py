@@ -154,3 +154,10 @@ def test_a_band_covers_the_truth_about_as_often_as_it_says():
         )
         covered += band.low[0] <= 0.6 <= band.high[0]
     assert 50 <= covered <= 60
+
+
+def test_boxes_that_are_apart_in_both_directions_share_nothing():
+    here = np.array([[10.0, 10, 5, 5]] * 5)
+    there = np.array([[30.0, 30, 5, 5], [30, 10, 5, 5], [10, 30, 5, 5], [15, 10, 5, 5], [12, 11, 5, 5]])
+    for one, two in ((here, there), (there, here)):
+        assert pairs._shared(one, two).tolist() == [0.0, 0.0, 0.0, 0.0, 3 * 4]

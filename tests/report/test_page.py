@@ -17,6 +17,7 @@ from markupsafe import Markup
 from countenance.audit import Finding
 from countenance.errors import InputError
 from countenance.report import render, write_report
+from countenance.report.evidence import _measured
 from countenance.report.page import context
 from countenance.report.source import Source
 from countenance.run import Run, audit_run, evaluate, store_audit
@@ -280,3 +281,11 @@ def test_a_suite_can_add_its_own_section(run: Run, tmp_path: Path, read: Reader)
     page = read(render.write(tmp_path / "own.html", render.page("report.html.j2", **told)))
     assert {"id": "own"} in page.tags("h2") and {"href": "#own"} in page.tags("a")
     assert "<Own> Our own words." in page.text
+
+
+def test_both_of_two_groups_have_their_side_of_the_comparison_as_evidence(run: Run) -> None:
+    [measured, *_] = [m for m in _measured(Source.of(run)) if m.attribute == "gender"]
+    first, second = (row for row in measured.rows if row.group in ("female", "male"))
+    assert first.verdict != "not compared" and second.verdict != "not compared"
+    assert first.difference.endswith(f"from {second.group}") and second.difference.endswith(f"from {first.group}")
+    assert {first.difference[0], second.difference[0]} == {"+", "−"}

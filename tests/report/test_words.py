@@ -188,3 +188,8 @@ def test_the_largest_gap_that_could_not_be_confirmed_is_said() -> None:
     favoured = finding(verdict="insufficient evidence", group="c", effect=0.9, difference=0.2)
     sure = finding(effect=-0.9)
     assert words.unconfirmed([small, sure, favoured, large], {}, most=1) == [large]
+
+
+def test_one_comparison_that_cannot_be_tested_is_named_with_its_attribute() -> None:
+    found = audit({"masked": ["no"] * 5 + ["yes"] * 5, "ok": [1, 0] * 5}, ["masked"], ["ok"])
+    assert words.summary(found) == "The only comparison could not be tested: 5 rows in masked = no, fewer than 20."

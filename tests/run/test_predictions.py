@@ -132,3 +132,11 @@ def test_what_cannot_be_read_is_refused_with_its_place(
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message):
         evaluate(f"predictions:{tmp_path / name}", TASK, data, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize("size", [[64], [64, 64, 1], [64, 0], [64.5, 64], "64"])
+def test_the_size_of_a_mask_is_two_whole_numbers(tmp_path: Path, data: Path, size: object) -> None:
+    row = {"image_id": "s00001", "category_id": 1, "score": 1, "segmentation": {"size": size, "counts": "0"}}
+    (tmp_path / "p.json").write_text(json.dumps([row]))
+    with pytest.raises(InputError, match="expected run lengths"):
+        evaluate(tmp_path / "p.json", "person_parsing", data, out=tmp_path / "run")

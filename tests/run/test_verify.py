@@ -127,5 +127,20 @@ def test_a_marker_of_another_version_is_read() -> None:
     old = b'{"number": 3, "answered": 1, "failures": [], "files": {"answers/00003.parquet": "a"}, "extra": {}}'
     found = Marker.read(old)
     assert found is not None and found.number == 3 and found.file("answers/") == "answers/00003.parquet"
-    for damaged in (b"", b"[]", b"{}", b"7"):
+    wrong = [old.replace(b"[]", value) for value in (b"null", b"[7]", b"[{}]", b'"text"')]
+    for damaged in (b"", b"[]", b"{}", b"7", b"[" * 9999, old.replace(b'"a"', b"7"), *wrong):
         assert Marker.read(damaged) is None
+
+
+def test_a_metric_that_is_not_a_number_is_refused_with_its_place(run: Run) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from countenance.errors import InputError
+
+    name = run.store.score_files()[0]
+    table = pq.read_table(run.path / name)
+    column = table.column_names.index("m.best_iou")
+    pq.write_table(table.set_column(column, "m.best_iou", pa.array(["x"] * table.num_rows)), run.path / name)
+    with pytest.raises(InputError, match=r"m.best_iou holds string, expected numbers"):
+        Run(run.path).scores()

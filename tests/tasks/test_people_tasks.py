@@ -156,3 +156,10 @@ def test_every_task_runs_on_the_spine(tmp_path, task, answer):
     for name in headline:
         assert all(np.isfinite(v) for v in run.scores().column(f"m.{name}").to_pylist() if v is not None)
     assert len(run.answers()) == 6
+
+
+def test_keypoints_are_measured_in_diagonals_of_the_face_box():
+    about = sample()  # face boxes of 12 × 10, a diagonal of 15.62, not at the left edge
+    points = np.array([s.keypoints[:, :2] for s in about.subjects]) + np.array([5.0, 0.0])
+    found = [r["m.PCK"] for r in rows(KEYPOINT_ESTIMATION, points, about)]
+    assert found == pytest.approx([6 / 9, 6 / 9])  # 5 / 15.62 = .32: within .4 to .9, not within .1 to .3

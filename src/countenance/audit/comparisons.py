@@ -120,7 +120,7 @@ def why_untestable(one: Side, two: Side, names: list[tuple[str, str]], min_n: in
     found = []
     rows = zip(names, *(np.atleast_1d(part) for part in (one.n, two.n, one.units, two.units)), strict=True)
     for (name, versus), n1, n2, units1, units2 in rows:
-        told = ""
+        told = "" if n1 or n2 else "no units: no row has a value of the metric"
         for called, n in ((name, n1), (versus, n2)):
             told = told or ("" if n else f"no units in {called}")
         for called, units in ((name, units1), (versus, units2)):

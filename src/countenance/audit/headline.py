@@ -101,9 +101,11 @@ def _insufficient(found: Audit) -> str:
     cannot = f"{len(unsure)} of {plural(tested, 'comparison', 'comparisons')}" if tested > 1 else "the only comparison"
     if not unsure:
         return f"Cannot tell: {found.reason}."
+    deltas = deltas_of(found.settings)
+    of_these = {"delta": {name: delta for name, delta in deltas.items() if any(f.metric == name for f in unsure)}}
+    size = delta_words(of_these if of_these["delta"] else found.settings)
     return (
-        f"No difference is shown, but {cannot} cannot rule out one of {delta_words(found.settings)} or more: "
-        f"too little data{_alarm(found)}."
+        f"No difference is shown, but {cannot} cannot rule out one of {size} or more: too little data{_alarm(found)}."
     )
 
 

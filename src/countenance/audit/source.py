@@ -67,7 +67,8 @@ class Source:
                     )
                 return candidate
         bare = {n.removeprefix("attr.").removeprefix("m.") if prefix else n: n for n in self.names}
-        near = difflib.get_close_matches(name, list(bare), n=3, cutoff=0.5)
+        folded = {n.casefold(): n for n in bare}
+        near = [folded[n] for n in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"the columns are {_some(self.names)}"
         raise InputError(f"{self.label}: no {what} {name!r}; {hint}")
 
@@ -161,6 +162,9 @@ def _names_of_file(path: Path) -> tuple[bool, list[str]]:
                 raise InputError(f"{path}: not UTF-8 text ({error}); save it as UTF-8") from None
         if not header:
             raise InputError(f"{path}: empty file, expected a header line with the names of the columns")
+        if len(header) == 1 and (other := next((sign for sign in (";", "\t") if sign in header[0]), "")):
+            found = "semicolons" if other == ";" else "tabs"
+            raise InputError(f"{path}: columns separated by {found}, expected commas; export it as CSV with commas")
         return True, header
     if path.suffix.lower() in {".parquet", ".pq"}:
         try:

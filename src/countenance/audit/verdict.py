@@ -52,7 +52,7 @@ def concluded(
     values |= {"p_adjusted": p_adjusted, "p_equivalence": draft.p_equivalence, "alarming": False}
     sides = f"{shown(values['estimate'])} against {shown(values['estimate_versus'])}"
     gap = f"difference {shown(values['difference'], sign=True)}"
-    told = f"adjusted p {_p(p_adjusted, floor)}"
+    told = f"adjusted p {p_words(p_adjusted, floor)}"
     real = not math.isnan(p_adjusted) and p_adjusted < settings.alpha
     mde, seen = draft.detectable(level, settings.power) if math.isfinite(level) else (math.nan, math.nan)
     values |= {"mde": mde, "mde_difference": seen, "mde_alpha": level}
@@ -149,7 +149,12 @@ def shown(value: float, *, sign: bool = False) -> str:
     return f"{value:+,.{digits}f}" if sign else f"{value:,.{digits}f}"
 
 
-def _p(p: float, floor: float) -> str:
+def p_words(p: float, floor: float) -> str:
+    """A p-value; the smallest one that the adjustment can give is printed as a bound.
+
+    >>> p_words(0.031, 0.0005), p_words(0.0005, 0.0005)
+    ('0.031', '< 0.0005')
+    """
     return f"< {floor:.2g}" if floor and p <= floor * (1 + 1e-9) else f"{p:.2g}"
 
 
@@ -174,7 +179,7 @@ def overall(
     missing = _missing(excluded, named)
     aside = _aside(untested, missing)
     if disparities:
-        worst = min(disparities, key=lambda f: (f.direction == "better", f.severity != "severe", f.p_adjusted))
+        worst = min(disparities, key=lambda f: (f.severity != "severe", f.direction == "better", f.p_adjusted))
         severe = sum(f.severity == "severe" for f in disparities)
         differ = "differs" if len(disparities) == 1 else "differ"
         return DISPARITY, (
@@ -183,8 +188,9 @@ def overall(
             f"{worst.reason}{aside}"
         )
     if not tested:
-        whys = list(dict.fromkeys(str(entry["why"]) for entry in excluded))
-        return UNTESTABLE, "nothing could be compared" + (f": {'; '.join(whys[:3])}" if whys else "")
+        whys = list(dict.fromkeys(_why_in_full(entry) for entry in excluded))
+        more = f" and {len(whys) - MOST_NAMED} more" if len(whys) > MOST_NAMED else ""
+        return UNTESTABLE, "nothing could be compared" + (f": {'; '.join(whys[:MOST_NAMED])}{more}" if whys else "")
     if unsure:
         weakest = max(unsure, key=lambda f: f.mde if math.isfinite(f.mde) else -1.0)
         return INSUFFICIENT, (
@@ -201,6 +207,16 @@ def overall(
     if missing:
         return INSUFFICIENT, f"{_not_tested(missing)}; {words}"
     return none_larger(_common(judged)), words + aside
+
+
+def _why_in_full(entry: Mapping[str, Any]) -> str:
+    """Why a group was not tested, with its attribute: "in no, fewer than 20" is hard to read alone.
+
+    >>> _why_in_full({"attribute": "masked", "group": "no", "why": "3 people in no, fewer than 20"})
+    '3 people in masked = no, fewer than 20'
+    """
+    group = entry["group"]
+    return str(entry["why"]).replace(f" in {group},", f" in {entry['attribute']} = {group},", 1)
 
 
 def _deltas(findings: Sequence[Finding], judged: Mapping[str, Judged]) -> str:

@@ -24,6 +24,7 @@ from countenance.cli import (
     uccs,
     viewing,
 )
+from countenance.cli.lines import say
 from countenance.errors import GateFailed, InputError
 
 app = typer.Typer(
@@ -31,7 +32,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Ask a vision model about images of people, score every answer, and say whom it fails.",
+    help="Evaluate a vision model on images of people, score every prediction, and say whom it fails.",
 )
 
 spine.register(app)
@@ -80,10 +81,10 @@ def run(arguments: list[str]) -> int:
         typer.echo("stopped", err=True)
         return 2
     except GateFailed as error:
-        typer.echo(f"gate failed: {error}", err=True)
+        say(f"gate failed: {error}", err=True)
         return 1
     except InputError as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}", err=True)
         return 2
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
@@ -92,7 +93,7 @@ def run(arguments: list[str]) -> int:
         return 0
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        typer.echo(f"error: {place}{error.strerror or error}", err=True)
+        say(f"error: {place}{error.strerror or error}", err=True)
         return 2
     except Exception as error:
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of typer's, which prints itself

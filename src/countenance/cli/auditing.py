@@ -23,6 +23,7 @@ from countenance.cli.audit_options import (
     cluster_of,
     names_of,
 )
+from countenance.cli.lines import say
 from countenance.cli.places import is_run
 from countenance.errors import InputError
 from countenance.storage import place_of
@@ -90,7 +91,7 @@ def audit(
     if finished is not None:
         store_audit(finished, found)
     for line in lines_of(found):
-        typer.echo(line)
+        say(line)
     if json is not None:
         made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
         write_json(json, found.to_dict() | made)
@@ -140,7 +141,8 @@ def lines_of(found: "Audit") -> list[str]:
     lines = [f"verdict  {found.verdict}", f"in short {headline(found)}", f"reason   {found.reason}"]
     lines += [*unit_lines(found), ""]
     shown = [f for f in found.findings if f.depth == 1] or found.findings
-    lines += _table(shown[:MOST_LINES])
+    permutations = found.settings["permutations"] if found.settings["adjust"] == "minp" else 0
+    lines += _table(shown[:MOST_LINES], floor=1 / (permutations + 1) if permutations else 0.0)
     hidden = len(found.findings) - min(len(shown), MOST_LINES)
     if hidden:
         further = "1 further finding" if hidden == 1 else f"{hidden:,} further findings"
@@ -199,7 +201,9 @@ def adjustment(settings: dict[str, object]) -> str:
     return f"by {names[str(settings['adjust'])]}{why}"
 
 
-def _table(findings: list["Finding"]) -> list[str]:
+def _table(findings: list["Finding"], floor: float) -> list[str]:
+    from countenance.audit.verdict import p_words
+
     if not findings:
         return []
     head = ("metric", "attribute = group", "n", "estimate and interval", "versus", "difference", "p adj.", "verdict")
@@ -208,9 +212,12 @@ def _table(findings: list["Finding"]) -> list[str]:
         end = f"{f.severity}, {f.direction}" if f.severity and f.direction else f.severity or ""
         rows.append(
             (
-                f.metric, f"{f.attribute} = {f.group}", f"{f.n:,}", f"{f.estimate:.3f} [{f.low:.3f}, {f.high:.3f}]",
-                f"{f.estimate_versus:.3f}", f"{f.difference:+.3f}", "" if f.p_adjusted != f.p_adjusted
-                else f"{f.p_adjusted:.2g}", f.verdict + (f" ({end})" if end else ""),
+                f.metric, f"{f.attribute} = {f.group}", f"{f.n:,}",
+                f"{f.estimate:.3f} [{f.low:.3f}, {f.high:.3f}]" if f.n else "no units",
+                f"{f.estimate_versus:.3f}" if f.n_versus else "no units",
+                f"{f.difference:+.3f}" if f.difference == f.difference else "",
+                p_words(f.p_adjusted, floor) if f.p_adjusted == f.p_adjusted else "",
+                f.verdict + (f" ({end})" if end else ""),
             )
         )  # fmt: skip
     return columns_of(rows)

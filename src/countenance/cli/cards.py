@@ -95,6 +95,7 @@ def export(
 
 def _figures(run: Path | str, out: Path, format: Format | None) -> list[Path]:
     """A file for each figure; where there are several, their names go into the files' names."""
+    from countenance.files import named
     from countenance.report.plots import all_figures, save
     from countenance.report.source import Source
     from countenance.run.licences import in_words, of_manifest
@@ -106,7 +107,7 @@ def _figures(run: Path | str, out: Path, format: Format | None) -> list[Path]:
     about = (
         f"{source.run.model_name} on {source.run.dataset_name}. Licences: {in_words(of_manifest(source.run.manifest))}"
     )
-    names = [out] if len(made) == 1 else [out.with_name(f"{out.stem}-{name}{out.suffix}") for name, _ in made]
+    names = [out] if len(made) == 1 else [named(out).with_name(f"{out.stem}-{name}{out.suffix}") for name, _ in made]
     return [save(figure, path, about) for path, (_, figure) in zip(names, made, strict=True)]
 
 

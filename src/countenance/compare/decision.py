@@ -34,7 +34,7 @@ def decided(
         moved = [gap for gap in gaps if gap.metric == one.metric and not gap.mirrors]
         worse = _worse(one, own)
         gap = _gaps(moved)
-        if " but " in worse:  # one "but" is enough
+        if " but " in worse or any(each.verdict == WORSE for each in own):  # a wider gap is no contrast to that
             gap = gap.replace(", but ", "; ", 1)
         words = _overall(one, nouns) + worse + gap
         told.append(f"{one.metric}: {words}." if len(overall) > 1 else f"{words}.")

@@ -74,8 +74,16 @@ class SampleManifest:
         wanted = self.partitions[partition]
         if not 0 <= start <= stop <= wanted.rows:
             raise InputError(f"{self.storage.place}/{wanted.name}: no rows {start} to {stop}; it has {wanted.rows}")
-        file = self._file(wanted.name)
-        return [self._sample(row, file, start + k) for k, row in enumerate(file.rows(start, stop))]
+        file, place = self._file(wanted.name), f"{self.storage.place}/{wanted.name}"
+        if file.count != wanted.rows:
+            raise InputError(f"{place}: {file.count} rows, the manifest says {wanted.rows}; make the manifest again")
+        try:
+            return [self._sample(row, file, start + k) for k, row in enumerate(file.rows(start, stop))]
+        except InputError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise InputError(f"{place}: damaged ({what:.120}); make the manifest again") from error
 
     def __iter__(self) -> Iterator[Sample]:
         for number, partition in enumerate(self.partitions):
@@ -118,15 +126,26 @@ class _PartitionFile:
             self.parquet = pq.ParquetFile(storage.open(name))
         except Missing:
             raise InputError(f"{storage.place}/{name}: missing; the manifest names it") from None
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OSError) as error:
             raise InputError(f"{storage.place}/{name}: not a readable Parquet file ({error})") from error
+        self._refuse_other_columns(f"{storage.place}/{name}")
         metadata = self.parquet.metadata
+        self.count = int(metadata.num_rows)
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         known = self.parquet.schema_arrow.names
         self.columns = [name for name in COLUMNS if name in known]
         self.lock = threading.Lock()  # pictures are decoded in a thread of their own
         self.group: tuple[int, list[bytes | None]] = (-1, [])
+
+    def _refuse_other_columns(self, place: str) -> None:
+        """Refuse a file whose columns are not those that `data index` writes; older ones have no range of bytes."""
+        found = self.parquet.schema_arrow
+        for wanted in _schema():
+            have = found.field(wanted.name).type if wanted.name in found.names else None
+            if have != wanted.type and not (have is None and wanted.name in ("offset", "length")):
+                what = f"column {wanted.name} holds {have}" if have is not None else f"no column {wanted.name}"
+                raise InputError(f"{place}: {what}, expected {wanted.type}; make the manifest again")
 
     def rows(self, start: int, stop: int) -> list[dict[str, Any]]:
         if stop <= start:
@@ -395,6 +414,6 @@ def read_manifest(place: str | Path | Storage) -> SampleManifest:
         raise InputError(f"{where}: missing; `countenance data index` makes a manifest") from None
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(f"{where}: damaged ({error}); make the manifest again") from error
     return SampleManifest(storage, card, kinds, partitions, index.get("source"))

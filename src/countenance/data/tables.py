@@ -41,7 +41,7 @@ def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]
         raise InputError(f"{path} line 1: columns separated by {named}, expected commas; export it as CSV with commas")
     twice = {name for name in header if header.count(name) > 1}
     if twice:
-        raise InputError(f"{path} line 1: column {sorted(twice)[0]!r} stands twice")
+        raise InputError(f"{path} line 1: column {sorted(twice)[0]!r} occurs twice")
 
     def rows() -> Iterator[tuple[int, dict[str, str]]]:
         while True:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from countenance.audit import Estimate, Finding
+from countenance.audit.comparisons import direction
 from countenance.data.vocabulary import in_order
 from countenance.report import numbers, render
+from countenance.report.charts.forests import by_group
 from countenance.report.names import attribute_label, value_label
 from countenance.report.page import context, put
 from countenance.report.source import Source
@@ -84,28 +87,35 @@ def _people(source: Source) -> list[Attribute]:
 
 
 def _measured(source: Source) -> list[Measured]:
-    audit = source.audit
-    findings = {(f.metric, f.attribute, f.group): f for f in audit.findings if f.versus == "rest" or f.depth == 1}
-    deltas = audit.settings.get("delta") or {}
+    deltas = source.audit.settings.get("delta") or {}
     made = []
     for metric in source.metrics:
+        found = by_group(source, metric.name)
         for name in source.names.by:
-            rows = []
-            for e in source.estimates(metric.name, name):
-                f = findings.get((metric.name, name, e.group))
-                rows.append(
-                    Row(
-                        value_label(name, e.group), e.n, e.clusters, numbers.value(e.estimate, e.kind),
-                        numbers.span(e.low, e.high, e.kind),
-                        numbers.change(f.difference, e.kind) if f else numbers.NOTHING,
-                        numbers.change_span(f.diff_low, f.diff_high, e.kind) if f else "",
-                        _verdict(f.verdict, f.direction) if f else "not compared",
-                    )
-                )  # fmt: skip
+            rows = [
+                _row(name, e, found.get((name, e.group)), metric.better) for e in source.estimates(metric.name, name)
+            ]
             delta = deltas.get(metric.name) if isinstance(deltas, dict) else deltas
             shown = "not named" if delta is None else f"{delta:g}"
             made.append(Measured(metric.name, metric.meaning, shown, metric.better, attribute_label(name), rows))
     return made
+
+
+def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: str | None) -> Row:
+    """One group, with the finding in which it is either side: of two groups only the first has a finding of its own."""
+    kind = estimate.kind
+    values = (numbers.value(estimate.estimate, kind), numbers.span(estimate.low, estimate.high, kind))
+    group = value_label(attribute, estimate.group)
+    if finding is None:
+        return Row(group, estimate.n, estimate.clusters, *values, numbers.NOTHING, "", "not compared")
+    here = finding.group == estimate.group
+    ends = (finding.diff_low, finding.diff_high) if here else (-finding.diff_high, -finding.diff_low)
+    difference = finding.difference if here else -finding.difference
+    other = finding.versus if here else finding.group
+    change = numbers.change(difference, kind)
+    against = change if other == "rest" else f"{change} from {value_label(attribute, other)}"
+    verdict = _verdict(finding.verdict, direction(difference, better))
+    return Row(group, estimate.n, estimate.clusters, *values, against, numbers.change_span(*ends, kind), verdict)
 
 
 def _verdict(verdict: str, direction: str) -> str:

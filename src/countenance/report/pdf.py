@@ -73,7 +73,7 @@ def _first(paper: Paper, source: Source, said: dict[str, Any], title: str) -> No
     manifest, settings = said["manifest"], said["settings"]
     paper.text("Countenance · audit report", 7.5, soft=True, gap=0.5)
     paper.text(title, 18, bold=True, gap=1)
-    lead = f"“{manifest['question']}” asked about {numbers.plural(manifest['dataset']['images'], 'image')}"
+    lead = f"“{manifest['question']}” Evaluated on {numbers.plural(manifest['dataset']['images'], 'image')}"
     if settings["by"]:
         lead += f", compared by {', '.join(map(attribute_label, settings['by']))}"
     for name, values in (settings["where"] or {}).items():

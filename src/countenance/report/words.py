@@ -264,6 +264,10 @@ def summary(audit: Audit) -> str:
     among = f"the {numbers.plural(tested, 'comparison')} that could be tested"
     if not tested and audit.findings:
         many = numbers.plural(len(audit.findings), "comparison")
+        if len(audit.findings) == 1:
+            return (
+                f"The only comparison could not be tested: {audit.reason.removeprefix('nothing could be compared: ')}."
+            )
         return f"None of the {many} could be tested. The first of them: {audit.findings[0].reason}."
     if not tested:
         return f"{audit.reason[:1].upper()}{audit.reason[1:]}."

@@ -221,13 +221,15 @@ def _purge(store: RunStore, found: _Held, again: Again) -> Purged:
 
 def _resume(store: RunStore, again: Again) -> Purged | None:
     """Finish a purge that was killed; None when there is none."""
+    from pydantic import TypeAdapter
+
     try:
-        content = json.loads(store.storage.read(JOURNAL))
+        journal = TypeAdapter(Journal).validate_json(store.storage.read(JOURNAL))
     except Missing:
         return None
     except ValueError:
         raise InputError(f"{store.place}/{JOURNAL}: damaged; delete it and purge again") from None
-    return _go_on(store, Journal(**content), again)
+    return _go_on(store, journal, again)
 
 
 def _go_on(store: RunStore, journal: Journal, again: Again) -> Purged:

@@ -13,8 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from countenance.answers.store import answers_from_table, answers_table
 from countenance.errors import InputError
@@ -80,10 +83,15 @@ class Marker:
     def read(cls, content: bytes) -> "Marker | None":
         """A marker, or None when the file is damaged."""
         try:
-            found = json.loads(content)
-            return cls(**{name: value for name, value in found.items() if name in cls.__dataclass_fields__})
-        except (ValueError, TypeError, AttributeError, RecursionError):
+            found = _markers().validate_json(content)
+        except ValueError:
             return None
+        return found if all(isinstance(row.get("sample"), str) for row in found.failures) else None
+
+
+@cache
+def _markers() -> TypeAdapter[Marker]:
+    return TypeAdapter(Marker)
 
 
 class Committed(StrEnum):
@@ -302,7 +310,15 @@ class RunStore:
         """The score table."""
         import pyarrow as pa
 
-        tables = [self.table(name) for name in self.score_files()]
+        tables = []
+        for name in self.score_files():
+            tables.append(self.table(name))
+            for column in tables[-1].schema:
+                kind = column.type
+                number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+                if column.name.startswith("m.") and not number and not pa.types.is_null(kind):
+                    place = f"{self.place}/{name}"
+                    raise InputError(f"{place}: {column.name} holds {kind}, expected numbers; evaluate again to repair")
         return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
 
     def results(self) -> list[Result]:

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.suites.fhibe import FhibeRun
 from countenance.suites.fhibe.purge import purge, read_subjects
@@ -123,7 +122,23 @@ def test_pictures_and_embeddings_go_too(tmp_path):
     finished = run(tmp_path, "face_encoding", metrics=["PSNR"])
     purge(finished.path, {"s1"})
     assert len(list(folder.iterdir())) == 12
-    assert encode_png is not None
+
+
+def test_restored_pictures_of_a_withdrawn_person_are_deleted(tmp_path):
+    rows = small.faces(tmp_path, people=5, each=3)
+    task = "face_super_resolution"
+    folder = tmp_path / "results" / task / "fhibe_face_crop_align" / "m"
+    folder.mkdir(parents=True)
+    entries = {}
+    for i, row in enumerate(rows):
+        (folder / f"super_{i}.png").write_bytes((tmp_path / row["filepath"]).read_bytes())
+        entries[row["filepath"]] = {"super_res_filename": str(folder / f"super_{i}.png")}
+    small.outputs(tmp_path, task, entries)
+    finished = run(tmp_path, task, metrics=["PSNR"])
+    purge(finished.path, {"s1"})
+    theirs = {f"super_{i}.png" for i, row in enumerate(rows) if row["subject_id"] == "s1"}
+    assert len(theirs) == 3
+    assert {path.name for path in folder.glob("*.png")} == {f"super_{i}.png" for i in range(15)} - theirs
 
 
 def test_any_other_run_is_purged_as_well(tmp_path):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from countenance.answers import Boxes
 from countenance.errors import InputError
+from countenance.files import named
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
 
@@ -44,7 +45,7 @@ class Aizoo:
     def __init__(self, weights: Path, prototxt: str | None = None, min_score: float = 0.5, nms: float = 0.4) -> None:
         import cv2
 
-        layout = Path(prototxt) if prototxt else weights.with_suffix(".prototxt")
+        layout = Path(prototxt) if prototxt else named(weights).with_suffix(".prototxt")
         if not layout.is_file():
             raise InputError(f"{layout}: no such file; the .prototxt lies beside the .caffemodel under the same name")
         if not hasattr(cv2.dnn, "readNetFromCaffe"):

@@ -12,6 +12,7 @@ from countenance.answers import Boxes
 from countenance.data.categories import says_masked
 from countenance.data.tables import read_text
 from countenance.errors import InputError
+from countenance.files import named
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
 
@@ -27,7 +28,7 @@ class Darknet:
     ) -> None:
         import cv2
 
-        layout = Path(cfg) if cfg else weights.with_suffix(".cfg")
+        layout = Path(cfg) if cfg else named(weights).with_suffix(".cfg")
         if not layout.is_file():
             raise InputError(f"{layout}: no such file; put the .cfg beside the .weights under the same name")
         if not hasattr(cv2.dnn, "readNetFromDarknet"):
