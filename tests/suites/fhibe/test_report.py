@@ -220,7 +220,7 @@ def test_disparities_are_marked_in_the_plots_of_the_pdf(unfair, tmp_path):
     marked = unfair.report(tmp_path / "a.pdf").read_bytes()
     plain = unfair.report(tmp_path / "b.pdf", show_significance=False)
     assert marked != plain.read_bytes()
-    source = Source(unfair, audit_fhibe(unfair), fhibe_task(unfair))
+    source = Source(audit_fhibe(unfair), fhibe_task(unfair), unfair)
     metric = next(metric for metric in source.metrics if metric.name == "AR_IOU")
     kinds = {row.label: row.kind for row in rows_of(source, metric)}
     assert kinds["0. She/her/hers"] == "severe"
