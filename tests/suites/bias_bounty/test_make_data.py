@@ -151,8 +151,10 @@ def test_the_same_seed_makes_the_same_files(population: Dataset, made: Path, tmp
 
 
 def test_an_existing_folder_is_refused(population: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("kept")
     with pytest.raises(InputError, match="exists already"):
         write_challenge(tmp_path, population)
+    assert (tmp_path / "mine.txt").read_text() == "kept"
 
 
 def test_the_adapter_keeps_what_is_known(challenge: Path, tmp_path: Path) -> None:
