@@ -1,4 +1,4 @@
-"""The model protocol: anything callable on a list of images. A name and a card make it a citizen."""
+"""The model protocol: anything callable on a list of images. A name and a card say what it is."""
 
 import hashlib
 from collections.abc import Sequence

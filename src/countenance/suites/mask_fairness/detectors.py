@@ -127,7 +127,7 @@ OWN = "countenance-mask"
 def weights_and_settings(model: Any, weights: Path | None) -> tuple[Path | None, dict[str, Any]]:
     """Where given weights go: our own detector ships its weights, and others trained like it come as a setting.
 
-    The file's hash is part of the setting, so that a file trained anew starts a new run.
+    The file's hash is part of the setting, so that a file that was trained again starts a new run.
 
     >>> weights_and_settings("rfb320", Path("rfb320.onnx"))
     (PosixPath('rfb320.onnx'), {})
