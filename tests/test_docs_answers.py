@@ -16,6 +16,7 @@ COMMANDS = re.findall(r"^\$ countenance (.*)$", PAGE, re.MULTILINE)
 TABLE = PAGE.split("|---|---|---|\n")[1].split("\n\n")[0].splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_of_the_page_works(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)

@@ -19,6 +19,7 @@ def calibration():
         sys.path.remove(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "tables"),
     [

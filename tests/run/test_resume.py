@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from countenance.run import Run, evaluate
 from countenance.testing import write_small_dataset
 
@@ -16,6 +18,7 @@ evaluate("fakes:Slow", "face_localization", sys.argv[1], out=sys.argv[2], worker
 """
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_the_scores_are_byte_identical(tmp_path) -> None:
     data = write_small_dataset(tmp_path / "set", n=3000, size=16)
     whole = evaluate("fakes:Slow", "face_localization", data, out=tmp_path / "whole", batch=4)

@@ -45,7 +45,9 @@ def test_every_file_is_watched(run: Run) -> None:
     assert verify(run.store).problems == []
 
 
-@pytest.mark.parametrize("how", ["truncated", "missing", "empty", "garbage"])
+@pytest.mark.parametrize(
+    "how", ["truncated", *(pytest.param(how, marks=pytest.mark.slow) for how in ("missing", "empty", "garbage"))]
+)
 def test_the_same_command_repairs_any_damage(tmp_path: Path, discs: Path, how: str) -> None:
     def make() -> Run:
         return evaluate("countenance.testing:DiscDetector", TASK, discs, out=tmp_path / "run", batch=8, shard=32)

@@ -121,8 +121,9 @@ def test_keys_move_zoom_and_turn_pages(chromium: Any, viewer: Viewer, first: str
         page.keyboard.press("Enter")
         page.wait_for_selector(".stage")
         before = page.url
+        page.wait_for_load_state("load")  # keys work when the script has run
         page.keyboard.press("+")
-        assert page.evaluate("document.querySelector('.zoomable').style.width") == "150%"
+        page.wait_for_function("() => document.querySelector('.zoomable').style.width === '150%'")
         page.keyboard.press("0")
         page.keyboard.press("t")
         assert page.locator('[data-toggle="truth"]').get_attribute("aria-pressed") == "false"

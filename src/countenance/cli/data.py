@@ -102,6 +102,7 @@ def export(
 
     dataset = _load(name, categories)
     with staged(out) as folder:
+        folder.rmdir()  # the writers make it themselves
         (write_coco if format is Format.coco else write_folder)(dataset, folder)
     typer.echo(f"{len(dataset)} images in {out}")
 

@@ -307,6 +307,12 @@ def _loopback(host: str) -> bool:
 def explain(place: str, bucket: str, text: str) -> str:
     """One line on what went wrong, with the remedy."""
     first = " ".join(text.split())
+    where = address() or "the store"
+    unreachable = f"{place}: {where} cannot be reached; check AWS_ENDPOINT_URL and the network, then repeat the command"
+    # Before any status: the text of a lost connection has durations, whose digits may look like one.
+    lost = any(word in first for word in ("error sending request", "onnection refused", "dns error"))
+    if lost and "169.254.169.254" not in first:
+        return unreachable
     for words, reason in (
         (("NoSuchBucket",), f"there is no bucket {bucket!r}; make it, or name another"),
         (
@@ -323,7 +329,6 @@ def explain(place: str, bucket: str, text: str) -> str:
     ):
         if any(word in first for word in words):
             return f"{place}: {reason}"
-    if any(word in first for word in ("error sending request", "timed out", "onnect", "dns")):
-        where = address() or "the store"
-        return f"{place}: {where} cannot be reached; check AWS_ENDPOINT_URL and the network, then repeat the command"
+    if any(word in first for word in ("timed out", "onnect", "dns")):
+        return unreachable
     return f"{place}: {first[:300]}"

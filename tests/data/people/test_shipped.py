@@ -20,6 +20,7 @@ def people() -> Dataset:
     return load_dataset("people")
 
 
+@pytest.mark.slow
 def test_the_truth_is_true() -> None:
     samples, subjects = (pq.read_table(SHIPPED / f"{name}.parquet").to_pylist() for name in ("samples", "subjects"))
     assert check_people(samples, subjects, lambda sample: LazyImage(SHIPPED / f"{sample}.webp").load()) == []

@@ -55,6 +55,7 @@ def better(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_a_second_training_writes_the_same_bytes(better: Path, challenge: Path, tmp_path: Path) -> None:
     from countenance.suites.bias_bounty.training import train_entry
 

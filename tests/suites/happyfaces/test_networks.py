@@ -141,6 +141,7 @@ def test_every_network_method_gives_two_heads_and_repeats_itself(world, name):
     np.testing.assert_allclose(found[0], found[1], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(efficientnet_weights() is None, reason="the weights of EfficientNet-Lite0 are not installed")
 def test_divdis_with_the_pretrained_trunk_separates_the_small_world(world):
     record, heads = run(world, Task("divdis", 0.5, 0))

@@ -196,6 +196,7 @@ def test_it_declines_where_nothing_explains_the_label():
         SpatialDiscovery().fit(photos, np.arange(40) % 2, photos[:10])
 
 
+@pytest.mark.slow
 def test_the_benchmark_photos(shared: Path, tmp_path: Path):
     """One run at 10 % on the real photos: above the record on validation and on the photos not drawn."""
     from countenance.suites.happyfaces.build import build_official

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from countenance.audit import audit
 from countenance.suites.mask_fairness.seed_rule import seed_table
@@ -28,6 +29,7 @@ def one_audit(random: np.random.Generator) -> tuple[bool, bool]:
     return seed, any(finding.verdict == "disparity" for finding in ours.findings)
 
 
+@pytest.mark.slow
 def test_the_published_rule_raises_false_alarms_and_ours_keeps_its_promise():
     random = np.random.default_rng(2026)
     alarms = np.array([one_audit(random) for _ in range(AUDITS)])

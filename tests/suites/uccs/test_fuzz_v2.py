@@ -1,5 +1,6 @@
 """Version 2: the fast code against the plain one."""
 
+import pytest
 from challenge_cases import agree, detections, faces, grouped, many, some_here
 from challenge_files import write_truth, write_v2
 from hypothesis import given
@@ -9,6 +10,7 @@ from naive import dir_, froc
 from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
 
 
+@pytest.mark.slow
 @many
 @given(faces, detections, st.sampled_from([0.25, 0.5, 0.75]), st.integers(1, 3), st.booleans(), st.booleans())
 def test_fast_and_plain_code_draw_the_same_curves(tmp_path_factory, faces, detections, limit, rank, log, present):

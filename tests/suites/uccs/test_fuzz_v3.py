@@ -1,5 +1,6 @@
 """Version 3: the fast code against the plain one."""
 
+import pytest
 from challenge_cases import SUBJECTS, agree, detections, faces, grouped, many, some_here
 from challenge_files import write_truth, write_v3
 from hypothesis import given
@@ -9,6 +10,7 @@ from naive import per_image
 from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
 
 
+@pytest.mark.slow
 @many
 @given(
     faces,
