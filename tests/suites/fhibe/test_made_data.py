@@ -63,6 +63,7 @@ def test_a_picture_is_shown_only_when_asked_for(made):
         run.report(gallery="some")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["keypoint_estimation", "face_verification", "body_parts_detection"])
 def test_the_pdf_says_what_the_page_says(made, tmp_path, task):
     dataset = "fhibe_face_crop_align" if task == "face_verification" else "fhibe"

@@ -172,6 +172,7 @@ def test_pdf_and_page_begin_with_the_same_findings(unfair, tmp_path):
     assert "fails some people more than others" in pdf_text(tmp_path / "page.pdf")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["person_localization", "keypoint_estimation", "body_parts_detection"])
 def test_pdf_and_page_agree_also_where_little_is_known(evaluated, tmp_path, task):
     assert same_lead(evaluated(task), tmp_path)
