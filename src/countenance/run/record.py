@@ -16,9 +16,9 @@ from typing import Any
 
 from countenance.answers import Answer
 from countenance.errors import InputError
-from countenance.run.evaluate import located, published_command
 from countenance.run.manifest import Manifest, Place
 from countenance.run.plan import bare, versions
+from countenance.run.provenance import located, published_command
 from countenance.run.rows import failure_table
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FAILURES, FINDINGS, JOURNAL, LOCAL, PAGES, REPORT, SCORES, WORK, RunStore

@@ -1,0 +1,36 @@
+"""How a run is worked off: workers, limits, progress, and which engine."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from countenance.errors import InputError
+
+ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How a run is worked off; nothing here changes its numbers."""
+
+    workers: int = 1
+    threads: int | None = None
+    time_limit: float = 120.0
+    strict: bool = False
+    max_failures: float = 0.05
+    progress: ProgressMaker | None = None
+    say: Say = lambda line: None
+    engine: str = "local"
+    """local: worker processes of this machine; ray: actors of a Ray cluster."""
+    address: str | None = None
+    """The cluster's address; None: one is started on this machine."""
+    gpus_per_worker: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise InputError(f"workers is {self.workers}, expected at least 1")
+        if self.engine not in ("local", "ray"):
+            raise InputError(f"engine {self.engine!r}, expected local or ray")
+        if self.engine == "local" and (self.address or self.gpus_per_worker):
+            raise InputError("--address and --gpus-per-worker are for --engine ray")

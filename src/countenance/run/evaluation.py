@@ -1,0 +1,337 @@
+"""One evaluation: what is missing of a run is predicted, scored and put together."""
+
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from countenance.answers import Boxes
+from countenance.data.manifest import ManifestWriter
+from countenance.errors import InputError
+from countenance.run.early_stop import AllFailed, Watch
+from countenance.run.engine import Engine, InProcess, Job, Workers
+from countenance.run.engine.local import thread_environment
+from countenance.run.engine.settings import EngineSettings, ProgressMaker
+from countenance.run.given import GivenModel
+from countenance.run.manifest import Manifest, Place
+from countenance.run.plan import InManifest, InMemory, Piece, Plan
+from countenance.run.provenance import located, published_command
+from countenance.run.rows import columns_of
+from countenance.run.run import Run
+from countenance.run.stages import Notes, finish, score
+from countenance.run.stale import draw
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, REPORT, Marker, RunStore
+from countenance.run.verify import verify
+from countenance.storage import Storage, is_url, open_storage
+from countenance.tasks import findable
+
+SAMPLES = ".samples"
+"""What a run's place is followed by where the samples are while a cluster works on it."""
+LONG = 10_000
+"""From so many images on, a run says beforehand what it will cost."""
+ATTEMPTS = 3
+"""Times that a shard is worked off when it does not arrive whole."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One call of `evaluate`."""
+
+    plan: Plan
+    model: GivenModel
+    store: RunStore
+    settings: EngineSettings
+    notes: Notes
+    read: Mapping[str, Any]
+    """How the dataset was read, for the manifest."""
+
+    def run(self) -> Run:
+        """Do what is missing of the run and return it."""
+        self._make_way()
+        if self.store.exists():  # the same run: what was withdrawn from it stays out
+            withdrawn = frozenset(self.store.manifest().withdrawn)
+            return replace(self, plan=replace(self.plan, withdrawn=withdrawn))._try()
+        return self._try()
+
+    def _try(self) -> Run:
+        try:
+            return self._run()
+        except _OtherModel as other:
+            self._move_aside(str(other))
+            return self._run()
+
+    def _run(self) -> Run:
+        place, pieces = self.store.place, self.plan.pieces()
+        with self.store.storage.hold(), ExitStack() as resources:
+            list(self.store.storage.leftovers())
+            engine = _Lazy(lambda: self._engine(resources))
+            intact = self._intact() and not self._other_groups()
+            markers = self.store.committed(rows=False) if intact else self._repaired()
+            if not intact:
+                self.store.sweep(markers)
+            if markers:
+                self._check_model(engine, markers)
+            missing = [piece for piece in pieces if piece.number not in markers]
+            if intact and not missing:
+                self.settings.say(f"{place}: already complete, nothing to do")
+                return Run(place)
+            manifest = self._start()
+            done = sum(piece.images for piece in pieces if piece.number in markers)
+            if done:
+                self.settings.say(f"{place}: going on; {done} of {self.plan.images()} images are done")
+            self._say_cost(missing, engine)
+            started = time.perf_counter()
+            with _progress(self.settings.progress, self.plan.images()) as step:
+                step(done)
+                markers = self._work_off(pieces, missing, engine, step)
+            seconds, evaluated = time.perf_counter() - started, sum(piece.images for piece in missing)
+            speed = round(evaluated / seconds, 2) if evaluated else None
+            manifest = manifest.model_copy(update={"seconds": round(seconds, 3), "images_per_second": speed})
+            self._finish(markers, manifest, engine)
+        return Run(place)
+
+    def _say_cost(self, missing: list[Piece], engine: "_Lazy") -> None:
+        """Before a long run: how many images, how fast a few of them were, how long it will take."""
+        images = sum(piece.images for piece in missing)
+        if images >= LONG and (found := engine().rate(missing[0])) is not None:
+            self.settings.say(f"{self.store.place}: {found.estimate(images)}")
+
+    def _work_off(
+        self, pieces: list[Piece], missing: list[Piece], engine: "_Lazy", step: Callable[[int], None]
+    ) -> dict[int, Marker]:
+        """Work off the missing shards. One that did not arrive whole (an upload was cut off) is done again."""
+        for _ in range(ATTEMPTS):
+            if missing:
+                engine().run(missing, step)
+            markers = self.store.committed()
+            missing = [piece for piece in pieces if piece.number not in markers]
+            if not missing:
+                return markers
+            step = _silent
+            for piece in missing:
+                self.store.forget_shard(piece.number)
+        raise InputError(
+            f"{self.store.place}: shard {missing[0].number} did not arrive whole {ATTEMPTS} times; check the disk or "
+            "the network, then run the same command again"
+        )
+
+    def _finish(self, markers: Mapping[int, Marker], manifest: Manifest, engine: "_Lazy") -> None:
+        watch = self._watch() if engine.made is None else engine.made.watch
+        if watch.differed:
+            numbers = ", ".join(str(number) for number in sorted(watch.differed)[:5])
+            note = f"the model is nondeterministic: shard {numbers} was predicted twice, differently; the first is kept"
+            self.settings.say(f"{self.store.place}: {note}")
+            manifest = manifest.model_copy(update={"notes": [*manifest.notes, note]})
+        self.store.sweep(markers)
+        try:
+            finish(
+                self.plan, self.store, markers, manifest, watch=watch, notes=self.notes, progress=self.settings.progress
+            )
+        except AllFailed:
+            for number in markers:  # the same command tries again once the cause is removed
+                self.store.forget_shard(number)
+            raise
+
+    def _watch(self) -> Watch:
+        """Follows the run from its first image; images of an earlier attempt count as answered."""
+        before = sum(marker.answered for marker in self.store.committed(rows=False).values())
+        return Watch(self.settings.max_failures, before, self._on_refused)
+
+    def _on_refused(self, boxes: Mapping[str, list[list[float]]]) -> list[str]:
+        """What the notes say about predictions that were refused."""
+        samples = [sample for piece in self.plan.pieces() for sample in self.plan.read(piece) if sample.id in boxes]
+        return self.notes(samples, {name: Boxes(rows) for name, rows in boxes.items()}, self.plan.context())
+
+    def _make_way(self) -> None:
+        """Make sure that the place is new or holds this very run; another run is moved aside, never mixed with."""
+        names = [entry.name for entry in self.store.storage.entries() if entry.name != LOCAL]
+        if not names:
+            return
+        if not self.store.exists():
+            if all(name.startswith(("shards/", "answers/", "work/")) for name in names):
+                return  # killed before the manifest was written
+            raise InputError(f"{self.store.place}: exists and holds no run; name a folder that is new or empty")
+        if JOURNAL in names:
+            raise InputError(f"{self.store.place}: a purge was interrupted; `countenance purge` goes on with it")
+        if self.store.manifest().key != self.plan.key():
+            self._move_aside("model, data, settings or version changed")
+
+    def _move_aside(self, why: str) -> None:
+        place = self.store.place
+        self.settings.say(f"{place}: held another run ({why}); it is kept as {self.store.move_aside()}")
+
+    def _intact(self) -> bool:
+        """Whether the run is finished and every file is as it was written; what is damaged is told."""
+        if not self.store.exists() or self.store.manifest().status != "complete":
+            return False
+        try:
+            found = verify(self.store).problems
+        except InputError as error:
+            found = [str(error)]
+        if found:
+            self.settings.say(f"{self.store.place}: damaged ({found[0]}); repairing")
+            for name in (FINDINGS, AUDIT, REPORT):
+                if any(problem.startswith(f"{name}:") for problem in found):
+                    self.store.storage.delete(name)
+        return not found
+
+    def _other_groups(self) -> bool:
+        """Whether the results of a finished run are wanted for other attributes than those it has."""
+        if self.plan.by is None or self.plan.task.reduce is None:
+            return False
+        return self.store.manifest().by != list(self.plan.by)
+
+    def _repaired(self) -> dict[int, Marker]:
+        """The shards that count. Intact predictions without rows are scored again; damaged shards are given up."""
+        whole = self.store.committed()
+        pieces = {piece.number: piece for piece in self.plan.pieces()}
+        for number, marker in self.store.committed(rows=False).items():
+            if number not in whole and number in pieces:
+                score(self.plan, self.store, pieces[number], marker)
+        markers = self.store.committed()
+        for entry in self.store.storage.entries("shards/"):
+            stem = Path(entry.name).stem
+            if not stem.isdigit() or int(stem) not in markers:
+                self.store.storage.delete(entry.name)
+        return markers
+
+    def _check_model(self, engine: "_Lazy", markers: Mapping[int, Marker]) -> None:
+        """Make a few stored predictions again where the model's hash does not cover all that it is."""
+        if self.model.card.hashed:
+            return
+        pieces = [piece for piece in self.plan.pieces() if piece.number in markers]
+        stored = {piece.number: sorted(self.store.shard_answers(piece.number)) for piece in pieces}
+        found = engine().probe(pieces, draw(stored, self.plan.settings.seed))
+        if found is None:
+            return
+        if found.repeatable:
+            raise _OtherModel(f"its prediction for {found.sample} is not what the model predicts now")
+        self.settings.say(
+            f"{self.store.place}: the model is nondeterministic: it predicts {found.sample} differently each time; "
+            "going on with what is stored"
+        )
+
+    def _start(self) -> Manifest:
+        """Say in the store that the run is under way."""
+        engine = {
+            "name": "local" if self._in_process() else self.settings.engine,
+            "workers": 0 if self._in_process() else self.settings.workers,
+            "threads": self.settings.threads,
+            "device": self.model.device,
+            "time_limit": self.settings.time_limit,
+        }
+        manifest = self.plan.manifest().model_copy(
+            update={
+                "engine": engine,
+                "command": published_command(),
+                "max_failures": self.settings.max_failures,
+                "notes": list(self.model.notes),
+                "withdrawn": sorted(self.plan.withdrawn),
+                "purged": len(self.plan.withdrawn),
+            }
+        )
+        manifest.dataset = manifest.dataset.model_copy(update=dict(self.read))
+        self.store.write_local(Place(source=located(self.plan.source), command=shlex.join(sys.argv)))
+        self.store.write_manifest(manifest)
+        return manifest
+
+    def _in_process(self) -> bool:
+        """A model that is an object, saved predictions, and a task that exists in this program alone stay here."""
+        spec = self.model.spec
+        return spec is None or not spec.needs_process or findable(self.plan.task) is None
+
+    def _engine(self, resources: ExitStack) -> Engine:
+        columns = columns_of(self.plan.task, self.plan.samples.attributes)
+        if self._in_process():
+            if self.model.spec is not None and self.model.spec.needs_process:
+                self.settings.say(
+                    f"task {self.plan.task.name!r} exists in this program alone: evaluated here, "
+                    "without workers or time limit"
+                )
+            return InProcess(self.plan, self.model.here(), self.store, columns, self._watch(), self.settings.strict)
+        task, spec = self.plan.task, self.model.spec
+        assert spec is not None
+        threads = self.settings.threads or (1 if self.settings.engine == "ray" else None)
+        job = Job(
+            task=task.source or task.name,
+            options=None if task.options is None else task.options.model_dump(mode="json"),
+            model=spec.located(),
+            manifest=self._manifest_place(resources),
+            store=self.store.place if is_url(self.store.place) else str(Path(self.store.place).absolute()),
+            columns=columns,
+            batch=self.plan.settings.batch,
+            strict=self.settings.strict,
+            time_limit=self.settings.time_limit,
+            max_failures=self.settings.max_failures,
+            withdrawn=self.plan.withdrawn,
+            context=self.plan.context(),
+            environment=thread_environment(self.settings.workers, threads),
+        )
+        if self.settings.engine == "local":
+            return Workers(job, self._watch(), self.settings.workers)
+        from countenance.run.engine.ray import RayEngine
+
+        made = RayEngine(
+            job, self._watch(), self.plan.key(), self.settings.workers, self.settings.address,
+            self.settings.gpus_per_worker, threads or 1,
+        )  # fmt: skip
+        resources.callback(made.close)
+        return made
+
+    def _manifest_place(self, resources: ExitStack) -> str:
+        """Where workers read the samples: the dataset's own manifest, or a temporary one."""
+        samples = self.plan.samples
+        if isinstance(samples, InManifest):
+            return samples.manifest.storage.place
+        assert isinstance(samples, InMemory)
+        if self.settings.engine == "ray":
+            # Every node must find it, so it is beside the run, with the pictures where that is an object store.
+            beside = open_storage(f"{self.store.place}{SAMPLES}")
+            remove(beside)
+            resources.callback(remove, beside)
+            far = is_url(self.store.place)
+            made = ManifestWriter(beside, samples.card, partition=len(samples.samples), embed=far)
+            return made.write(samples.samples).storage.place
+        folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="countenance-samples-"))
+        ManifestWriter(folder, samples.card, partition=len(samples.samples)).write(samples.samples)
+        return folder
+
+
+def _silent(images: int = 1) -> None:
+    """Progress of work that was counted before."""
+
+
+def remove(storage: Storage) -> None:
+    """Delete everything at a place."""
+    for entry in storage.entries():
+        storage.delete(entry.name)
+    if not is_url(storage.place):
+        shutil.rmtree(storage.place, ignore_errors=True)
+
+
+class _OtherModel(Exception):
+    """The stored predictions are another model's."""
+
+
+class _Lazy:
+    """An engine that is made when it is first needed: a finished run needs none."""
+
+    def __init__(self, make: Callable[[], Engine]) -> None:
+        self.make, self.made = make, None
+
+    made: Engine | None
+
+    def __call__(self) -> Engine:
+        if self.made is None:
+            self.made = self.make()
+        return self.made
+
+
+def _progress(maker: ProgressMaker | None, total: int) -> AbstractContextManager[Callable[..., None]]:
+    return nullcontext(lambda n=1: None) if maker is None else maker("evaluating", total)

@@ -1,0 +1,73 @@
+"""The model of a run as it was given: a name, a file, saved predictions or an object."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from countenance.answers.formats import Wanted, read_predictions
+from countenance.answers.formats.names import Names
+from countenance.data import Dataset
+from countenance.data.manifest import SampleManifest
+from countenance.errors import InputError
+from countenance.metrics.readings import CORNERS, Reading
+from countenance.models import ModelCard, ModelSpec, card_of_callable
+from countenance.models.saved import SavedAnswers, card_of_predictions
+from countenance.tasks import Task
+
+PREDICTIONS = "predictions:"
+SAVED = (".csv", ".parquet", ".json", ".txt", ".gz")
+"""Endings of files that hold predictions rather than a model."""
+
+
+@dataclass(frozen=True)
+class GivenModel:
+    """A model as it was given: by name (it can be made in another process) or as an object."""
+
+    card: ModelCard
+    spec: ModelSpec | None = None
+    target: Any = None
+    device: str = "cpu"
+    notes: tuple[str, ...] = ()
+    reading: Reading = CORNERS
+    """What the four numbers of its boxes are unless the user says otherwise."""
+
+    def here(self) -> Any:
+        """The model in this process."""
+        return self.target if self.spec is None else self.spec.load()
+
+
+def given_model(model: Any, settings: Mapping[str, Any], task: Task, data: Dataset | SampleManifest) -> GivenModel:
+    """The model that a caller named or handed over; saved predictions are read now."""
+    weights, device = settings["weights"], settings["device"] or "cpu"
+    if (predictions := _predictions(model)) is not None:
+        options = {str(name): str(value) for name, value in (settings["settings"] or {}).items()}
+        name = options.pop("format", None)
+        wanted = Wanted(task.answer, names_of(data), options)
+        found = read_predictions(predictions, wanted, name)
+        notes = tuple(note for note in (*found.notes, found.absent) if note)
+        model = SavedAnswers.of_file(found)
+        return GivenModel(card_of_predictions(found), target=model, notes=notes, reading=found.reading)
+    if isinstance(model, str | Path):
+        spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings["settings"] or {})
+        return GivenModel(spec.card(), spec, device=device)
+    if isinstance(model, ModelSpec):
+        return GivenModel(model.card(), model, device=model.device)
+    if callable(model) or hasattr(model, "by_id"):
+        return GivenModel(card_of_callable(model), target=model)
+    raise InputError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")
+
+
+def _predictions(model: Any) -> Any:
+    """What a model that is a file or a table of predictions names; None for any other model."""
+    if isinstance(model, str) and model.startswith(PREDICTIONS):
+        return model.removeprefix(PREDICTIONS)
+    if isinstance(model, str | Path) and Path(model).suffix.lower() in SAVED and Path(model).is_file():
+        return model
+    table = hasattr(model, "column_names") or (hasattr(model, "columns") and hasattr(model, "to_dict"))
+    return model if table or isinstance(model, Mapping) else None
+
+
+def names_of(data: Dataset | SampleManifest) -> Names:
+    """The names of a dataset's images."""
+    return Names([sample.id for sample in data], getattr(data, "aliases", {}))
