@@ -140,6 +140,7 @@ def test_tables_scroll_inside_their_own_box_by_keyboard(chromium: Any, report: P
         box.focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_function("() => document.activeElement.scrollLeft > 0")
+        assert page.evaluate("document.documentElement.scrollLeft") == 0, "the table scrolls, not the page"
 
 
 def test_the_page_prints(chromium: Any, report: Path, tmp_path: Path) -> None:

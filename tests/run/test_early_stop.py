@@ -55,6 +55,8 @@ def test_whoever_allows_every_image_to_fail_goes_on():
     watch = Watch(1.0)
     watch.saw(0, [failure(i) for i in range(50)])
     watch.finished([failure(i) for i in range(50)], 50)
+    with pytest.raises(InputError, match="images all failed"):  # the same failures stop whoever allows fewer
+        Watch(0.99).saw(0, [failure(i) for i in range(50)])
 
 
 def test_a_failure_that_is_told_twice_counts_once():

@@ -84,7 +84,7 @@ class Audited(ABC):
         return {estimate.metric: estimate for estimate in found if estimate.n}
 
     def estimates(self, metric: str, attribute: str) -> list[Estimate]:
-        """The groups of one attribute, in their natural order; an empty unknown group is nobody and is left out."""
+        """The groups of one attribute, in their natural order; the unknown group is left out when it is empty."""
         here = [e for e in self.audit.groups if e.metric == metric and e.attribute == attribute]
         order = {value: i for i, value in enumerate(self.names.levels.get(attribute, ()))}
         here.sort(key=lambda e: order.get(e.group, len(order)))
