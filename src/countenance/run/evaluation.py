@@ -25,7 +25,7 @@ from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
-from countenance.run.stale import draw
+from countenance.run.stale import draw, lowest_score
 from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, REPORT, Marker, RunStore
 from countenance.run.verify import verify
 from countenance.storage import Storage, is_url, open_storage
@@ -206,7 +206,10 @@ class Evaluation:
         if self.model.card.hashed:
             return
         pieces = [piece for piece in self.plan.pieces() if piece.number in markers]
-        stored = {piece.number: sorted(self.store.shard_answers(piece.number)) for piece in pieces}
+        stored = {
+            piece.number: {name: lowest_score(one) for name, one in self.store.shard_answers(piece.number).items()}
+            for piece in pieces
+        }
         found = engine().probe(pieces, draw(stored, self.plan.settings.seed))
         if found is None:
             return
