@@ -44,7 +44,7 @@ def purge(
     from countenance.report import pages_again
     from countenance.report.numbers import plural
     from countenance.run.purge import purge as remove
-    from countenance.run.purge import read_subjects
+    from countenance.run.subjects import read_subjects
 
     done = remove(run, read_subjects(subjects), pages_again)
     people, images = plural(done.people, "person", "people"), plural(done.images, "image")
