@@ -22,6 +22,7 @@ from countenance.cli.audit_options import (
     names_of,
 )
 from countenance.cli.auditing import adjustment, check_writable, columns_of, shuffling
+from countenance.cli.lines import note, say
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def compare(
             found = rank(entries, by, names_of(metric), against_first=True, progress=progress, **settings)
             lines = leaderboard_lines(found)
         for line in lines:
-            typer.echo(line)
+            say(line)
         if json is not None:
             write_json(json, found.to_dict())
         if csv is not None:
@@ -111,7 +112,7 @@ def compare(
                 page = write_comparison(found, entries, report, gallery=gallery)
             else:
                 page = write_leaderboard(found, report)
-            typer.echo(f"report   {page.resolve()}")
+            say(f"report   {page.resolve()}")
 
 
 def _names(entries: Sequence[str]) -> list[str] | None:
@@ -134,7 +135,7 @@ def _scored(entries: Sequence[str], task: str | None, data: str | None, stack: E
     runs = []
     for i, entry in enumerate(entries):
         runs.append(str(folder / f"{i} {Path(entry).stem}"))
-        evaluate(f"predictions:{entry}", task, data, out=runs[-1], say=lambda line: typer.echo(line, err=True))
+        evaluate(f"predictions:{entry}", task, data, out=runs[-1], say=note)
     return runs
 
 
@@ -166,13 +167,13 @@ def leaderboard(
         where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n,
     )  # fmt: skip
     for line in leaderboard_lines(found):
-        typer.echo(line)
+        say(line)
     if json is not None:
         write_json(json, found.to_dict())
     if csv is not None:
         csv.write_text(csv_of(found), encoding="utf-8", newline="")
     if out is not None:
-        typer.echo(f"page     {write_leaderboard(found, out).resolve()}")
+        say(f"page     {write_leaderboard(found, out).resolve()}")
 
 
 def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str) -> None:
