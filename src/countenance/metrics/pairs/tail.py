@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.metrics.pairs.blocks import Step, over_rows, tiles
+from countenance.metrics.pairs.device import best_first as sorted_on
 from countenance.metrics.pairs.device import gpu, on_device
 from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 
@@ -70,7 +71,7 @@ def find_tail(
         over_rows(ends, work, step)
     else:
         on_device(vectors, ends, lambda: rising.cut, rising.add, BINS, chosen, step)
-    return rising.tail(vectors, pairs)
+    return rising.tail(vectors, pairs, chosen)
 
 
 def _first_cut(vectors: Vectors, ends: Ints, share: float, seed: int) -> float:
@@ -148,11 +149,14 @@ class _Rising:
         # One bin lower: a score in the bin may be, by rounding, a little below the bin's edge.
         return float(self.edges[max(BINS - 2 - int(reached[0]), 0)]) if reached.size else -np.inf
 
-    def tail(self, vectors: Vectors, pairs: int) -> Tail:
+    def tail(self, vectors: Vectors, pairs: int, device: str | None = None) -> Tail:
         """What was found, in an order that does not depend on the threads."""
-        first, second, score = _above(_joined(self.kept), self.cut)
-        order = best_first(first, second, score)
-        first, second, values = first[order], second[order], score[order]
+        first, second, values = _above(_joined(self.kept), self.cut)
+        if device is None:
+            order = best_first(first, second, values)
+            first, second, values = first[order], second[order], values[order]
+        else:
+            first, second, values = sorted_on(first, second, values, device)
         margin = vectors.margin
         cut = self.cut + margin if len(values) < pairs else -np.inf
         if pairs <= EXACT:
