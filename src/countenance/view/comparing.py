@@ -49,7 +49,7 @@ class Several:
     def names(self) -> list[str]:
         """The models' names where they differ, else the folders'."""
         models = [one.run.model_name for one in self.runs]
-        return models if len(set(models)) == len(models) else [one.path.name for one in self.runs]
+        return models if len(set(models)) == len(models) else [one.name for one in self.runs]
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def row_at(opened: OpenRun, place: int) -> dict[str, Any]:
     """A row of the score table."""
     found = opened.rows_at([place])
     if not found:
-        raise Unknown(f"{opened.path}: there is no row {place}; the table has {opened.columns.total:,}")
+        raise Unknown(f"{opened.place}: there is no row {place}; the table has {opened.columns.total:,}")
     return found[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -101,7 +102,7 @@ class Gallery:
             if not file:
                 return None
             if file not in self._shards:
-                number = int(file.rpartition("/")[2].partition(".")[0])
+                number = int(re.split("[.-]", file.rpartition("/")[2])[0])
                 self._shards[file] = store.shard_answers(number)
                 while len(self._shards) > KEPT_SHARDS:
                     self._shards.popitem(last=False)
