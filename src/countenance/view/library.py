@@ -14,16 +14,12 @@ from countenance.errors import InputError
 from countenance.run.manifest import Manifest
 from countenance.run.store import AUDIT, SHARDS, RunStore
 from countenance.storage import Missing, is_url
-from countenance.view.opened import OpenRun, stamp_of
+from countenance.view.opened import OpenRun, Unknown, stamp_of
 from countenance.view.remote import Bucket
 from countenance.view.scope import Folder, ScopedStorage, canonical
 
 MOST_OPEN = 4
 """Runs whose columns are kept in memory."""
-
-
-class Unknown(InputError):
-    """There is no run of that id."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,10 @@ ROUNDING = 1e-12
 """Up to so much, two figures are one number that was added up in another order."""
 
 
+class Unknown(InputError):
+    """There is no run, row or picture of that id."""
+
+
 class OpenRun:
     """One run below the named folders. What is computed is kept until a file of the run changes."""
 
@@ -78,6 +82,14 @@ class OpenRun:
             return read_audit(self.run)
         except InputError:
             return None
+
+    @cached_property
+    def failures(self) -> list[dict[str, Any]]:
+        """The images without a prediction; none where the file is damaged."""
+        try:
+            return list(self.run.failures().to_pylist())
+        except InputError:
+            return []
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
