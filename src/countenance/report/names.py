@@ -81,11 +81,20 @@ def value_label(attribute: str, value: str) -> str:
     return "unknown" if value == UNKNOWN else value
 
 
+def in_group_order(found: "Iterable[G]") -> "list[G]":
+    """Findings, estimates or changes metric by metric and attribute by attribute, groups in their own order."""
+    found = list(found)
+    levels: dict[str, list[str]] = {}
+    for one in found:
+        if CROSS not in one.attribute:
+            levels.setdefault(one.attribute, []).append(one.group)
+    depth = max((one.attribute.count(CROSS) + 1 for one in found), default=1)
+    return Names(list(levels), {name: in_order(name, values) for name, values in levels.items()}, depth).ordered(found)
+
+
 class OfGroup(Protocol):
     """A finding, an estimate or a change: something about a group."""
 
-    @property
-    def metric(self) -> str: ...
     @property
     def attribute(self) -> str: ...
     @property
@@ -167,12 +176,14 @@ class Names:
     def ordered(self, found: Iterable[G]) -> list[G]:
         """Findings, estimates or changes metric by metric and attribute by attribute, groups in their own order."""
         found = list(found)
-        metrics = {name: i for i, name in enumerate(dict.fromkeys(one.metric for one in found))}
-        attributes = {name: i for i, name in enumerate(dict.fromkeys(one.attribute for one in found))}
-        return sorted(
-            found,
-            key=lambda one: (metrics[one.metric], attributes[one.attribute], self.place(one.attribute, one.group)),
-        )
+        metrics = list(dict.fromkeys(getattr(one, "metric", "") for one in found))
+        attributes = list(dict.fromkeys(one.attribute for one in found))
+
+        def key(one: G) -> tuple[int, int, tuple[int, ...]]:
+            places = metrics.index(getattr(one, "metric", "")), attributes.index(one.attribute)
+            return *places, self.place(one.attribute, one.group)
+
+        return sorted(found, key=key)
 
     def who(self, attribute: str, group: str) -> str:
         """A group with its attribute, for a sentence.
