@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from countenance.compare import leaderboard
+from countenance.compare import compare, leaderboard
 from countenance.errors import InputError
 from countenance.report.comparison import csv_of, write_leaderboard
 from countenance.report.figures.critical import cliques
@@ -61,6 +61,48 @@ def test_pairs_are_adjusted_together() -> None:
     many = leaderboard(tables([0.7, 0.72, 0.74, 0.76, 0.78]), metrics="ok", names=list("abcde"))
     raw = sorted(pair.p for pair in many.overall)
     assert sorted(pair.p_adjusted for pair in many.overall)[0] == pytest.approx(min(1.0, 10 * raw[0]))
+
+
+def test_all_pairs_and_metrics_are_one_family() -> None:
+    found = leaderboard(tables([0.7, 0.72, 0.74]), metrics=["ok", "ms"], names=list("abc"))
+    assert len(found.overall) == 6
+    raw = sorted(pair.p for pair in found.overall)
+    adjusted = sorted(pair.p_adjusted for pair in found.overall)
+    assert adjusted == pytest.approx(np.minimum(np.maximum.accumulate(raw * np.arange(6, 0, -1)), 1.0).tolist())
+    apart = leaderboard(tables([0.7, 0.72, 0.74]), metrics=["ok", "ms"], names=list("abc"), families="metric")
+    for metric in ("ok", "ms"):
+        own = [pair for pair in apart.overall if pair.metric == metric]
+        assert min(pair.p_adjusted for pair in own) == pytest.approx(3 * min(pair.p for pair in own))
+
+
+def test_groups_and_gaps_of_all_models_are_one_family() -> None:
+    made = tables([0.7, 0.72, 0.74, 0.76])
+    found = leaderboard(made, by=["g"], metrics="ok", names=list("abcd"), against_first=True, adjust="holm")
+    assert [(one.a, one.b) for one in found.groups if one.group == "a"] == [("a", "b"), ("a", "c"), ("a", "d")]
+    first = min(found.groups, key=lambda one: one.p)
+    assert first.p_adjusted == pytest.approx(min(1.0, 6 * first.p))
+    gaps = [gap for gap in found.gaps if not gap.mirrors]
+    assert len(gaps) == 3 and {gap.metric for gap in gaps} == {"ok"}
+    first = min(gaps, key=lambda one: one.p)
+    assert first.p_adjusted == pytest.approx(min(1.0, 3 * first.p))
+
+
+def test_two_models_give_the_same_numbers_as_a_comparison() -> None:
+    made = tables([0.7, 0.75])
+    board = leaderboard(made, by=["g"], metrics="ok", names=["x", "y"], against_first=True)
+    alone = compare(*made, by=["g"], metrics="ok", names=["x", "y"])
+    assert (board.overall, board.groups, board.gaps) == (alone.overall, alone.groups, alone.gaps)
+
+
+def test_a_value_that_one_model_lacks_is_left_out_for_all() -> None:
+    made = tables([0.7, 0.75, 0.8])
+    made[2]["ok"] = [None, None, *made[2]["ok"][2:]]
+    found = leaderboard(made, metrics="ok", names=list("abc"))
+    assert {pair.n for pair in found.overall} == {798} == {one.n for one in found.ranking}
+    assert "ok: 2 rows have a value in some models and none in others; left out" in found.notes
+    made[1]["ok"] = [0, 0] + [None] * 798
+    with pytest.raises(InputError, match="ok: no row has a value in all 3 models"):
+        leaderboard(made, metrics="ok", names=list("abc"))
 
 
 def test_equal_models_are_seldom_told_apart() -> None:

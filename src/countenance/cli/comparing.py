@@ -151,11 +151,14 @@ def leaderboard(
     delta: Delta = None,
     better: Better = None,
     min_n: MinN = 20,
+    adjust: Adjust = "holm",
+    families: Families = None,
     out: Annotated[Path | None, typer.Option(help="Write the page here.")] = None,
     json: Json = None,
     csv: Csv = None,
 ) -> None:
     """Rank models on the same samples; models that the evidence cannot split share a rank. Groups are columns."""
+    from countenance.audit.settings import parse_families
     from countenance.compare import leaderboard as rank
     from countenance.files import write_json
     from countenance.report.comparison import csv_of, write_leaderboard
@@ -163,7 +166,8 @@ def leaderboard(
     _check(entries, [out, json, csv], "auto")
     found = rank(
         entries, by, names_of(metric), pair=names_of(pair), names=names_of(names), cluster=cluster_of(cluster),
-        where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n,
+        where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n, adjust=adjust,
+        families=parse_families(families),
     )  # fmt: skip
     for line in leaderboard_lines(found):
         typer.echo(line)

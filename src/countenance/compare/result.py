@@ -203,8 +203,8 @@ class Standing(BaseModel):
 class Leaderboard(_Result):
     """Three or more models (or two) on the rows that all have, best first.
 
-    `overall` compares every two of them (b - a in the order in which they were given, adjusted over all pairs of a
-    metric). `groups` and `gaps`, where they were asked for, compare each model with the first.
+    `overall` compares every two of them (b - a in the order in which they were given); all pairs by all metrics are one
+    family. `groups` and `gaps`, where they were asked for, compare each model with the first, in one family each.
     """
 
     decision: str
