@@ -46,6 +46,27 @@ def test_lower_is_better_ranks_the_fastest_first() -> None:
     assert found.pair("ms", "y", "x").verdict == "worse"
 
 
+def test_without_a_direction_nobody_is_called_better() -> None:
+    found = leaderboard(tables([0.7, 0.9]), metrics=["ms"], names=["x", "y"])
+    assert found.decision.startswith("y is higher than all others (ahead of x by ")
+    assert found.decision.endswith("(which way is better was not said: --better ms=higher or lower).")
+
+
+def test_models_shown_to_be_alike_are_not_called_undecided() -> None:
+    one, two = tables([0.8, 0.9])
+    found = leaderboard([two, one, dict(two)], metrics="ok", names=["x", "old", "y"])
+    assert found.decision == "x and y share first place: they do not differ by 0.05 or more."
+
+
+def test_each_further_model_is_told_against_the_first() -> None:
+    made = tables([0.7, 0.9, 0.71], n=1500)
+    made[1]["ok"] = [ok if g == "b" else 0 for ok, g in zip(made[1]["ok"], made[1]["g"], strict=True)]
+    found = leaderboard(made, by=["g"], metrics="ok", names=["old", "x", "y"], against_first=True)
+    assert len(found.decisions) == 3
+    assert found.decisions[1].startswith("Against old: x is worse overall") and "worse for g = a" in found.decisions[1]
+    assert found.decisions[2].startswith("Against old: ") and "worse for nobody by more than 0.05" in found.decisions[2]
+
+
 def test_groups_are_columns_over_the_rows_that_all_have() -> None:
     made = tables([0.7, 0.9])
     made[1] = {name: column[10:] for name, column in made[1].items()}

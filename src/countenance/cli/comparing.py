@@ -191,7 +191,7 @@ def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str)
 def comparison_lines(found: "Comparison") -> list[str]:
     """A comparison for a terminal: the decision, what it rests on, the changes, and the gaps."""
     settings = found.settings
-    lines = [f"decision {found.decision}", f"compared {found.b} - {found.a} on {settings['rows']:,} rows of both"]
+    lines = [*_decision(found.decisions), f"compared {found.b} - {found.a} on {settings['rows']:,} rows of both"]
     lines += [*_unpaired_lines(found.unpaired), f"unit     {settings['unit']}"]
     lines += [f"note     {note}" for note in found.notes]
     lines += ["", *_table(CHANGES, [_change_row(one) for one in [*found.overall, *found.groups][:MOST_LINES]])]
@@ -204,7 +204,7 @@ def comparison_lines(found: "Comparison") -> list[str]:
 
 def leaderboard_lines(found: "Leaderboard") -> list[str]:
     """A leaderboard for a terminal."""
-    lines = [f"decision {found.decision}", f"compared {len(found.models)} models on {found.settings['rows']:,} rows"]
+    lines = [*_decision(found.decisions), f"compared {len(found.models)} models on {found.settings['rows']:,} rows"]
     lines += [*_unpaired_lines(found.unpaired), f"unit     {found.settings['unit']}"]
     lines += [f"note     {note}" for note in found.notes]
     for metric in found.settings["metrics"]:
@@ -224,6 +224,11 @@ def leaderboard_lines(found: "Leaderboard") -> list[str]:
         rows = [(gap.b, *_gap_row(gap)) for gap in changed[:MOST_LINES]]
         lines += _table(("model", *GAPS), rows) if rows else []
     return lines
+
+
+def _decision(sentences: Sequence[str]) -> list[str]:
+    """A line for each sentence."""
+    return [f"{'' if i else 'decision':8} {sentence}" for i, sentence in enumerate(sentences)]
 
 
 def _unpaired_lines(unpaired: list[dict[str, Any]]) -> list[str]:

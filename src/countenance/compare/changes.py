@@ -17,6 +17,7 @@ from countenance.audit.multiplicity import benjamini_hochberg, family_of, holm
 from countenance.audit.paired import Pairs, Pooled
 from countenance.audit.settings import LOWER as LOWER_IS_BETTER
 from countenance.audit.settings import Judged
+from countenance.audit.source import Source
 from countenance.audit.table import UNKNOWN, Array
 from countenance.audit.verdict import DISPARITY, concluded, plural
 from countenance.audit.work import Work
@@ -70,9 +71,9 @@ class Sides:
     @classmethod
     def of(
         cls, table: Any, contrasts: Sequence[Contrast], judged: dict[str, Judged], by: Sequence[str] | None,
-        settings: dict[str, Any],
+        settings: dict[str, Any], place: str = "table",
     ) -> Sides:  # fmt: skip
-        """Set up an audit of the differences of rows; `table` has the groups and units."""
+        """Set up an audit of the differences of rows; `table`, read from `place`, has the groups and units."""
         import pyarrow as pa
 
         several = len({(one.a, one.b) for one in contrasts}) > 1
@@ -86,7 +87,7 @@ class Sides:
             table = table.append_column(f"m.{name}", pa.array(one.new - one.old, pa.float64(), from_pandas=True))
         known = {name: judged[one.metric] for name, one in named.items()}
         work = work_of(
-            table, by, list(named), kinds=told,
+            Source(table, label=place), by, list(named), kinds=told,
             delta={name: one.delta for name, one in known.items() if one.delta is not None},
             better={name: one.better for name, one in known.items() if one.better is not None},
             **settings | {"families": _by_column(settings["families"], named)},

@@ -14,8 +14,8 @@ from countenance.audit.settings import Judged, Settings, judged, parse_better, p
 from countenance.compare.changes import Contrast, Sides, by_group, gaps, is_bounded, overall
 from countenance.compare.decision import decided
 from countenance.compare.entries import Entry, entries_of
-from countenance.compare.pairing import Paired, pair_entries
-from countenance.compare.result import Comparison
+from countenance.compare.pairing import Paired, absent_groups, pair_entries
+from countenance.compare.result import Absent, Comparison
 from countenance.errors import InputError
 from countenance.run.auditing import WHOLE, with_everyone
 
@@ -97,12 +97,18 @@ class Asked:
         moved, found = gaps(sides) if grouped else ([], None)
         notes = [*self.paired.notes, *self._one_sided(first, second), *(found.notes if found else [])]
         unpaired = [self.paired.unpaired[first], self.paired.unpaired[second]]
-        told = decided(changed, parts, moved, sides.work.nouns)
+        absent = self.absent(sides) if grouped else []
+        told = decided(changed, parts, moved, sides.work.nouns, absent)
         return Comparison(
             decision=" ".join(told), decisions=told, a=one.name, b=two.name, overall=changed,
-            groups=parts, gaps=moved, unpaired=unpaired, notes=notes,
+            groups=parts, gaps=moved, unpaired=unpaired, absent=absent, notes=notes,
             settings=self.stored(sides, found),
         )  # fmt: skip
+
+    def absent(self, sides: Sides) -> list[Absent]:
+        """The groups that are in one entry only."""
+        rows = sides.work.rows
+        return absent_groups(self.entries, self.paired, list(zip(rows.chosen.attributes, rows.attributes, strict=True)))
 
     def stored(self, sides: Sides, found: Audit | None) -> dict[str, Any]:
         """What makes the comparison again, and what was decided on the way."""
@@ -130,7 +136,8 @@ class Asked:
         try:
             if self.by == []:
                 raise NothingToCompare("no attribute")
-            return Sides.of(self.paired.table, self._contrasts(pairs), self.judged(), self.by, self.settings), True
+            contrasts, place = self._contrasts(pairs), self.entries[0].source.label
+            return Sides.of(self.paired.table, contrasts, self.judged(), self.by, self.settings, place), True
         except NothingToCompare:
             return self.whole(pairs), False
 

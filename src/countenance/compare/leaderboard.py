@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from countenance.audit import estimates
-from countenance.audit.finding import Audit, Estimate
+from countenance.audit.finding import Estimate
 from countenance.audit.ranking import Ranking, in_order, ranked
-from countenance.audit.settings import LOWER
+from countenance.audit.settings import LOWER, Judged
 from countenance.audit.verdict import plural
 from countenance.compare.changes import by_group, gaps, overall
 from countenance.compare.compare import Asked
-from countenance.compare.decision import listed, number
+from countenance.compare.decision import decided, listed, number
 from countenance.compare.entries import entries_of
-from countenance.compare.result import Change, Gap, GroupScore, Leaderboard, Standing
+from countenance.compare.result import Change, GroupScore, Leaderboard, Standing
 from countenance.errors import InputError
 from countenance.run.auditing import EVERYONE, WHOLE, with_everyone
 
@@ -63,21 +63,36 @@ def leaderboard(
             column = _column(metric, names.index(model))
             own = [_group_score(e) for e in grouped if e.metric == column]
             standings.append(_standing(metric, model, rank, tied, whole[column], own))
-    groups, moved, found = _against_first(asked) if against_first else ([], [], None)
-    notes = [*asked.paired.notes, *left_out, *(found.notes if found else [])]
+    told = [_decision(rankings, judged, pairs, sides.work.nouns)]
+    notes = [*asked.paired.notes, *left_out]
+    made: dict[str, Any] = {"groups": [], "gaps": []}
+    found = None
+    if against_first:
+        first, grouped_too = asked.several([(0, i) for i in range(1, len(names))])
+        if grouped_too:
+            # One family for all models: each by itself would let the tenth look worse by luck.
+            made["groups"] = by_group(first)
+            made["gaps"], found = gaps(first)
+            made["absent"] = asked.absent(first)
+            notes += found.notes
+            told += _against_first(names, pairs, made, sides.work.nouns)
     return Leaderboard(
-        decision=_decision(rankings, asked.paired.metrics, pairs, sides.work.nouns), models=names, ranking=standings,
-        overall=pairs, groups=groups, gaps=moved, unpaired=asked.paired.unpaired, notes=list(dict.fromkeys(notes)),
-        settings=asked.stored(sides, found),
+        decision=" ".join(told), decisions=told, models=names, ranking=standings, overall=pairs, **made,
+        unpaired=asked.paired.unpaired, notes=list(dict.fromkeys(notes)), settings=asked.stored(sides, found),
     )  # fmt: skip
 
 
-def _against_first(asked: Asked) -> tuple[list[Change], list[Gap], Audit | None]:
-    """How groups and gaps of every model changed against the first: one family for all models, not one for each."""
-    sides, grouped = asked.several([(0, i) for i in range(1, len(asked.entries))])
-    if not grouped:
-        return [], [], None
-    return by_group(sides), *gaps(sides)
+def _against_first(
+    names: Sequence[str], pairs: Sequence[Change], made: dict[str, Any], nouns: tuple[str, str]
+) -> list[str]:
+    """For each further model, whether it is better than the first and for whom it is worse."""
+    told = []
+    for name in names[1:]:
+        changed = [pair for pair in pairs if pair.a == names[0] and pair.b == name]
+        groups, moved = ([one for one in made[part] if one.b == name] for part in ("groups", "gaps"))
+        absent = [one for one in made["absent"] if one.model in (names[0], name)]
+        told.append(f"Against {names[0]}: {' '.join(decided(changed, groups, moved, nouns, absent))}")
+    return told
 
 
 DEFAULTS: dict[str, Any] = {
@@ -136,23 +151,32 @@ def _standing(metric: str, model: str, rank: int, tied: bool, whole: Estimate, g
 
 
 def _decision(
-    rankings: Sequence[Ranking], metrics: Sequence[str], pairs: Sequence[Change], nouns: tuple[str, str]
+    rankings: Sequence[Ranking], judged: Mapping[str, Judged], pairs: Sequence[Change], nouns: tuple[str, str]
 ) -> str:
     """Who is first by each metric, and by how much where that is shown."""
     told = []
-    for metric, ranking in zip(metrics, rankings, strict=True):
+    for (metric, known), ranking in zip(judged.items(), rankings, strict=True):
         own = [pair for pair in pairs if pair.metric == metric]
         first = ranking.first
         if len(first) == 1 and len(ranking.names) > 1:
             second = ranking.pair(first[0], ranking.names[1])
             scale = f"{number(own[0], second.difference)} points" if own[0].scale else number(own[0], second.difference)
-            words = f"{first[0]} is better than all others (ahead of {ranking.names[1]} by {scale})"
+            what = "is better" if known.better else "is higher"
+            words = f"{first[0]} {what} than all others (ahead of {ranking.names[1]} by {scale})"
             tied = [name for name, rank in zip(ranking.names, ranking.ranks, strict=True) if rank == ranking.ranks[1]]
             if len(tied) > 1:
                 words += f"; {listed(tied)} share rank {ranking.ranks[1]}"
         else:
-            here = plural(own[0].clusters, *nouns)
-            every = "all share" if len(first) == len(ranking.names) else "share"
-            words = f"{listed(first)} {every} first place: {here} cannot tell them apart"
-        told.append(f"{metric}: {words}." if len(metrics) > 1 else f"{words}.")
+            every = "all share" if 2 < len(first) == len(ranking.names) else "share"
+            words = f"{listed(first)} {every} first place: {_why_tied(first, own, nouns)}"
+        if known.better is None:
+            words += f" (which way is better was not said: --better {metric}=higher or lower)"
+        told.append(f"{metric}: {words}." if len(judged) > 1 else f"{words}.")
     return " ".join(told)
+
+
+def _why_tied(first: Sequence[str], pairs: Sequence[Change], nouns: tuple[str, str]) -> str:
+    tied = [pair for pair in pairs if pair.a in first and pair.b in first]
+    if all(pair.small for pair in tied):
+        return f"they do not differ by {tied[0].delta:g} or more"
+    return f"{plural(pairs[0].clusters, *nouns)} cannot tell them apart"

@@ -116,6 +116,17 @@ class Gap(BaseModel):
     reason: str = ""
 
 
+class Absent(BaseModel):
+    """A group of which no row has a partner: only `model` has it, and nothing can be said about it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    attribute: str
+    group: str
+    rows: int
+    model: str
+
+
 class _Result(BaseModel):
     """What comparisons have in common: the way to JSON."""
 
@@ -152,6 +163,7 @@ class Comparison(_Result):
     groups: list[Change]
     gaps: list[Gap]
     unpaired: list[dict[str, Any]]
+    absent: list[Absent] = []
     notes: list[str]
     settings: dict[str, Any]
 
@@ -208,12 +220,15 @@ class Leaderboard(_Result):
     """
 
     decision: str
+    decisions: list[str]
+    """Who is first; then, where groups were compared, each model against the first."""
     models: list[str]
     ranking: list[Standing]
     overall: list[Change]
     groups: list[Change]
     gaps: list[Gap]
     unpaired: list[dict[str, Any]]
+    absent: list[Absent] = []
     notes: list[str]
     settings: dict[str, Any]
 
