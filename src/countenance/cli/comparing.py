@@ -152,11 +152,14 @@ def leaderboard(
     delta: Delta = None,
     better: Better = None,
     min_n: MinN = 20,
+    adjust: Adjust = "holm",
+    families: Families = None,
     out: Annotated[Path | None, typer.Option(help="Write the page here.")] = None,
     json: Json = None,
     csv: Csv = None,
 ) -> None:
     """Rank models on the same samples; models that the evidence cannot split share a rank. Groups are columns."""
+    from countenance.audit.settings import parse_families
     from countenance.compare import leaderboard as rank
     from countenance.files import write_json
     from countenance.report.comparison import csv_of, write_leaderboard
@@ -164,7 +167,8 @@ def leaderboard(
     _check(entries, [out, json, csv], "auto")
     found = rank(
         entries, by, names_of(metric), pair=names_of(pair), names=names_of(names), cluster=cluster_of(cluster),
-        where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n,
+        where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n, adjust=adjust,
+        families=parse_families(families),
     )  # fmt: skip
     for line in leaderboard_lines(found):
         say(line)
@@ -190,7 +194,7 @@ def comparison_lines(found: "Comparison") -> list[str]:
     from countenance.report.names import in_group_order
 
     settings = found.settings
-    lines = [f"decision {found.decision}", f"compared {found.b} - {found.a} on {settings['rows']:,} rows of both"]
+    lines = [*_decision(found.decisions), f"compared {found.b} - {found.a} on {settings['rows']:,} rows of both"]
     lines += [*_unpaired_lines(found.unpaired), f"unit     {settings['unit']}"]
     lines += [f"note     {note}" for note in found.notes]
     changes = [*found.overall, *in_group_order(found.groups)]
@@ -207,7 +211,7 @@ def leaderboard_lines(found: "Leaderboard") -> list[str]:
     """A leaderboard for a terminal."""
     from countenance.report.names import in_group_order
 
-    lines = [f"decision {found.decision}", f"compared {len(found.models)} models on {found.settings['rows']:,} rows"]
+    lines = [*_decision(found.decisions), f"compared {len(found.models)} models on {found.settings['rows']:,} rows"]
     lines += [*_unpaired_lines(found.unpaired), f"unit     {found.settings['unit']}"]
     lines += [f"note     {note}" for note in found.notes]
     for metric in found.settings["metrics"]:
@@ -227,6 +231,11 @@ def leaderboard_lines(found: "Leaderboard") -> list[str]:
         rows = [(gap.b, *_gap_row(gap)) for gap in changed[:MOST_LINES]]
         lines += _table(("model", *GAPS), rows) if rows else []
     return lines
+
+
+def _decision(sentences: Sequence[str]) -> list[str]:
+    """A line for each sentence."""
+    return [f"{'' if i else 'decision':8} {sentence}" for i, sentence in enumerate(sentences)]
 
 
 def _unpaired_lines(unpaired: list[dict[str, Any]]) -> list[str]:
