@@ -26,6 +26,7 @@ from countenance.cli import (
     viewing,
 )
 from countenance.cli.lines import note, say
+from countenance.cli.once import refuse_repeats
 from countenance.errors import GateFailed, InputError
 
 app = typer.Typer(
@@ -74,7 +75,8 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     try:
-        result = typer.main.get_command(app).main(arguments, prog_name="countenance", standalone_mode=False)
+        command = refuse_repeats(typer.main.get_command(app))
+        result = command.main(arguments, prog_name="countenance", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except typer.Exit as stop:
         return stop.exit_code

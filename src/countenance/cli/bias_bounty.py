@@ -127,36 +127,37 @@ def score(
     name: Annotated[str, typer.Option(help="The submission's name.")] = "unnamed",
     replicates: Replicates = 2000,
     seed: Seed = 0,
-    against: Annotated[Path | None, typer.Option(help="Other predictions: the difference, paired.")] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Older predictions to compare with, paired: better for whom, worse for whom.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Also leave a run here.", metavar="RUN")] = None,
 ) -> None:
     """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
     from countenance.files import write_json
-    from countenance.suites.bias_bounty.pairing import score_difference
-    from countenance.suites.bias_bounty.printing import score_lines
-    from countenance.suites.bias_bounty.scoring import score_files
+    from countenance.suites.bias_bounty.files import Draws, Truth
+    from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, score_difference
+    from countenance.suites.bias_bounty.printing import against_lines, score_lines
+    from countenance.suites.bias_bounty.scoring import score_tables
 
-    found = score_files(labels, predictions, nonfaces, identities=identities, replicates=replicates, seed=seed)
-    other = None
+    files = (labels, nonfaces, identities)
+    truth, draws = Truth.read(*files), Draws(replicates, seed)
+    found = score_tables(truth, truth.predictions(predictions), draws)
+    content, told = found.to_json(), []
     if against is not None:
-        other = score_difference(
-            labels, predictions, against, nonfaces, identities=identities, replicates=replicates, seed=seed
-        )
+        change = score_difference(truth, predictions, against, draws)
+        compared = compare_predictions(truth, predictions, against, seed)
+        content["against"] = against_json(change, compared)
+        told = against_lines(change, compared)
     if json is not None:
-        write_json(json, found.to_json() | ({"against": other.to_json()} if other else {}))
+        write_json(json, content)
     if submission is not None:
         write_json(submission, found.submission(name))
     if out is not None:
         from countenance.suites.bias_bounty.run import write_run
 
-        files = (labels, predictions, nonfaces, identities)
-        finished = write_run(out, *files, name=name, found=found, say=note)
-    for line in score_lines(found):
+        finished = write_run(out, predictions, files, found, name, note)
+    for line in [*score_lines(found), *([] if out is None else [f"run        {finished.path}"]), *told]:
         say(line)
-    if out is not None:
-        say(f"run        {finished.path}")
-    if other is not None and against is not None:
-        say(other.line(against.name))
 
 
 @app.command()

@@ -1,13 +1,14 @@
 """`countenance view`: look at runs in a browser."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from countenance.cli.lines import say
 from countenance.errors import InputError, MissingExtra
+from countenance.storage import place_of
 
 if TYPE_CHECKING:
     from countenance.view.library import Library
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def view(
-    places: Annotated[list[Path], typer.Argument(help="Runs, or folders with runs in them.", metavar="DIR|RUN…")],
+    places: Annotated[
+        list[Any],
+        typer.Argument(
+            help="Runs, or folders with runs in them; s3://bucket/prefix too.", metavar="DIR|RUN…", parser=place_of
+        ),
+    ],
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port (default: the first free one from 8722; 0: any).")
     ] = None,
@@ -77,11 +83,10 @@ def view(
 
 def _record(library: "Library", privacy: "Privacy") -> None:
     from countenance.run import Run
-    from countenance.view.scope import ScopedStorage
 
-    for path, _ in library.paths().values():
+    for storage, _ in library.runs().values():
         try:
-            run = Run(ScopedStorage(path))
+            run = Run(storage)
         except InputError:
             continue  # a damaged run shows nobody
         if said := privacy.record(run):

@@ -83,6 +83,19 @@ def truth_kinds(task: Task | None) -> tuple[str, ...]:
     return kinds.get(task.answer, ())
 
 
+def about_bodies(task: Task) -> bool:
+    """Whether a task is about whole people, not about faces."""
+    return task.answer in (Keypoints, Masks, Parts) or "person" in truth_kinds(task)
+
+
+def true_words(task: Task | None, sample: Sample, subject: str | None) -> str:
+    """What is true of a person, for answers that are words; empty for answers that are drawn."""
+    one = next((s for s in sample.subjects if s.id == subject), None)
+    if task is None or one is None or task.answer is not Parts:
+        return ""
+    return ", ".join(one.body_parts) or "no part"
+
+
 def truth_of(sample: Sample, kinds: Iterable[str], size: float) -> Markup:
     """The truths of a whole picture."""
     kinds = tuple(kinds)
