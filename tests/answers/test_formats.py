@@ -292,3 +292,11 @@ def test_answers_and_formats_never_change():
     assert len(found) > 12
     for one in found:
         assert one.__dataclass_params__.frozen, one
+
+
+@pytest.mark.parametrize(("size", "fine"), [(0.5, True), (1, True), (0, False), (-1, False)])
+def test_an_identified_box_has_a_size(size, fine):
+    from countenance.answers import Identifications
+
+    for sides in ((size, 5), (5, size)):
+        assert (Identifications([[1, 1, *sides]], [0.5]).problem(20, 20) is None) is fine

@@ -131,7 +131,7 @@ def read_manifest(content: bytes, place: str) -> Manifest:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DamagedManifest(f"{place}: damaged, not JSON ({error})") from error
+        raise DamagedManifest(f"{place}: not JSON ({error})") from error
     if not isinstance(found, dict):
         raise DamagedManifest(f"{place}: not a run's manifest; `countenance run` makes one")
     version = found.get("format", 1)
