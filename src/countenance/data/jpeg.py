@@ -71,8 +71,10 @@ def fast_pixels(content: bytes) -> Pixels | None:
 
 
 def _opencv(content: bytes) -> Pixels | None:
-    import cv2
-
+    try:
+        import cv2
+    except ImportError:  # it is an extra
+        return None
     flags = getattr(cv2, "IMREAD_COLOR_RGB", None)
     if flags is None:  # before 4.11
         return None

@@ -101,8 +101,6 @@ class _Histogram:
         self.level, self.bin = np.empty(0, np.float32), np.empty(0, np.uint16)
 
     def add(self, scores: NDArray[np.float32]) -> None:
-        import cv2
-
         values = scores.ravel()
         if not len(values):
             return
@@ -112,7 +110,16 @@ class _Histogram:
         np.add(values, self.shift, out=level)
         np.multiply(level, self.scale, out=level)
         np.copyto(place, level, casting="unsafe")
-        self.counts += cv2.calcHist([place], [0], None, [BINS], [0, BINS]).ravel().astype(np.int64)
+        self.counts += _counted(place)
+
+
+def _counted(place: NDArray[np.uint16]) -> Ints:
+    """How many numbers there are of each; by OpenCV where it is installed."""
+    try:
+        import cv2
+    except ImportError:
+        return np.bincount(place, minlength=BINS)
+    return np.asarray(cv2.calcHist([place], [0], None, [BINS], [0, BINS]).ravel().astype(np.int64))
 
 
 @dataclass
