@@ -11,11 +11,13 @@ import numpy as np
 from countenance.audit.attributes import NothingToCompare, split_names
 from countenance.audit.finding import Audit
 from countenance.audit.settings import Judged, Settings, judged, parse_better, parse_delta, parse_where
-from countenance.compare.changes import Contrast, Sides, by_group, gaps, is_bounded, overall
+from countenance.compare.changes import by_group, overall
 from countenance.compare.decision import decided
 from countenance.compare.entries import Entry, entries_of
+from countenance.compare.gaps import gaps
 from countenance.compare.pairing import Paired, absent_groups, pair_entries
 from countenance.compare.result import Absent, Comparison
+from countenance.compare.sides import Contrast, Sides, is_bounded
 from countenance.errors import InputError
 from countenance.run.auditing import WHOLE, with_everyone
 
