@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from countenance.cli.lines import note, say
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -55,11 +56,11 @@ def make_data(
     counts = write_challenge(out, people, unlabelled=unlabelled, seed=seed, progress=partial(progress, quiet=quiet))
     for split, row in counts.items():
         share = row["nonfaces"] / max(row["images"], 1)
-        typer.echo(
+        say(
             f"{split:8} {row['images']:5} images, {row['nonfaces']} not faces ({share:.0%}), "
             f"{row['unlabelled_faces']} faces with a label missing"
         )
-    typer.echo(f"{out.resolve()}")
+    say(f"{out.resolve()}")
 
 
 @app.command()
@@ -87,8 +88,8 @@ def train(
     where = (
         f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else made["training"]["device"]
     )
-    typer.echo(f"{made['name']}: trained in {made['took']['seconds']:.1f} s on {where}")
-    typer.echo(f"{out.resolve()}")
+    say(f"{made['name']}: trained in {made['took']['seconds']:.1f} s on {where}")
+    say(f"{out.resolve()}")
 
 
 @app.command()
@@ -110,7 +111,7 @@ def predict(
     with progress("predicting", len(files), quiet=quiet) as step:
         words = predict_files(model, files, step)
     write_text(out, predictions_text(list(files), words))
-    typer.echo(f"{len(files)} images in {out}")
+    say(f"{len(files)} images in {out}")
 
 
 @app.command()
@@ -154,9 +155,9 @@ def score(
     if out is not None:
         from countenance.suites.bias_bounty.run import write_run
 
-        finished = write_run(out, predictions, files, found, name, lambda line: typer.echo(line, err=True))
+        finished = write_run(out, predictions, files, found, name, note)
     for line in [*score_lines(found), *([] if out is None else [f"run        {finished.path}"]), *told]:
-        typer.echo(line)
+        say(line)
 
 
 @app.command()
@@ -188,7 +189,7 @@ def submit(
         code=code,
     )  # fmt: skip
     low, high = score_.score1_interval
-    typer.echo(f"{name}: Score₁ {score_.score1:.4f} [{low:.3f}, {high:.3f}] on the public test, handed in to {board}")
+    say(f"{name}: Score₁ {score_.score1:.4f} [{low:.3f}, {high:.3f}] on the public test, handed in to {board}")
 
 
 @app.command()
@@ -224,15 +225,15 @@ def leaderboard(
     with progress("timing", len(submission_folders(board)), quiet=quiet or not time) as step:
         found = rank(board, data, rules, step)
     for line in table_lines(found):
-        typer.echo(line)
+        say(line)
     if json is not None:
         write_json(json, found.to_json())
     if out is not None:
-        typer.echo(f"page     {write_pages(found, data, out, pictures=pictures).resolve()}")
+        say(f"page     {write_pages(found, data, out, pictures=pictures).resolve()}")
     for which, folder in (("public", public), ("private", private)):
         if folder is not None:
             place = write_pages(found.part(which), data, folder / "index.html", pictures=pictures, parts=(which,))
-            typer.echo(f"{which:8} {place.resolve()}")
+            say(f"{which:8} {place.resolve()}")
     if not found.standings and found.rejected:
         raise InputError(f"{board}: every submission was rejected; the reasons are above")
 
@@ -253,4 +254,4 @@ def time_(
     if json is not None:
         write_json(json, found.model_dump())
     for line in timing_lines(found):
-        typer.echo(line)
+        say(line)
