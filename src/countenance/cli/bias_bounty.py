@@ -103,10 +103,10 @@ def predict(
     """Label every image of a folder with an entry (no torch needed)."""
     from countenance.cli.progress import progress
     from countenance.files import write_text
-    from countenance.suites.bias_bounty.entry import Entry, image_files, predict_files
+    from countenance.suites.bias_bounty.entry import BountyEntry, image_files, predict_files
     from countenance.suites.bias_bounty.files import predictions_text
 
-    model = Entry(entry, threads=threads)
+    model = BountyEntry(entry, threads=threads)
     files = image_files(images)
     with progress("predicting", len(files), quiet=quiet) as step:
         words = predict_files(model, files, step)
