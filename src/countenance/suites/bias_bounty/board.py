@@ -17,7 +17,7 @@ from countenance.suites.bias_bounty.measured import measured_timings, time_entri
 from countenance.suites.bias_bounty.pairing import rank_predictions
 from countenance.suites.bias_bounty.prizes import Prize, award
 from countenance.suites.bias_bounty.scoring import Score, score_tables
-from countenance.suites.bias_bounty.submissions import ENTRY, HISTORY, KINDS, SUBMISSION, TIMING, read_object
+from countenance.suites.bias_bounty.submissions import ENTRY, KINDS, SUBMISSION, TIMING, Handed, earlier, read_object
 from countenance.suites.bias_bounty.timing import BUSY, PASSES, Timing, busy_warning, read_timing
 
 GROUPS: Mapping[str, Sequence[str]] = {"all": KINDS, "supervised": KINDS[:2], "unsupervised": KINDS[2:]}
@@ -44,10 +44,15 @@ class BoardEntry:
     efficiency: float = 1.0
     labels_used: str = ""
     has_entry: bool = False
-    submissions: int = 1
-    """How often something was handed in under this name; the latest counts."""
+    history: tuple[Handed, ...] = ()
+    """What was handed in under this name before; the latest counts."""
     submitted: str = ""
     code_sha256: str = ""
+
+    @property
+    def submissions(self) -> int:
+        """How often something was handed in under this name."""
+        return len(self.history) + 1
 
     @property
     def factor(self) -> float:
@@ -151,6 +156,7 @@ def _entry_json(standing: BoardEntry) -> dict[str, Any]:
         "kind": standing.kind,
         "labels_used": standing.labels_used,
         "submissions": standing.submissions,
+        "history": [vars(one) for one in standing.history],
         "submitted": standing.submitted,
         "code_sha256": standing.code_sha256,
         "public": standing.public.to_json(),
@@ -238,7 +244,7 @@ def _standing(
     standing = BoardEntry(
         folder.name, str(kind), scores["public"], scores.get("private"), claimed=claimed,
         labels_used=str(said.get("labels_used") or ""), has_entry=model is not None,
-        submissions=len(list(folder.glob(f"{HISTORY}/*/{SUBMISSION}"))) + 1,
+        history=earlier(folder),
         submitted=str(said.get("submitted") or ""), code_sha256=str(said.get("code_sha256") or ""),
     )  # fmt: skip
     return standing, tables
