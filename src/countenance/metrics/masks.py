@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.errors import opencv
+
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -109,8 +111,7 @@ def polygon_runs(polygons: Sequence[Ints], height: int, width: int) -> Ints:
     >>> polygon_runs([np.array([[0, 0], [1, 0], [1, 1]])], 2, 2)
     array([0, 1, 1, 2])
     """
-    import cv2
-
+    cv2 = opencv("drawing FHIBE's polygons")
     canvas = np.zeros((height, width), dtype=np.uint8)
     for polygon in polygons:
         if len(polygon):

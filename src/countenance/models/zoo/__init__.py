@@ -137,7 +137,7 @@ ZOO: dict[str, Entry] = {
             build=_haar,
             finds=("face",),
             package="cv2",
-            install="pip install 'opencv-python-headless<5'",
+            install="pip install 'countenance[opencv]'",
         ),
         Entry(
             name="mtcnn",
@@ -200,7 +200,7 @@ ZOO: dict[str, Entry] = {
             build=_aizoo,
             finds=("face", "mask"),
             package="cv2",
-            install="pip install 'opencv-python-headless<5'",
+            install="pip install 'countenance[opencv]'",
             weights_by_path=True,
         ),
         Entry(
@@ -212,7 +212,7 @@ ZOO: dict[str, Entry] = {
             build=_darknet,
             finds=("face", "mask"),
             package="cv2",
-            install="pip install 'opencv-python-headless<5'",
+            install="pip install 'countenance[opencv]'",
             weights_by_path=True,
         ),
         Entry(

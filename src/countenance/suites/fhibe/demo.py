@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.errors import opencv
 from countenance.models import ModelCard, ModelSpec
 from countenance.models.zoo import ZOO
 from countenance.suites.fhibe import truth as true
@@ -135,7 +136,7 @@ def _boxes(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: 
 
 
 def _masks(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
-    import cv2
+    cv2 = opencv("FHIBE's demo")
 
     from countenance.metrics.masks import fill
 

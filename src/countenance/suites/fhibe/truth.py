@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.paths import inside
-from countenance.errors import InputError
+from countenance.errors import InputError, opencv
 from countenance.metrics.masks import Ints, area, polygon_runs
 from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.table import FhibeTable
@@ -147,8 +147,7 @@ def mask_path(table: FhibeTable, i: int) -> Path:
 
 def face_labels(table: FhibeTable, i: int) -> NDArray[np.uint8]:
     """The label map of a row."""
-    import cv2
-
+    cv2 = opencv("reading FHIBE's label maps")
     place, path = table.place(i, "CelebA"), mask_path(table, i)
     try:
         content = path.read_bytes()
