@@ -8,7 +8,7 @@ import numpy as np
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, thresholds_at
 from countenance.suites.uccs.evaluation import Evaluation
-from countenance.suites.uccs.tokens import Floats, Ints
+from countenance.suites.uccs.lines import Floats, Ints
 
 ROUNDS = 500
 

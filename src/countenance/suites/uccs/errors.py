@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
@@ -68,15 +67,10 @@ def _truth(evaluation: Evaluation, image: int) -> tuple[tuple[float, float, floa
 
 
 def _named(evaluation: Evaluation, row: int) -> str:
-    scores = evaluation.scores
     if evaluation.kind == "FROC":
         return "taken for a face"
-    if scores.labels is not None:
-        start, count = int(scores.labels.start[row]), int(scores.labels.count[row])
-        identity, score = scores.labels.identity[start : start + count], scores.labels.score[start : start + count]
-        best = int(np.argmax(np.where(identity > 0, score, -np.inf)))
-        return f"named subject {identity[best]}"
-    return f"named subject {scores.top_subject[row, 0]}"
+    identity, score = evaluation.scores.listed(row)
+    return f"named subject {identity[np.argmax(np.where(identity > 0, score, -np.inf))]}"
 
 
 def missed_faces(evaluation: Evaluation, most: int = 12) -> list[Mistake]:
@@ -106,7 +100,7 @@ def _reason(evaluation: Evaluation, face: int, row: int) -> tuple[str, float]:
     if evaluation.kind == "FROC":
         return "no detection covers it well enough", np.inf
     subject = int(evaluation.protocol.subject[face])
-    identity, score = _listed(evaluation, row)
+    identity, score = evaluation.scores.listed(row)
     own = score[identity == subject]
     if not own.size:
         return f"subject {subject} is not among the names given", np.inf
@@ -114,14 +108,6 @@ def _reason(evaluation: Evaluation, face: int, row: int) -> tuple[str, float]:
     best = int(np.argmax(rivals))
     gap = float(rivals[best] - own[-1])
     return f"subject {subject} scored {own[-1]:.4g}, subject {identity[best]} scored {rivals[best]:.4g}", gap
-
-
-def _listed(evaluation: Evaluation, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    scores = evaluation.scores
-    if scores.labels is not None:
-        part = slice(int(scores.labels.start[row]), int(scores.labels.start[row] + scores.labels.count[row]))
-        return scores.labels.identity[part], scores.labels.score[part]
-    return scores.top_subject[row], scores.top_score[row]
 
 
 def picture(data: Path, evaluation: Evaluation, mistake: Mistake) -> str | None:

@@ -87,7 +87,7 @@ def _evaluate(
     function = rule_of(version, recognition=recognition)
     found = []
     for path, label in zip(files, labels, strict=True):
-        scores = read_scores(path, version, labels=recognition, top=settings.rank + 1 if recognition else 0)
+        scores = read_scores(path, version, top=settings.rank + 1 if recognition else 0)
         if recognition and scores.kind == "detection":
             what = (
                 "SUBJECT_ID,SCORE pairs after the first six fields" if version == 2 else "columns S_0001, S_0002, ..."

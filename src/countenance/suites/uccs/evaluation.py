@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from countenance.metrics.curves import MISSED, Band, Curve
+from countenance.suites.uccs.lines import Floats, Ints
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.scores import Scores
-from countenance.suites.uccs.tokens import Floats, Ints
 
 Kind = Literal["FROC", "DIR", "O-ROC"]
 

@@ -13,8 +13,8 @@ from countenance.report.figures.curves import Chart, Line, colours, panel, swatc
 from countenance.report.plots import ENDINGS, check_installed, curve_figure, save
 from countenance.report.plots.interactive import interactive
 from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.operating import group_curves
-from countenance.suites.uccs.tokens import Floats
 
 FORMATS = (*ENDINGS, ".html")
 HEIGHT = 4.5

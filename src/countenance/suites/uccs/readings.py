@@ -10,9 +10,9 @@ from countenance.errors import InputError
 from countenance.metrics.curves.pairs import challenge_overlap, intersection_over_union
 from countenance.metrics.reading_trials import FileBoxes, Found, file_note
 from countenance.metrics.readings import Reading
+from countenance.suites.uccs.lines import Floats, Ints
 from countenance.suites.uccs.protocol import Protocol, image_folder
 from countenance.suites.uccs.scores import Scores
-from countenance.suites.uccs.tokens import Floats, Ints
 
 AS_WRITTEN = Reading("topleft", "pixels")
 """FACE_X, FACE_Y, FACE_WIDTH, FACE_HEIGHT and their BB_ counterparts."""

@@ -10,6 +10,7 @@ from countenance.errors import InputError
 from countenance.metrics.curves import (
     MISSED,
     Band,
+    Labels,
     bootstrap_band,
     detection_outcomes,
     dir_curve,
@@ -19,9 +20,9 @@ from countenance.metrics.curves import (
     per_image_curve,
 )
 from countenance.suites.uccs.evaluation import Evaluation, Settings
+from countenance.suites.uccs.lines import Floats, Ints
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.scores import Scores
-from countenance.suites.uccs.tokens import Ints
 
 Rule = Callable[[str, Protocol, Scores, Ints, Settings], Evaluation]
 
@@ -52,7 +53,6 @@ def froc_v2(label: str, protocol: Protocol, scores: Scores, image: Ints, setting
 
 def dir_v2(label: str, protocol: Protocol, scores: Scores, image: Ints, settings: Settings) -> Evaluation:
     """DIR of version 2: recognised probes over false identifications."""
-    assert scores.labels is not None
     outcome = identification_outcomes(
         protocol.box,
         protocol.image,
@@ -115,11 +115,12 @@ def oroc_v3(label: str, protocol: Protocol, scores: Scores, image: Ints, setting
     needed = (image >= 0) & ~excluded
     # As in version 2, an equal score of somebody else stands before one's own: the own score must be among the
     # first `rank`, and the score after them must be smaller.
-    own = (scores.top_subject == subject[:, None]) & (subject > 0)[:, None]
-    own_score = np.where(own, scores.top_score, MISSED).max(axis=1, initial=MISSED)
-    rivals = (scores.top_score >= own_score[:, None]).sum(axis=1) - 1
+    top, who = _falling(scores.labels)
+    own = (who == subject[:, None]) & (subject > 0)[:, None]
+    own_score = np.where(own, top, MISSED).max(axis=1, initial=MISSED)
+    rivals = (top >= own_score[:, None]).sum(axis=1) - 1
     positive = np.where(rivals < settings.rank, own_score, MISSED)
-    largest = scores.top_score[:, 0]
+    largest = top[:, 0]
     counted, images = _counted(protocol, image, settings)
     known_face = counted & (protocol.subject > 0)
     face = np.flatnonzero(known_face & ~protocol.excluded)
@@ -136,6 +137,17 @@ def oroc_v3(label: str, protocol: Protocol, scores: Scores, image: Ints, setting
         "O-ROC", label, 3, settings, protocol, scores, curve, units, face, negatives, negative, image, total, images,
         stranger,
     )  # fmt: skip
+
+
+def _falling(labels: Labels) -> tuple[Floats, Ints]:
+    """Each detection's similarities in a row, the largest first, with whose they are; short rows end in `MISSED`."""
+    width = int(labels.count.max(initial=0))
+    top, who = np.full((len(labels.count), width), MISSED), np.zeros((len(labels.count), width), np.int64)
+    row = np.repeat(np.arange(len(labels.count)), labels.count)
+    place = np.arange(len(row)) - np.repeat(labels.start, labels.count)
+    top[row, place], who[row, place] = labels.score, labels.identity
+    order = np.argsort(-top, axis=1, kind="stable")
+    return np.take_along_axis(top, order, axis=1), np.take_along_axis(who, order, axis=1)
 
 
 def rule_of(version: int, *, recognition: bool) -> Rule:

@@ -19,11 +19,11 @@ from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, Labels
 from countenance.suites.uccs.dataset import Face
 from countenance.suites.uccs.evaluation import Evaluation, Settings
+from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.operating import clustered, middle, operating_points
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.rules import rule_of, with_band
 from countenance.suites.uccs.scores import Scores
-from countenance.suites.uccs.tokens import Floats
 from countenance.tasks import Metric, Options, Reduce, Reduced, Result, Row, Shard, State, Task, Whole
 from countenance.tasks.results import Axis, Curve, Line, Number
 from countenance.tasks.task import subject_row
@@ -120,8 +120,6 @@ def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Ev
         excluded=state["face_excluded"],
     )
     count = state["count"]
-    start = np.cumsum(count) - count
-    top_score, top_subject = _table(start, count, state["similarity"], state["identity"])
     scores = Scores(
         Path("predictions"),
         version,
@@ -131,24 +129,11 @@ def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Ev
         np.arange(len(state["image"])),
         state["box"],
         state["score"],
-        Labels(start, count, state["identity"], state["similarity"]),
-        top_score=top_score,
-        top_subject=top_subject,
+        Labels(np.cumsum(count) - count, count, state["identity"], state["similarity"]),
     )
     rule = rule_of(version, recognition=recognition)
     found = rule("", protocol, scores, state["image"], rules.settings())
     return with_band(found) if rules.bootstrap else found
-
-
-def _table(start: Any, count: Any, similarity: Floats, identity: Any) -> tuple[Floats, Any]:
-    """Each detection's similarities in a row, the largest first, with whose they are; short rows end in `MISSED`."""
-    width = int(count.max(initial=0))
-    top, who = np.full((len(count), width), MISSED), np.zeros((len(count), width), np.int64)
-    row = np.repeat(np.arange(len(count)), count)
-    place = np.arange(len(row)) - np.repeat(start, count)
-    top[row, place], who[row, place] = similarity, identity
-    order = np.argsort(-top, axis=1, kind="stable")
-    return np.take_along_axis(top, order, axis=1), np.take_along_axis(who, order, axis=1)
 
 
 def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], Reduced]:

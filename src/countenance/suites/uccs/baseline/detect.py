@@ -8,10 +8,10 @@ import numpy as np
 from countenance.data.paths import inside
 from countenance.errors import InputError
 from countenance.models import ModelSpec
-from countenance.suites.uccs import scores_v2, scores_v3
 from countenance.suites.uccs.baseline.cache import Arrays
 from countenance.suites.uccs.baseline.work import How, Job, check, run_jobs
 from countenance.suites.uccs.protocol import Protocol, detect_version, image_folder, read_protocol
+from countenance.suites.uccs.write import write_detections, write_v2
 
 THRESHOLDS = (0.2, 0.2, 0.2)
 MOST = {2: None, 3: 50}
@@ -117,13 +117,13 @@ def detect(
             (name, [(box.tolist(), float(score), ()) for box, score in zip(one["box"], one["score"], strict=True)])
             for name, one in zip(found.images, found.found, strict=True)
         ]
-        scores_v2.write(out, rows, recognition=False)
+        write_v2(out, rows, recognition=False)
     else:
         table = [
             (name, np.column_stack([one["score"], one["box"], one["landmarks"]]).tolist())
             for name, one in zip(found.images, found.found, strict=True)
         ]
-        scores_v3.write_detections(out, table)
+        write_detections(out, table)
     if display is not None:
         from countenance.suites.uccs.baseline.display import write_pictures
 

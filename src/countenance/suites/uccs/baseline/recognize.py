@@ -13,7 +13,6 @@ from countenance.errors import InputError
 from countenance.metrics.curves import best_detection
 from countenance.metrics.topk import cosine_top_k, unit_rows
 from countenance.models import ModelSpec
-from countenance.suites.uccs import scores_v2
 from countenance.suites.uccs.baseline.cache import Arrays, digest, save_arrays
 from countenance.suites.uccs.baseline.detect import (
     Detections,
@@ -27,6 +26,7 @@ from countenance.suites.uccs.baseline.work import How, Job, check, run_jobs
 from countenance.suites.uccs.gallery_file import read_gallery
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
 from countenance.suites.uccs.scores import MOST_LABELS, on_protocol, read_scores
+from countenance.suites.uccs.write import write_v2
 
 UNKNOWN = -1
 
@@ -129,7 +129,7 @@ def recognize(
             )
             for name, one, embedding in zip(detections.images, detections.found, probes, strict=True)
         ]
-        scores_v2.write(out, rows, recognition=True)
+        write_v2(out, rows, recognition=True)
     else:
         gallery: Arrays = {"subject": templates.subject, "embedding": templates.vector}
         table = _probe_table(detections, probes)

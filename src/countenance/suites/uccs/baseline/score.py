@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.metrics.topk import unit_rows
-from countenance.suites.uccs import scores_v3
 from countenance.suites.uccs.baseline.detect import default_result_file
 from countenance.suites.uccs.pth import read_gallery, read_probes
+from countenance.suites.uccs.write import write_scoring
 
 GALLERY = ("subject", "embedding")
 PROBES = ("image", "box", "score", "embedding")
@@ -98,4 +98,4 @@ def write_scores(gallery: Mapping[str, NDArray[Any]], probes: Mapping[str, NDArr
             boxes = np.column_stack([probes["score"][part], probes["box"][part]]).tolist()
             yield str(files[part[0]]), list(zip(boxes, cosine.astype(np.float64), strict=True))
 
-    scores_v3.write_scoring(out, subjects.tolist(), images())
+    write_scoring(out, subjects.tolist(), images())
