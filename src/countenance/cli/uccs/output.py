@@ -68,9 +68,8 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
     for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
         typer.echo(f"warning: {warning}", err=True)
     for one in found:
-        units = "probes" if one.kind == "DIR" else "faces"
         typer.echo(
-            f"{one.label}: {one.found:,} of {one.total:,} {units} found in {one.images:,} images, "
+            f"{one.label}: {one.found:,} of {one.total:,} {one.unit} found in {one.images:,} images, "
             f"{len(one.negatives):,} false alarms"
         )
         if out.verbose > 1:
@@ -154,7 +153,7 @@ def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output
     if compared:
         content["comparison"] = compared
     if out.by:
-        from countenance.suites.uccs.operating import group_curves, operating_points, point_rows
+        from countenance.suites.uccs.operating import group_curves, operating_points
 
         content["groups"] = [
             {
@@ -169,6 +168,6 @@ def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output
             for g in group_curves(one, out.by)
         ]
         content["operating_points"] = [
-            {"of": one.label, **row} for one in found for row in point_rows(operating_points(one, out.by))
+            {"of": one.label, **vars(point)} for one in found for point in operating_points(one, out.by)
         ]
     write_text(out.json, json.dumps(finite(content), allow_nan=False) + "\n")

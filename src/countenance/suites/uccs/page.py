@@ -34,16 +34,19 @@ def write_page(
         _part("Faces missed, the closest first", missed_faces(evaluation), data, evaluation, shown),
     ]
     target = wanted if wanted is not None else middle(evaluation)
-    calibration = calibrate(evaluation, target).sentences(_what(evaluation)) if len(evaluation.negatives) else []
+    calibration = calibrate(evaluation, target).sentences(evaluation.alarms) if len(evaluation.negatives) else []
     verdict = None
     if by and len(evaluation.negatives):
-        found = compare_groups(evaluation, by, target if evaluation.version == 2 else target / evaluation.images)
+        found = compare_groups(evaluation, by, target / evaluation.scale)
         verdict = {"name": found.verdict, "reason": found.reason, "target": f"{target:g}"}
     charts = group_charts(evaluation, by, log=log)
     content = render.page(
         render.template(TEMPLATES, "page.html.j2"),
         title=f"{evaluation.kind}: {evaluation.label}",
-        lead=_lead(evaluation),
+        lead=(
+            f"{evaluation.found} of {evaluation.total} {evaluation.unit} in {evaluation.images} images are found at "
+            f"the lowest threshold, with {len(evaluation.negatives)} {evaluation.alarms}."
+        ),
         warnings=evaluation.warnings,
         plot=drawn(chart_of([evaluation], log=log, band=evaluation.band is not None), "curve"),
         group_plots=[{"name": name, **drawn(chart, f"by-{k}")} for k, (name, chart) in enumerate(charts.items())],
@@ -62,18 +65,6 @@ def write_page(
         protocol=evaluation.protocol.path.name,
     )
     render.write(path, content)
-
-
-def _what(evaluation: Evaluation) -> str:
-    return "false alarms" if evaluation.kind == "FROC" else "false identifications"
-
-
-def _lead(evaluation: Evaluation) -> str:
-    units = "probes" if evaluation.kind == "DIR" else "faces"
-    return (
-        f"{evaluation.found} of {evaluation.total} {units} in {evaluation.images} images are found at the lowest "
-        f"threshold, with {len(evaluation.negatives)} {_what(evaluation)}."
-    )
 
 
 def _part(name: str, mistakes: list[Mistake], data: Path, evaluation: Evaluation, shown: bool) -> dict[str, Any]:
