@@ -1,7 +1,5 @@
 """Baselines and made data, end to end with people whose colour is who they are."""
 
-import json
-
 import numpy as np
 import pytest
 from challenge_models import scenes
@@ -264,15 +262,11 @@ def test_an_enlarged_box_stays_in_the_image():
     assert enlarged(np.array([500.0, 5.0, 10.0, 10.0]), 20, 20) == (19, 3, 20, 17)
 
 
-def test_made_people_may_be_shown_and_real_ones_only_when_asked_for(made, tmp_path):
-    from countenance.suites.uccs.errors import show_pictures
+def test_made_people_are_not_real_and_all_others_are(made, tmp_path):
+    from countenance.suites.uccs.protocol import real_people
 
-    folder, _ = made
-    assert json.loads((folder / "countenance.json").read_text())["real_people"] is False
-    assert show_pictures(folder, "auto")
-    assert not show_pictures(folder, "off")
-    assert not show_pictures(tmp_path, "auto")
-    assert show_pictures(tmp_path, "full")
+    assert not real_people(made[0])
+    assert real_people(tmp_path)
 
 
 def test_real_networks_on_the_embedded_people(tmp_path, how):

@@ -79,10 +79,10 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
     if out.plot is not None:
         from countenance.suites.uccs.plot import chart_of, save_plot
 
-        save_plot(chart_of(found, log=settings.log, band=settings.bootstrap > 0), out.plot)
+        save_plot(chart_of(found, band=settings.bootstrap > 0), out.plot)
         files.append(out.plot)
     if out.by:
-        files += _by_group(found, settings, out)
+        files += _by_group(found, out)
     compared = []
     if len(found) > 1 and (out.report is not None or settings.bootstrap):
         from countenance.suites.uccs.comparison import compare
@@ -99,11 +99,11 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
         pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(found))]
         pages = pages if len(found) > 1 else [out.report]
         for one, page in zip(found, pages, strict=True):
-            write_page(one, data, page, by=out.by, gallery=out.gallery)
+            write_page(one, data, page, by=out.by, pictures=out.gallery)
         if len(found) > 1:
             from countenance.suites.uccs.comparison import write_comparison
 
-            write_comparison(found, compared, pages, out.report)
+            write_comparison(found, compared, pages, data, out.report)
             files.append(out.report)
         files += pages
     if out.run is not None:
@@ -113,7 +113,7 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
         typer.echo(f"{found[0].kind} written: " + ", ".join(map(str, files)))
 
 
-def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) -> list[Path]:
+def _by_group(found: "Sequence[Evaluation]", out: Output) -> list[Path]:
     from countenance.suites.uccs.operating import operating_points, table_lines
 
     written: list[Path] = []
@@ -125,7 +125,7 @@ def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) 
             continue
         from countenance.suites.uccs.plot import group_charts, save_plot
 
-        for attribute, chart in group_charts(one, out.by, log=settings.log).items():
+        for attribute, chart in group_charts(one, out.by).items():
             number = f"-{k + 1}" if len(found) > 1 else ""
             path = out.plot.with_stem(f"{out.plot.stem}-by-{attribute}{number}")
             save_plot(chart, path)

@@ -16,6 +16,7 @@ from countenance.suites.uccs.evaluation import Evaluation
 from countenance.suites.uccs.lines import Ints
 from countenance.suites.uccs.operating import default_targets
 from countenance.suites.uccs.plot import chart_of, drawn
+from countenance.suites.uccs.protocol import real_people
 
 ROUNDS = 500
 
@@ -91,27 +92,18 @@ def _rate(one: Evaluation, weight: Ints, wanted: float) -> float:
 
 
 def write_comparison(
-    found: Sequence[Evaluation], compared: Sequence[Comparison], pages: Sequence[Path], path: Path
+    found: Sequence[Evaluation], compared: Sequence[Comparison], pages: Sequence[Path], data: Path, path: Path
 ) -> None:
     """Write the page that shows all submissions together and leads to the page of each."""
     first = found[0]
-    names = names_of(found)
-    chart = chart_of(found, log=first.settings.log, band=first.settings.bootstrap > 0)
     content = render.page(
         render.template(Path(__file__).parent, "comparison.html.j2"),
         title=f"{first.kind} of {len(found)} submissions",
-        plot=drawn(chart, "curve"),
-        units=first.unit,
-        entries=[
-            {"name": name, "page": page.name, **one.summary(), "total": one.total, "share": one.found / one.total}
-            for name, one, page in zip(names, found, pages, strict=True)
-        ],
+        real=real_people(data),
+        plot=drawn(chart_of(found, band=first.settings.bootstrap > 0), "curve"),
+        entries=list(zip(names_of(found), found, [page.name for page in pages], strict=True)),
         compared=[
-            {
-                "what": one.what,
-                "ranks": list(zip(one.ranking.names, one.ranking.ranks, one.ranking.estimates, strict=True)),
-                "pairs": one.ranking.pairs,
-            }
+            (one, list(zip(one.ranking.names, one.ranking.ranks, one.ranking.estimates, strict=True)))
             for one in compared
         ],
         rounds=ROUNDS,
