@@ -91,22 +91,19 @@ def baseline_detection(
     ctx: typer.Context, temp_dir: Temp = Path("temp"), force: Force = False, quiet: Quiet = False
 ) -> None:
     """Version 3: baseline_detection [CONFIG.yaml] [--detection.results FILE ...]."""
-    from countenance.suites.uccs.baseline.detect import Tuning, detect
+    from countenance.suites.uccs.baseline import Baseline, detect
 
     config, _ = _config(ctx.args)
-    tuning = Tuning(
-        tuple(config["detection.thresholds"]),
-        config["detection.max_detections"],
-        config.path("image_directory"),
-    )
-    out, found = detect(
+    asked = Baseline(
         config.path("data_directory"),
-        how=_how(config, "detection.parallel", temp_dir, force, quiet),
-        which=config["which_set"],
-        version=3,
+        config["which_set"],
+        3,
+        thresholds=tuple(config["detection.thresholds"]),
+        most=config["detection.max_detections"],
+        images=config.path("image_directory"),
         result_file=config.path("detection.results"),
-        tuning=tuning,
     )
+    out, found = detect(asked, _how(config, "detection.parallel", temp_dir, force, quiet))
     typer.echo(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
 
 
@@ -115,20 +112,21 @@ def baseline_recognition(
     ctx: typer.Context, temp_dir: Temp = Path("temp"), force: Force = False, quiet: Quiet = False
 ) -> None:
     """Version 3: baseline_recognition [CONFIG.yaml]: embeddings of the gallery and of the detected faces."""
+    from countenance.suites.uccs.baseline import Baseline
     from countenance.suites.uccs.baseline.recognize import Kept, recognize
 
     config, _ = _config(ctx.args)
-    names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file", "image_directory")
+    names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file")
     kept = Kept(*(config.path(name) for name in names))
-    recognize(
+    asked = Baseline(
         config.path("data_directory"),
-        how=_how(config, "recognition.workers", temp_dir, force, quiet),
-        which=config["which_set"],
-        version=3,
-        model=config["recognition.arch"],
+        config["which_set"],
+        3,
+        images=config.path("image_directory"),
+        embedding=config["recognition.arch"],
         result_file=config.path("scoring.results"),
-        kept=kept,
     )
+    recognize(asked, _how(config, "recognition.workers", temp_dir, force, quiet), kept)
     typer.echo(f"Embeddings: {kept.gallery}, {kept.probes}")
 
 
