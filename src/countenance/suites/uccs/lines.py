@@ -36,7 +36,7 @@ class Lines:
     line: Ints
 
     def numbers(self, wanted: Bools) -> Floats | None:
-        """The wanted fields as numbers, exactly as Python reads them; None if one of them is not a finite number.
+        """The wanted fields as numbers, exactly as Python reads them (nan and inf too); None if one of them is not a number.
 
         The other places of the array hold nothing to be relied on.
 
@@ -51,8 +51,7 @@ class Lines:
             cast = pa.StringArray.from_buffers(len(self.fields), offsets, text, valid).cast(pa.float64())
         except pa.ArrowInvalid:
             return None
-        values = np.frombuffer(cast.buffers()[1], np.float64, len(cast))
-        return values if np.isfinite(values[wanted]).all() else None
+        return np.frombuffer(cast.buffers()[1], np.float64, len(cast))
 
     def texts(self, column: int) -> Any:
         """The field of each row in a column, as an Arrow array of text."""
@@ -70,7 +69,9 @@ class Gathered:
     table: list[Floats] = field(default_factory=list)
 
     def add(self, lines: Lines, name: int, table: Floats) -> bool:
-        """Add rows whose image is named in column `name`; False, adding nothing, where a name is empty."""
+        """Add rows whose image is named in column `name`; False, adding nothing, where a number is not finite or a name empty."""
+        if not np.isfinite(table).all():
+            return False
         found = lines.texts(name).dictionary_encode()
         words = [word.strip() for word in found.dictionary.to_pylist()]
         if not all(words):
@@ -211,5 +212,5 @@ def integer(text: str, column: str, place: str) -> int:
 
 
 def whole(values: Floats) -> bool:
-    """Whether all are whole numbers that a double holds exactly."""
+    """Whether all are finite whole numbers that a double holds exactly."""
     return bool(((values == np.floor(values)) & (np.abs(values) < 2**53)).all())

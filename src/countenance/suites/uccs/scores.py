@@ -93,7 +93,8 @@ def _read_v2(path: Path) -> Scores:
         table = values[lines.first[:, None] + np.arange(1, FIXED)]
         wanted[lines.first[:, None] + np.arange(FIXED)] = False
         listed = values[wanted].reshape(-1, 2)
-        if (table[:, 2:4] <= 0).any() or not whole(listed[:, 0]) or not found.add(lines, 0, table):
+        good = (table[:, 2:4] > 0).all() and whole(listed[:, 0]) and np.isfinite(listed[:, 1]).all()
+        if not good or not found.add(lines, 0, table):
             return False
         counts.append((lines.count - FIXED) // 2)
         pairs.append(listed)
@@ -215,9 +216,11 @@ def _read_v3(path: Path, top: int) -> Scores:
             return False
         values = values.reshape(-1, len(header.names))
         table = values[:, header.which[1:]]
-        if (table[:, 2:4] <= 0).any() or not found.add(lines, header.which[0], table):
+        matrix = values[:, slice(used[0], used[-1] + 1) if adjoining else list(used)]
+        good = (table[:, 2:4] > 0).all() and np.isfinite(matrix).all()
+        if not good or not found.add(lines, header.which[0], table):
             return False
-        score, column = largest(values[:, slice(used[0], used[-1] + 1) if adjoining else list(used)], k)
+        score, column = largest(matrix, k)
         similarity.append(score)
         identity.append(header.subjects[column])
         return True
