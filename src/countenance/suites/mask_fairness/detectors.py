@@ -36,18 +36,20 @@ ALGORITHMS = (
     Algorithm(
         name="Facemask_Detection",
         what="res10 SSD for the face, then a CNN",
-        status="predictions only",
+        status="runs here with --weights",
         licence="MIT",
-        weights="in the repository techyhoney/Facemask_Detection (Keras .h5, res10 caffemodel)",
+        weights="techyhoney/Facemask_Detection: the res10 .caffemodel and, beside it, the Keras .h5 as ONNX (tf2onnx)",
         predictions="image_name,image_path,class,confidence,x,y,w,h (inference.py)",
+        zoo="res10",
     ),
     Algorithm(
         name="Face-Mask-Detection",
         what="res10 SSD for the face, then MobileNetV2",
-        status="predictions only",
+        status="runs here with --weights",
         licence="MIT",
-        weights="in the repository chandrikadeb7/Face-Mask-Detection (Keras .model, res10 caffemodel)",
+        weights="chandrikadeb7/Face-Mask-Detection: the res10 .caffemodel and, beside it, the .model as ONNX (tf2onnx)",
         predictions="image_name,image_path,class,confidence,x,y,w,h",
+        zoo="res10",
     ),
     Algorithm(
         name="WearMask",
@@ -146,6 +148,6 @@ def detector_names() -> list[str]:
     """What `--detector` takes by name.
 
     >>> detector_names()
-    ['wearmask', 'darknet', 'aizoo', 'yunet', 'rfb320', 'countenance-mask']
+    ['res10', 'wearmask', 'darknet', 'aizoo', 'yunet', 'rfb320', 'countenance-mask']
     """
     return list(dict.fromkeys(row.zoo for row in ALGORITHMS if row.zoo is not None))
