@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from countenance.models.zoo import ZOO
+
 Status = Literal["runs here", "runs here with --weights", "predictions only"]
 
 
@@ -20,10 +22,15 @@ class Algorithm:
     assessed: bool = True
     """Whether the published assessment has it."""
     zoo: str | None = None
-    judges: bool = True
-    """Whether it judges masks; a face detector has a localisation rate only."""
 
 
+FURTHER = {
+    "AIZOO FaceMaskDetection": "aizoo",
+    "YuNet": "yunet",
+    "RFB-320": "rfb320",
+    "countenance-mask": "countenance-mask",
+}
+"""Detectors that the published assessment does not have: their names, and those of the zoo."""
 ALGORITHMS = (
     Algorithm(
         name="RHF",
@@ -78,47 +85,18 @@ ALGORITHMS = (
         predictions="path,class,x,y,w,h",
         zoo="darknet",
     ),
-    Algorithm(
-        name="AIZOO FaceMaskDetection",
-        what="a small SSD, two classes",
-        status="runs here with --weights",
-        licence="MIT",
-        weights="AIZOOTech/FaceMaskDetection, models/face_mask_detection.caffemodel with its .prototxt beside it",
-        predictions="any of the formats",
-        assessed=False,
-        zoo="aizoo",
-    ),
-    Algorithm(
-        name="YuNet",
-        what="face detector, judges no masks: localisation rate only",
-        status="runs here with --weights",
-        licence="BSD-3-Clause",
-        weights="opencv_zoo or libfacedetection.train (ONNX)",
-        predictions="any of the formats",
-        assessed=False,
-        zoo="yunet",
-        judges=False,
-    ),
-    Algorithm(
-        name="RFB-320",
-        what="face detector, judges no masks: localisation rate only",
-        status="runs here with --weights",
-        licence="MIT",
-        weights="Linzaer/Ultra-Light-Fast-Generic-Face-Detector-1MB, models/onnx/version-RFB-320.onnx",
-        predictions="any of the formats",
-        assessed=False,
-        zoo="rfb320",
-        judges=False,
-    ),
-    Algorithm(
-        name="countenance-mask",
-        what="our own small detector, trained on the embedded people",
-        status="runs here",
-        licence="Apache-2.0",
-        weights="inside this package",
-        predictions="any of the formats",
-        assessed=False,
-        zoo="countenance-mask",
+    *(
+        Algorithm(
+            name=name,
+            what=ZOO[zoo].description + (": localisation rate only" if "mask" not in ZOO[zoo].finds else ""),
+            status="runs here with --weights" if ZOO[zoo].weights_by_path else "runs here",
+            licence=ZOO[zoo].licence,
+            weights=ZOO[zoo].source,
+            predictions="any of the formats",
+            assessed=False,
+            zoo=zoo,
+        )
+        for name, zoo in FURTHER.items()
     ),
 )
 

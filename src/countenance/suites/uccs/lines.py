@@ -6,7 +6,6 @@ parsed line by line, which is where every error gets its line number; what was p
 
 import csv
 import io
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.tables import finite_number
 from countenance.errors import InputError
 from countenance.suites.uccs.files import blocks
 
@@ -36,7 +36,7 @@ class Lines:
     line: Ints
 
     def numbers(self, wanted: Bools) -> Floats | None:
-        """The wanted fields as numbers, exactly as Python reads them (nan and inf too); None if one of them is not a number.
+        """The wanted fields as numbers as Python reads them, nan and inf too; None if one of them is not a number.
 
         The other places of the array hold nothing to be relied on.
 
@@ -69,7 +69,7 @@ class Gathered:
     table: list[Floats] = field(default_factory=list)
 
     def add(self, lines: Lines, name: int, table: Floats) -> bool:
-        """Add rows whose image is named in column `name`; False, adding nothing, where a number is not finite or a name empty."""
+        """Add rows whose image is named in column `name`; False, adding nothing, for an empty name or a nan."""
         if not np.isfinite(table).all():
             return False
         found = lines.texts(name).dictionary_encode()
@@ -190,13 +190,9 @@ def number(text: str, column: str, place: str) -> float:
     Traceback (most recent call last):
     countenance.errors.InputError: scores.txt line 3: DETECTION_SCORE is 'nan', expected a finite number
     """
-    try:
-        value = float(text if "_" not in text else "")  # Python would take 1_000
-    except ValueError:
-        raise InputError(f"{place}: {column} is {text!r}, expected a number") from None
-    if not math.isfinite(value):
-        raise InputError(f"{place}: {column} is {text!r}, expected a finite number")
-    return value
+    if "_" in text:  # Python would take 1_000
+        raise InputError(f"{place}: {column} is {text!r}, expected a number")
+    return finite_number(text, column, place)
 
 
 def integer(text: str, column: str, place: str) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from countenance.data import AttributeCard, Dataset, DatasetCard, LazyImage, Sample, Subject
 from countenance.data.image import IMAGE_SUFFIXES
-from countenance.data.tables import near, read_csv, read_text
+from countenance.data.tables import finite_number, near, read_csv, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading, fitting
 from countenance.suites.mask_fairness.datasets.attributes_file import with_attributes
@@ -41,16 +41,6 @@ CARD = DatasetCard(
         "sex": AttributeCard(assigned_by="annotated", meaning="sex as the annotators saw it"),
     },
 )
-
-
-def _number(row: dict[str, str], name: str, place: str) -> float:
-    try:
-        value = float(row[name])
-    except ValueError:
-        raise InputError(f"{place}: {name} is {row[name]!r}, expected a number") from None
-    if not np.isfinite(value):
-        raise InputError(f"{place}: {name} is {row[name]!r}, expected a finite number")
-    return value
 
 
 def _annotation_file(source: Path) -> Path:
@@ -86,7 +76,7 @@ def read_annotated(source: Path, *, reading: Reading = YOLO, say: Say = lambda l
             image = LazyImage(find_picture(table.parent, name, place))
             pictures[name] = (image, *image.size())
         about = {"masked": masked_word(row["mask"], place), **{key: row[key].strip() or None for key in further}}
-        faces.append((name, [_number(row, key, place) for key in ("x", "y", "dx", "dy")], about))
+        faces.append((name, [finite_number(row[key], key, place) for key in ("x", "y", "dx", "dy")], about))
     if not faces:
         raise InputError(f"{table}: no face below the header")
     boxes = np.array([box for _, box, _ in faces])
