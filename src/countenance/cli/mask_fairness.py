@@ -203,7 +203,8 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Write the comparison here as CSV.")] = None,
 ) -> None:
     """Compare two detectors face by face, over all and within groups."""
-    from countenance.suites.mask_fairness.assessment import write_table
+    from countenance.files import write_text
+    from countenance.suites.mask_fairness.assessment import csv_text
     from countenance.suites.mask_fairness.compare import compare as compare_runs
     from countenance.suites.mask_fairness.compare import table_rows
 
@@ -220,7 +221,7 @@ def compare(
     for metric, reason in comparison.skipped.items():
         typer.echo(f"{metric:14} left out: {reason}")
     if out is not None:
-        write_table(out, rows, list(rows[0]) if rows else ["metric"])
+        write_text(out, csv_text(rows, list(rows[0]) if rows else ["metric"]))
 
 
 @app.command()
