@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from countenance.audit.estimates import interval
 from countenance.errors import InputError
 from countenance.metrics.curves import thresholds_at
 from countenance.suites.uccs.evaluation import Evaluation
 from countenance.suites.uccs.lines import Floats, Ints
+from countenance.suites.uccs.operating import clustered
 
 ROUNDS = 500
 
@@ -71,25 +73,25 @@ def calibrate(evaluation: Evaluation, wanted: float, *, rounds: int = ROUNDS, se
         raise InputError(f"{evaluation.label}: no false alarm at all, so no threshold can be chosen by their number")
     negatives, negative_image = evaluation.negatives, evaluation.negative_image
     threshold = float(thresholds_at(negatives, np.array([wanted]))[0])
-    hit, unit_image = evaluation.hit(threshold), evaluation.unit_image
+    hit = evaluation.hit(threshold)
     random = np.random.default_rng(seed)
     images = len(evaluation.protocol.images)
-    thresholds, rates, elsewhere = [], [], []
+    thresholds, elsewhere = [], []
     for _ in range(rounds):
         weight = np.bincount(random.integers(0, images, images), minlength=images)
         thresholds.append(weighted_threshold(negatives, weight[negative_image], wanted))
-        mine = weight[unit_image]
-        if mine.sum():
-            rates.append(float((mine * hit).sum() / mine.sum()))
         half = random.permutation(images) < images // 2
         inside = half[negative_image]
         chosen = weighted_threshold(negatives, inside.astype(np.int64), wanted / 2)
         share = (images - images // 2) / images
         elsewhere.append(np.count_nonzero((negatives >= chosen) & ~inside) / (wanted * share))
     finite = [t for t in thresholds if np.isfinite(t)] or [threshold]
-    spreads = [float(limit) for drawn in (finite, elsewhere, rates) for limit in np.quantile(drawn, [0.025, 0.975])]
+    spread = [tuple(np.quantile(drawn, [0.025, 0.975]).tolist()) for drawn in (finite, elsewhere)]
     passed = int(np.count_nonzero(negatives >= threshold))
-    return Calibration(float(wanted), threshold, passed, int(hit.sum()), evaluation.total, *spreads)
+    low, high, _ = interval(clustered(hit.astype(np.float64), evaluation.unit_image), "rate")
+    return Calibration(
+        float(wanted), threshold, passed, int(hit.sum()), evaluation.total, *spread[0], *spread[1], low, high
+    )
 
 
 def weighted_threshold(negatives: Floats, weight: Ints, wanted: float) -> float:

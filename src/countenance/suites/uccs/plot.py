@@ -10,6 +10,7 @@ import numpy as np
 from countenance.errors import InputError
 from countenance.files import write_text
 from countenance.report.figures.curves import Chart, Line, colours, panel, swatch
+from countenance.report.names import phrase, value_label
 from countenance.report.plots import ENDINGS, check_installed, curve_figure, save
 from countenance.report.plots.interactive import interactive
 from countenance.suites.uccs.evaluation import Evaluation
@@ -76,7 +77,8 @@ def group_charts(evaluation: Evaluation, by: Sequence[str]) -> dict[str, Chart]:
     """A plot by group for each attribute that has groups large enough; the curve of all comes first."""
     found: dict[str, list[Line]] = {}
     for one in group_curves(evaluation, by):
-        label, curve = f"{one.attribute} {one.group} ({one.n})", one.curve
+        name, curve = phrase(one.attribute, one.group), one.curve
+        label = f"{name or value_label(one.attribute, one.group)} ({one.n})"
         found.setdefault(one.attribute, []).append(
             Line(label, 0, curve.x.tolist(), curve.y.tolist(), GREY, thresholds=curve.thresholds.tolist())
         )
