@@ -86,12 +86,13 @@ def calibrate(evaluation: Evaluation, wanted: float, *, rounds: int = ROUNDS, se
         share = (images - images // 2) / images
         elsewhere.append(np.count_nonzero((negatives >= chosen) & ~inside) / (wanted * share))
     finite = [t for t in thresholds if np.isfinite(t)] or [threshold]
-    spread = [tuple(np.quantile(drawn, [0.025, 0.975]).tolist()) for drawn in (finite, elsewhere)]
-    passed = int(np.count_nonzero(negatives >= threshold))
+    moved, passing = (np.quantile(drawn, [0.025, 0.975]).tolist() for drawn in (finite, elsewhere))
     low, high, _ = interval(clustered(hit.astype(np.float64), evaluation.unit_image), "rate")
     return Calibration(
-        float(wanted), threshold, passed, int(hit.sum()), evaluation.total, *spread[0], *spread[1], low, high
-    )
+        float(wanted), threshold, int(np.count_nonzero(negatives >= threshold)), int(hit.sum()), evaluation.total,
+        threshold_low=moved[0], threshold_high=moved[1], elsewhere_low=passing[0], elsewhere_high=passing[1],
+        rate_low=low, rate_high=high,
+    )  # fmt: skip
 
 
 def weighted_threshold(negatives: Floats, weight: Ints, wanted: float) -> float:
