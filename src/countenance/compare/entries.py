@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.audit.source import Source
+from countenance.data.image import same_pixels
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.run import Run
@@ -109,7 +110,7 @@ def check_alike(entries: Sequence[Entry]) -> None:
              "evaluate both with the same options"),
             ("data", _data(one.dataset), _data(two.dataset), same_data, "evaluate both on the same data"),
             ("decoder", one.decoder or "not recorded", two.decoder or "not recorded",
-             one.decoder == two.decoder or not (one.decoder and two.decoder),
+             same_pixels(one.decoder, two.decoder) or not (one.decoder and two.decoder),
              "evaluate both in one environment, so that both models see the same pixels"),
         ]  # fmt: skip
         for what, here, there, same, remedy in checks:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from countenance.answers import Age, Boxes, Embedding, Labels
 from countenance.answers.finds import to_finds
+from countenance.data.resize import resize_linear
 from countenance.errors import InputError
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
@@ -182,24 +183,22 @@ def prepare(
     image: NDArray[np.uint8], spec: InputSpec
 ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
     """The network's input, and scale and offset such that input = pixel position × scale + offset."""
-    import cv2
-
     height, width = image.shape[:2]
     target_w, target_h = spec.size
     if spec.resize == "stretch":
-        resized = cv2.resize(image, (target_w, target_h), interpolation=cv2.INTER_LINEAR)
+        resized = resize_linear(image, target_w, target_h)
         scale, offset = np.array([target_w / width, target_h / height]), np.zeros(2)
     else:
         ratio = min(target_w / width, target_h / height)
         new_w, new_h = round(width * ratio), round(height * ratio)
-        inner = cv2.resize(image, (new_w, new_h), interpolation=cv2.INTER_LINEAR)
+        inner = resize_linear(image, new_w, new_h)
         left, top = (target_w - new_w) // 2, (target_h - new_h) // 2
         resized = np.full((target_h, target_w, 3), spec.pad, dtype=np.uint8)
         resized[top : top + new_h, left : left + new_w] = inner
         scale, offset = np.array([ratio, ratio]), np.array([left, top], dtype=np.float64)
     pixels = resized[:, :, ::-1] if spec.colour == "BGR" else resized
     values = (pixels.astype(np.float32) - np.array(spec.mean, np.float32)) * np.float32(spec.scale)
-    values = values / np.array(spec.std, np.float32)
+    values /= np.array(spec.std, np.float32)
     if spec.layout == "NCHW":
         values = values.transpose(2, 0, 1)
     return np.ascontiguousarray(values[None]), scale, offset

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
+from countenance.errors import opencv
 from countenance.files import named
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
@@ -50,7 +51,7 @@ class Aizoo:
         return [self._one(image) for image in images]
 
     def _one(self, image: NDArray[np.uint8]) -> Boxes:
-        import cv2
+        cv2 = opencv("a Caffe network")
 
         # Pictures are RGB already, so channels stay as they are.
         blob = cv2.dnn.blobFromImage(image, scalefactor=1 / 255, size=(SIDE, SIDE), swapRB=False)

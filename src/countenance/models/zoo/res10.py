@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
-from countenance.errors import InputError
+from countenance.errors import InputError, opencv
 from countenance.files import named
 from countenance.models.model import Images
 from countenance.models.onnx import open_session
@@ -57,8 +57,7 @@ class Res10Mask:
         return [self._one(image) for image in images]
 
     def _one(self, image: NDArray[np.uint8]) -> Boxes:
-        import cv2
-
+        cv2 = opencv("a Caffe network")
         # The SSD wants blue first; pictures are RGB.
         self.net.setInput(cv2.dnn.blobFromImage(image, 1.0, (SIDE, SIDE), MEAN, swapRB=True))
         rows = np.asarray(self.net.forward(), dtype=np.float64).reshape(-1, 7)
@@ -71,8 +70,7 @@ class Res10Mask:
         return Boxes(boxes[keep], np.clip(rows[keep, 2], 0, 1), labels)
 
     def _label(self, face: NDArray[np.uint8]) -> str:
-        import cv2
-
+        cv2 = opencv("a Caffe network")
         pixels = (cv2.resize(face, self.size).astype(np.float32) - self.mean) * self.scale
         batch = (pixels if self.last else pixels.transpose(2, 0, 1))[None].astype(np.float32)
         shares = np.asarray(self.session.run(None, {self.input: batch})[0]).reshape(-1)
