@@ -13,7 +13,7 @@ from countenance.suites.mask_fairness.datasets import load_mask_data
 from countenance.suites.mask_fairness.datasets.fairface import AGES, repaired_age
 from countenance.suites.mask_fairness.datasets.label_files import read_voc, read_yolo
 from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, checked_corners, of_split
-from countenance.suites.mask_fairness.make_data import FORMATS, make_data
+from countenance.suites.mask_fairness.make_data import WRITERS, make_data
 
 HEADER = "index,filename,x,y,dx,dy,mask,skincolor,sex\n"
 
@@ -162,7 +162,7 @@ def test_any_text_as_a_yolo_file_is_read_or_refused_in_words(tmp_path_factory, t
         assert str(path) in str(error)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", list(WRITERS))
 def test_what_make_data_writes_is_read_back_the_same(people, tmp_path, form):
     out = tmp_path / "out"
     assert make_data(people, out, form) == 20
