@@ -115,7 +115,8 @@ def run(
     _check_before(task, data, names_of(metric), device, gallery, choices, categories)
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
-        decoders=decoders, decode=decode, limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
+        decoders=decoders, decode=decode, limit=limit, seed=seed, strict=strict, time_limit=time_limit,
+        max_failures=max_failures,
         categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
         allow_licence=allowed,
         box_format=box_format.value if box_format else None,
