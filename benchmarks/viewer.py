@@ -77,7 +77,7 @@ def main() -> None:
         make_run(Path(place) / "run")
         print(f"{ROWS:,} rows; {memory()} MB before the viewer")
         library = Library([place])
-        opened: OpenRun = library.open(next(iter(library.paths())))
+        opened: OpenRun = library.open(next(iter(library.runs())))
         site = Site(library, Privacy())
         one = [("by", "skin_tone"), ("metric", "found"), ("depth", "1")]
         # Answers are kept for the same address; another level each time asks for the arithmetic again.

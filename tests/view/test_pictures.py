@@ -144,7 +144,27 @@ def test_unanswered_images_are_listed_by_reason(viewer: Viewer, first: str, firs
     assert failures and all(row["sample"] in page for row in failures)
     reason = failures[0]["reason"]
     some = viewer.ask(f"/runs/{first}/unanswered?{query(reason=reason)}").text
-    assert f"{sum(row['reason'] == reason for row in failures)} of {len(failures)}" in some
+    counted = sum(row["reason"] == reason for row in failures)
+    assert (f"{counted} of {len(failures)}." if counted < len(failures) else f"{counted}.") in some
+
+
+def test_unanswered_images_have_pictures_and_groups(viewer: Viewer, first: str, first_run: Run) -> None:
+    import re
+
+    failures = first_run.failures().to_pylist()
+    viewer.ask(f"/runs/{first}/samples")  # the dataset is loaded by then
+    page = viewer.ask(f"/runs/{first}/unanswered").text
+    shown = re.findall(rf'src="(/runs/{first}/unanswered/\d+/small)"', page)
+    assert len(shown) == len(failures)
+    kinds = [viewer.ask(path).headers["content-type"] for path in shown]
+    readable = [row["kind"] != "image" for row in failures]
+    assert [kind == "image/jpeg" for kind in kinds] == readable
+    for path in (f"/runs/{first}/unanswered/{len(failures)}/small", f"/runs/{first}/unanswered/0/huge"):
+        assert viewer.ask(path).status == 404
+    group = failures[0]["attr.gender"][0]
+    some = viewer.ask(f"/runs/{first}/unanswered?{query(of='gender', group=group)}").text
+    assert some.count('<div class="picture') == sum(group in row["attr.gender"] for row in failures)
+    assert f"of=gender&amp;group={group}" in viewer.ask(f"/runs/{first}/tests").text
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

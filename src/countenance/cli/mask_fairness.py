@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from countenance.cli.lines import note, say
 from countenance.cli.options import BOX_FORMATS, BoxFormat, Units, reading
 from countenance.errors import InputError
 
@@ -114,18 +115,15 @@ def assess(
     if (detector is None) == (predictions is None):
         raise InputError("name either --detector or --predictions")
 
-    def say(line: str) -> None:
-        typer.echo(line, err=True)
-
     numbered = _classes(classes)
     how: dict[str, Any] = {
         "reading": reading(box_format, units), "attributes": attributes, "only_present": only_present,
         "classes": numbered if predictions is None else None,
     }  # fmt: skip
-    data = of_split(load_mask_data(dataset, data_directory, say=say, **how), split)
+    data = of_split(load_mask_data(dataset, data_directory, say=note, **how), split)
     data = replace(data, origin=source_of(dataset, data_directory, split=split, **how))
     model = detector or read_predictions(
-        predictions or Path(), data, say=say, classes=numbered,
+        predictions or Path(), data, say=note, classes=numbered,
         units=prediction_units.value if prediction_units else None,
         box_format=prediction_format.value if prediction_format else None,
     )  # fmt: skip
@@ -134,16 +132,16 @@ def assess(
         "units": prediction_units.value if prediction_units else None,
     }
     finished, assessment = run_assessment(
-        data, model, out, by=_names(by), weights=weights, say=say, workers=workers, threads=threads, device=device,
+        data, model, out, by=_names(by), weights=weights, say=note, workers=workers, threads=threads, device=device,
         limit=limit, seed=seed, max_failures=max_failures, progress=partial(progress, quiet=quiet),
         **(given if detector else {}),
         audit={"depth": depth, "min_n": min_n, "adjust": adjust},
     )  # fmt: skip
     page = write_report(finished, gallery=gallery)
     for line in summary_lines(finished, assessment):
-        typer.echo(line)
-    typer.echo(f"tables   {out.resolve()}/assessment_*.csv")
-    typer.echo(f"report   {page.resolve()}")
+        say(line)
+    say(f"tables   {out.resolve()}/assessment_*.csv")
+    say(f"report   {page.resolve()}")
 
 
 @app.command()
@@ -152,16 +150,16 @@ def detectors() -> None:
     from countenance.suites.mask_fairness.detectors import ALGORITHMS
 
     for title, assessed in (("assessed in the publication", True), ("further detectors", False)):
-        typer.echo(title)
+        say(title)
         for row in ALGORITHMS:
             if row.assessed == assessed:
                 named = f" (--detector {row.zoo})" if row.zoo else ""
-                typer.echo(f"  {row.name:24} {row.status}{named}")
-                typer.echo(f"  {'':24} {row.what}")
-                typer.echo(f"  {'':24} licence: {row.licence}")
-                typer.echo(f"  {'':24} weights: {row.weights}")
-                typer.echo(f"  {'':24} predictions: {row.predictions}")
-    typer.echo("any other: --detector net.onnx or module:attr, or its output with --predictions")
+                say(f"  {row.name:24} {row.status}{named}")
+                say(f"  {'':24} {row.what}")
+                say(f"  {'':24} licence: {row.licence}")
+                say(f"  {'':24} weights: {row.weights}")
+                say(f"  {'':24} predictions: {row.predictions}")
+    say("any other: --detector net.onnx or module:attr, or its output with --predictions")
 
 
 @app.command("make-data")
@@ -187,12 +185,12 @@ def make_data(
         raise InputError(f"{out}: exists already; name a folder that does not")
     found = load_mask_data(
         dataset, data_directory, reading=reading(box_format, units), classes=_classes(classes),
-        say=lambda line: typer.echo(line, err=True),
+        say=note,
     )  # fmt: skip
     loaded = of_split(found, split).dataset
     with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
         faces = write(loaded, made, format.value, step)
-    typer.echo(f"{faces} faces in {out}")
+    say(f"{faces} faces in {out}")
 
 
 @app.command()
@@ -209,16 +207,16 @@ def compare(
 
     comparison = compare_runs(first, second, _names(by))
     rows = table_rows(comparison)
-    typer.echo(f"first   {comparison.names[0]}")
-    typer.echo(f"second  {comparison.names[1]}")
+    say(f"first   {comparison.names[0]}")
+    say(f"second  {comparison.names[1]}")
     for row in rows:
-        typer.echo(
+        say(
             f"{row['metric']:14} {row['attribute'] + ' = ' + row['group'] if row['attribute'] != 'all' else 'all':32} "
             f"n {row['n']:6}  {row['first']:.3f}  {row['second']:.3f}  {row['difference']:+.3f}  "
             f"p adj. {row['p_adjusted']:.2g}  {row['verdict']}"
         )
     for metric, reason in comparison.skipped.items():
-        typer.echo(f"{metric:14} left out: {reason}")
+        say(f"{metric:14} left out: {reason}")
     if out is not None:
         write_table(out, rows, list(rows[0]) if rows else ["metric"])
 
@@ -231,7 +229,7 @@ def page(
     """Write one page for several detectors and datasets: every row of the published table, both rules side by side."""
     from countenance.suites.mask_fairness.overview import write_overview
 
-    typer.echo(f"page     {write_overview(runs, out).resolve()}")
+    say(f"page     {write_overview(runs, out).resolve()}")
 
 
 @app.command()
@@ -256,13 +254,13 @@ def twins(
 
     effects = twins_audit(
         detector, out, dataset=dataset, weights=weights, workers=workers, threads=threads, device=device,
-        progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
+        progress=partial(progress, quiet=quiet), say=note,
     )  # fmt: skip
     for line in effect_lines(effects):
-        typer.echo(line)
-    for note in Run(out).notes:
-        typer.echo(f"note     {note}")
-    typer.echo(f"table    {(out / 'twins.csv').resolve()}")
+        say(line)
+    for text in Run(out).notes:
+        say(f"note     {text}")
+    say(f"table    {(out / 'twins.csv').resolve()}")
 
 
 @app.command()
@@ -276,7 +274,5 @@ def train(
     """Train our own small mask detector on the embedded people (train split) and export it to ONNX."""
     from countenance.suites.mask_fairness.train import train_and_export
 
-    train_and_export(
-        out, minutes=minutes, threads=threads, seed=seed, device=device, say=lambda line: typer.echo(line, err=True)
-    )
-    typer.echo(f"{out.resolve()}: {out.stat().st_size / 1e6:.2f} MB")
+    train_and_export(out, minutes=minutes, threads=threads, seed=seed, device=device, say=note)
+    say(f"{out.resolve()}: {out.stat().st_size / 1e6:.2f} MB")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from countenance.audit.multiplicity import benjamini_hochberg, family_of, holm
 from countenance.audit.paired import Pairs, Pooled
 from countenance.audit.settings import LOWER as LOWER_IS_BETTER
 from countenance.audit.settings import Judged
+from countenance.audit.source import Source
 from countenance.audit.table import UNKNOWN, Array
-from countenance.audit.verdict import DISPARITY, concluded
+from countenance.audit.verdict import DISPARITY, concluded, plural
 from countenance.audit.work import Work
 from countenance.compare.result import (
     BETTER,
@@ -39,54 +40,73 @@ NOT_TESTED = "unknown values are shown, not tested"
 
 
 @dataclass(frozen=True)
-class Sides:
-    """The scores of two models on the same rows, in the order in which the audit keeps the rows."""
+class Contrast:
+    """Two models by one metric: their scores on the same rows."""
 
-    work: Work
+    metric: str
     a: str
     b: str
-    scores: dict[str, tuple[Array, Array]]
-    """For each metric, the scores of a and of b."""
-    kinds: dict[str, str]
+    old: Array
+    new: Array
+    kind: str
+
+    @property
+    def bounded(self) -> bool:
+        """Whether all scores of both lie between 0 and 1."""
+        return is_bounded(np.concatenate([self.old, self.new]))
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Models on the same rows, two by two, in the order in which the audit keeps the rows.
+
+    All contrasts are of one audit, so that its families hold every metric and every two models.
+    """
+
+    work: Work
+    contrasts: dict[str, Contrast]
+    """By the column that holds their differences."""
     bounded: dict[str, bool]
 
     @classmethod
     def of(
-        cls, table: Any, names: tuple[str, str], scores: dict[str, tuple[Array, Array]], kinds: dict[str, str],
-        judged: dict[str, Judged], by: Sequence[str] | None, settings: dict[str, Any],
+        cls, table: Any, contrasts: Sequence[Contrast], judged: dict[str, Judged], by: Sequence[str] | None,
+        settings: dict[str, Any], place: str = "table",
     ) -> Sides:  # fmt: skip
-        """Set up an audit of the differences of rows; `table` has the groups and units."""
+        """Set up an audit of the differences of rows; `table`, read from `place`, has the groups and units."""
         import pyarrow as pa
 
-        bounded = {name: is_bounded(np.concatenate(pair)) for name, pair in scores.items()}
+        several = len({(one.a, one.b) for one in contrasts}) > 1
+        named = {f"{one.metric} ({one.b} - {one.a})" if several else one.metric: one for one in contrasts}
+        bounded = {name: one.bounded for name, one in named.items()}
         told = {
-            name: "change" if kind == "rate" else "bounded" if bounded[name] else "mean"
-            for name, kind in kinds.items()
+            name: "change" if one.kind == "rate" else "bounded" if bounded[name] else "mean"
+            for name, one in named.items()
         }  # fmt: skip
-        for name, (one, two) in scores.items():
-            change = two - one
-            table = table.append_column(f"m.{name}", pa.array(change, pa.float64(), from_pandas=True))
+        for name, one in named.items():
+            table = table.append_column(f"m.{name}", pa.array(one.new - one.old, pa.float64(), from_pandas=True))
+        known = {name: judged[one.metric] for name, one in named.items()}
         work = work_of(
-            table, by, list(scores), kinds=told,
-            delta={name: one.delta for name, one in judged.items() if one.delta is not None},
-            better={name: one.better for name, one in judged.items() if one.better is not None},
-            **settings,
+            Source(table, label=place), by, list(named), kinds=told,
+            delta={name: one.delta for name, one in known.items() if one.delta is not None},
+            better={name: one.better for name, one in known.items() if one.better is not None},
+            **settings | {"families": _by_column(settings["families"], named)},
         )  # fmt: skip
         order = work.rows.order
-        arranged = {name: (one[order], two[order]) for name, (one, two) in scores.items()}
-        return cls(work, *names, arranged, kinds, bounded)
+        arranged = {name: replace(one, old=one.old[order], new=one.new[order]) for name, one in named.items()}
+        return cls(work, arranged, bounded)
 
-    def scale(self, metric: str) -> str:
+    def scale(self, column: str) -> str:
         """How changes of a metric are told: in points where it lies between 0 and 1."""
-        return POINTS if self.bounded[metric] else ""
+        return POINTS if self.bounded[column] else ""
 
-    def pairs(self, metric: str, rows: Array | None = None, pooled: Pooled | None = None) -> Pairs:
+    def pairs(self, column: str, rows: Array | None = None, pooled: Pooled | None = None) -> Pairs:
         """The pairs of scores that both models have, b first."""
-        one, two = self.scores[metric]
-        use = ~np.isnan(one) & ~np.isnan(two)
+        one = self.contrasts[column]
+        use = ~np.isnan(one.old) & ~np.isnan(one.new)
         place = np.flatnonzero(use if rows is None else use & rows)
         own = [codes[place] for codes in self.work.rows.units.codes]
-        return Pairs(two[place], one[place], self.kinds[metric], own, pooled)
+        return Pairs(one.new[place], one.old[place], one.kind, own, pooled)
 
     def cells(self) -> Iterator[tuple[Grouping, str, Array]]:
         """Every group with its rows, the unknown of single attributes last."""
@@ -103,6 +123,24 @@ class Sides:
             unknown = ~members.known(total)
             if grouping.depth == 1 and unknown.any():
                 yield grouping, UNKNOWN, unknown
+
+
+def _by_column(families: Any, named: dict[str, Contrast]) -> Any:
+    """Families that name metrics, by the columns that hold these metrics for every two models."""
+    columns: dict[str, list[str]] = {}
+    for name, one in named.items():
+        columns.setdefault(one.metric, []).append(name)
+    if all(own == [metric] for metric, own in columns.items()):
+        return families
+    if isinstance(families, Mapping):
+        return {
+            family: [name for member in members for name in columns.get(member, [member])]
+            for family, members in families.items()
+        }
+    listed = [families] if isinstance(families, str) else list(families or ())
+    if listed == ["metric"]:
+        return columns
+    return [name for name in listed if name != "metric"] or None  # one family for all metrics: never too small
 
 
 def is_bounded(values: Array) -> bool:
@@ -136,32 +174,31 @@ Drafts = list[tuple[Draft, str, str, int]]
 
 
 def _whole(sides: Sides) -> Drafts:
-    return [(_draft(sides, name, sides.pairs(name)), "", "", 1) for name in sides.scores]
+    return [(_draft(sides, name, sides.pairs(name)), "", "", 1) for name in sides.contrasts]
 
 
 def _parts(sides: Sides) -> Drafts:
-    pooled = {name: sides.pairs(name).together() for name in sides.scores}
+    pooled = {name: sides.pairs(name).together() for name in sides.contrasts}
     drafts = []
     for grouping, group, rows in sides.cells():
-        for name in sides.scores:
+        for name in sides.contrasts:
             draft = _draft(sides, name, sides.pairs(name, rows, pooled[name]))
             draft.untestable = NOT_TESTED if group == UNKNOWN else draft.untestable
             drafts.append((draft, grouping.name, group, grouping.depth))
     return drafts
 
 
-def _draft(sides: Sides, metric: str, pairs: Pairs) -> Draft:
-    judged, settings = sides.work.judged[metric], sides.work.settings
-    draft = pairs.draft(metric, "", (sides.b, sides.a), judged, settings, sides.bounded[metric])
+def _draft(sides: Sides, column: str, pairs: Pairs) -> Draft:
+    judged, settings, one = sides.work.judged[column], sides.work.settings, sides.contrasts[column]
+    draft = pairs.draft(column, "", (one.b, one.a), judged, settings, sides.bounded[column])
     if pairs.units < settings.min_n and len(pairs.change):
-        one, many = sides.work.nouns
-        draft.untestable = f"{pairs.units} {one if pairs.units == 1 else many}, fewer than {settings.min_n}"
+        draft.untestable = f"{plural(pairs.units, *sides.work.nouns)}, fewer than {settings.min_n}"
     elif not len(pairs.change):
         draft.untestable = "no row has a score in both"
     if len(pairs.change):
         draft.values["lost"] = int((pairs.change < 0).sum())
         draft.values["gained"] = int((pairs.change > 0).sum())
-        gap = pairs.gap(Draft({}, judged), sides.bounded[metric])
+        gap = pairs.gap(Draft({}, judged), sides.bounded[column])
         bounds = [gap.difference(2 * settings.alpha)]
         bounds += [gap.cautious(2 * settings.alpha)] if hasattr(gap, "cautious") else []
         draft.values["bounds"] = min(float(low) for low, _ in bounds), max(float(high) for _, high in bounds)
@@ -193,7 +230,7 @@ def _concluded(sides: Sides, drafts: Drafts) -> list[tuple[Draft, Finding, str, 
 def _change(
     sides: Sides, draft: Draft, finding: Finding, attribute: str, group: str, depth: int, extra: dict[str, Any]
 ) -> Change:
-    judged = draft.judged
+    judged, one = draft.judged, sides.contrasts[finding.metric]
     small = draft.smaller and judged.delta is not None and not draft.untestable
     way = direction(finding.difference, judged.better)
     verdict = CANNOT_TELL
@@ -202,7 +239,7 @@ def _change(
     elif small:
         verdict = no_larger(judged.delta)
     return Change(
-        metric=finding.metric, attribute=attribute, group=group, a=sides.a, b=sides.b, n=finding.n,
+        metric=one.metric, attribute=attribute, group=group, a=one.a, b=one.b, n=finding.n,
         clusters=finding.clusters, estimate_a=finding.estimate_versus, estimate_b=finding.estimate,
         difference=finding.difference, low=finding.diff_low, high=finding.diff_high, p=finding.p,
         p_adjusted=finding.p_adjusted, verdict=verdict, direction=way, small=small,
@@ -232,14 +269,14 @@ def gaps(sides: Sides) -> tuple[list[Gap], Audit]:
         if finding.versus != "rest":
             made.append(_mirrored(one))
     place = {(g.name, cell): i for i, (g, cell) in enumerate((g, c) for g in sides.work.groupings for c in g.cells)}
-    metrics = list(sides.scores)
-    made.sort(key=lambda gap: (place[gap.attribute, gap.group], metrics.index(gap.metric)))
+    order = {(one.metric, one.a, one.b): i for i, one in enumerate(sides.contrasts.values())}
+    made.sort(key=lambda gap: (place[gap.attribute, gap.group], order[gap.metric, gap.a, gap.b]))
     return made, found
 
 
 def _gap_before(sides: Sides, finding: Finding) -> tuple[float, float]:
     """The gap between a group and the other side in a and in b, on the rows that both models have."""
-    one, two = sides.scores[finding.metric]
+    one, two = sides.contrasts[finding.metric].old, sides.contrasts[finding.metric].new
     use = ~np.isnan(one) & ~np.isnan(two)
     grouping = next(g for g in sides.work.groupings if g.name == finding.attribute)
     members = grouping.members(sides.work.rows.attributes, sides.work.rows.total)
@@ -257,9 +294,10 @@ def _gap_before(sides: Sides, finding: Finding) -> tuple[float, float]:
 
 
 def _gap(sides: Sides, finding: Finding, before: float, after: float) -> Gap:
+    one = sides.contrasts[finding.metric]
     return Gap(
-        metric=finding.metric, attribute=finding.attribute, group=finding.group, versus=finding.versus, a=sides.a,
-        b=sides.b, n=finding.n, clusters=finding.clusters, n_versus=finding.n_versus,
+        metric=one.metric, attribute=finding.attribute, group=finding.group, versus=finding.versus, a=one.a, b=one.b,
+        n=finding.n, clusters=finding.clusters, n_versus=finding.n_versus,
         clusters_versus=finding.clusters_versus, gap_a=before, gap_b=after, change=finding.estimate,
         change_versus=finding.estimate_versus, difference=finding.difference, low=finding.diff_low,
         high=finding.diff_high, p=finding.p, p_adjusted=finding.p_adjusted, verdict=finding.verdict,

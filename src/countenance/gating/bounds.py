@@ -94,6 +94,25 @@ class Measured:
         return None if found is None else max(found, self.units + 1)
 
 
+def without_spread(value: float, units: int, alpha: float) -> tuple[float, float]:
+    """The interval of a mean of units that all have the same value, where that lies between 0 and 1.
+
+    Units that differ may exist although none was drawn: of n draws none differs with a probability of alpha / 2 when
+    their share is 1 - (alpha / 2) ** (1 / n), and at worst each of them is 0 or 1. Of other metrics nothing can be
+    said about a unit that was not drawn.
+
+    >>> low, high = without_spread(0.8, 3, 0.05)
+    >>> round(low, 2), round(high, 2), [round(x, 3) for x in without_spread(0.8, 1000, 0.05)]
+    (0.23, 0.94, [0.797, 0.801])
+    >>> without_spread(5.0, 3, 0.05)
+    (nan, nan)
+    """
+    if not 0 <= value <= 1:
+        return math.nan, math.nan
+    kept = (alpha / 2) ** (1 / units)
+    return value * kept, value + (1 - value) * (1 - kept)
+
+
 def _end(high: float) -> str:
     return "any" if math.isinf(high) else shown(high)
 

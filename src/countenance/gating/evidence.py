@@ -18,7 +18,7 @@ from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
-from countenance.gating.bounds import Measured
+from countenance.gating.bounds import Measured, without_spread
 from countenance.gating.outcome import Check
 from countenance.run.auditing import WHOLE, audit_run, check_names, metrics_of, read_audit, rows_about, with_everyone
 from countenance.run.run import Run
@@ -100,8 +100,9 @@ class Evidence:
         nouns = self.nouns(metric, by)
         return [
             Measured(
-                _about(metric, by, one[i].group), one[i].estimate if one[i].n else math.nan, one[i].low, one[i].high,
-                shared[i].low, shared[i].high, one[i].n, one[i].clusters, nouns, one[i].kind, one[i].deff,
+                _about(metric, by, one[i].group), one[i].estimate if one[i].n else math.nan,
+                *_bounds(one[i], self.alpha), *_bounds(shared[i], self.alpha / len(chosen)), one[i].n,
+                one[i].clusters, nouns, one[i].kind, one[i].deff,
             )
             for i in chosen
         ]  # fmt: skip
@@ -113,6 +114,12 @@ class Evidence:
             return known
         order = in_order(by, [e.group for e in known])
         return sorted(known, key=lambda e: order.index(e.group))
+
+    def unknown(self, metric: str, by: str | None) -> int:
+        """How many rows with the metric have no known value of an attribute: no group of a rule has them."""
+        if by is None or metric not in self.metrics:
+            return 0
+        return sum(e.n for e in self._work(metric, by, self.alpha)[0] if e.group == UNKNOWN)
 
     def nouns(self, metric: str, by: str | None) -> tuple[str, str]:
         """What the units of a metric are called."""
@@ -193,6 +200,13 @@ class Evidence:
             owner = identity if attributes[0].rows is None else identity[attributes[0].rows]
             counts[" × ".join(names)] = len(np.unique(owner[member & (owner >= 0)]))
         return counts
+
+
+def _bounds(e: Estimate, alpha: float) -> tuple[float, float]:
+    """An interval; that of a mean whose units are all alike is not a point."""
+    if e.kind != "rate" and e.n and e.low == e.high:
+        return without_spread(e.estimate, e.clusters, alpha)
+    return e.low, e.high
 
 
 def missing(about: str, reason: str) -> Check:

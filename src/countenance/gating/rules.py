@@ -28,7 +28,16 @@ def estimate(rule: kinds.Estimate, evidence: Evidence) -> list[Check]:
     """A number against its limits, for everybody or for each group."""
     limits = Limits(rule.at_least, rule.at_most)
     found = evidence.measured(rule.metric, rule.by, rule.group)
-    return [one.check(limits, evidence.alpha) for one in found] or [missing(rule.words(), "there are no rows")]
+    made = [one.check(limits, evidence.alpha) for one in found] or [missing(rule.words(), "there are no rows")]
+    return made if rule.group else _with_unknown(made, evidence.unknown(rule.metric, rule.by), rule.by)
+
+
+def _with_unknown(checks: list[Check], count: int, by: str | None) -> list[Check]:
+    """The checks of a rule; the first also says how many rows are in no group."""
+    if not count:
+        return checks
+    said = f"{checks[0].reason}; {plural(count, 'row', 'rows')} with unknown {by} not judged"
+    return [checks[0].model_copy(update={"reason": said}), *checks[1:]]
 
 
 def gap(rule: kinds.Gap, evidence: Evidence) -> list[Check]:
@@ -63,7 +72,8 @@ def gap(rule: kinds.Gap, evidence: Evidence) -> list[Check]:
             about, f.difference, f.diff_low, f.diff_high, s.diff_low, s.diff_high, f.n, f.clusters, nouns
         )
         made.append(measured.check(limits, evidence.alpha, words))
-    return made or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
+    made = made or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
+    return _with_unknown(made, evidence.unknown(rule.metric, rule.by), rule.by)
 
 
 def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from countenance.data.resize import resize_linear
 from countenance.models.model import Images
 
 Pixels = NDArray[np.uint8]
@@ -57,15 +58,13 @@ def resized(image: Pixels, spec: InputSpec) -> Resized:
     >>> resized(np.zeros((4, 2, 3), np.uint8), InputSpec(size=(4, 4))).scale
     array([2., 1.])
     """
-    import cv2
-
     height, width = image.shape[:2]
     target_w, target_h = spec.size
     if spec.resize == "stretch":
-        pixels = cv2.resize(image, (target_w, target_h), interpolation=cv2.INTER_LINEAR)
+        pixels = resize_linear(image, target_w, target_h)
         return Resized(np.asarray(pixels, np.uint8), np.array([target_w / width, target_h / height]), np.zeros(2))
     ratio, (new_w, new_h), (left, top) = letterbox(width, height, spec)
-    inner = cv2.resize(image, (new_w, new_h), interpolation=cv2.INTER_LINEAR)
+    inner = resize_linear(image, new_w, new_h)
     padded = np.full((target_h, target_w, 3), spec.pad, dtype=np.uint8)
     padded[top : top + new_h, left : left + new_w] = inner
     return Resized(padded, np.array([ratio, ratio]), np.array([left, top], dtype=np.float64))

@@ -141,7 +141,7 @@ def badge_of(found: Comparison) -> tuple[str, str]:
         return words.MINOR, "a gap widened"
     if CANNOT_TELL in verdicts:
         return words.UNSURE, "cannot tell"
-    if any(g.delta is not None and not g.not_worse for g in found.groups if g.group != "(unknown)"):
+    if any(g.delta is not None and not g.not_worse for g in found.groups if g.group != "(unknown)") or found.absent:
         return words.UNSURE, f"{verdicts[0]} overall; a loss is not ruled out for everyone"
     return words.NONE, BETTER if BETTER in verdicts else verdicts[0]
 

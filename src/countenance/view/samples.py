@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from countenance.errors import InputError
 from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
 from countenance.run.store import thumbnails_of
-from countenance.view.opened import OpenRun
+from countenance.view.opened import OpenRun, Unknown
 from countenance.view.privacy import BLURRED
 
 THUMBNAIL = 320
@@ -35,6 +36,8 @@ class Item:
     about: list[tuple[str, str]]
     scores: list[tuple[str, Any]]
     said: str
+    true: str = ""
+    """What is true, where the answers are words."""
     made: bool = False
     """Whether the model's answer is itself a picture."""
 
@@ -101,7 +104,7 @@ class Gallery:
             if not file:
                 return None
             if file not in self._shards:
-                number = int(file.rpartition("/")[2].partition(".")[0])
+                number = int(re.split("[.-]", file.rpartition("/")[2])[0])
                 self._shards[file] = store.shard_answers(number)
                 while len(self._shards) > KEPT_SHARDS:
                     self._shards.popitem(last=False)
@@ -120,23 +123,29 @@ class Gallery:
             answer = self.answer(name)
         except InputError:  # a damaged file of answers costs the drawing
             answer = None
-        window, overlay = None, Markup("")
+        window, overlay, true = None, Markup(""), ""
         about = about_row(row, [one for one in by if f"attr.{one}" in row])
         said = drawing.said(answer)
-        if sample is not None:
-            window = pictures.window(sample.width, sample.height) if whole else window_of(row, sample)
+        width, height = _size(sample)
+        if sample is not None and width:
+            window = pictures.window(width, height) if whole else self._window(row, sample)
+            true = drawing.true_words(self.opened.task, sample, row.get("subject"))
             size = max(window.width, window.height)
             person = ", ".join(f"{one} {value}".strip() for one, value in about)
             label = "; ".join(part for part in (name, person, f"predicted {said}" if said else "") if part)
             drawn = drawing.truth_of(sample, drawing.truth_kinds(self.opened.task), size)
-            overlay = drawing.overlay(drawn + drawing.answer_of(answer, size), window.view_box, label)
+            drawn += drawing.answer_of(answer, size)
+            overlay = drawing.overlay(drawn, window.view_box, label) if drawn else Markup("")
         scores = [(one, row.get(f"m.{one}")) for one in metrics if f"m.{one}" in row]
-        return Item(int(row["place"]), name, window, overlay, about, scores, said, isinstance(answer, Picture))
+        return Item(int(row["place"]), name, window, overlay, about, scores, said, true, isinstance(answer, Picture))
+
+    def _window(self, row: dict[str, Any], sample: Sample) -> pictures.Window:
+        return window_of(row, sample, *_size(sample), task=self.opened.task)
 
     def thumbnail(self, row: dict[str, Any]) -> bytes:
         """The small picture of a row, made once and kept in the run; faces of real people are never kept."""
         sample = self._known(row)
-        window = window_of(row, sample)
+        window = self._window(row, sample)
         name = f"{thumbnails_of(sample.id)}-{self.mode}-{'-'.join(f'{v:g}' for v in _numbers(window))}.jpg"
         keep = self.mode == BLURRED or not self.opened.run.manifest.dataset.card.real_people
         path = self.opened.storage.path(name)
@@ -161,7 +170,7 @@ class Gallery:
     def picture(self, row: dict[str, Any]) -> bytes:
         """The whole picture of a row, large."""
         sample = self._known(row)
-        window = pictures.window(sample.width, sample.height)
+        window = pictures.window(*_size(sample))
         return pictures.jpeg(sample.load(), window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
 
     def made(self, row: dict[str, Any]) -> bytes:
@@ -182,9 +191,21 @@ class Gallery:
         if self.problem:
             raise InputError(f"no pictures: {self.problem}")
         sample = self.sample(str(row.get("sample")))
-        if sample is None:
-            raise InputError("the dataset has no picture of that name any more")
+        if sample is None or not _size(sample)[0]:
+            raise Unknown("the dataset has no picture of that name any more")
         return sample
+
+
+def _size(sample: Sample | None) -> tuple[int, int]:
+    """Width and height; from the file where the dataset does not say them, and 0 where that cannot be read."""
+    if sample is None:
+        return 0, 0
+    if sample.width and sample.height:
+        return sample.width, sample.height
+    try:
+        return sample.image.size()
+    except (InputError, OSError):
+        return 0, 0
 
 
 def _numbers(window: pictures.Window) -> tuple[float, float, float, float]:

@@ -9,7 +9,14 @@ import pytest
 
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.board import Rules, rank
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text, read_labels, read_predictions
+from countenance.suites.bias_bounty.files import (
+    ATTRIBUTES,
+    CLASSES,
+    Truth,
+    predictions_text,
+    read_labels,
+    read_predictions,
+)
 from countenance.suites.bias_bounty.page import write_pages
 from countenance.suites.bias_bounty.pairing import score_difference
 from countenance.suites.bias_bounty.printing import table_lines
@@ -72,9 +79,8 @@ def test_a_rank_is_that_of_the_paired_differences(board: Path, challenge: Path) 
     assert (first.rank, second.rank, first.tied, second.tied) == (1, 2, False, False)
     assert first.behind is None
     told = score_difference(
-        challenge / "test" / "labels.csv", board / "sharp one" / "test.csv", board / "blunt" / "test.csv",
-        replicates=FEW.replicates,
-    )  # fmt: skip
+        Truth.of_split(challenge, "test"), board / "sharp one" / "test.csv", board / "blunt" / "test.csv", FEW.draws
+    )
     assert second.behind is not None
     assert (second.behind.difference, second.behind.low, second.behind.high) == pytest.approx(
         (told.difference, told.low, told.high)

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from countenance.errors import InputError
+from countenance.run.subjects import read_subjects
 from countenance.suites.fhibe import FhibeRun
-from countenance.suites.fhibe.purge import purge, read_subjects
+from countenance.suites.fhibe.purge import purge
 
 from . import small
 from .helpers import call

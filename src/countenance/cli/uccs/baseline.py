@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.cli.uccs.options import (
     Data,
     Debug,
@@ -38,7 +39,7 @@ def how_of(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, q
         parallel,
         tuple(card for card in gpus or () if card >= 0),
         lambda what, total: progress(what, total, quiet=quiet),
-        lambda line: typer.echo(f"warning: {line}", err=True),
+        lambda line: say(f"warning: {line}", err=True),
     )
 
 
@@ -55,7 +56,7 @@ def _shown(folder: Path | None) -> None:
     if folder is not None:
         from countenance.suites.uccs.baseline.display import show_if_possible
 
-        typer.echo(f"Pictures: {folder}" + ("" if show_if_possible(folder) else " (no screen to open them on)"))
+        say(f"Pictures: {folder}" + ("" if show_if_possible(folder) else " (no screen to open them on)"))
 
 
 @app.command(cls=SeveralValues)
@@ -92,8 +93,8 @@ def detect(
     )
     if verbose:
         for name, one in zip(found.images, found.found, strict=True):
-            typer.echo(f"  {name}: {len(one['score'])} detections")
-    typer.echo(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
+            say(f"  {name}: {len(one['score'])} detections")
+    say(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
     _shown(pictures)
 
 
@@ -135,9 +136,9 @@ def recognize(
         debug=debug,
         display=pictures,
     )
-    typer.echo(f"Recognition scores: {out}")
+    say(f"Recognition scores: {out}")
     if verbose:
-        typer.echo(f"Kept for the next time: {temp_dir}")
+        say(f"Kept for the next time: {temp_dir}")
     _shown(pictures)
 
 
@@ -163,7 +164,7 @@ def score(
         which=which_set.value,
         result_file=named_set(result_file, which_set),
     )
-    typer.echo(f"Scoring file: {out}")
+    say(f"Scoring file: {out}")
 
 
 @app.command("make-data")
@@ -182,4 +183,4 @@ def make_data(
 
     further = list(load_dataset(portraits)) if portraits else []
     for line in summary_lines(make(load_dataset(dataset), out, protocol_version, portraits=further)):
-        typer.echo(line)
+        say(line)

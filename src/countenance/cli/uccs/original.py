@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.cli.uccs.options import By, Force, Gallery, Json, Out, Quiet, Report, Temp, Verbose
 from countenance.errors import InputError
 
@@ -33,7 +34,7 @@ def _config(arguments: list[str]) -> "tuple[Config, list[str]]":
             raise InputError(f"-t {' '.join(wrong)}: expected one or both of {', '.join(TASKS)}")
     config = Config.read(path, words)
     for notice in config.notices:
-        typer.echo(f"notice: {notice}", err=True)
+        say(f"notice: {notice}", err=True)
     return config, [task for task in TASKS if task in tasks] or list(TASKS)
 
 
@@ -107,7 +108,7 @@ def baseline_detection(
         result_file=config.path("detection.results"),
         tuning=tuning,
     )
-    typer.echo(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
+    say(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
 
 
 @app.command("baseline_recognition", context_settings=ANY)
@@ -129,7 +130,7 @@ def baseline_recognition(
         result_file=config.path("scoring.results"),
         kept=kept,
     )
-    typer.echo(f"Embeddings: {kept.gallery}, {kept.probes}")
+    say(f"Embeddings: {kept.gallery}, {kept.probes}")
 
 
 @app.command(context_settings=ANY)
@@ -139,7 +140,7 @@ def scoring(ctx: typer.Context) -> None:
 
     config, _ = _config(ctx.args)
     places = config.path("scoring.gallery"), config.path("scoring.probe")
-    typer.echo(f"Scoring file: {score(*places, which=config.which(), result_file=config.path('scoring.results'))}")
+    say(f"Scoring file: {score(*places, which=config.which(), result_file=config.path('scoring.results'))}")
 
 
 def _how(config: "Config", workers: str, temp_dir: Path, force: bool, quiet: bool) -> "How":

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+from countenance.cli.lines import note, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ def default_plot(name: str) -> Path | None:
     try:
         ready_to_plot(Path(name))
     except MissingExtra as error:
-        typer.echo(f"warning: no {name}: {error}", err=True)
+        say(f"warning: no {name}: {error}", err=True)
         return None
     return Path(name)
 
@@ -66,16 +66,16 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
 
         check_places(out.run, [one.label for one in found])
     for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
-        typer.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     for one in found:
         units = "probes" if one.kind == "DIR" else "faces"
-        typer.echo(
+        say(
             f"{one.label}: {one.found:,} of {one.total:,} {units} found in {one.images:,} images, "
             f"{len(one.negatives):,} false alarms"
         )
         if out.verbose > 1:
             for x, y, threshold in zip(one.curve.x, one.curve.y, one.curve.thresholds, strict=True):
-                typer.echo(f"  {x:12.4f} {y:10.6f}   threshold {threshold:.6g}")
+                say(f"  {x:12.4f} {y:10.6f}   threshold {threshold:.6g}")
     files = []
     if out.plot is not None:
         from countenance.suites.uccs.plot import chart_of, save_plot
@@ -90,7 +90,7 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
 
         compared = compare(found)
         for line in (line for one in compared for line in one.lines()):
-            typer.echo(line)
+            say(line)
     if out.json is not None:
         _write_json(found, settings, out, [one.to_dict() for one in compared])
         files.append(out.json)
@@ -108,10 +108,10 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
             files.append(out.report)
         files += pages
     if out.run is not None:
-        runs = write_runs(found, data, out.run, lambda line: typer.echo(line, err=True))
+        runs = write_runs(found, data, out.run, note)
         files += [run.path for run in runs]
     if files:
-        typer.echo(f"{found[0].kind} written: " + ", ".join(map(str, files)))
+        say(f"{found[0].kind} written: " + ", ".join(map(str, files)))
 
 
 def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) -> list[Path]:
@@ -119,9 +119,9 @@ def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) 
 
     written: list[Path] = []
     for k, one in enumerate(found):
-        typer.echo(f"\n{one.label}")
+        say(f"\n{one.label}")
         for line in table_lines(operating_points(one, out.by)):
-            typer.echo(line)
+            say(line)
         if out.plot is None:
             continue
         from countenance.suites.uccs.plot import group_charts, save_plot

@@ -118,7 +118,7 @@ ZOO: dict[str, Entry] = {
             build=_haar,
             finds=("face",),
             package="cv2",
-            install="pip install 'opencv-python-headless<5'",
+            install="pip install 'countenance[opencv]'",
         ),
         Entry(
             name="mtcnn",
@@ -181,7 +181,7 @@ ZOO: dict[str, Entry] = {
             build=_aizoo,
             finds=("face", "mask"),
             package="cv2",
-            install="pip install 'opencv-python-headless<5'",
+            install="pip install 'countenance[opencv]'",
             weights_by_path=True,
         ),
         Entry(
@@ -193,7 +193,7 @@ ZOO: dict[str, Entry] = {
             build=_darknet,
             finds=("face", "mask"),
             package="cv2",
-            install="pip install 'opencv-python-headless<5'",
+            install="pip install 'countenance[opencv]'",
             weights_by_path=True,
         ),
         Entry(

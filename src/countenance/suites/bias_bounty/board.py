@@ -12,14 +12,7 @@ from typing import Any
 from countenance.audit.ranking import Pair, Ranking
 from countenance.errors import InputError
 from countenance.metrics.bounty import efficiency, score2
-from countenance.suites.bias_bounty.files import (
-    NONFACES_FILE,
-    Table,
-    people_of,
-    read_labels,
-    read_names,
-    read_predictions,
-)
+from countenance.suites.bias_bounty.files import Draws, Table, Truth
 from countenance.suites.bias_bounty.measured import measured_timings, time_entries
 from countenance.suites.bias_bounty.pairing import rank_predictions
 from countenance.suites.bias_bounty.prizes import Prize, award
@@ -181,39 +174,18 @@ class Rules:
     """Time every entry here and now; else earlier timings of the same entries on the same images count."""
     passes: int = PASSES
 
-
-@dataclass(frozen=True)
-class Split:
-    """The truth of one table: labels, whose picture each is, and the known non-faces."""
-
-    truth: Table
-    people: tuple[str, ...] | None
-    nonfaces: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, folder: Path, *, private: bool) -> "Split | None":
-        labels, listed = folder / "labels.csv", folder / NONFACES_FILE
-        if not labels.exists():
-            return None
-        truth = read_labels(labels)
-        nonfaces = read_names(listed) if private and listed.exists() else ()
-        return cls(truth, people_of(labels, truth.names, None), nonfaces)
-
-    def predictions(self, path: Path) -> Table:
-        return read_predictions(path, dict.fromkeys((*self.truth.names, *self.nonfaces)))
-
-    def score(self, said: Table, rules: Rules) -> Score:
-        return score_tables(
-            self.truth, said, self.nonfaces, people=self.people, replicates=rules.replicates, seed=rules.seed
-        )
+    @property
+    def draws(self) -> Draws:
+        return Draws(self.replicates, self.seed)
 
 
 def rank(board: Path, data: Path, rules: Rules | None = None, step: Step = lambda n=1: None) -> Board:
     """Score every submission again and rank; one that cannot be scored is rejected with the reason."""
     chosen = rules or Rules()
     folders = submission_folders(board)
-    splits = {which: Split.read(data / split, private=which == "private") for which, split in SPLITS.items()}
-    if splits["public"] is None:
+    splits = {which: Truth.of_split(data, split) for which, split in SPLITS.items()
+              if (data / split / "labels.csv").exists()}  # fmt: skip
+    if "public" not in splits:
         raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; --data is the challenge's folder")
     standings, answers, rejected = [], {}, {}
     notes: list[str] = []
@@ -244,7 +216,7 @@ def submission_folders(board: Path) -> list[Path]:
 
 
 def _standing(
-    folder: Path, splits: Mapping[str, Split | None], rules: Rules, notes: list[str]
+    folder: Path, splits: Mapping[str, Truth], rules: Rules, notes: list[str]
 ) -> tuple[Standing, dict[str, Table]]:
     """An entry scored, and its predictions for each table."""
     said = read_object(folder / SUBMISSION)
@@ -254,9 +226,9 @@ def _standing(
     tables, scores = {}, {}
     for which, split in splits.items():
         file = folder / f"{SPLITS[which]}.csv"
-        if split is not None and (which == "public" or file.exists()):
+        if which == "public" or file.exists():
             tables[which] = split.predictions(file)
-            scores[which] = split.score(tables[which], rules)
+            scores[which] = score_tables(split, tables[which], rules.draws)
     claimed, model = None, folder / ENTRY if (folder / ENTRY).is_dir() else None
     if (folder / TIMING).exists():
         try:
@@ -275,23 +247,17 @@ def _standing(
 def _rankings(
     standings: Sequence[Standing],
     answers: Mapping[str, Mapping[str, Table]],
-    splits: Mapping[str, Split | None],
+    splits: Mapping[str, Truth],
     rules: Rules,
 ) -> dict[tuple[str, str], Ranking]:
     found = {}
     for which, split in splits.items():
         for group, kinds in GROUPS.items():
             own = [s for s in standings if s.kind in kinds and which in answers[s.name]]
-            if split is None or not own:
-                continue
-            found[which, group] = rank_predictions(
-                split.truth,
-                {s.name: answers[s.name][which].rows(split.truth.names) for s in own},
-                split.people,
-                factors={s.name: s.factor for s in own} if which == "private" else None,
-                replicates=rules.replicates,
-                seed=rules.seed,
-            )
+            if own:
+                said = {s.name: answers[s.name][which] for s in own}
+                factors = {s.name: s.factor for s in own} if which == "private" else None
+                found[which, group] = rank_predictions(split, said, rules.draws, factors)
     return found
 
 

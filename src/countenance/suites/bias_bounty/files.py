@@ -51,6 +51,42 @@ class Table:
         return {attribute: self.codes[attribute][at] for attribute in ATTRIBUTES}
 
 
+@dataclass(frozen=True)
+class Truth:
+    """What is known of a set of pictures: their labels, whose pictures they are, and which are not faces."""
+
+    labels: Table
+    people: tuple[str, ...] | None = None
+    """The cluster of each picture; None: every picture stands for itself."""
+    nonfaces: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, labels: Path, nonfaces: Path | None = None, identities: Path | None = None) -> "Truth":
+        """The files that say it; identities are looked for beside the labels and among the organiser's files."""
+        table = read_labels(labels)
+        outside = read_names(nonfaces) if nonfaces is not None else ()
+        return cls(table, people_of(labels, table.names, identities), outside)
+
+    @classmethod
+    def of_split(cls, data: Path, split: str) -> "Truth":
+        """A split of the challenge's folder; of the holdout the non-faces are known too."""
+        folder = data / split
+        listed = folder / NONFACES_FILE
+        return cls.read(folder / "labels.csv", listed if split == "holdout" and listed.exists() else None)
+
+    def predictions(self, path: Path) -> Table:
+        """Predictions of every picture, non-faces included; refused with every problem when they are not whole."""
+        return read_predictions(path, (*self.labels.names, *self.nonfaces))
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How intervals are drawn."""
+
+    replicates: int = 2000
+    seed: int = 0
+
+
 class Problems:
     """Collects problems by kind, with their number and first examples."""
 
@@ -122,7 +158,7 @@ def read_labels(path: Path) -> Table:
     return table
 
 
-def read_names(path: Path, labels: Table | None = None) -> tuple[str, ...]:
+def read_names(path: Path) -> tuple[str, ...]:
     """A name on each line (the known non-faces); a name twice is refused."""
     names = [line.strip() for line in read_text(path).splitlines() if line.strip()]
     problems = Problems()

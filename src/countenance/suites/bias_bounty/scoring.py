@@ -10,16 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.metrics import bounty
-from countenance.suites.bias_bounty.files import (
-    ATTRIBUTES,
-    CLASSES,
-    Table,
-    nobody,
-    people_of,
-    read_labels,
-    read_names,
-    read_predictions,
-)
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Draws, Table, Truth, nobody
 from countenance.suites.bias_bounty.intervals import Interval, accuracy_intervals, score_intervals
 
 
@@ -129,23 +120,13 @@ def score_files(
     A non-face need not be in `labels`; it must be in `predictions`. With `identities` (or a file `identities.csv`
     beside the labels or among the organiser's files) pictures of one person are resampled together.
     """
-    truth = read_labels(labels)
-    outside = read_names(nonfaces) if nonfaces is not None else ()
-    said = read_predictions(predictions, (*truth.names, *outside))
-    people = people_of(labels, truth.names, identities)
-    return score_tables(truth, said, outside, people=people, replicates=replicates, seed=seed)
+    truth = Truth.read(labels, nonfaces, identities)
+    return score_tables(truth, truth.predictions(predictions), Draws(replicates, seed))
 
 
-def score_tables(
-    truth: Table,
-    said: Table,
-    nonfaces: Sequence[str] = (),
-    *,
-    people: Sequence[str] | None = None,
-    replicates: int = 2000,
-    seed: int = 0,
-) -> Score:
+def score_tables(known: Truth, said: Table, draws: Draws = Draws()) -> Score:
     """Score checked tables."""
+    truth, nonfaces, people, seed = known.labels, known.nonfaces, known.people, draws.seed
     predicted = said.rows(truth.names)
     outside = said.rows(nonfaces)
     accuracy, spread, classes_of, rows_of, matrices, empty = {}, {}, {}, {}, {}, {}
@@ -161,7 +142,7 @@ def score_tables(
         empty[name] = tuple(word for word, n in rows_of[name].items() if n == 0)
     sums = bounty.class_sums(truth.codes, predicted, people)
     sums = sums[sums.any(axis=1)]  # a picture without any label tells nothing
-    spread_bounds = score_intervals(sums, draws=replicates, seed=seed)
+    spread_bounds = score_intervals(sums, draws)
     accuracy_bounds, deff = accuracy_intervals(truth.codes, predicted, people)
     return Score(
         rows=len(truth),
@@ -184,7 +165,7 @@ def score_tables(
         design_effect=deff,
         randomness={name: bounty.randomness(outside[name], name, len(CLASSES[name]), seed=seed) for name in ATTRIBUTES},
         nonfaces=len(nonfaces),
-        replicates=replicates,
+        replicates=draws.replicates,
         seed=seed,
         faces_alone=_faces_alone(truth, predicted, nonfaces),
         clustered=people is not None,

@@ -19,7 +19,7 @@ from typing import Any
 from countenance.errors import InputError
 from countenance.files import staged, write_json
 from countenance.suites.bias_bounty.entry import EntryCard, entry_files, entry_folder, entry_hash
-from countenance.suites.bias_bounty.files import NONFACES_FILE, Table, read_labels, read_names, read_predictions
+from countenance.suites.bias_bounty.files import Truth
 from countenance.suites.bias_bounty.scoring import Score, score_files
 from countenance.suites.bias_bounty.timing import read_timing
 
@@ -94,7 +94,7 @@ def hand_in(
         raise InputError(f"{board / name}: an entry of this name is there; give --replace or another name")
     score = score_files(data / "test" / "labels.csv", test)
     if holdout is not None:
-        checked_holdout(data, holdout)
+        Truth.of_split(data, "holdout").predictions(holdout)
     model = None if entry is None else entry_folder(entry)
     card = None if model is None else _card(model, kind)
     measured = None if timing is None else read_timing(timing, model)
@@ -142,14 +142,6 @@ def _copy_entry(model: Path, target: Path) -> None:
         place = target / file
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(model / file, place)
-
-
-def checked_holdout(data: Path, predictions: Path) -> Table:
-    """The holdout's predictions, refused with every problem when they are not whole."""
-    names = read_labels(data / "holdout" / "labels.csv").names
-    listed = data / "holdout" / NONFACES_FILE
-    outside = read_names(listed) if listed.exists() else ()
-    return read_predictions(predictions, dict.fromkeys((*names, *outside)))
 
 
 def read_object(path: Path) -> dict[str, Any]:

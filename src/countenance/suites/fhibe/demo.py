@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from countenance.answers import Picture
 from countenance.data.image import decode
+from countenance.errors import opencv
 from countenance.models import ModelCard
 from countenance.suites.fhibe.layout import model_folder
 from countenance.suites.fhibe.make_data import BODY, FACE
@@ -188,7 +189,7 @@ def _boxes(task: str, table: Table, noise: NDArray[np.float64], generator: np.ra
 
 
 def _masks(task: str, table: Table, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
-    import cv2
+    cv2 = opencv("FHIBE's demo")
 
     from countenance.metrics.masks import fill
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from countenance.errors import InputError
 from countenance.run.auditing import audit_again, read_audit, store_audit
-from countenance.run.purge import Purged, read_subjects, without_results
+from countenance.run.purge import Purged, without_results
 from countenance.run.purge import purge as purge_runs
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FAILURES, MANIFEST, REPORT, RESULTS, SCORES
+from countenance.run.subjects import read_subjects
 from countenance.suites.fhibe import rundir
 from countenance.suites.fhibe.evaluate import score_task, write_files
 from countenance.suites.fhibe.outputs import FILE, Matcher, read_entries, write_entries

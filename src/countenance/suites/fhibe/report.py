@@ -103,7 +103,7 @@ def write_pages(
 
 def sections(source: Source) -> list[Section]:
     """The section of a report that FHIBE's readers look for."""
-    run = source.run if isinstance(source.run, FhibeRun) else FhibeRun(source.run.place)
+    run = source.run if isinstance(source.run, FhibeRun) else FhibeRun(source.run.store.storage)
     template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
     text = render.environment().from_string(template).render(**_section(run, source.audit, source))
     return [("fhibe", "FHIBE: the task and its metrics", Markup(text))]  # noqa: S704 - an autoescaped template

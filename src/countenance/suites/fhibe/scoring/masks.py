@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.errors import InputError
+from countenance.errors import InputError, opencv
 from countenance.metrics.masks import Ints, area, best_overlap, many_run_lengths, run_lengths
 from countenance.suites.fhibe.outputs import FILE, field
 from countenance.suites.fhibe.scoring.base import Job, Scored, curve, passes, threshold_files, threshold_keys
@@ -22,7 +22,7 @@ def person_runs(segments: Any, height: int, width: int, place: str) -> Ints:
     >>> person_runs(square, 2, 2, "row 1: segments")
     array([0, 1, 1, 2])
     """
-    import cv2
+    cv2 = opencv("drawing FHIBE's polygons")
 
     canvas = np.zeros((height, width), dtype=np.uint8)
     left, top, right, bottom = width, height, -1, -1

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.paths import inside
-from countenance.errors import InputError
+from countenance.errors import InputError, opencv
 from countenance.metrics.parsing import f1_by_label, joint_counts_from_runs, map_labels
 from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.outputs import FILE, field
@@ -30,7 +30,7 @@ def mask_path(table: Table, i: int) -> Path:
 
 def true_labels(table: Table, i: int) -> NDArray[np.uint8]:
     """The label map of a row."""
-    import cv2
+    cv2 = opencv("reading FHIBE's label maps")
 
     place, path = table.place(i, "CelebA"), mask_path(table, i)
     try:

@@ -4,7 +4,7 @@ Its assumption is that the two features live in different places. Where they sha
 """
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -115,8 +115,8 @@ class SpatialDiscovery:
 
         notes = {
             "estimated_mix_rate": outcome.mix_rate,
-            "designs": [head.design.as_dict() for head in found.heads],
-            "separation": found.separation.as_dict(),
+            "designs": [asdict(head.design) for head in found.heads],
+            "separation": asdict(found.separation),
             "regions": [[weights.round(6).tolist() for weights in head.region.weights] for head in found.heads],
         }
         return Heads(predict, notes)

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +43,6 @@ class Design:
     log_loss: float
     accuracy: float
 
-    def as_dict(self) -> dict[str, float]:
-        """The settings and how they did, for records."""
-        return asdict(self)
-
 
 @dataclass
 class Head:
@@ -84,8 +80,7 @@ def look(fine: hog.Floats, region: Region, scale: int, moves: NDArray[np.int64])
 
     Averaging features is what training on photos and their mirror images amounts to for a symmetric region.
     """
-    top, bottom, left, right = box = region.box(scale)
-    weight = np.sqrt(region.weights[scale][top:bottom, left:right]).astype(np.float32)[None, :, :, None]
+    box, weight = region.box(scale), region.root(scale)
     out = np.empty((len(fine), weight.size * 36), np.float32)
     for move in np.unique(moves, axis=0):
         here = (moves == move).all(1)

@@ -1,0 +1,74 @@
+"""OpenCV is an extra: the demo's detector runs without it, and what needs it says which extra to install."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from countenance.data import load_dataset
+from countenance.errors import InputError, MissingExtra
+from countenance.models import ModelSpec
+from countenance.models.zoo import ZOO
+from countenance.models.zoo.mtcnn import Mtcnn
+from countenance.suites.fhibe.scoring.masks import person_runs
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "countenance"
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cv2", None)
+
+
+def test_only_one_place_imports_opencv():
+    assert [path.name for path in SOURCE.rglob("*.py") if "import cv2" in path.read_text(encoding="utf-8")] == []
+
+
+def test_the_demos_detector_finds_a_face(without):
+    picture = load_dataset("people:portraits")[0]
+    (found,) = Mtcnn()([picture.load()])
+    assert found.scores.max() > 0.9
+    x0, y0, x1, y1 = picture.subjects[0].face_box
+    assert x0 < found.xyxy[0, [0, 2]].mean() < x1 and y0 < found.xyxy[0, [1, 3]].mean() < y1
+
+
+def test_the_embedded_mask_detector_runs(without):
+    picture = load_dataset("people:portraits")[0]
+    model = ModelSpec("countenance-mask").load()
+    assert len(model([picture.load()])) == 1
+
+
+@pytest.mark.parametrize("name", [name for name, entry in ZOO.items() if entry.package == "cv2"])
+def test_a_detector_that_needs_it_names_the_extra(without, name, tmp_path):
+    with pytest.raises(InputError, match=rf"model '{name}' is not installed: pip install 'countenance\[opencv\]'"):
+        ModelSpec(name).load()
+    with pytest.raises(MissingExtra, match=r"pip install 'countenance\[opencv\]'"):
+        ZOO[name].build(tmp_path / "net.weights", "cpu", {})
+
+
+def test_fhibes_polygons_name_the_extra(without):
+    with pytest.raises(MissingExtra, match=r"FHIBE's polygons needs an optional part: .*opencv"):
+        person_runs([], 4, 4, "row 1")
+
+
+def test_training_names_the_extra_before_it_starts(without, tmp_path):
+    from countenance.suites.mask_fairness.train import train_and_export
+
+    pytest.importorskip("torch")
+    with pytest.raises(MissingExtra, match="opencv"):
+        train_and_export(tmp_path / "net.onnx", minutes=1)
+
+
+def test_mtcnn_predicts_what_it_predicted_with_opencv(monkeypatch):
+    cv2 = pytest.importorskip("cv2")
+
+    def resize(image, width, height):
+        return cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+
+    pictures = [sample.load() for sample in load_dataset("people:portraits")[:4]]
+    ours = Mtcnn()(pictures)
+    monkeypatch.setattr("countenance.models.zoo.mtcnn.resize_area", resize)
+    for mine, theirs in zip(ours, Mtcnn()(pictures), strict=True):
+        np.testing.assert_array_equal(mine.xyxy, theirs.xyxy)
+        np.testing.assert_array_equal(mine.scores, theirs.scores)
