@@ -13,7 +13,7 @@ from PIL import Image
 from countenance.data import Sample
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
-from countenance.models.inputs import InputSpec, Prepared, normalised
+from countenance.models.inputs import InputSpec, Prepared, normalised, resized
 from countenance.run import evaluate
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.decoding import Decoders
@@ -153,3 +153,14 @@ def test_the_thread_decodes_ahead_within_its_budget(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("countenance.run.feeding.BUDGET", 1)
     found = [picture[0][0, 0, 0] for batch in by_thread(groups_of(tmp_path, 9)) for picture in batch.pictures]
     assert found == list(range(9))
+
+
+@pytest.mark.parametrize("resize", ["stretch", "letterbox"])
+def test_pictures_are_resized_to_the_same_bytes_without_opencv(resize: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = InputSpec(size=(37, 29), resize=resize)  # type: ignore[arg-type]
+    for shape in ((50, 70), (20, 33), (90, 12)):
+        image = np.random.default_rng(shape[0]).integers(0, 256, (*shape, 3), dtype=np.uint8)
+        with_it = resized(image, spec).pixels
+        with monkeypatch.context() as patch:
+            patch.setattr("countenance.models.inputs.installed", lambda: None)
+            assert np.array_equal(resized(image, spec).pixels, with_it)

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from countenance.data.jpeg import installed
 from countenance.models.inputs import InputSpec, resized
 from countenance.processes import die_with_parent
 
@@ -55,10 +56,9 @@ def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Work off messages until the parent closes the pipe."""
-    import cv2
-
     die_with_parent()
-    cv2.setNumThreads(1)  # there are as many processes as there are cores to use
+    if (cv2 := installed()) is not None:
+        cv2.setNumThreads(1)  # there are as many processes as there are cores to use
     arena, size, commands, replies = (int(word) for word in sys.argv[1:5])
     memory = np.frombuffer(mmap.mmap(arena, size), np.uint8)
     orders = os.fdopen(commands, "rb")
