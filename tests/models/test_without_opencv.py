@@ -13,7 +13,7 @@ from countenance.metrics.pairs import tail
 from countenance.models import ModelSpec
 from countenance.models.zoo import ZOO
 from countenance.models.zoo.mtcnn import Mtcnn
-from countenance.suites.fhibe.scoring.masks import person_runs
+from countenance.suites.fhibe.truth import person_runs
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "countenance"
 

@@ -229,6 +229,7 @@ class Evaluation:
             "name": "local" if self._in_process() else self.settings.engine,
             "workers": 0 if self._in_process() else self.settings.workers,
             "threads": self.settings.threads,
+            "decoders": 0 if self._in_process() else self.settings.decode_processes(self.model.device),
             "device": self.model.device,
             "time_limit": self.settings.time_limit,
         }
@@ -272,6 +273,8 @@ class Evaluation:
             store=self.store.place if is_url(self.store.place) else str(Path(self.store.place).absolute()),
             columns=columns,
             batch=self.plan.settings.batch,
+            decoders=0 if self.plan.settings.decode == "gpu" else self.settings.decode_processes(self.model.device),
+            decode=self.plan.settings.decode,
             strict=self.settings.strict,
             time_limit=self.settings.time_limit,
             max_failures=self.settings.max_failures,

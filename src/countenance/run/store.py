@@ -272,6 +272,10 @@ class RunStore:
         name, table = self._shard_table(number, ANSWERS, answers_name(number))
         return answers_from_table(table, f"{self.place}/{name}")
 
+    def shard_answer_table(self, number: int) -> Any:
+        """The predictions of a shard as an Arrow table, of which single rows can be decoded."""
+        return self._shard_table(number, ANSWERS, answers_name(number))[1]
+
     def shard_rows(self, number: int) -> Any:
         """The score rows of a shard."""
         return self._shard_table(number, WORK, work_rows(number))[1]
