@@ -184,7 +184,7 @@ def leaderboard(
 def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str) -> None:
     """Refuse what would only fail at the end."""
     if len(entries) < 2:
-        raise InputError("found one run or table, expected two or more; the old one first")
+        raise InputError("found one run or table, expected two or more")
     if gallery not in ("auto", "off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
     check_writable(outputs)
