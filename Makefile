@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-all cluster unit lint types layers bench check clean
+.PHONY: demo test test-all cluster unit lint types layers bench results check clean
 
 demo: $(VENV)/user
 	$(BIN)/countenance demo --out out/demo
@@ -49,9 +49,10 @@ check: unit lint types layers
 bench: $(VENV)/dev
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# The JSON that the documentation quotes; docs/testing.md says what is not yet in it.
+# The JSON that the documentation quotes and tests compare it with; docs/testing.md says what is not yet in it.
 results: $(VENV)/dev
 	$(BIN)/python tools/dependency_sizes.py
+	$(BIN)/python tools/people_results.py
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

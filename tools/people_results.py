@@ -25,11 +25,13 @@ COMMANDS = {
 }
 
 
+FIELDS = ("name", "attribute", "group", "value", "low", "high", "n", "bound")
+
+
 def numbers(run: Path) -> list[dict[str, Any]]:
     """Every number of a run's results, with its interval."""
     found = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    results = found["results"] if isinstance(found, dict) else found
-    return [one for one in results if "value" in one]
+    return [{field: one.get(field) for field in FIELDS} for one in found if "value" in one]
 
 
 def main() -> None:

@@ -206,7 +206,7 @@ def check_code(
     if not found:
         raise GateFailed(f"{name}: no submission was made by this code (sha256 {code_hash(code)})")
     numbers = ", ".join(f"{one.number} ({one.submitted})" for one in found)
-    typer.echo(f"{name}: the code of submission {numbers}")
+    say(f"{name}: the code of submission {numbers}")
 
 
 @app.command()
