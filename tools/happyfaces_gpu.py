@@ -16,6 +16,7 @@ import os
 import platform
 import sys
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -226,7 +227,7 @@ def main() -> None:
     state = {
         "command": " ".join(sys.argv), "machine": torch.cuda.get_device_name(0) if on_gpu else "CPU",
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "torch": torch.__version__, "numpy": np.__version__,
-        "python": platform.python_version(), "settings": settings.as_dict(),
+        "python": platform.python_version(), "settings": asdict(settings),
         "tuning_draws": {"seeds": TUNING_SEEDS, "mix_rates": TUNING_RATES}, "chosen": {}, "tuning": {}, "runs": [],
     }  # fmt: skip
 
@@ -240,7 +241,7 @@ def main() -> None:
     for method in methods:
         if method.name != "erm":
             used[method.name], state["tuning"][method.name] = tune(data, method, settings, say)
-            changed = {k: v for k, v in used[method.name].as_dict().items() if v != settings.as_dict()[k]}
+            changed = {k: v for k, v in asdict(used[method.name]).items() if v != asdict(settings)[k]}
             state["chosen"][method.name] = changed
     write(state, args.out)
     if args.tune_only:

@@ -100,10 +100,10 @@ def audit(
         write_json(json, found.to_dict() | made)
     if report is not None:
         page = write_report(finished, report) if finished is not None else write_table_report(table, found, report)
-        typer.echo(f"report   {page.resolve()}")
+        say(f"report   {page.resolve()}")
     if pdf is not None:
         page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(table, found, pdf)
-        typer.echo(f"pdf      {page.resolve()}")
+        say(f"pdf      {page.resolve()}")
 
 
 def check_writable(paths: Sequence[Path | None]) -> None:
@@ -136,7 +136,7 @@ def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
             yield step
         except KeyboardInterrupt:
             stack.close()
-            typer.echo("stopped; nothing was written (--adjust holm needs no permutations)", err=True)
+            say("stopped; nothing was written (--adjust holm needs no permutations)", err=True)
             raise typer.Exit(130) from None
 
 

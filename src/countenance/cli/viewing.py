@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.errors import InputError, MissingExtra
 from countenance.storage import place_of
 
@@ -58,7 +59,7 @@ def view(
         if not found:
             raise InputError(f"{', '.join(map(str, places))}: holds no run; `countenance run` or `make demo` makes one")
         for line in write_bundle(library, privacy, bundle):
-            typer.echo(line)
+            say(line)
         return
     Address(host, port or 0).check(allow_remote=allow_remote, token_named=token is not None)
     from countenance.view.app import make_app
@@ -69,13 +70,13 @@ def view(
     address = address_of(host, listening)
     url = f"{address.url}/?token={quote(secret, safe='')}"
     if not found:
-        typer.echo(f"{', '.join(map(str, places))}: no run here yet; the page shows runs as they appear", err=True)
+        say(f"{', '.join(map(str, places))}: no run here yet; the page shows runs as they appear", err=True)
     for one in found:
         if one.problem:
-            typer.echo(f"note     {one.place}: {one.problem}", err=True)
-    typer.echo(f"runs     {len(found)}")
-    typer.echo(f"view     {url}")
-    typer.echo("stop     Ctrl-C")
+            say(f"note     {one.place}: {one.problem}", err=True)
+    say(f"runs     {len(found)}")
+    say(f"view     {url}")
+    say("stop     Ctrl-C")
     app = make_app(library, address, Token(secret, address.port), privacy)
     serve(app, listening, lambda: _open(url) if browser else None)
 
@@ -89,7 +90,7 @@ def _record(library: "Library", privacy: "Privacy") -> None:
         except InputError:
             continue  # a damaged run shows nobody
         if said := privacy.record(run):
-            typer.echo(f"recorded {said}", err=True)
+            say(f"recorded {said}", err=True)
 
 
 def _open(url: str) -> None:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from countenance.answers import Answer, Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
 from countenance.data import Sample, Subject
+from countenance.report.contours import contours
 from countenance.report.names import shown
 from countenance.tasks import Task
 
@@ -49,15 +50,8 @@ def points(rows: Any, kind: str, size: float, *, least: float = 0.0, limbs: bool
 
 def outline(mask: Any, kind: str) -> Markup:
     """The outline of a mask."""
-    import cv2
-
-    found = cv2.findContours(np.asarray(mask, dtype=np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
-    paths = []
-    for contour in found:
-        smooth = cv2.approxPolyDP(contour, 1.0, True).reshape(-1, 2)
-        if len(smooth) > 2:
-            paths.append("M" + "L".join(f"{x} {y}" for x, y in smooth.tolist()) + "z")
-    path = "".join(paths)
+    found = [polygon.tolist() for polygon in contours(mask) if len(polygon) > 2]
+    path = "".join("M" + "L".join(f"{x:g} {y:g}" for x, y in polygon) + "z" for polygon in found)
     return Markup(f'<path class="under" d="{path}"/><path class="{kind}" d="{path}"/>')  # noqa: S704 - numbers
 
 

@@ -141,6 +141,7 @@ def _card(card: Path) -> tuple[tuple[str, str], bool]:
 
 
 def _find(root: Path, names: tuple[str, ...], scratch: Path) -> Path:
+    """The folder of one of these names, or what an archive of that name holds."""
     for name in names:
         if (root / name).is_dir():
             return root / name
@@ -165,20 +166,11 @@ def _opened(archive: Path, into: Path) -> Path:
 def _read_set(folder: Path, tags: tuple[str, ...], scratch: Path) -> Photos:
     pixels, kinds, names = [], [], []
     for tag in tags:
-        for path in photo_files(_find_tag(folder, tag, scratch / tag)):
+        for path in photo_files(_find(folder, (tag,), scratch / tag)):
             pixels.append(read_photo(path))
             kinds.append(tag)
             names.append(path.name)
     return make_photos(pixels, kinds, names, str(folder))
-
-
-def _find_tag(folder: Path, tag: str, scratch: Path) -> Path:
-    if (folder / tag).is_dir():
-        return folder / tag
-    for suffix in ARCHIVES:
-        if (folder / f"{tag}{suffix}").is_file():
-            return _opened(folder / f"{tag}{suffix}", scratch)
-    raise InputError(f"{folder}: holds no {tag} (a folder or {tag}.tar.gz)")
 
 
 def photo_files(folder: Path) -> list[Path]:

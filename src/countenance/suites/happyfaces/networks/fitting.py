@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,7 +41,7 @@ class NetworkMethod(ABC):
         evidence = gather(labelled, labels, self.settings, self.seed)
         target = torch.as_tensor(labels, device=evidence.labelled.device)
         heads = self.train(evidence.labelled[None], target, evidence(unlabelled)[None], self.settings, [self.seed])
-        notes = {"network": evidence.name, "settings": self.settings.as_dict()}
+        notes = {"network": evidence.name, "settings": asdict(self.settings)}
         return Heads(_predictor(evidence, heads), notes)
 
 

@@ -1,6 +1,6 @@
 """How a network method is trained. Everything here is chosen without a single validation label."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from countenance.suites.happyfaces.networks import need_torch
@@ -46,10 +46,6 @@ class Settings:
     restarts: int = 8
     """Trained from this many starts; the one with the lowest training objective stays."""
     device: str = "auto"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for records."""
-        return asdict(self)
 
     def but(self, **changes: Any) -> "Settings":
         """The same settings but for some."""

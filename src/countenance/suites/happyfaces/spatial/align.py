@@ -69,15 +69,10 @@ def moved(fine: hog.Floats, moves: NDArray[np.int64]) -> hog.Floats:
 
 
 def _seen(fine: hog.Floats, region: Region, shift: tuple[int, int]) -> hog.Floats:
-    top, bottom, left, right = box = region.box(_SCALE)
-    weight = np.sqrt(region.weights[_SCALE][top:bottom, left:right]).astype(np.float32)
-    return hog.blocks(fine, SCALES[_SCALE][0], box, shift) * weight[None, :, :, None]
+    return hog.blocks(fine, SCALES[_SCALE][0], region.box(_SCALE), shift) * region.root(_SCALE)
 
 
 def _likeness(fine: hog.Floats, region: Region, look: hog.Floats) -> hog.Floats:
     """Photos × shifts: similarity of the moved region to the template."""
-    top, bottom, left, right = box = region.box(_SCALE)
-    weight = np.sqrt(region.weights[_SCALE][top:bottom, left:right]).astype(np.float32)
-    weighted = (look * weight[:, :, None]).ravel()
-    cell = SCALES[_SCALE][0]
+    weighted, cell, box = (look * region.root(_SCALE)).ravel(), SCALES[_SCALE][0], region.box(_SCALE)
     return np.stack([hog.blocks(fine, cell, box, shift).reshape(len(fine), -1) @ weighted for shift in SHIFTS], 1)

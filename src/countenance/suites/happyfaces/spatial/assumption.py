@@ -1,12 +1,11 @@
 """Does the assumption hold that the two features live in different places? Measured on labelled photos alone."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.suites.happyfaces.spatial.regions import Groups, Region, residuals
-from countenance.suites.happyfaces.spatial.windows import SCALES
 
 Floats = NDArray[np.float64]
 
@@ -32,10 +31,6 @@ class Separation:
     overlap: float
     """Share of the smaller group's windows' area that windows of the other group cover too."""
     problem: str | None
-
-    def as_dict(self) -> dict[str, float | str | None]:
-        """Plain values for records."""
-        return asdict(self)
 
 
 def separation(
@@ -97,16 +92,11 @@ def apart(cut: float, correlation: float, overlap: float) -> str | None:
 
 
 def _overlap(groups: Groups, both: tuple[Region, Region]) -> float:
-    covered = []
-    for group in (0, 1):
-        masks = []
-        for scale, weights in enumerate(both[0].weights):
-            mask = np.zeros(weights.shape, bool)
-            side = SCALES[scale][1]
-            windows = groups.windows
-            for i in np.nonzero((windows.scale == scale) & (groups.group == group))[0]:
-                mask[windows.row[i] : windows.row[i] + side, windows.column[i] : windows.column[i] + side] = True
-            masks.append(mask.ravel())
-        covered.append(np.concatenate(masks))
+    shapes = [(weights.shape[0], weights.shape[1]) for weights in both[0].weights]
+    covered = [
+        np.concatenate([groups.windows.paint(i, shape, 0, groups.group == k).ravel() for i, shape in enumerate(shapes)])
+        > 0
+        for k in (0, 1)
+    ]
     smaller = min(covered[0].sum(), covered[1].sum())
     return float((covered[0] & covered[1]).sum() / max(smaller, 1))

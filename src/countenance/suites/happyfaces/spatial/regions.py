@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.suites.happyfaces.spatial.windows import SCALES, Windows
+from countenance.suites.happyfaces.spatial.windows import Windows
 
 Floats = NDArray[np.float64]
 
@@ -90,6 +90,11 @@ class Region:
             return 0, 1, 0, self.weights[scale].shape[1]
         return int(rows.min()), int(rows.max()) + 1, int(columns.min()), int(columns.max()) + 1
 
+    def root(self, scale: int) -> NDArray[np.float32]:
+        """Square roots of the weights inside the box, rows × columns × 1: they multiply features, not distances."""
+        top, bottom, left, right = self.box(scale)
+        return np.sqrt(self.weights[scale][top:bottom, left:right]).astype(np.float32)[:, :, None]
+
 
 def regions(groups: Groups, shapes: tuple[tuple[int, int], ...], gamma: float) -> tuple[Region, Region]:
     """The blocks of both groups: a block's weight is Σ (accuracy − ½)^γ over its windows.
@@ -99,12 +104,7 @@ def regions(groups: Groups, shapes: tuple[tuple[int, int], ...], gamma: float) -
     """
     both: list[list[Floats]] = [[], []]
     for scale, shape in enumerate(shapes):
-        weights = np.zeros((2, *shape))
-        side = SCALES[scale][1]
-        windows = groups.windows
-        for i in np.nonzero(windows.scale == scale)[0]:
-            row, column = windows.row[i], windows.column[i]
-            weights[groups.group[i], row : row + side, column : column + side] += (windows.accuracy[i] - 0.5) ** gamma
+        weights = np.stack([groups.windows.paint(scale, shape, gamma, groups.group == group) for group in (0, 1)])
         owner = (weights + weights[:, :, ::-1]).argmax(0)
         for group in (0, 1):
             own = np.where(owner == group, weights[group] + weights[group][:, ::-1], 0.0)
@@ -116,11 +116,7 @@ def weigh_again(region: Region, windows: Windows, gamma: float) -> Region:
     """The same blocks, weighed by windows that were scored again, on photos moved to the region's template."""
     again = []
     for scale, old in enumerate(region.weights):
-        weights = np.zeros(old.shape)
-        side = SCALES[scale][1]
-        for i in np.nonzero((windows.scale == scale) & windows.telling())[0]:
-            row, column = windows.row[i], windows.column[i]
-            weights[row : row + side, column : column + side] += (windows.accuracy[i] - 0.5) ** gamma
+        weights = windows.paint(scale, (old.shape[0], old.shape[1]), gamma, windows.telling())
         weights = np.where(old > 0, weights + weights[:, ::-1], 0.0)
         again.append(weights / weights.sum() if weights.any() else old)
     return Region(tuple(again))

@@ -33,6 +33,14 @@ class Windows:
         """Which windows do better than chance by three standard errors."""
         return np.asarray(self.accuracy > 0.5 + 3 * np.sqrt(0.25 / self.photos))
 
+    def paint(self, scale: int, shape: tuple[int, int], gamma: float, keep: NDArray[np.bool_]) -> Floats:
+        """For every block of a scale Σ (accuracy − ½)^γ over the windows of `keep` that contain it."""
+        out, side = np.zeros(shape), SCALES[scale][1]
+        for i in np.flatnonzero((self.scale == scale) & keep):
+            row, column = self.row[i], self.column[i]
+            out[row : row + side, column : column + side] += (self.accuracy[i] - 0.5) ** gamma
+        return out
+
     def only(self, keep: NDArray[np.bool_]) -> "Windows":
         """Some of the windows."""
         return Windows(
