@@ -30,7 +30,8 @@ def read_any(root: Path, asked: Asked) -> MaskData:
     if coco is None and kind is None:
         raise InputError(f"{root}: no boxes: expected annotations.json (COCO), .xml (VOC) or .txt (YOLO) label files")
     data = _coco(coco, asked) if coco else labelled_pictures(root, kind or "", asked)
-    samples, found = list(data.dataset), ()
+    samples = list(data.dataset)
+    found: tuple[str, ...] = ()
     if table is not None:
         samples, found = with_attributes(samples, table)
     return replace(data, dataset=Dataset(card, samples), attributes=compared_by(samples, found))
