@@ -32,7 +32,7 @@ class Compat(StrEnum):
     strict = "strict"
 
 
-class Gallery(StrEnum):
+class Faces(StrEnum):
     """Whether the report shows faces."""
 
     off = "off"
@@ -74,7 +74,7 @@ def evaluate(
         typer.Option(min=1, help="Cross up to so many attributes (default: all in the files, 2 in the report)."),
     ] = None,
     report: Annotated[bool, typer.Option(help="Also audit and write the bias report.")] = True,
-    gallery: Annotated[Gallery, typer.Option(help="Faces in the report.")] = Gallery.off,
+    gallery: Annotated[Faces, typer.Option(help="Faces in the report.")] = Faces.off,
     pdf: Annotated[bool, typer.Option(help="The report as PDF too.")] = False,
     dataset_version: Version = None,
     quiet: Quiet = False,
@@ -221,7 +221,7 @@ def report(
     ] = None,
     attributes: Attributes = None,
     depth: Annotated[int, typer.Option(min=1, help="Intersections of up to so many attributes.")] = 2,
-    gallery: Annotated[Gallery, typer.Option(help="Faces: off, blurred or full; recorded on the page.")] = Gallery.off,
+    gallery: Annotated[Faces, typer.Option(help="Faces: off, blurred or full; recorded on the page.")] = Faces.off,
     pdf: Annotated[bool, typer.Option(help="A PDF beside the page.")] = False,
     dataset_version: Version = None,
     largest_regions: Annotated[bool, typer.Option(help="Compare ancestry and nationality by continent.")] = False,
@@ -244,8 +244,7 @@ def report(
 @app.command()
 def attributes(task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None) -> None:
     """List the 31 attributes: what they mean, and which may have several values."""
-    from countenance.suites.fhibe.descriptions import ATTRIBUTE_MEANINGS
-    from countenance.suites.fhibe.vocabulary import ATTRIBUTES, FACE_TASKS, MULTIPLE, NOT_ON_FACES, TASKS
+    from countenance.suites.fhibe.vocabulary import ATTRIBUTES, FACE_TASKS, MEANINGS, MULTIPLE, NOT_ON_FACES, TASKS
 
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is not one of {', '.join(TASKS)}")
@@ -253,7 +252,7 @@ def attributes(task: Annotated[str | None, typer.Option(help="Only those a task'
         if task in FACE_TASKS and name in NOT_ON_FACES:
             continue
         several = "several" if name in MULTIPLE else ""
-        say(f"{name:36} {several:8} {ATTRIBUTE_MEANINGS[name]}")
+        say(f"{name:36} {several:8} {MEANINGS[name]}")
 
 
 @app.command("make-data")

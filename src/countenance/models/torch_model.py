@@ -19,7 +19,7 @@ def import_torch() -> Any:
 
 
 def load_state(module: Any, weights: Path, device: str = "cpu") -> Any:
-    """Load a state dict into a module with `weights_only=True`; a file that needs more is refused."""
+    """Load a state dict (or the one in a checkpoint) with `weights_only=True`; a file that needs more is refused."""
     torch = import_torch()
     try:
         state = torch.load(weights, map_location=device, weights_only=True)
@@ -28,8 +28,9 @@ def load_state(module: Any, weights: Path, device: str = "cpu") -> Any:
     except Exception as error:
         first = str(error).splitlines()[0]
         raise InputError(f"{weights}: not a file of plain tensors, and nothing else is loaded ({first})") from error
+    state = state.get("state_dict", state) if isinstance(state, dict) else state
     try:
-        module.load_state_dict(state)
+        module.load_state_dict(state, assign=True)
     except (RuntimeError, TypeError, AttributeError) as error:
         raise InputError(f"{weights}: does not fit the module ({str(error).splitlines()[0]})") from error
     return module.eval().to(device)

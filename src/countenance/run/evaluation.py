@@ -19,14 +19,14 @@ from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
 from countenance.run.engine.settings import EngineSettings, ProgressMaker
 from countenance.run.given import GivenModel
-from countenance.run.manifest import Manifest, Place
+from countenance.run.manifest import DamagedManifest, Manifest, Place
 from countenance.run.plan import InManifest, InMemory, Piece, Plan
 from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
 from countenance.run.stale import draw, lowest_score
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, REPORT, Marker, RunStore
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, Marker, RunStore
 from countenance.run.verify import verify
 from countenance.storage import is_url
 from countenance.tasks import findable
@@ -154,11 +154,16 @@ class Evaluation:
         if not self.store.exists():
             if all(name.startswith(("shards/", "answers/", "work/")) for name in names):
                 return  # killed before the manifest was written
+            if self.store.broken():
+                return self._move_aside(f"{MANIFEST} is missing")
             raise InputError(f"{self.store.place}: exists and holds no run; name a folder that is new or empty")
         if JOURNAL in names:
             raise InputError(f"{self.store.place}: a purge was interrupted; `countenance purge` goes on with it")
-        if self.store.manifest().key != self.plan.key():
-            self._move_aside("model, data, settings or version changed")
+        try:
+            if self.store.manifest().key != self.plan.key():
+                self._move_aside("model, data, settings or version changed")
+        except DamagedManifest:
+            self._move_aside(f"{MANIFEST} is damaged")
 
     def _move_aside(self, why: str) -> None:
         place = self.store.place

@@ -18,8 +18,8 @@ from countenance.data.folder import copy_image
 from countenance.data.image import encode_png
 from countenance.errors import InputError, opencv
 from countenance.suites.fhibe.cards import CARD
-from countenance.suites.fhibe.vocabulary import EARS_TO_SKIN, KEYPOINTS
-from countenance.tasks.face_parsing import true_classes
+from countenance.tasks.face_parsing import EARS_TO_SKIN, true_classes
+from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 BODY, FACE = "fhibe_downsampled", "fhibe_face_crop_align"
 ATTRIBUTES = ("pronoun", "age", "apparent_skin_color", "lighting")

@@ -1,4 +1,4 @@
-"""The backbone of CurricularFace (IR-101: a residual network for faces of 112 × 112), with its weights by path.
+"""IR-101, the backbone of CurricularFace: a residual network for faces of 112 × 112, with its weights by path.
 
 The architecture is that of the published weights, so that their names fit; loading executes nothing from the file.
 """
@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.errors import InputError, MissingExtra
+from countenance.models.model import Images
+from countenance.models.torch_model import import_torch, load_state
 
 STAGES = ((64, 3), (128, 13), (256, 30), (512, 3))
 """Channels and blocks of the four stages."""
 SIDE = 112
 
 
-def build() -> Any:
-    """The network without weights."""
-    try:
-        from torch import nn
-    except ImportError:
-        raise MissingExtra("CurricularFace's IR-101", "torch") from None
+def build(device: str = "meta") -> Any:
+    """The network without weights; on the device `meta` without memory for them either, until they are loaded."""
+    torch = import_torch()
+    nn = torch.nn
 
-    class Block(nn.Module):  # type: ignore[misc]
+    class ResidualBlock(nn.Module):  # type: ignore[misc,name-defined]
         """Two convolutions beside a shortcut; the first block of a stage halves the picture."""
 
         def __init__(self, inputs: int, outputs: int, stride: int) -> None:
@@ -45,7 +44,7 @@ def build() -> Any:
         def forward(self, x: Any) -> Any:
             return self.res_layer(x) + self.shortcut_layer(x)
 
-    class Network(nn.Module):  # type: ignore[misc]
+    class Backbone(nn.Module):  # type: ignore[misc,name-defined]
         """Input layer, body and output layer, named as in the published weights."""
 
         def __init__(self) -> None:
@@ -55,7 +54,7 @@ def build() -> Any:
             inputs = 64
             for outputs, count in STAGES:
                 for i in range(count):
-                    blocks.append(Block(inputs, outputs, 2 if i == 0 else 1))
+                    blocks.append(ResidualBlock(inputs, outputs, 2 if i == 0 else 1))
                     inputs = outputs
             self.body = nn.Sequential(*blocks)
             self.output_layer = nn.Sequential(
@@ -65,37 +64,24 @@ def build() -> Any:
         def forward(self, x: Any) -> Any:
             return self.output_layer(self.body(self.input_layer(x)))
 
-    return Network().eval()
+    with torch.device(device):
+        return Backbone().eval()
 
 
 class Ir101:
-    """Embeds face pictures: resized to 112 × 112, values from -1 to 1, 512 numbers each."""
+    """Embeds face pictures as they are: resized to 112 × 112, values from -1 to 1, 512 numbers each."""
 
-    def __init__(self, weights: Path) -> None:
-        network = build()
-        import torch
+    def __init__(self, weights: Path, device: str = "cpu") -> None:
+        self.torch, self.device = import_torch(), device
+        self.network = load_state(build(), weights, device)
 
-        if not weights.is_file():
-            raise InputError(f"{weights}: no such weights of IR-101")
-        try:
-            state = torch.load(weights, map_location="cpu", weights_only=True)
-        except Exception as error:
-            raise InputError(f"{weights}: not readable weights ({type(error).__name__})") from error
-        state = state.get("state_dict", state) if isinstance(state, dict) else state
-        try:
-            network.load_state_dict(state)
-        except (RuntimeError, AttributeError, TypeError) as error:
-            raise InputError(f"{weights}: not the weights of IR-101 ({str(error).splitlines()[0]})") from None
-        self.network = network
-
-    def __call__(self, images: Any) -> list[NDArray[np.float64]]:
-        import torch
+    def __call__(self, images: Images) -> list[NDArray[np.float64]]:
         from PIL import Image
 
         batch = []
         for image in images:
-            small = Image.fromarray(image).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+            small = Image.fromarray(np.asarray(image)).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
             batch.append(np.asarray(small, dtype=np.float32).transpose(2, 0, 1) / 127.5 - 1)
-        with torch.no_grad():
-            vectors = self.network(torch.from_numpy(np.stack(batch)))
-        return [np.asarray(vector, dtype=np.float64) for vector in vectors.numpy()]
+        with self.torch.inference_mode():
+            vectors = self.network(self.torch.from_numpy(np.stack(batch)).to(self.device))
+        return [np.asarray(vector, dtype=np.float64) for vector in vectors.cpu().numpy()]
