@@ -139,7 +139,7 @@ def make_parsing(root: Path, n: int) -> None:
 
 
 def make_keypoints(root: Path, n: int) -> None:
-    from countenance.suites.fhibe.vocabulary import KEYPOINTS
+    from countenance.tasks.keypoint_estimation import KEYPOINTS
 
     rng = np.random.default_rng(0)
     rows, entries = [], {}
@@ -175,8 +175,9 @@ def make_keypoints(root: Path, n: int) -> None:
 def measure_boxes(root: str, compat: str) -> dict[str, float]:
     """Person localisation, with the time that reading takes told apart."""
     import countenance.suites.fhibe.evaluate as evaluate
-    from countenance.suites.fhibe.scoring import boxes
-    from countenance.suites.fhibe.table import Table
+    from countenance.suites.fhibe.reading import bodies
+    from countenance.suites.fhibe.settings import FhibeSettings
+    from countenance.suites.fhibe.table import FhibeTable
 
     reading = 0.0
 
@@ -191,12 +192,12 @@ def measure_boxes(root: str, compat: str) -> dict[str, float]:
         return call
 
     evaluate.read_table = timed(evaluate.read_table)
-    boxes.read_boxes = timed(boxes.read_boxes)
-    Table.boxes = timed(Table.boxes)  # type: ignore[method-assign]
+    bodies._read_boxes = timed(bodies._read_boxes)
+    FhibeTable.boxes = timed(FhibeTable.boxes)  # type: ignore[method-assign]
     start = time.process_time()
     results_root = Path(root) / "results"
-    evaluation = evaluate.score_task(
-        root, "fhibe", "m", "person_localization", compat=compat, results_rootdir=results_root
+    evaluation = evaluate.score(
+        FhibeSettings.of(root, "fhibe", "m", "person_localization", compat=compat, results_rootdir=results_root)
     )
     groups = sum(len(found) for found in evaluation.results("AR_IOU").values())
     total = time.process_time() - start
@@ -206,7 +207,8 @@ def measure_boxes(root: str, compat: str) -> dict[str, float]:
 def measure(what: str, root: str, n: int) -> dict[str, float]:
     """One measurement, in this process."""
     start = time.process_time()
-    from countenance.suites.fhibe.evaluate import score_task
+    from countenance.suites.fhibe.evaluate import score
+    from countenance.suites.fhibe.settings import FhibeSettings
 
     imported = time.process_time() - start
     common = {"results_rootdir": Path(root) / "results"}
@@ -220,9 +222,8 @@ def measure(what: str, root: str, n: int) -> dict[str, float]:
         before = memory()
         t0 = time.process_time()
         compat = "strict" if what.endswith("strict") else "default"
-        evaluation = score_task(
-            root, "fhibe_face_crop_align", "m", "face_verification", attributes=["pronoun"], compat=compat, **common
-        )
+        asked = {"attributes": ["pronoun"], "compat": compat} | common
+        evaluation = score(FhibeSettings.of(root, "fhibe_face_crop_align", "m", "face_verification", **asked))
         results = evaluation.results("VAL")["['pronoun']"]
         out = {"cpu_s": time.process_time() - t0, "memory_mb": memory() - before}
         return out | {f"VAL {name}": entry["VAL"] for name, entry in results.items()}
@@ -231,9 +232,8 @@ def measure(what: str, root: str, n: int) -> dict[str, float]:
 
         before = memory()
         t0 = time.process_time()
-        evaluation = score_task(
-            root, "fhibe_face_crop_align", "m", "face_parsing", attributes=["pronoun"], compat="strict", **common
-        )
+        asked = {"attributes": ["pronoun"], "compat": "strict"} | common
+        evaluation = score(FhibeSettings.of(root, "fhibe_face_crop_align", "m", "face_parsing", **asked))
         cpu = time.process_time() - t0
         rows = len(evaluation.table)
         return {"cpu_ms_per_image": 1000 * cpu / rows, "memory_mb": memory() - before, "images": rows}
@@ -241,16 +241,16 @@ def measure(what: str, root: str, n: int) -> dict[str, float]:
         import cv2  # noqa: F401
 
         t0 = time.process_time()
-        evaluation = score_task(root, "fhibe", "m", "keypoint_estimation", **common)
+        evaluation = score(FhibeSettings.of(root, "fhibe", "m", "keypoint_estimation", **common))
         return {"cpu_ms_per_image": 1000 * (time.process_time() - t0) / len(evaluation.table)}
     rng = np.random.default_rng(0)
     from countenance.metrics.keypoints import correct_keypoints, oks_rows
-    from countenance.suites.fhibe.vocabulary import EXACT_THRESHOLDS
+    from countenance.tasks.thresholds import EXACT
 
     truth, answered = rng.uniform(0, 500, (2, n, 17, 2))
     visible, areas = rng.random((n, 17)) < 0.8, rng.uniform(1e3, 1e5, n)
     t0 = time.process_time()
-    correct_keypoints(answered, truth, visible, np.full(n, 80.0), EXACT_THRESHOLDS["PCK"]).mean(axis=1)
+    correct_keypoints(answered, truth, visible, np.full(n, 80.0), EXACT["PCK"]).mean(axis=1)
     t1 = time.process_time()
     oks_rows(answered, truth, visible, areas)
     t2 = time.process_time()

@@ -1,6 +1,7 @@
 """One atomic writer and one process pool: everything else uses them."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,11 @@ FORBIDDEN = {
     "renaming": ({("os", "replace"), ("os", "rename"), ("os", "renames"), ("os", "link"), ("os", "fsync")}, WRITERS),
     "pools": ({("concurrent.futures", "ProcessPoolExecutor"), ("multiprocessing", "*"), ("os", "fork")}, POOLS),
 }
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def names(tree: ast.AST) -> set[tuple[str, str]]:
@@ -33,7 +39,7 @@ def test_it_is_done_in_one_place(what):
     stray = []
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(SOURCE).as_posix()
-        if place not in allowed and (here := names(ast.parse(path.read_text(encoding="utf-8"))) & wanted):
+        if place not in allowed and (here := names(parsed(path)) & wanted):
             stray.append((place, sorted(here)))
     assert stray == []
 
@@ -42,7 +48,7 @@ def test_files_are_renamed_by_the_writers_alone():
     stray = []
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(SOURCE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             moved = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "rename"
             if moved and place not in WRITERS:
                 stray.append(f"{place}:{node.lineno}")

@@ -3,6 +3,9 @@
 The command line prints an `InputError` as one line and exits with 2; anything else is our bug (exit 3).
 """
 
+import importlib
+from typing import Any
+
 
 class InputError(ValueError):
     """The user's input is wrong. The message names the place, what was found, what was expected, the remedy."""
@@ -22,3 +25,23 @@ class MissingExtra(InputError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional part: pip install 'countenance[{extra}]'")
+
+
+def optional(module: str, what: str, extra: str) -> Any:
+    """A module that comes with an extra; where it is not installed, the error names the extra.
+
+    >>> optional("math", "a root", "roots").sqrt(4)
+    2.0
+    >>> optional("no_such_module", "a root", "roots")
+    Traceback (most recent call last):
+    countenance.errors.MissingExtra: a root needs an optional part: pip install 'countenance[roots]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtra(what, extra) from None
+
+
+def opencv(what: str) -> Any:
+    """OpenCV, which only some detectors and FHIBE's polygons need."""
+    return optional("cv2", what, "opencv")

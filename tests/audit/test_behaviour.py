@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
 from countenance.audit import Audit, audit, paired_tables, plan, plan_for
 from countenance.errors import InputError
@@ -397,3 +398,15 @@ def test_importing_the_room_is_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_few_large_clusters_are_no_evidence_by_fishers_test():
+    """One person with 236 of a group's 296 rows decides its rate: effective counts are not known well enough."""
+    rng = np.random.default_rng(5)
+    people = [("a", 236, 0.4), *(("a", 2, 0.8) for _ in range(30)), *(("b", 4, 0.95) for _ in range(40))]
+    rows = [(g, i, float(rng.random() < p)) for i, (g, n, p) in enumerate(people) for _ in range(n)]
+    g, identity, ok = (list(column) for column in zip(*rows, strict=True))
+    table = {"g": g, "identity": identity, "ok": ok}
+    (found,) = audit(table, ["g"], ["ok"]).findings
+    assert found.test.startswith("Fisher") and found.df < 3
+    assert found.p >= 2 * stats.t.sf(abs(found.z), found.df) - 1e-12

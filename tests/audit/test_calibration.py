@@ -31,6 +31,8 @@ def lines():
         ("false alarms: mean, 5% zeros, 1 row(s), 20 people against 400: holm", 200),
         ("false alarms: mean, 95% zeros, 1 row(s) a person: holm", 100),
         ("false alarms: mean, lognormal, 1 row(s) a person: minp", 100),
+        ("false alarms: pairs, rates, 120 people, Pareto sizes", 100),
+        ("false alarms: pairs, scores, Pareto sizes", 60),
         ("false alarms: spread, Pareto sizes", 80),
         ("false alarms: paired scores, 20 people of 1", 200),
         ("coverage: estimate: rate 0.9, 40 people, rows lognormal", 200),

@@ -149,3 +149,21 @@ def test_names_from_files_do_not_steer_the_terminal(tmp_path, capsys) -> None:
     assert command("audit", tmp_path / "t.csv", "--by", red, "--metric", "hit") == 2
     shown = capsys.readouterr()
     assert "\x1b" not in shown.out + shown.err and "\\x1b[31mred" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["audit", "t.csv", "--by", "a", "--by", "b"], "--by is given 2 times"),
+        (["data", "show", "people", "--out", "a", "--out", "b"], "--out is given 2 times"),
+    ],
+)
+def test_an_option_that_takes_one_value_is_refused_twice(arguments, told, capsys):
+    assert run_command(arguments) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_an_option_that_takes_several_values_may_be_repeated(tmp_path, capsys):
+    table = tmp_path / "t.csv"
+    table.write_text("g,h,ok\n" + "a,x,1\nb,x,0\n" * 30)
+    assert run_command(["audit", str(table), "--by", "g", "--metric", "ok", "--where", "g=a,b", "--where", "h=x"]) == 0

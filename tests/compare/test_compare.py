@@ -10,6 +10,7 @@ from scipy import stats
 import countenance as ct
 from countenance.compare import compare
 from countenance.errors import InputError
+from countenance.report.comparison import badge_of
 
 GROUPS = ("dark", "light", "medium")
 
@@ -30,6 +31,17 @@ def test_help_but_a_wider_gap(models) -> None:
     gap = found.gap("ok", "tone", "dark")
     assert gap.verdict == "disparity" and gap.moved == "widened" and gap.direction == "worse" and gap.high < 0
     assert "the gap for tone = dark widened" in found.decision
+
+
+def test_a_gap_that_opens_near_the_top_is_severe(models) -> None:
+    """From 95 to 80 % is severe (Cohen's h .47), though the mean difference of rows is −.15 only."""
+    lost = {"dark": 0.17, "light": 0.01, "medium": 0.01}
+    found = compare(*models(gained=0.0, lost=lost, right=0.95), by=["tone"], metrics=["ok"])
+    gap = found.gap("ok", "tone", "dark")
+    assert -0.2 < gap.difference < -0.1 and gap.severity == "severe"
+    small = compare(*models(6000, gained={"dark": 0.05, "light": 0.0, "medium": 0.0}, lost=0.0), by=["tone"],
+                    metrics=["ok"], delta=0.01)  # fmt: skip
+    assert small.gap("ok", "tone", "dark").severity == "minor"
 
 
 def test_help_for_most_and_worse_for_one_group(models) -> None:
@@ -59,6 +71,8 @@ def test_too_little_data(models) -> None:
     found = compare(*models(60, gained=0.1, lost=0.05), by=["tone"], metrics=["ok"], names=["v1", "v2"])
     assert found.overall[0].verdict == "cannot tell" and found.overall[0].clusters_needed > 60
     assert found.decision.startswith("the evidence cannot tell whether v2 is better overall")
+    few = compare(*models(12), metrics=["ok"], by=[], names=["v1", "v2"])
+    assert "; 12 rows, fewer than 20)" in few.decision or "; 12 images, fewer than 20)" in few.decision
     assert "too small to test" in found.decision
     assert not any(gap.verdict == "disparity" for gap in found.gaps)
 
@@ -80,6 +94,33 @@ def test_rows_in_one_only_are_counted_and_named(models) -> None:
     first, second = found.unpaired
     assert (first["unpaired"], first["keys"]) == (4, ["s0", "s1", "s2", "s299"])
     assert (second["unpaired"], second["keys"]) == (1, ["extra"])
+
+
+def test_a_group_that_only_one_model_has_is_not_passed_over(models) -> None:
+    old, new = models(gained=0.08, lost=0.01)
+    new = {"sample": [*new["sample"], "x1", "x2"], "tone": [*new["tone"], "rare", "rare"], "ok": [*new["ok"], 0, 0]}
+    found = compare(old, new, by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    assert "worse for nobody who was compared by more than 0.05" in found.decision
+    assert found.decisions[-1] == "Not compared, because no row has a partner: tone = rare (2 rows, only in v2)."
+    assert found.to_dict()["absent"] == [{"attribute": "tone", "group": "rare", "rows": 2, "model": "v2"}]
+    assert badge_of(found)[0] == "unsure"
+    kept = compare(old, new, by=["tone"], metrics=["ok"], where=["tone=dark,light"])
+    assert kept.absent == []
+
+
+def test_rows_without_a_partner_of_a_group_that_is_compared_are_no_absent_group(models) -> None:
+    old, new = models(300)
+    new = {name: column[3:] for name, column in new.items()}
+    assert compare(old, new, by=["tone"], metrics=["ok"]).absent == []
+
+
+def test_a_wrong_attribute_is_named_with_the_file(models, tmp_path) -> None:
+    import pandas as pd
+
+    for name, table in zip(("v1.csv", "v2.csv"), models(50), strict=True):
+        pd.DataFrame(table).to_csv(tmp_path / name, index=False)
+    with pytest.raises(InputError, match=r"v1\.csv: no attribute 'tune'"):
+        compare(tmp_path / "v1.csv", tmp_path / "v2.csv", by=["tune"], metrics=["ok"])
 
 
 def test_rows_pair_by_key_not_by_place(models) -> None:

@@ -74,14 +74,14 @@ def test_each_group_is_checked_and_one_group_can_be_named(made: Made) -> None:
 
 def test_many_groups_do_not_fail_a_good_model_by_chance() -> None:
     """A rule with ten groups at their limit fails falsely about as rarely as one with a single group."""
-    from countenance.gating.bounds import Limits, Measured
+    from countenance.gating.bounds import Limits, Measurement
 
     rng = np.random.default_rng(1)
     failed = 0
     for _ in range(1500):
         counts = rng.binomial(400, 0.9, size=10)
         checks = [
-            Measured("m", k / 400, *wilson(k, 400), *wilson(k, 400, 0.05 / 10)).evidence(Limits(at_least=0.9))
+            Measurement("m", k / 400, *wilson(k, 400), *wilson(k, 400, 0.05 / 10)).evidence(Limits(at_least=0.9))
             for k in counts
         ]
         failed += "fail" in checks
@@ -229,6 +229,40 @@ def test_regressions_are_paired(made: Made) -> None:
         decided(fine, "regression", metric="ok", at_most=0.01)
     with pytest.raises(InputError, match="no rule of the kind regression"):
         decided(fine, "people", baseline=base, at_least=1)
+
+
+def test_a_group_that_the_run_lost_is_no_pass(made: Made) -> None:
+    old = rate(270, 300) + rate(216, 240) + rate(54, 60)
+    tone = ["a"] * 300 + ["b"] * 240 + ["c"] * 60
+    keys = {"sample": [f"s{i}" for i in range(600)], "identity": [f"p{i}" for i in range(600)]}
+    base = made(keys | {"attr.tone": tone, "m.ok": old})
+    rows = keys | {"attr.tone": tone, "m.ok": old}
+    lost = made({name: column[:540] for name, column in rows.items()}, images=600, failed=60)
+    outcome = decided(lost, "regression", baseline=base, metric="ok", by="tone", at_most=0.2)
+    assert [check.evidence for check in outcome.checks] == ["pass", "pass", "insufficient"]
+    assert outcome.checks[2].about == "ok of tone = c"
+    assert outcome.checks[2].reason == "only the baseline has it (60 rows)"
+    whole = decided(lost, "regression", baseline=base, metric="ok", at_most=0.2)
+    assert "; without a partner: 60 rows of the baseline" in whole.checks[0].reason
+
+
+def test_the_unknown_are_counted_beside_the_groups(made: Made) -> None:
+    tone = ["a"] * 100 + ["b"] * 100 + [None] * 300
+    run = made({"attr.tone": tone, "m.ok": [1] * 200 + [0] * 300})
+    outcome = decided(run, "estimate", metric="ok", by="tone", at_least=0.5)
+    assert outcome.evidence == "pass"
+    assert outcome.checks[0].reason.endswith("; 300 rows with unknown tone not judged")
+    assert "300 rows with unknown tone" in decided(run, "gap", metric="ok", by="tone", at_most=0.1).checks[0].reason
+    regressed = decided(run, "regression", baseline=run, metric="ok", by="tone", at_most=0.1)
+    assert [check.about for check in regressed.checks] == ["ok of tone = a, worse by", "ok of tone = b, worse by"]
+
+
+def test_rows_that_are_all_alike_are_no_certainty(made: Made) -> None:
+    few = made({"m.iou": [0.8] * 3, "m.ms": [5.0] * 3}, better={"ms": "lower"})
+    check = decided(few, "estimate", metric="iou", at_least=0.7).checks[0]
+    assert check.evidence == "insufficient" and check.low == pytest.approx(0.8 * 0.025 ** (1 / 3))
+    assert decided(few, "estimate", metric="ms", at_most=6.0).evidence == "insufficient"
+    assert decided(made({"m.iou": [0.8] * 100}), "estimate", metric="iou", at_least=0.7).evidence == "pass"
 
 
 def test_lower_is_better_turns_a_regression_round(made: Made) -> None:

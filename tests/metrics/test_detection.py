@@ -11,6 +11,7 @@ from countenance.metrics import boxes
 from countenance.metrics.detection import (
     average_precision,
     average_precision_interval,
+    average_precision_intervals,
     false_positives_per_image,
     precision_recall,
 )
@@ -47,15 +48,15 @@ def test_many_images_at_once_equal_one_by_one(seed):
     for i in range(len(counts)):
         rows, part = image == i, slice(starts[i], starts[i] + counts[i])
         assert np.array_equal(best[rows], boxes.best_overlap(truth[rows], answered[part]))
-        one = boxes.match_greedy(truth[rows], answered[part], scores[part], 0.5) >= 0
-        assert np.array_equal(found[part], one)
+        one = boxes.match_greedy(truth[rows], answered[part], scores[part], 0.5)
+        assert np.array_equal(found[part], np.where(one >= 0, np.append(np.flatnonzero(rows), -1)[one], -1))
 
 
 def test_a_duplicate_box_is_a_false_alarm():
     box = np.array([[0, 0, 10, 10.0]])
     found = hits(box, np.array([0]), np.repeat(box, 3, 0), np.array([0.2, 0.9, 0.5]), np.array([3]))
-    assert found.tolist() == [False, True, False]
-    assert false_positives_per_image(found, 1) == 2
+    assert found.tolist() == [-1, 0, -1]
+    assert false_positives_per_image(found >= 0, 1) == 2
 
 
 @given(st.integers(0, 300))
@@ -101,13 +102,44 @@ def test_average_precision_equals_pycocotools(seed):
         evaluation.evaluate()
         evaluation.accumulate()
     expected = float(evaluation.eval["precision"][0, :, 0, 0, -1].mean())
-    hit = hits(truth, image, answered, scores, counts)
+    hit = hits(truth, image, answered, scores, counts) >= 0
     assert average_precision(scores, hit, len(truth)) == pytest.approx(expected, abs=1e-9)
+
+
+def plain_interval(scores, hit, image, truth_per_image, replicates, seed=0):
+    """Each resample's average precision from all its answers, one group at a time."""
+    order = np.argsort(-scores, kind="stable")
+    generator = np.random.default_rng(seed)
+    n, values = len(truth_per_image), []
+    for _ in range(replicates):
+        weight = np.bincount(generator.integers(0, n, n), minlength=n).astype(float)
+        if (truth := weight @ truth_per_image) == 0:
+            continue
+        w = weight[image[order]]
+        found, total = np.cumsum(w * hit[order]), np.cumsum(w)
+        precision = np.divide(found, total, out=np.zeros_like(found), where=total > 0)
+        envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
+        values.append(envelope[np.searchsorted(found / truth, np.linspace(0, 1, 101), side="left")].mean())
+    return tuple(np.percentile(values, [2.5, 97.5])) if values else (np.nan, np.nan)
+
+
+@given(st.integers(0, 300))
+def test_intervals_of_groups_equal_those_of_each_alone(seed):
+    truth, image, answered, scores, counts = scene(seed)
+    scores = np.round(scores, 1)  # ties too
+    found, owners = hits(truth, image, answered, scores, counts), np.repeat(np.arange(len(counts)), counts)
+    members = [np.ones(len(truth), bool), np.arange(len(truth)) % 2 == 0, np.zeros(len(truth), bool)]
+    kept = [(found < 0) | member[found] for member in members]
+    people = np.array([np.bincount(image[member], minlength=len(counts)) for member in members], float)
+    several = average_precision_intervals(scores, found >= 0, owners, kept, people, replicates=20)
+    for keep, count, one in zip(kept, people, several, strict=True):
+        alone = plain_interval(scores[keep], found[keep] >= 0, owners[keep], count, 20)
+        assert one == pytest.approx(alone, nan_ok=True, abs=1e-12)
 
 
 def test_average_precision_has_an_interval_and_no_truth_no_number():
     truth, image, answered, scores, counts = scene(5, images=40)
-    hit = hits(truth, image, answered, scores, counts)
+    hit = hits(truth, image, answered, scores, counts) >= 0
     value = average_precision(scores, hit, len(truth))
     owners = np.repeat(np.arange(len(counts)), counts)
     low, high = average_precision_interval(scores, hit, owners, np.bincount(image).astype(float), replicates=200)

@@ -206,7 +206,7 @@ def test_an_outline_follows_its_mask() -> None:
     mask[5:15, 10:20] = True
     drawn = str(drawing.outline(mask, "truth"))
     corners = {tuple(map(int, pair.split())) for pair in re.findall(r"\d+ \d+", drawn.split('d="')[1])}
-    assert corners == {(10, 5), (10, 14), (19, 14), (19, 5)}
+    assert corners == {(10, 5), (10, 15), (20, 15), (20, 5)}
 
 
 def test_truth_and_answer_differ_in_more_than_colour() -> None:

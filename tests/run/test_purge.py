@@ -8,8 +8,9 @@ import pytest
 
 from countenance.errors import InputError
 from countenance.run import Run, audit_run, evaluate, read_audit, store_audit
-from countenance.run.purge import purge, read_subjects
+from countenance.run.purge import purge
 from countenance.run.store import RunStore
+from countenance.run.subjects import read_subjects
 from countenance.run.verify import verify
 from countenance.storage.local import LocalStorage
 from countenance.testing import DiscDetector, write_small_dataset
@@ -185,6 +186,10 @@ def test_a_purge_that_is_killed_anywhere_goes_on(tmp_path: Path, data: Path, mon
         ("subject_id,date\na,2026\nb,2026\n", ["a", "b"]),
         ('date,identity\n2026,"a, the first"\n', ["a, the first"]),
         ("identity\na\na\n", ["a"]),
+        ("person#3\nb#\n#c\nd\t# left\n", ["person#3", "b#", "d"]),
+        ("subject_id;date\na;2026\n", ["a"]),
+        ("date\tSubject_ID\n2026\ta,b\n", ["a,b"]),
+        ("id,identity\n1,ann\n2\n,bob\n", ["ann", "bob"]),
     ],
 )
 def test_lists_of_people_are_read(tmp_path: Path, text: str, expected: list[str]) -> None:
@@ -200,6 +205,27 @@ def test_what_is_no_list_of_people_is_refused(tmp_path: Path, text: str, message
     (tmp_path / "list.csv").write_text(text)
     with pytest.raises(InputError, match=message):
         read_subjects(tmp_path / "list.csv")
+
+
+def test_what_lies_around_a_run_forgets_people_too(tmp_path: Path, data: Path) -> None:
+    run = evaluate(DiscDetector(), TASK, data, out=tmp_path / "run")
+    left = tmp_path / "run.samples" / "part-0.parquet"
+    left.parent.mkdir()
+    left.write_bytes(b"pictures")
+    (run.path / ".scores.parquet.00ff00ff.part").write_bytes(b"half a table")
+    views = [
+        {"name": "all", "address": "/runs/run/rows?skin_tone=monk_2"},
+        {"name": "one", "address": "/runs/run/rows?identity=id0003"},
+        {"name": "what id0003 looks like", "address": "/runs/run"},
+        {"name": "picture", "address": "/runs/run/samples?sample=s00006"},
+        {"name": "another", "address": "/runs/run/rows?identity=id00031"},
+    ]
+    for folder in (tmp_path, run.path):
+        (folder / "views.json").write_text(json.dumps({"views": views}))
+    purge(run.path, ["id0003"])
+    assert not left.parent.exists() and not list(run.path.glob(".*.part"))
+    for folder in (tmp_path, run.path):
+        assert [one["name"] for one in json.loads((folder / "views.json").read_text())["views"]] == ["all", "another"]
 
 
 def test_the_journal_is_gone_after_a_purge(tmp_path: Path, data: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from countenance.answers import Boxes, Embedding, LabelMap, Labels, Masks, Picture
-from countenance.models.registry import ModelSpec
+from countenance.models.registry import ModelSpec, external_data
 from countenance.run import Run, evaluate
 from countenance.run.stale import same_answer
 from countenance.testing import DiscDetector, small_dataset
@@ -79,6 +79,44 @@ def test_code_that_opens_a_file_is_probed_in_a_worker(tmp_path: Path, monkeypatc
         (tmp_path / "weights.txt").write_text(content)
         evaluate("opens:detect", TASK, small_dataset(24), out=tmp_path / "run", say=lines.append)
     assert "already complete" in lines[0] and "held another run" in lines[1] and len(lines) == 2
+
+
+class Hesitant(DiscDetector):
+    """A detector that is unsure of a few pictures; those below its threshold are left out."""
+
+    def __init__(self, threshold: float) -> None:
+        super().__init__()
+        self.threshold = threshold
+
+    def __call__(self, images):  # type: ignore[no-untyped-def]
+        scores = [0.5 if image.sum() % 61 == 0 else 0.9 for image in images]
+        found = super().__call__(images)
+        return [
+            Boxes(boxes.xyxy, [score] * len(boxes)) if score >= self.threshold else Boxes(np.zeros((0, 4)))
+            for boxes, score in zip(found, scores, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("thresholds", [(0.4, 0.6), (0.6, 0.4)])
+def test_a_threshold_that_changes_few_predictions_is_another_model(tmp_path: Path, thresholds) -> None:  # type: ignore[no-untyped-def]
+    data, found = small_dataset(120, 32), []
+    for threshold in thresholds:
+        run = evaluate(Hesitant(threshold), TASK, data, out=tmp_path / "run")
+        found.append(float(np.nanmean(run.scores()["m.best_iou"].to_numpy())))
+    assert found[0] != found[1] and 0.9 < min(found) < max(found) == 1
+
+
+def test_external_weights_in_folders_below_are_part_of_a_network(tmp_path: Path) -> None:
+    place = f"a/b/{'long' * 40}.bin"
+    net, weights = tmp_path / "net.onnx", tmp_path / place
+    weights.parent.mkdir(parents=True)
+    size = len(place).to_bytes(1, "little") + b"\x01" if len(place) > 127 else bytes([len(place)])
+    net.write_bytes(
+        b"\x0a\x08location\x12" + size + place.encode() + b"\x12location\x12\xff\xff\xff\xff\xfflocation\x12"
+    )
+    assert external_data(net) == []
+    weights.write_bytes(b"x")
+    assert external_data(net) == [weights]
 
 
 def test_external_weights_of_a_network_are_part_of_it(tmp_path: Path) -> None:

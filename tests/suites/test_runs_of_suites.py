@@ -130,7 +130,7 @@ def mask_fairness(folder: Path) -> Case:
 
 def fhibe(folder: Path) -> Case:
     """FHIBE's layout with a model that finds everybody but a few."""
-    from countenance.suites.fhibe.vocabulary import KEYPOINTS
+    from countenance.tasks.keypoint_estimation import KEYPOINTS
 
     rows = []
     for i in range(90):

@@ -49,7 +49,7 @@ def test_the_estimates_of_both_stand_side_by_side(pair: Viewer) -> None:
 
 def test_the_changes_are_those_of_compare(pair: Viewer) -> None:
     text = html.unescape(pair.ask(f"/compare/changes?{both(pair)}").text)
-    roots = pair.library.roots[0]
+    roots = pair.library.roots[0].path
     found = compare(Run(roots / "one"), Run(roots / "two"), by=["gender"], metrics=["recall@0.5"], names=["one", "two"])
     assert found.decision in text
     assert "Gaps that moved" in text

@@ -140,8 +140,9 @@ def test_who_is_favoured_is_not_called_failed(runs: Path) -> None:
     from countenance.audit import audit
     from countenance.view.live import Live
     from countenance.view.opened import OpenRun
+    from countenance.view.scope import ScopedStorage
 
-    opened = OpenRun("second", (runs / "second").resolve())
+    opened = OpenRun("second", ScopedStorage((runs / "second").resolve()))
     rows = {"gender": ["a"] * 300 + ["b"] * 300 + ["c"] * 300, "recall@0.5": [1] * 300 + ([1, 1, 1, 0] * 75) * 2}
     found = audit(rows, by=["gender"], metrics=["recall@0.5"], adjust="holm")
     better = found.model_copy(update={"findings": [f for f in found.findings if f.direction == "better"]})

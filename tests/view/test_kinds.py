@@ -70,3 +70,19 @@ def test_the_prediction_is_drawn(kinds: Viewer, task: str) -> None:
         assert kinds.ask(f"/runs/{run}/{kind}/0").headers["content-type"] == "image/jpeg"
     for path in (f"/runs/{run}", f"/runs/{run}/tests", f"/runs/{run}/rows"):
         assert kinds.ask(path).status == 200
+
+
+def test_a_run_that_keeps_no_predictions_shows_pictures_without_them(kinds: Viewer, tmp_path: Path) -> None:
+    import shutil
+
+    root = kinds.library.roots[0].path  # type: ignore[union-attr]
+    for task in ("face_verification", "face_localization", "face_super_resolution"):
+        shutil.copytree(root / task, tmp_path / task)
+        shutil.rmtree(tmp_path / task / "answers")
+    here = start([tmp_path])
+    for task in ("face_verification", "face_localization", "face_super_resolution"):
+        run = here.id_of(task)
+        for page in ("", "/tests", "/samples?show=all", "/samples/0"):
+            assert here.ask(f"/runs/{run}{page}").status == 200, (task, page)
+        assert here.ask(f"/runs/{run}/thumbnails/0").headers["content-type"] == "image/jpeg"
+    here.close()

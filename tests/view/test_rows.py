@@ -11,11 +11,12 @@ from countenance.errors import InputError
 from countenance.run import Run
 from countenance.view.opened import OpenRun
 from countenance.view.rows import Selection
+from countenance.view.scope import ScopedStorage
 
 
 @pytest.fixture(scope="module")
 def opened(runs: Path) -> OpenRun:
-    return OpenRun("second", (runs / "second").resolve())
+    return OpenRun("second", ScopedStorage((runs / "second").resolve()))
 
 
 def select(opened: OpenRun, **parts: str) -> Selection:
@@ -113,3 +114,31 @@ def test_every_estimate_on_the_page_is_a_link_to_as_many_rows(viewer: Viewer, fi
 def test_a_wrong_selection_gets_a_sentence(viewer: Viewer, first: str, parts: dict[str, str]) -> None:
     answer = viewer.ask(f"/api/runs/{first}/rows?{query(**parts)}")
     assert answer.status == 400 and answer.json()["error"]
+
+
+def test_everyone_else_has_as_many_rows_as_the_other_side_of_a_finding(opened: OpenRun) -> None:
+    assert opened.audit is not None
+    against_rest = [f for f in opened.audit.findings if f.versus == "rest"]
+    assert {f.depth for f in against_rest} == {1, 2}
+    for one in against_rest:
+        by = one.attribute.replace(" × ", "*")
+        page = select(opened, of=by, group=one.group, by_metric=one.metric, side="rest").page()
+        assert page.total == one.n_versus, (one.attribute, one.group)
+
+
+def test_every_number_of_the_tables_leads_to_its_rows(viewer: Viewer, first: str) -> None:
+    import html
+    import re
+
+    text = viewer.ask(f"/runs/{first}/tests").text
+    for part in ("groups", "intersections", "cannot-tell", "findings"):
+        section = text.partition(f'aria-labelledby="{part}"')[2].partition("</section>")[0]
+        cells = re.findall(r'<td class="(?:number|n)"[^>]*>(.*?)</td>', section)
+        told = [cell for cell in cells if re.search(r"\d", cell) and "more people" not in cell]
+        linked = [cell for cell in told if "<a class=" in cell]
+        assert len(linked) >= 0.6 * len(told), (part, [cell for cell in told if cell not in linked][:5])
+        addresses = [html.unescape(one) for one in re.findall(r'<a class="rows[^"]*" href="([^"]+)"', section)]
+        for address in dict.fromkeys(addresses[:: max(1, len(addresses) // 3)]):
+            assert viewer.ask(address).status == 200, address
+    groups = re.findall(r"of=skin_tone&amp;group=(monk_\d+)", viewer.ask(f"/runs/{first}/samples").text)
+    assert list(dict.fromkeys(groups)) == sorted(set(groups), key=lambda name: int(name[5:]))

@@ -188,8 +188,17 @@ def rank_biserial(
         size = int(max(clusters1.max(), clusters2.max())) + 1
         sums = np.bincount(clusters1, e1, minlength=size) + np.bincount(clusters2, e2, minlength=size)
         used = len(np.union1d(clusters1, clusters2))
-        variance = float(used / max(used - 1, 1) * (sums**2).sum())
+        # A cluster that makes up much of a side hides its own deviation; the weight is that of the variance of means.
+        far = np.maximum(_leverage(clusters1, size), _leverage(clusters2, size))
+        variance = float(used / max(used - 1, 1) * ((1 + 2 * far) * sums**2).sum())
     return RankBiserial(2 * auc - 1, auc * n1 * n2, 4 * variance, 4 * simple, ties)
+
+
+def _leverage(clusters: Array, size: int) -> Array:
+    """How much more of a side each cluster is than one of equal clusters would be; 0 where the cluster is not on it."""
+    counts = np.bincount(clusters, minlength=size)
+    here = counts > 0
+    return np.asarray(np.where(here, counts / len(clusters) - 1 / max(int(here.sum()), 1), 0.0))
 
 
 def _spread(e: Array) -> float:

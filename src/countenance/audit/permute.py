@@ -8,12 +8,14 @@ labels of its donor in random order, repeated or cut to its own number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from countenance.audit.contingency import Contingency
 from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping
 from countenance.audit.layout import Column, pattern_of, powers, side
@@ -48,10 +50,21 @@ class Permutations:
         whole = [i for i, split in enumerate(self.split) if not split]
         self.whole = _WholeLabels(sums, [groupings[i] for i in whole], whole) if whole else None
         self.rows = {i: RowLabels(sums, grouping) for i, grouping in enumerate(groupings) if self.split[i]}
-        self.batch = self._batch(groupings)
+        self.counted = self._counted()
+        self.batch = self._batch()
 
-    def _batch(self, groupings: Sequence[Grouping]) -> int:
+    def _counted(self) -> Contingency | None:
+        """Where units are of few kinds and labels of few patterns, how often they meet is all that need be drawn."""
+        if self.rows or self.whole is None:
+            return None
+        columns = []
+        for one in self.wanted:
+            columns += _Bases(*self.layout.cluster_sums(one.column), one.column, self.whole.cubes).columns
+        return Contingency.of(columns, self.whole.codes, self.whole.patterns)
+
+    def _batch(self) -> int:
         size = max(self.count, self.layout.total if self.rows else 1)
+        size = size if self.counted is None else self.counted.cells
         comparisons = max(len(one.g) for one in self.wanted)
         return int(max(1, min(500, CELLS // max(size, 1), CELLS // max(comparisons, 1))))
 
@@ -64,6 +77,11 @@ class Permutations:
             yield self._sample(size)
 
     def _sample(self, size: int) -> list[Sampled]:
+        if self.counted is not None and self.whole is not None:
+            met = partial(self.counted.summed, self.counted.draw(self.rng, size))
+            return [
+                _joined(self.whole.sums(self.layout.cluster_sums(one.column), met, one), one) for one in self.wanted
+            ]
         donors = np.argsort(self.rng.integers(0, 2**32, size=(size, self.count), dtype=np.uint32), axis=1)
         labels = self._row_labels(donors) if self.rows else None
         whole = self.whole.codes[donors] if self.whole is not None else None
@@ -71,7 +89,8 @@ class Permutations:
         for one in self.wanted:
             parts.append({})
             if self.whole is not None and whole is not None:
-                parts[-1] |= self.whole.sums(self.layout.cluster_sums(one.column), whole, one)
+                by_code = partial(self.whole.summed, whole)
+                parts[-1] |= self.whole.sums(self.layout.cluster_sums(one.column), by_code, one)
         for i, rows in self.rows.items():
             if labels is not None:
                 for found, made in zip(parts, rows.sums(labels, self.wanted, i), strict=True):
@@ -128,20 +147,24 @@ class _WholeLabels:
             start += matrix.shape[1] + 1
         self.matrix = sparse.hstack(matrices).T.tocsr()
 
-    def sums(
-        self, cluster_sums: tuple[Array, Array, Array], codes: Array, wanted: Wanted
-    ) -> dict[int, tuple[Side, Side, Cross]]:
-        """The sides of every comparison by grouping, a row for each permutation."""
-        bases = _Bases(*cluster_sums, wanted.column, self.cubes)
+    def summed(self, codes: Array, column: Array) -> Array:
+        """A column of the clusters added up by code, a row for each permutation of the codes."""
         size, count = codes.shape
         keys = (codes + (np.arange(size, dtype=np.int64) * self.patterns)[:, None]).ravel()
+        tiled = np.broadcast_to(column, (size, count)).ravel()
+        return np.bincount(keys, tiled, minlength=size * self.patterns).reshape(size, self.patterns)
+
+    def sums(
+        self, cluster_sums: tuple[Array, Array, Array], summed: Callable[[Array], Array], wanted: Wanted
+    ) -> dict[int, tuple[Side, Side, Cross]]:
+        """The sides of every comparison by grouping, a row for each permutation; `summed` adds a column up by code."""
+        bases = _Bases(*cluster_sums, wanted.column, self.cubes)
         added = []
         for column in bases.columns:
             if (column == column[0]).all():  # labels move, how many there are of each stays
                 by_code = column[0] * np.bincount(self.codes, minlength=self.patterns)[None]
             else:
-                tiled = np.broadcast_to(column, (size, count)).ravel()
-                by_code = np.bincount(keys, tiled, minlength=size * self.patterns).reshape(size, self.patterns)
+                by_code = summed(column)
             added.append(np.asarray(self.matrix @ by_code.T).T)
         made: dict[int, tuple[Side, Side, Cross]] = {}
         for place, start in self.offset.items():

@@ -107,20 +107,25 @@ def in_order(names: Sequence[str], values: Array) -> list[tuple[int, int]]:
 
 
 def ranked(
-    names: Sequence[str], values: Array, found: Sequence[tuple[int, int, float, float, float]], alpha: float = 0.05
+    names: Sequence[str],
+    values: Array,
+    found: Sequence[tuple[int, int, float, float, float]],
+    alpha: float = 0.05,
+    adjusted: Sequence[float] | None = None,
 ) -> Ranking:
     """Ranks from what every two entries show: the better, the worse, low and high of their difference, and p.
 
-    `found` has the pairs of `in_order`; their p are adjusted together (Holm).
+    `found` has the pairs of `in_order`. Their p are adjusted together (Holm), unless `adjusted` has p that were
+    adjusted already, in a larger family.
 
     >>> ranked(["a", "b"], np.array([0.9, 0.8]), [(0, 1, 0.02, 0.18, 0.01)]).ranks
     (1, 2)
     """
     order = sorted(range(len(names)), key=lambda i: (-values[i] if values[i] == values[i] else math.inf, names[i]))
-    adjusted = holm(np.array([row[4] for row in found]))
+    corrected_p = holm(np.array([row[4] for row in found])) if adjusted is None else adjusted
     beaten = dict.fromkeys(range(len(names)), 0)
     pairs = []
-    for (i, j, low, high, p), corrected in zip(found, adjusted, strict=True):
+    for (i, j, low, high, p), corrected in zip(found, corrected_p, strict=True):
         decided = bool(corrected < alpha)
         beaten[j] += decided
         difference = float(values[i] - values[j])

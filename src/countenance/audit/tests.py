@@ -160,7 +160,10 @@ def rates(one: Side, two: Side, cross: Cross, least: Numbers = SMALLEST_EXPECTED
         if exact.any():
             cells = (rate1 * e1, (1 - rate1) * e1, rate2 * e2, (1 - rate2) * e2)
             p = np.array(p)
-            p[exact] = fisher(*(np.rint(np.broadcast_to(cell, p.shape)[exact]) for cell in cells))
+            counted = fisher(*(np.rint(np.broadcast_to(cell, p.shape)[exact]) for cell in cells))
+            # Fisher's test takes effective counts as known; few clusters leave them uncertain, and t knows that.
+            scaled = ~np.broadcast_to(solo, p.shape)[exact]
+            p[exact] = np.where(scaled, np.fmax(counted, p[exact]), counted)
         p = np.where(same | ~np.isfinite(p), 1.0, p)
     return Tested(p, z, df, v1, v2, rho, m1, m2, exact)
 

@@ -3,6 +3,7 @@
 0 fine, 1 a gate failed, 2 the user's input is wrong (one line), 3 our bug (traceback and what to send us).
 """
 
+import io
 import sys
 from typing import Annotated
 
@@ -24,7 +25,8 @@ from countenance.cli import (
     uccs,
     viewing,
 )
-from countenance.cli.lines import say
+from countenance.cli.lines import note, say
+from countenance.cli.once import refuse_repeats
 from countenance.errors import GateFailed, InputError
 
 app = typer.Typer(
@@ -52,7 +54,7 @@ app.add_typer(happyfaces.app, name="happyfaces")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"countenance {countenance.__version__}")
+        say(f"countenance {countenance.__version__}")
         raise typer.Exit
 
 
@@ -73,12 +75,13 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     try:
-        result = typer.main.get_command(app).main(arguments, prog_name="countenance", standalone_mode=False)
+        command = refuse_repeats(typer.main.get_command(app))
+        result = command.main(arguments, prog_name="countenance", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except typer.Exit as stop:
         return stop.exit_code
     except typer.Abort:
-        typer.echo("stopped", err=True)
+        say("stopped", err=True)
         return 2
     except GateFailed as error:
         say(f"gate failed: {error}", err=True)
@@ -87,7 +90,7 @@ def run(arguments: list[str]) -> int:
         say(f"error: {error}", err=True)
         return 2
     except KeyboardInterrupt:
-        typer.echo("stopped; the same command goes on from here", err=True)
+        say("stopped; the same command goes on from here", err=True)
         return 130
     except BrokenPipeError:
         return 0
@@ -96,16 +99,17 @@ def run(arguments: list[str]) -> int:
         say(f"error: {place}{error.strerror or error}", err=True)
         return 2
     except Exception as error:
-        if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of typer's, which prints itself
-            error.show()
+        if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of typer's
+            told = io.StringIO()
+            error.show(told)
+            note(told.getvalue().rstrip("\n"))
             return 2
         import platform
         import traceback
 
-        traceback.print_exc()
-        typer.echo(
-            f"\nThis is a bug in countenance {countenance.__version__} (Python {platform.python_version()}, "
-            f"{platform.system()}).\nPlease send us the lines above and the command that you typed.",
-            err=True,
+        note(traceback.format_exc())
+        note(
+            f"This is a bug in countenance {countenance.__version__} (Python {platform.python_version()}, "
+            f"{platform.system()}).\nPlease send us the lines above and the command that you typed."
         )
         return 3

@@ -97,7 +97,7 @@ def audit(
         write_json(json, found.to_dict() | made)
     if report is not None:
         page = write_report(finished, report) if finished is not None else write_table_report(table, found, report)
-        typer.echo(f"report   {page.resolve()}")
+        say(f"report   {page.resolve()}")
 
 
 def check_writable(paths: Sequence[Path | None]) -> None:
@@ -130,17 +130,18 @@ def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
             yield step
         except KeyboardInterrupt:
             stack.close()
-            typer.echo("stopped; nothing was written (--adjust holm needs no permutations)", err=True)
+            say("stopped; nothing was written (--adjust holm needs no permutations)", err=True)
             raise typer.Exit(130) from None
 
 
 def lines_of(found: "Audit") -> list[str]:
     """An audit for a terminal: the verdict, what it rests on, the table of findings, and who was left out."""
     from countenance.audit.headline import headline
+    from countenance.report.names import in_group_order
 
     lines = [f"verdict  {found.verdict}", f"in short {headline(found)}", f"reason   {found.reason}"]
     lines += [*unit_lines(found), ""]
-    shown = [f for f in found.findings if f.depth == 1] or found.findings
+    shown = in_group_order([f for f in found.findings if f.depth == 1] or found.findings)
     permutations = found.settings["permutations"] if found.settings["adjust"] == "minp" else 0
     lines += _table(shown[:MOST_LINES], floor=1 / (permutations + 1) if permutations else 0.0)
     hidden = len(found.findings) - min(len(shown), MOST_LINES)
@@ -235,9 +236,17 @@ def columns_of(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _left_out(found: "Audit") -> list[str]:
     """Who was not compared, the alarming first; many intersections are counted."""
-    named = set(found.settings["named"])
+    from countenance.report.names import Names
+
+    named, names = set(found.settings["named"]), Names.of(found)
+    blocks = list(dict.fromkeys((left["metric"], left["attribute"]) for left in found.excluded))
+
+    def place(left: dict[str, Any]) -> tuple[bool, int, tuple[int, ...]]:
+        block = blocks.index((left["metric"], left["attribute"]))
+        return not left["alarming"], block, names.place(left["attribute"], left["group"])
+
     told, crossed = [], 0
-    for left in found.excluded:
+    for left in sorted(found.excluded, key=place):
         if left["attribute"] in named or left["alarming"]:
             told.append(f"left out {left['attribute']} = {left['group']} (n = {left['n']:,}): {left['why']}")
         else:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from countenance.cli.lines import note, say
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -55,11 +56,11 @@ def make_data(
     counts = write_challenge(out, people, unlabelled=unlabelled, seed=seed, progress=partial(progress, quiet=quiet))
     for split, row in counts.items():
         share = row["nonfaces"] / max(row["images"], 1)
-        typer.echo(
+        say(
             f"{split:8} {row['images']:5} images, {row['nonfaces']} not faces ({share:.0%}), "
             f"{row['unlabelled_faces']} faces with a label missing"
         )
-    typer.echo(f"{out.resolve()}")
+    say(f"{out.resolve()}")
 
 
 @app.command()
@@ -87,8 +88,8 @@ def train(
     where = (
         f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else made["training"]["device"]
     )
-    typer.echo(f"{made['name']}: trained in {made['took']['seconds']:.1f} s on {where}")
-    typer.echo(f"{out.resolve()}")
+    say(f"{made['name']}: trained in {made['took']['seconds']:.1f} s on {where}")
+    say(f"{out.resolve()}")
 
 
 @app.command()
@@ -102,15 +103,15 @@ def predict(
     """Label every image of a folder with an entry (no torch needed)."""
     from countenance.cli.progress import progress
     from countenance.files import write_text
-    from countenance.suites.bias_bounty.entry import Entry, image_files, predict_files
+    from countenance.suites.bias_bounty.entry import BountyEntry, image_files, predict_files
     from countenance.suites.bias_bounty.files import predictions_text
 
-    model = Entry(entry, threads=threads)
+    model = BountyEntry(entry, threads=threads)
     files = image_files(images)
     with progress("predicting", len(files), quiet=quiet) as step:
         words = predict_files(model, files, step)
     write_text(out, predictions_text(list(files), words))
-    typer.echo(f"{len(files)} images in {out}")
+    say(f"{len(files)} images in {out}")
 
 
 @app.command()
@@ -126,36 +127,37 @@ def score(
     name: Annotated[str, typer.Option(help="The submission's name.")] = "unnamed",
     replicates: Replicates = 2000,
     seed: Seed = 0,
-    against: Annotated[Path | None, typer.Option(help="Other predictions: the difference, paired.")] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Older predictions to compare with, paired: better for whom, worse for whom.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Also leave a run here.", metavar="RUN")] = None,
 ) -> None:
     """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
     from countenance.files import write_json
-    from countenance.suites.bias_bounty.pairing import score_difference
-    from countenance.suites.bias_bounty.printing import score_lines
-    from countenance.suites.bias_bounty.scoring import score_files
+    from countenance.suites.bias_bounty.files import Draws, Truth
+    from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, score_difference
+    from countenance.suites.bias_bounty.printing import against_lines, score_lines
+    from countenance.suites.bias_bounty.scoring import score_tables
 
-    found = score_files(labels, predictions, nonfaces, identities=identities, replicates=replicates, seed=seed)
-    other = None
+    files = (labels, nonfaces, identities)
+    truth, draws = Truth.read(*files), Draws(replicates, seed)
+    found = score_tables(truth, truth.predictions(predictions), draws)
+    content, told = found.to_json(), []
     if against is not None:
-        other = score_difference(
-            labels, predictions, against, nonfaces, identities=identities, replicates=replicates, seed=seed
-        )
+        change = score_difference(truth, predictions, against, draws)
+        compared = compare_predictions(truth, predictions, against, seed)
+        content["against"] = against_json(change, compared)
+        told = against_lines(change, compared)
     if json is not None:
-        write_json(json, found.to_json() | ({"against": other.to_json()} if other else {}))
+        write_json(json, content)
     if submission is not None:
         write_json(submission, found.submission(name))
     if out is not None:
         from countenance.suites.bias_bounty.run import write_run
 
-        files = (labels, predictions, nonfaces, identities)
-        finished = write_run(out, *files, name=name, found=found, say=lambda line: typer.echo(line, err=True))
-    for line in score_lines(found):
-        typer.echo(line)
-    if out is not None:
-        typer.echo(f"run        {finished.path}")
-    if other is not None and against is not None:
-        typer.echo(other.line(against.name))
+        finished = write_run(out, predictions, files, found, name, note)
+    for line in [*score_lines(found), *([] if out is None else [f"run        {finished.path}"]), *told]:
+        say(line)
 
 
 @app.command()
@@ -187,7 +189,24 @@ def submit(
         code=code,
     )  # fmt: skip
     low, high = score_.score1_interval
-    typer.echo(f"{name}: Score₁ {score_.score1:.4f} [{low:.3f}, {high:.3f}] on the public test, handed in to {board}")
+    say(f"{name}: Score₁ {score_.score1:.4f} [{low:.3f}, {high:.3f}] on the public test, handed in to {board}")
+
+
+@app.command("check-code")
+def check_code(
+    board: Annotated[Path, typer.Argument(help="The folder of submissions.", metavar="BOARD")],
+    name: Annotated[str, typer.Argument(help="The entry's name.", metavar="NAME")],
+    code: Annotated[str, typer.Option(help="The code that was handed over: a file, a folder, or its sha256.")],
+) -> None:
+    """Say whether code is the code of a submission, by the hash that `submit --code` recorded (exit 1: it is not)."""
+    from countenance.errors import GateFailed
+    from countenance.suites.bias_bounty.submissions import code_hash, same_code
+
+    found = same_code(board, name, code)
+    if not found:
+        raise GateFailed(f"{name}: no submission was made by this code (sha256 {code_hash(code)})")
+    numbers = ", ".join(f"{one.number} ({one.submitted})" for one in found)
+    typer.echo(f"{name}: the code of submission {numbers}")
 
 
 @app.command()
@@ -223,15 +242,15 @@ def leaderboard(
     with progress("timing", len(submission_folders(board)), quiet=quiet or not time) as step:
         found = rank(board, data, rules, step)
     for line in table_lines(found):
-        typer.echo(line)
+        say(line)
     if json is not None:
         write_json(json, found.to_json())
     if out is not None:
-        typer.echo(f"page     {write_pages(found, data, out, pictures=pictures).resolve()}")
+        say(f"page     {write_pages(found, data, out, pictures=pictures).resolve()}")
     for which, folder in (("public", public), ("private", private)):
         if folder is not None:
             place = write_pages(found.part(which), data, folder / "index.html", pictures=pictures, parts=(which,))
-            typer.echo(f"{which:8} {place.resolve()}")
+            say(f"{which:8} {place.resolve()}")
     if not found.standings and found.rejected:
         raise InputError(f"{board}: every submission was rejected; the reasons are above")
 
@@ -252,4 +271,4 @@ def time_(
     if json is not None:
         write_json(json, found.model_dump())
     for line in timing_lines(found):
-        typer.echo(line)
+        say(line)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countenance.cli import data
+from countenance.cli.lines import say
 from countenance.cli.places import RunPlace
 from countenance.errors import InputError
 
@@ -51,7 +52,7 @@ def card(
     from countenance.report.cards import model_card
 
     write_text(out, model_card(_audited(run)))
-    typer.echo(out.resolve())
+    say(out.resolve())
 
 
 def export(
@@ -68,7 +69,7 @@ def export(
 
     if what is What.figures:
         for path in _figures(run, out, format):
-            typer.echo(path.resolve())
+            say(path.resolve())
         return
     if what is What.coco:
         from countenance.answers.formats.coco import write_coco_results
@@ -90,7 +91,7 @@ def export(
         source = Source.of(_audited(run))
         table = groups_table(source) if what is What.groups else findings_table(source)
         write_text(out, FORMATS[chosen](table))
-    typer.echo(out.resolve())
+    say(out.resolve())
 
 
 def _figures(run: Path | str, out: Path, format: Format | None) -> list[Path]:
@@ -121,7 +122,7 @@ def dataset_card(
     from countenance.report.cards import dataset_card as made
 
     write_text(out, made(load_dataset(name)))
-    typer.echo(out.resolve())
+    say(out.resolve())
 
 
 def croissant(
@@ -135,7 +136,7 @@ def croissant(
 
     tables = SHIPPED if name.partition(":")[0] == "people" else Path(name)
     write_croissant(load_dataset(name), out, tables if (tables / "samples.parquet").is_file() else None)
-    typer.echo(out.resolve())
+    say(out.resolve())
 
 
 def register(app: typer.Typer) -> None:

@@ -22,6 +22,7 @@ from countenance.cli.audit_options import (
     names_of,
 )
 from countenance.cli.auditing import adjustment, check_writable, columns_of, shuffling
+from countenance.cli.lines import note, say
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -100,8 +101,6 @@ def compare(
         else:
             found = rank(entries, by, names_of(metric), against_first=True, progress=progress, **settings)
             lines = leaderboard_lines(found)
-        for line in lines:
-            typer.echo(line)
         if json is not None:
             write_json(json, found.to_dict())
         if csv is not None:
@@ -111,7 +110,9 @@ def compare(
                 page = write_comparison(found, entries, report, gallery=gallery)
             else:
                 page = write_leaderboard(found, report)
-            typer.echo(f"report   {page.resolve()}")
+            lines.append(f"report   {page.resolve()}")
+    for line in lines:  # last: a reader of the first lines may close the pipe
+        say(line)
 
 
 def _names(entries: Sequence[str]) -> list[str] | None:
@@ -134,7 +135,7 @@ def _scored(entries: Sequence[str], task: str | None, data: str | None, stack: E
     runs = []
     for i, entry in enumerate(entries):
         runs.append(str(folder / f"{i} {Path(entry).stem}"))
-        evaluate(f"predictions:{entry}", task, data, out=runs[-1], say=lambda line: typer.echo(line, err=True))
+        evaluate(f"predictions:{entry}", task, data, out=runs[-1], say=note)
     return runs
 
 
@@ -151,11 +152,14 @@ def leaderboard(
     delta: Delta = None,
     better: Better = None,
     min_n: MinN = 20,
+    adjust: Adjust = "holm",
+    families: Families = None,
     out: Annotated[Path | None, typer.Option(help="Write the page here.")] = None,
     json: Json = None,
     csv: Csv = None,
 ) -> None:
     """Rank models on the same samples; models that the evidence cannot split share a rank. Groups are columns."""
+    from countenance.audit.settings import parse_families
     from countenance.compare import leaderboard as rank
     from countenance.files import write_json
     from countenance.report.comparison import csv_of, write_leaderboard
@@ -163,22 +167,24 @@ def leaderboard(
     _check(entries, [out, json, csv], "auto")
     found = rank(
         entries, by, names_of(metric), pair=names_of(pair), names=names_of(names), cluster=cluster_of(cluster),
-        where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n,
+        where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n, adjust=adjust,
+        families=parse_families(families), against_first=by is not None,
     )  # fmt: skip
-    for line in leaderboard_lines(found):
-        typer.echo(line)
+    lines = leaderboard_lines(found)
     if json is not None:
         write_json(json, found.to_dict())
     if csv is not None:
         csv.write_text(csv_of(found), encoding="utf-8", newline="")
     if out is not None:
-        typer.echo(f"page     {write_leaderboard(found, out).resolve()}")
+        lines.append(f"page     {write_leaderboard(found, out).resolve()}")
+    for line in lines:
+        say(line)
 
 
 def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str) -> None:
     """Refuse what would only fail at the end."""
     if len(entries) < 2:
-        raise InputError("found one run or table, expected two or more; the old one first")
+        raise InputError("found one run or table, expected two or more")
     if gallery not in ("auto", "off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
     check_writable(outputs)
@@ -186,30 +192,36 @@ def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str)
 
 def comparison_lines(found: "Comparison") -> list[str]:
     """A comparison for a terminal: the decision, what it rests on, the changes, and the gaps."""
+    from countenance.report.names import in_group_order
+
     settings = found.settings
-    lines = [f"decision {found.decision}", f"compared {found.b} - {found.a} on {settings['rows']:,} rows of both"]
+    lines = [*_decision(found.decisions), f"compared {found.b} - {found.a} on {settings['rows']:,} rows of both"]
     lines += [*_unpaired_lines(found.unpaired), f"unit     {settings['unit']}"]
     lines += [f"note     {note}" for note in found.notes]
-    lines += ["", *_table(CHANGES, [_change_row(one) for one in [*found.overall, *found.groups][:MOST_LINES]])]
+    changes = [*found.overall, *in_group_order(found.groups)]
+    lines += ["", *_table(CHANGES, [_change_row(one) for one in changes[:MOST_LINES]])]
     if found.gaps:
         lines += ["", f"gaps (a group's change minus that of the others), adjusted {adjustment(settings)}"]
-        lines += _table(GAPS, [_gap_row(gap) for gap in found.gaps if not gap.mirrors][:MOST_LINES])
+        gaps = in_group_order(gap for gap in found.gaps if not gap.mirrors)
+        lines += _table(GAPS, [_gap_row(gap) for gap in gaps[:MOST_LINES]])
     hidden = max(len(found.overall) + len(found.groups) - MOST_LINES, 0) + max(len(found.gaps) - MOST_LINES, 0)
     return lines + ([f"{hidden:,} more lines: --json, --csv or --report has them"] if hidden else [])
 
 
 def leaderboard_lines(found: "Leaderboard") -> list[str]:
     """A leaderboard for a terminal."""
-    lines = [f"decision {found.decision}", f"compared {len(found.models)} models on {found.settings['rows']:,} rows"]
+    from countenance.report.names import in_group_order
+
+    lines = [*_decision(found.decisions), f"compared {len(found.models)} models on {found.settings['rows']:,} rows"]
     lines += [*_unpaired_lines(found.unpaired), f"unit     {found.settings['unit']}"]
     lines += [f"note     {note}" for note in found.notes]
     for metric in found.settings["metrics"]:
         standings = found.standings(metric)
-        groups = [(one.attribute, one.group) for one in standings[0].groups]
+        groups = [(one.attribute, one.group) for one in in_group_order(standings[0].groups)]
         head = ("rank", "model", metric, *(f"{attribute} = {group}" for attribute, group in groups))
         rows = []
         for one in standings:
-            cells = [f"{each.estimate:.3f}" for each in one.groups]
+            cells = [f"{each.estimate:.3f}" for each in in_group_order(one.groups)]
             rows.append((f"{one.rank}{'=' if one.tied else ''}", one.model, _span(one), *cells))
         lines += ["", *_table(head, rows)]
     lines += ["", *_table(("metric", "pair", *CHANGES[2:]), [_pair_row(one) for one in found.overall[:MOST_LINES]])]
@@ -220,6 +232,11 @@ def leaderboard_lines(found: "Leaderboard") -> list[str]:
         rows = [(gap.b, *_gap_row(gap)) for gap in changed[:MOST_LINES]]
         lines += _table(("model", *GAPS), rows) if rows else []
     return lines
+
+
+def _decision(sentences: Sequence[str]) -> list[str]:
+    """A line for each sentence."""
+    return [f"{'' if i else 'decision':8} {sentence}" for i, sentence in enumerate(sentences)]
 
 
 def _unpaired_lines(unpaired: list[dict[str, Any]]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.cli.options import CategoriesOption
 from countenance.errors import InputError
 from countenance.storage import place_of
@@ -37,11 +38,11 @@ def list_() -> None:
         try:
             dataset = load_dataset(name)
         except InputError as error:  # one that lies in a folder of the user's: the message says how to name it
-            typer.echo(f"{name:16} {str(error).removeprefix(f'{name}: ')}")
+            say(f"{name:16} {str(error).removeprefix(f'{name}: ')}")
             continue
-        typer.echo(f"{name:16} {len(dataset):6} images   {dataset.card.licence}")
+        say(f"{name:16} {len(dataset):6} images   {dataset.card.licence}")
         for part, n in _part_sizes(dataset).items():
-            typer.echo(f"  {name}:{part:14} {n:6} images")
+            say(f"  {name}:{part:14} {n:6} images")
 
 
 def _part_sizes(dataset: "Dataset") -> dict[str, int]:
@@ -56,7 +57,7 @@ def _load(name: str, categories: str | None) -> "Dataset":
 
     dataset = load_dataset(name, categories=categories)
     for note in dataset.notes:
-        typer.echo(note, err=True)
+        say(note, err=True)
     return dataset
 
 
@@ -73,17 +74,17 @@ def show(
 
     dataset = _load(name, categories)
     for line in card_lines(dataset):
-        typer.echo(line)
+        say(line)
     for attribute, counts in balance(dataset).items():
-        typer.echo(f"\n{attribute}")
+        say(f"\n{attribute}")
         most = max(n for _, n in counts)
         for value, n in counts:
-            typer.echo(f"  {value:16.16} {n:6}  {'█' * max(1, round(32 * n / most)) if n else ''}")
+            say(f"  {value:16.16} {n:6}  {'█' * max(1, round(32 * n / most)) if n else ''}")
     if out is not None:
         from countenance.report.sheet import write_sheet
 
         write_sheet(dataset, out, thumbnails=thumbnails, faces=faces)
-        typer.echo(f"\nPage: {out.resolve()}")
+        say(f"\nPage: {out.resolve()}")
 
 
 @app.command()
@@ -104,7 +105,7 @@ def export(
     with staged(out) as folder:
         folder.rmdir()  # the writers make it themselves
         (write_coco if format is Format.coco else write_folder)(dataset, folder)
-    typer.echo(f"{len(dataset)} images in {out}")
+    say(f"{len(dataset)} images in {out}")
 
 
 @app.command()
@@ -128,13 +129,13 @@ def index(
 
     found = open_source(source, categories=categories)
     for note in found.notes:
-        typer.echo(note, err=True)
+        say(note, err=True)
     with progress("indexing", found.images or 0, quiet=quiet) as step:
         made = index_dataset(found, out, embed=embed, step=step)
     images = "1 image" if len(made) == 1 else f"{len(made):,} images"
     parts = "1 partition" if len(made.partitions) == 1 else f"{len(made.partitions)} partitions"
-    typer.echo(f"{images} in {parts}: {out}")
-    typer.echo(f"fingerprint {made.fingerprint()[:16]}, attributes: {', '.join(made.attributes) or 'none'}")
+    say(f"{images} in {parts}: {out}")
+    say(f"fingerprint {made.fingerprint()[:16]}, attributes: {', '.join(made.attributes) or 'none'}")
 
 
 @app.command()
@@ -149,12 +150,12 @@ def check(name: Name, categories: CategoriesOption = None, quiet: Quiet = False)
     with progress("checking", len(dataset), quiet=quiet) as step:
         problems = check_dataset(dataset, step)
     for problem in problems:
-        typer.echo(problem.message)
+        say(problem.message)
     if problems:
         kinds = Counter(problem.kind for problem in problems)
-        typer.echo(f"{len(problems)} problems: " + ", ".join(f"{n} × {kind}" for kind, n in kinds.most_common()))
+        say(f"{len(problems)} problems: " + ", ".join(f"{n} × {kind}" for kind, n in kinds.most_common()))
         raise typer.Exit(2)
     subjects = sum(len(sample.subjects) for sample in dataset)
     images = "1 image" if len(dataset) == 1 else f"{len(dataset)} images"
     people = "1 person" if subjects == 1 else f"{subjects} people"
-    typer.echo(f"{dataset.name}: {images}, {people}, no problem found")
+    say(f"{dataset.name}: {images}, {people}, no problem found")

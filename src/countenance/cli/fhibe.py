@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.cli.runs import purge
 from countenance.errors import InputError
 
@@ -31,7 +32,7 @@ class Compat(StrEnum):
     strict = "strict"
 
 
-class Gallery(StrEnum):
+class Faces(StrEnum):
     """Whether the report shows faces."""
 
     off = "off"
@@ -73,7 +74,7 @@ def evaluate(
         typer.Option(min=1, help="Cross up to so many attributes (default: all in the files, 2 in the report)."),
     ] = None,
     report: Annotated[bool, typer.Option(help="Also audit and write the bias report.")] = True,
-    gallery: Annotated[Gallery, typer.Option(help="Faces in the report.")] = Gallery.off,
+    gallery: Annotated[Faces, typer.Option(help="Faces in the report.")] = Faces.off,
     pdf: Annotated[bool, typer.Option(help="The report as PDF too.")] = False,
     dataset_version: Version = None,
     quiet: Quiet = False,
@@ -100,10 +101,10 @@ def evaluate(
         _print_run(finished)
         if report:
             page = finished.report(gallery=gallery.value, pdf=pdf, depth=depth or 2)
-            typer.echo(f"report   {page.resolve()}")
+            say(f"report   {page.resolve()}")
         lost = [name for name in finished.replaced if not (finished.path / name).exists()]
         if lost:
-            typer.echo(f"note: removed {', '.join(lost)} of the earlier run here: the scores are new", err=True)
+            say(f"note: removed {', '.join(lost)} of the earlier run here: the scores are new", err=True)
 
 
 def _evaluate(
@@ -194,22 +195,22 @@ def _load(model: str) -> object:
 def _print_run(finished: "FhibeRun") -> None:
     about, manifest = finished.fhibe, finished.manifest
     scores = finished.scores()
-    typer.echo(f"{about['task']}: {manifest['model']['name']} on {manifest['dataset']['card']['name']}")
+    say(f"{about['task']}: {manifest['model']['name']} on {manifest['dataset']['card']['name']}")
     for metric in about["metrics"]:
         name = f"m.{metric}"
         if name in scores.column_names:
             values = [v for v in scores.column(name).to_pylist() if v is not None]
             mean = sum(values) / len(values) if values else float("nan")
-            typer.echo(f"  {metric:16} {mean:10.4f}   {len(values)} rows")
+            say(f"  {metric:16} {mean:10.4f}   {len(values)} rows")
     for summary in manifest["summaries"]:
         low, high = summary["low"], summary["high"]
         span = f"[{low:.4f}, {high:.4f}]" if low is not None and low == low else ""
-        typer.echo(f"  {summary['name']:16} {summary['estimate']:10.4f}   {span}")
+        say(f"  {summary['name']:16} {summary['estimate']:10.4f}   {span}")
     for metric, reason in about["skipped"].items():
-        typer.echo(f"  {metric:16} skipped: {reason}")
+        say(f"  {metric:16} skipped: {reason}")
     for line in about["problems"]:
-        typer.echo(f"note: {line}", err=True)
-    typer.echo(f"run      {finished.path.resolve()}")
+        say(f"note: {line}", err=True)
+    say(f"run      {finished.path.resolve()}")
 
 
 @app.command()
@@ -220,7 +221,7 @@ def report(
     ] = None,
     attributes: Attributes = None,
     depth: Annotated[int, typer.Option(min=1, help="Intersections of up to so many attributes.")] = 2,
-    gallery: Annotated[Gallery, typer.Option(help="Faces: off, blurred or full; recorded on the page.")] = Gallery.off,
+    gallery: Annotated[Faces, typer.Option(help="Faces: off, blurred or full; recorded on the page.")] = Faces.off,
     pdf: Annotated[bool, typer.Option(help="A PDF beside the page.")] = False,
     dataset_version: Version = None,
     largest_regions: Annotated[bool, typer.Option(help="Compare ancestry and nationality by continent.")] = False,
@@ -237,14 +238,13 @@ def report(
         dataset_version=dataset_version,
         group_largest_regions=largest_regions,
     )
-    typer.echo(f"report   {page.resolve()}")
+    say(f"report   {page.resolve()}")
 
 
 @app.command()
 def attributes(task: Annotated[str | None, typer.Option(help="Only those a task's dataset has.")] = None) -> None:
     """List the 31 attributes: what they mean, and which may have several values."""
-    from countenance.suites.fhibe.descriptions import ATTRIBUTE_MEANINGS
-    from countenance.suites.fhibe.vocabulary import ATTRIBUTES, FACE_TASKS, MULTIPLE, NOT_ON_FACES, TASKS
+    from countenance.suites.fhibe.vocabulary import ATTRIBUTES, FACE_TASKS, MEANINGS, MULTIPLE, NOT_ON_FACES, TASKS
 
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is not one of {', '.join(TASKS)}")
@@ -252,7 +252,7 @@ def attributes(task: Annotated[str | None, typer.Option(help="Only those a task'
         if task in FACE_TASKS and name in NOT_ON_FACES:
             continue
         several = "several" if name in MULTIPLE else ""
-        typer.echo(f"{name:36} {several:8} {ATTRIBUTE_MEANINGS[name]}")
+        say(f"{name:36} {several:8} {MEANINGS[name]}")
 
 
 @app.command("make-data")
@@ -284,13 +284,13 @@ def make_data(
     with progress("answering", len(TASKS), quiet=quiet) as step:
         write_outputs(out, out / "results", seed=seed, step=lambda task: step())
     for name, count in rows.items():
-        typer.echo(f"{name:24} {count} rows")
+        say(f"{name:24} {count} rows")
     for task in TASKS:
-        typer.echo(f"{task:24} outputs of {baseline(task)}")
+        say(f"{task:24} outputs of {baseline(task)}")
     if reports:
         for task in TASKS:
             finished = _evaluate(out, task)
-            typer.echo(f"report   {finished.report().resolve()}")
+            say(f"report   {finished.report().resolve()}")
 
 
 app.command()(purge)

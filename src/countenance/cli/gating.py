@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.cli.places import RunPlace
 from countenance.errors import GateFailed, InputError
 from countenance.storage import place_of
@@ -35,7 +36,7 @@ def gate(
     if init:
         from countenance.gating.template import template
 
-        typer.echo(template(Run(run)), nl=False)
+        say(template(Run(run)), nl=False)
         return
     if policy is None:
         raise InputError(f"--policy is missing; `countenance gate --init {run} > gate.yaml` writes one to begin with")
@@ -48,7 +49,7 @@ def show(found: "Gate", junit: Path | None = None, json: Path | None = None, mar
     from countenance.gating import output
 
     for line in output.lines(found):
-        typer.echo(line)
+        say(line)
     if junit is not None:
         write_text(junit, output.junit(found))
     if json is not None:

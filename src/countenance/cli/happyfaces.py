@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -49,7 +50,7 @@ def build(
         from countenance.suites.happyfaces.people import build_people
 
         made = build_people(out, pair=pair, seed=seed)
-        typer.echo(f"{made} pictures of rendered people ({pair}) in {out}")
+        say(f"{made} pictures of rendered people ({pair}) in {out}")
         return
     if official is None or lfw is None:
         raise InputError("build: give --official DIR and --lfw DIR, or --people")
@@ -57,7 +58,7 @@ def build(
 
     with progress("printing words", to_make(official), quiet=quiet) as step:
         made = build_official(official, lfw, out, step)
-    typer.echo(f"{made} photos made; the three sets are in {out}")
+    say(f"{made} photos made; the three sets are in {out}")
 
 
 @app.command()
@@ -110,22 +111,22 @@ def _told(source: Path, data: Any, task: Any, outcome: Any, json_: Path | None, 
     if out is not None:
         store(out, data, task, outcome, source)
     if not record["answered"]:
-        typer.echo(f"no answer: {record['reason']}")
+        say(f"no answer: {record['reason']}")
         return
     for part in PARTS:
         found = record.get(part)
         if found:
             heads = ", ".join(f"{name} {head['accuracy']:.3f}" for name, head in found["heads"].items())
-            typer.echo(f"{part.replace('_', ' '):10}  worst head {found['worst_head']:.3f}   ({heads})")
-    typer.echo(NAMING)
+            say(f"{part.replace('_', ' '):10}  worst head {found['worst_head']:.3f}   ({heads})")
+    say(NAMING)
     if "way" in record["notes"]:
         why = record["notes"].get("why")
-        typer.echo(f"by          {record['notes']['way']}{f', because {why}' if why else ''}")
+        say(f"by          {record['notes']['way']}{f', because {why}' if why else ''}")
     estimate = record["notes"].get("estimated_mix_rate")
     if estimate is not None:
-        typer.echo(f"mix rate    {estimate:.3f} estimated, {task.mix_rate:.3f} true")
+        say(f"mix rate    {estimate:.3f} estimated, {task.mix_rate:.3f} true")
     if out is not None:
-        typer.echo(f"run         {out.resolve()}")
+        say(f"run         {out.resolve()}")
 
 
 @app.command()
@@ -162,19 +163,19 @@ def sweep(
             if "held_back_mean" in row:
                 beside += f"   held back {row['held_back_mean']:.3f}"
             about = "(1 seed)" if row["worst_head_std"] is None else f"± {row['worst_head_std']:.3f}"
-            typer.echo(f"mix rate {row['mix_rate']:.2f}   worst head {row['worst_head_mean']:.3f} {about}{beside}")
+            say(f"mix rate {row['mix_rate']:.2f}   worst head {row['worst_head_mean']:.3f} {about}{beside}")
         else:
-            typer.echo(f"mix rate {row['mix_rate']:.2f}   no answer")
+            say(f"mix rate {row['mix_rate']:.2f}   no answer")
     for reason in table["not_answered"]:
-        typer.echo(f"no answer: {reason}")
+        say(f"no answer: {reason}")
     if any(row["answered"] for row in table["mix_rates"]):
-        typer.echo(NAMING)
+        say(NAMING)
     if table["accuracy_at_10"] is not None:
-        typer.echo(f"worst head at 10 %  {table['accuracy_at_10']:.3f}")
+        say(f"worst head at 10 %  {table['accuracy_at_10']:.3f}")
     if table["auc_0_30"] is not None:
-        typer.echo(f"AUC 0–30 %  {table['auc_0_30']:.3f}")
+        say(f"AUC 0–30 %  {table['auc_0_30']:.3f}")
     if table["lowest_mix_rate_above_90"] is not None:
-        typer.echo(f"lowest mix rate above 90 %  {table['lowest_mix_rate_above_90']:g}")
+        say(f"lowest mix rate above 90 %  {table['lowest_mix_rate_above_90']:g}")
 
 
 def _not_a_folder(path: Path) -> None:
@@ -213,7 +214,7 @@ def report(
 
     if faces and data_directory is None:
         raise InputError("--faces: give --data-directory DIR as well, the photos are there")
-    typer.echo(f"Page: {write_report(sweeps, out, data=data_directory, asked=asked, faces=faces).resolve()}")
+    say(f"Page: {write_report(sweeps, out, data=data_directory, asked=asked, faces=faces).resolve()}")
 
 
 @app.command()
@@ -256,12 +257,12 @@ def ask(
                     for order in (True, False)
                 ]
     except CannotAnswer as reason:
-        typer.echo(f"no answer: {reason}")
+        say(f"no answer: {reason}")
         return
     tables = [means(group) for group in runs]
     write_json(json_, tables)
     for table in tables:
-        typer.echo("asked by disagreement" if table["order"] == "disagreement" else "asked at random")
+        say("asked by disagreement" if table["order"] == "disagreement" else "asked at random")
         for point in table["mean"]:
             beside = "" if point["not_drawn"] is None else f"   not drawn {point['not_drawn']:.3f}"
-            typer.echo(f"  {point['questions']:4d} questions   worst head {point['worst_head']:.3f}{beside}")
+            say(f"  {point['questions']:4d} questions   worst head {point['worst_head']:.3f}{beside}")

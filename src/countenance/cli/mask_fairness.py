@@ -2,10 +2,11 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from countenance.cli.lines import note, say
 from countenance.cli.options import BOX_FORMATS, BoxFormat, Units, reading
 from countenance.errors import InputError
 
@@ -100,32 +101,24 @@ def assess(
     quiet: Quiet = False,
 ) -> None:
     """Assess a detector: the published rule and ours side by side, as tables, run and report."""
-    from dataclasses import replace
     from functools import partial
 
     from countenance.cli.progress import progress
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
-    from countenance.suites.mask_fairness.datasets import load_mask_data, source_of
-    from countenance.suites.mask_fairness.datasets.truth import of_split
+    from countenance.suites.mask_fairness.datasets import Asked, load_mask_data
     from countenance.suites.mask_fairness.predictions import read_predictions
 
     if (detector is None) == (predictions is None):
         raise InputError("name either --detector or --predictions")
 
-    def say(line: str) -> None:
-        typer.echo(line, err=True)
-
     numbered = _classes(classes)
-    how: dict[str, Any] = {
-        "reading": reading(box_format, units), "attributes": attributes, "only_present": only_present,
-        "classes": numbered if predictions is None else None,
-    }  # fmt: skip
-    data = of_split(load_mask_data(dataset, data_directory, say=say, **how), split)
-    data = replace(data, origin=source_of(dataset, data_directory, split=split, **how))
+    own = numbered if predictions is None else None
+    asked = Asked(reading(box_format, units), own, attributes, only_present, split, note)
+    data = load_mask_data(dataset, data_directory, asked)
     model = detector or read_predictions(
-        predictions or Path(), data, say=say, classes=numbered,
+        predictions or Path(), data, say=note, classes=numbered,
         units=prediction_units.value if prediction_units else None,
         box_format=prediction_format.value if prediction_format else None,
     )  # fmt: skip
@@ -134,16 +127,16 @@ def assess(
         "units": prediction_units.value if prediction_units else None,
     }
     finished, assessment = run_assessment(
-        data, model, out, by=_names(by), weights=weights, say=say, workers=workers, threads=threads, device=device,
+        data, model, out, by=_names(by), weights=weights, say=note, workers=workers, threads=threads, device=device,
         limit=limit, seed=seed, max_failures=max_failures, progress=partial(progress, quiet=quiet),
         **(given if detector else {}),
         audit={"depth": depth, "min_n": min_n, "adjust": adjust},
     )  # fmt: skip
     page = write_report(finished, gallery=gallery)
     for line in summary_lines(finished, assessment):
-        typer.echo(line)
-    typer.echo(f"tables   {out.resolve()}/assessment_*.csv")
-    typer.echo(f"report   {page.resolve()}")
+        say(line)
+    say(f"tables   {out.resolve()}/assessment_*.csv")
+    say(f"report   {page.resolve()}")
 
 
 @app.command()
@@ -152,16 +145,16 @@ def detectors() -> None:
     from countenance.suites.mask_fairness.detectors import ALGORITHMS
 
     for title, assessed in (("assessed in the publication", True), ("further detectors", False)):
-        typer.echo(title)
+        say(title)
         for row in ALGORITHMS:
             if row.assessed == assessed:
                 named = f" (--detector {row.zoo})" if row.zoo else ""
-                typer.echo(f"  {row.name:24} {row.status}{named}")
-                typer.echo(f"  {'':24} {row.what}")
-                typer.echo(f"  {'':24} licence: {row.licence}")
-                typer.echo(f"  {'':24} weights: {row.weights}")
-                typer.echo(f"  {'':24} predictions: {row.predictions}")
-    typer.echo("any other: --detector net.onnx or module:attr, or its output with --predictions")
+                say(f"  {row.name:24} {row.status}{named}")
+                say(f"  {'':24} {row.what}")
+                say(f"  {'':24} licence: {row.licence}")
+                say(f"  {'':24} weights: {row.weights}")
+                say(f"  {'':24} predictions: {row.predictions}")
+    say("any other: --detector net.onnx or module:attr, or its output with --predictions")
 
 
 @app.command("make-data")
@@ -179,20 +172,16 @@ def make_data(
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
     from countenance.cli.progress import progress
     from countenance.files import staged
-    from countenance.suites.mask_fairness.datasets import load_mask_data
-    from countenance.suites.mask_fairness.datasets.truth import of_split
+    from countenance.suites.mask_fairness.datasets import Asked, load_mask_data
     from countenance.suites.mask_fairness.make_data import make_data as write
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    found = load_mask_data(
-        dataset, data_directory, reading=reading(box_format, units), classes=_classes(classes),
-        say=lambda line: typer.echo(line, err=True),
-    )  # fmt: skip
-    loaded = of_split(found, split).dataset
+    asked = Asked(reading(box_format, units), _classes(classes), split=split, say=note)
+    loaded = load_mask_data(dataset, data_directory, asked).dataset
     with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
         faces = write(loaded, made, format.value, step)
-    typer.echo(f"{faces} faces in {out}")
+    say(f"{faces} faces in {out}")
 
 
 @app.command()
@@ -203,24 +192,25 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Write the comparison here as CSV.")] = None,
 ) -> None:
     """Compare two detectors face by face, over all and within groups."""
-    from countenance.suites.mask_fairness.assessment import write_table
+    from countenance.files import write_text
+    from countenance.suites.mask_fairness.assessment import csv_text
     from countenance.suites.mask_fairness.compare import compare as compare_runs
     from countenance.suites.mask_fairness.compare import table_rows
 
     comparison = compare_runs(first, second, _names(by))
     rows = table_rows(comparison)
-    typer.echo(f"first   {comparison.names[0]}")
-    typer.echo(f"second  {comparison.names[1]}")
+    say(f"first   {comparison.names[0]}")
+    say(f"second  {comparison.names[1]}")
     for row in rows:
-        typer.echo(
+        say(
             f"{row['metric']:14} {row['attribute'] + ' = ' + row['group'] if row['attribute'] != 'all' else 'all':32} "
             f"n {row['n']:6}  {row['first']:.3f}  {row['second']:.3f}  {row['difference']:+.3f}  "
             f"p adj. {row['p_adjusted']:.2g}  {row['verdict']}"
         )
     for metric, reason in comparison.skipped.items():
-        typer.echo(f"{metric:14} left out: {reason}")
+        say(f"{metric:14} left out: {reason}")
     if out is not None:
-        write_table(out, rows, list(rows[0]) if rows else ["metric"])
+        write_text(out, csv_text(rows, list(rows[0]) if rows else ["metric"]))
 
 
 @app.command()
@@ -231,7 +221,7 @@ def page(
     """Write one page for several detectors and datasets: every row of the published table, both rules side by side."""
     from countenance.suites.mask_fairness.overview import write_overview
 
-    typer.echo(f"page     {write_overview(runs, out).resolve()}")
+    say(f"page     {write_overview(runs, out).resolve()}")
 
 
 @app.command()
@@ -256,13 +246,13 @@ def twins(
 
     effects = twins_audit(
         detector, out, dataset=dataset, weights=weights, workers=workers, threads=threads, device=device,
-        progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
+        progress=partial(progress, quiet=quiet), say=note,
     )  # fmt: skip
     for line in effect_lines(effects):
-        typer.echo(line)
-    for note in Run(out).notes:
-        typer.echo(f"note     {note}")
-    typer.echo(f"table    {(out / 'twins.csv').resolve()}")
+        say(line)
+    for text in Run(out).notes:
+        say(f"note     {text}")
+    say(f"table    {(out / 'twins.csv').resolve()}")
 
 
 @app.command()
@@ -276,7 +266,5 @@ def train(
     """Train our own small mask detector on the embedded people (train split) and export it to ONNX."""
     from countenance.suites.mask_fairness.train import train_and_export
 
-    train_and_export(
-        out, minutes=minutes, threads=threads, seed=seed, device=device, say=lambda line: typer.echo(line, err=True)
-    )
-    typer.echo(f"{out.resolve()}: {out.stat().st_size / 1e6:.2f} MB")
+    train_and_export(out, minutes=minutes, threads=threads, seed=seed, device=device, say=note)
+    say(f"{out.resolve()}: {out.stat().st_size / 1e6:.2f} MB")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Render people who do not exist.", rich_markup_mode=None)
@@ -38,4 +39,4 @@ def render(
             done = now
 
         render_people(n, seed, out, workers=workers, progress=tell)
-    typer.echo(f"{n} portraits in {out}; look at them: countenance data show {out} --out {out}/sheet.html")
+    say(f"{n} portraits in {out}; look at them: countenance data show {out} --out {out}/sheet.html")

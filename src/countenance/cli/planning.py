@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from countenance.cli.audit_options import Adjust, By, Cluster, Delta, Where, cluster_of
+from countenance.cli.lines import say
 from countenance.errors import InputError
 
 
@@ -46,7 +47,7 @@ def plan(
             metric=metric, baseline=baseline, effect=effect or ("h=.2" if metric == "rate" else "d=.2"), groups=groups,
             deff=cluster_deff, rows_per_unit=rows_per_person, icc=icc, alpha=alpha, power=power, sd=sd,
         )  # fmt: skip
-        typer.echo(made.reason)
+        say(made.reason)
         return
     from countenance.audit import plan_for
     from countenance.audit.attributes import split_names
@@ -60,9 +61,9 @@ def plan(
         delta=delta, adjust=adjust,
     )  # fmt: skip
     if not rows:
-        typer.echo("no group can be tested: the table has no units of this metric")
+        say("no group can be tested: the table has no units of this metric")
     for row in rows:
-        typer.echo(line_of(row, power))
+        say(line_of(row, power))
 
 
 def line_of(row: dict[str, object], power: float) -> str:

@@ -5,6 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from countenance.cli.lines import note
+from countenance.text import printable
+
 
 @contextmanager
 def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
@@ -13,6 +16,7 @@ def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Callable
         yield lambda n=1: None
     elif sys.stderr.isatty():
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -29,7 +33,7 @@ def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Callable
 
         columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=total)
+            task = bar.add_task(escape(printable(what)), total=total)
             yield lambda n=1: bar.update(task, advance=n)
     else:
         yield _plain_lines(what, total)
@@ -47,6 +51,6 @@ def _plain_lines(what: str, total: int) -> Callable[..., None]:
             last = now
             rate = done / max(now - start, 1e-9)
             left = (total - done) / rate if rate else 0
-            print(f"{what}: {done}/{total}, {rate:.1f}/s, {left:.0f} s left", file=sys.stderr, flush=True)
+            note(f"{what}: {done}/{total}, {rate:.1f}/s, {left:.0f} s left")
 
     return step

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.cli.places import RunPlace
 from countenance.errors import InputError
 
@@ -20,16 +21,16 @@ def verify(run: RunPlace) -> None:
     found = check(RunStore(run))
     if found.problems:
         for problem in found.problems[:MOST_PROBLEMS]:
-            typer.echo(f"damaged  {problem}")
+            say(f"damaged  {problem}")
         more = len(found.problems) - MOST_PROBLEMS
         if more > 0:
-            typer.echo(f"         and {more} more")
+            say(f"         and {more} more")
         count = "1 problem" if len(found.problems) == 1 else f"{len(found.problems)} problems"
         raise InputError(f"{run}: {count}; the same `countenance run` command repairs what it can")
     if found.hashed:
-        typer.echo(f"intact   {found.files} files of {run} have the content that was written")
+        say(f"intact   {found.files} files of {run} have the content that was written")
     else:
-        typer.echo(f"readable {found.files} tables of {run}; the run was made before hashes were kept")
+        say(f"readable {found.files} tables of {run}; the run was made before hashes were kept")
 
 
 def purge(
@@ -43,21 +44,21 @@ def purge(
     from countenance.report import pages_again
     from countenance.report.numbers import plural
     from countenance.run.purge import purge as remove
-    from countenance.run.purge import read_subjects
+    from countenance.run.subjects import read_subjects
 
     done = remove(run, read_subjects(subjects), pages_again)
     people, images = plural(done.people, "person", "people"), plural(done.images, "image")
-    typer.echo(f"removed {people}, {images} and {plural(done.rows, 'row')} from {run}")
+    say(f"removed {people}, {images} and {plural(done.rows, 'row')} from {run}")
     if done.unknown:
         more = ", …" if len(done.unknown) > MOST_NAMED else ""
-        typer.echo(f"not in this run: {plural(len(done.unknown), 'id')} ({', '.join(done.unknown[:MOST_NAMED])}{more})")
+        say(f"not in this run: {plural(len(done.unknown), 'id')} ({', '.join(done.unknown[:MOST_NAMED])}{more})")
     if len(done.runs) > 1:
-        typer.echo(f"in       {', '.join(done.runs)}")
+        say(f"in       {', '.join(done.runs)}")
     if done.made_again:
-        typer.echo("made again: " + ", ".join(dict.fromkeys(done.made_again)))
+        say("made again: " + ", ".join(dict.fromkeys(done.made_again)))
     if done.removed:
-        typer.echo("removed, since they may show somebody: " + ", ".join(dict.fromkeys(done.removed)))
-    typer.echo("Copies of reports and outputs elsewhere, and the dataset itself, must be cleaned by hand.")
+        say("removed, since they may show somebody: " + ", ".join(dict.fromkeys(done.removed)))
+    say("Copies of reports and outputs elsewhere, and the dataset itself, must be cleaned by hand.")
 
 
 def register(app: typer.Typer) -> None:

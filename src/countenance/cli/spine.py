@@ -20,10 +20,11 @@ from countenance.cli.audit_options import (
     names_of,
 )
 from countenance.cli.auditing import audit, run_lines, shuffling
-from countenance.cli.engines import AddressOption, EngineOption, GpusOption
+from countenance.cli.engines import AddressOption, DecodeOption, DecodersOption, EngineOption, GpusOption
 from countenance.cli.gating import fail_on as fail_on_names
 from countenance.cli.gating import fail_on_verdict
 from countenance.cli.gating import show as show_gate
+from countenance.cli.lines import note, say
 from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
 from countenance.cli.places import OutPlace, RunPlace, write_page
 from countenance.cli.planning import plan
@@ -56,6 +57,8 @@ def run(
     families: Families = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker (default: cores / workers).")] = None,
+    decoders: DecodersOption = None,
+    decode: DecodeOption = "exact",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     batch: Annotated[int, typer.Option(min=1, help="Images evaluated at once.")] = 8,
     limit: Annotated[int | None, typer.Option(min=1, help="Only so many images, drawn with the seed.")] = None,
@@ -113,12 +116,13 @@ def run(
     _check_before(task, data, names_of(metric), device, gallery, choices, categories)
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
-        limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
+        decoders=decoders, decode=decode, limit=limit, seed=seed, strict=strict, time_limit=time_limit,
+        max_failures=max_failures,
         categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
         allow_licence=allowed,
         box_format=box_format.value if box_format else None,
         engine=engine, address=address, gpus_per_worker=gpus_per_worker,
-        progress=partial(progress, quiet=quiet), say=lambda line: typer.echo(line, err=True),
+        progress=partial(progress, quiet=quiet), say=note,
         options=options, by=names_of(by),
     )  # fmt: skip
     found = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
@@ -202,10 +206,10 @@ def _audit_and_report(
     store_audit(finished, found)
     page = write_page(finished, gallery=gallery)
     for line in run_lines(finished, found):
-        typer.echo(line)
-    for note in finished.notes:
-        typer.echo(f"note     {note}")
-    typer.echo(f"report   {page}")
+        say(line)
+    for text in finished.notes:
+        say(f"note     {text}")
+    say(f"report   {page}")
     return found
 
 
@@ -226,9 +230,9 @@ def report(
     if not finished.store.storage.has("audit.json"):
         store_audit(finished, audit_run(finished))
     if pdf is not None:
-        typer.echo(write_pdf(finished, pdf).resolve())
+        say(write_pdf(finished, pdf).resolve())
     if pdf is None or out is not None or evidence:
-        typer.echo(write_page(finished, out, gallery=gallery, evidence=evidence))
+        say(write_page(finished, out, gallery=gallery, evidence=evidence))
 
 
 def list_() -> None:
@@ -237,13 +241,13 @@ def list_() -> None:
     from countenance.models import model_names
     from countenance.tasks import load_task, task_names
 
-    typer.echo("tasks")
+    say("tasks")
     for name in task_names():
-        typer.echo(f"  {name:24} {load_task(name).question}")
-    typer.echo("models (more in `countenance models list`)")
-    typer.echo(f"  {', '.join(model_names())}")
-    typer.echo("datasets (more in `countenance data list`)")
-    typer.echo(f"  {', '.join(dataset_names())}")
+        say(f"  {name:24} {load_task(name).question}")
+    say("models (more in `countenance models list`)")
+    say(f"  {', '.join(model_names())}")
+    say("datasets (more in `countenance data list`)")
+    say(f"  {', '.join(dataset_names())}")
 
 
 def demo(
@@ -256,7 +260,7 @@ def demo(
         "face_localization", model, "people:portraits", out, by="skin_tone,age_group,gender,masked",
         workers=2, threads=1, quiet=quiet,
     )  # fmt: skip
-    typer.echo(f"pictures countenance view {out}")
+    say(f"pictures countenance view {out}")
 
 
 models_app = typer.Typer(no_args_is_help=True, help="Look at the models that run here.", rich_markup_mode=None)
@@ -270,8 +274,8 @@ def models_list() -> None:
     for entry in ZOO.values():
         missing = entry.missing()
         state = missing or ("runs here with --weights PATH" if entry.weights_by_path else "runs here")
-        typer.echo(f"{entry.name:14} {entry.task:20} {state}")
-        typer.echo(f"{'':14} {entry.description}; {entry.licence}; {entry.source}")
+        say(f"{entry.name:14} {entry.task:20} {state}")
+        say(f"{'':14} {entry.description}; {entry.licence}; {entry.source}")
 
 
 def register(app: typer.Typer) -> None:

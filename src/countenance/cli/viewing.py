@@ -1,12 +1,14 @@
 """`countenance view`: look at runs in a browser."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.errors import InputError, MissingExtra
+from countenance.storage import place_of
 
 if TYPE_CHECKING:
     from countenance.view.library import Library
@@ -14,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def view(
-    places: Annotated[list[Path], typer.Argument(help="Runs, or folders with runs in them.", metavar="DIR|RUN…")],
+    places: Annotated[
+        list[Any],
+        typer.Argument(
+            help="Runs, or folders with runs in them; s3://bucket/prefix too.", metavar="DIR|RUN…", parser=place_of
+        ),
+    ],
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port (default: the first free one from 8722; 0: any).")
     ] = None,
@@ -52,7 +59,7 @@ def view(
         if not found:
             raise InputError(f"{', '.join(map(str, places))}: holds no run; `countenance run` or `make demo` makes one")
         for line in write_bundle(library, privacy, bundle):
-            typer.echo(line)
+            say(line)
         return
     Address(host, port or 0).check(allow_remote=allow_remote, token_named=token is not None)
     from countenance.view.app import make_app
@@ -63,28 +70,27 @@ def view(
     address = address_of(host, listening)
     url = f"{address.url}/?token={quote(secret, safe='')}"
     if not found:
-        typer.echo(f"{', '.join(map(str, places))}: no run here yet; the page shows runs as they appear", err=True)
+        say(f"{', '.join(map(str, places))}: no run here yet; the page shows runs as they appear", err=True)
     for one in found:
         if one.problem:
-            typer.echo(f"note     {one.place}: {one.problem}", err=True)
-    typer.echo(f"runs     {len(found)}")
-    typer.echo(f"view     {url}")
-    typer.echo("stop     Ctrl-C")
+            say(f"note     {one.place}: {one.problem}", err=True)
+    say(f"runs     {len(found)}")
+    say(f"view     {url}")
+    say("stop     Ctrl-C")
     app = make_app(library, address, Token(secret, address.port), privacy)
     serve(app, listening, lambda: _open(url) if browser else None)
 
 
 def _record(library: "Library", privacy: "Privacy") -> None:
     from countenance.run import Run
-    from countenance.view.scope import ScopedStorage
 
-    for path, _ in library.paths().values():
+    for storage, _ in library.runs().values():
         try:
-            run = Run(ScopedStorage(path))
+            run = Run(storage)
         except InputError:
             continue  # a damaged run shows nobody
         if said := privacy.record(run):
-            typer.echo(f"recorded {said}", err=True)
+            say(f"recorded {said}", err=True)
 
 
 def _open(url: str) -> None:

@@ -1,114 +1,24 @@
-"""How metrics changed between two models: for everyone, for each group, and by how much more than for the others."""
+"""How metrics changed between two models: for everyone, and for each group."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from countenance.audit.audit import audited, work_of
 from countenance.audit.comparisons import Draft, direction
-from countenance.audit.finding import Audit, Finding
-from countenance.audit.groups import Grouping
+from countenance.audit.finding import Finding
 from countenance.audit.multiplicity import benjamini_hochberg, family_of, holm
-from countenance.audit.paired import Pairs, Pooled
+from countenance.audit.paired import Pairs
 from countenance.audit.settings import LOWER as LOWER_IS_BETTER
 from countenance.audit.settings import Judged
-from countenance.audit.table import UNKNOWN, Array
-from countenance.audit.verdict import DISPARITY, concluded
-from countenance.audit.work import Work
-from countenance.compare.result import (
-    BETTER,
-    CANNOT_TELL,
-    HIGHER,
-    LOWER,
-    NARROWED,
-    REVERSED,
-    WIDENED,
-    WORSE,
-    Change,
-    Gap,
-    no_larger,
-)
+from countenance.audit.table import UNKNOWN
+from countenance.audit.verdict import concluded, plural
+from countenance.compare.result import BETTER, CANNOT_TELL, HIGHER, LOWER, WORSE, Change, no_larger
+from countenance.compare.sides import Sides
 
-POINTS = "points"
 NOT_TESTED = "unknown values are shown, not tested"
-
-
-@dataclass(frozen=True)
-class Sides:
-    """The scores of two models on the same rows, in the order in which the audit keeps the rows."""
-
-    work: Work
-    a: str
-    b: str
-    scores: dict[str, tuple[Array, Array]]
-    """For each metric, the scores of a and of b."""
-    kinds: dict[str, str]
-    bounded: dict[str, bool]
-
-    @classmethod
-    def of(
-        cls, table: Any, names: tuple[str, str], scores: dict[str, tuple[Array, Array]], kinds: dict[str, str],
-        judged: dict[str, Judged], by: Sequence[str] | None, settings: dict[str, Any],
-    ) -> Sides:  # fmt: skip
-        """Set up an audit of the differences of rows; `table` has the groups and units."""
-        import pyarrow as pa
-
-        bounded = {name: is_bounded(np.concatenate(pair)) for name, pair in scores.items()}
-        told = {
-            name: "change" if kind == "rate" else "bounded" if bounded[name] else "mean"
-            for name, kind in kinds.items()
-        }  # fmt: skip
-        for name, (one, two) in scores.items():
-            change = two - one
-            table = table.append_column(f"m.{name}", pa.array(change, pa.float64(), from_pandas=True))
-        work = work_of(
-            table, by, list(scores), kinds=told,
-            delta={name: one.delta for name, one in judged.items() if one.delta is not None},
-            better={name: one.better for name, one in judged.items() if one.better is not None},
-            **settings,
-        )  # fmt: skip
-        order = work.rows.order
-        arranged = {name: (one[order], two[order]) for name, (one, two) in scores.items()}
-        return cls(work, *names, arranged, kinds, bounded)
-
-    def scale(self, metric: str) -> str:
-        """How changes of a metric are told: in points where it lies between 0 and 1."""
-        return POINTS if self.bounded[metric] else ""
-
-    def pairs(self, metric: str, rows: Array | None = None, pooled: Pooled | None = None) -> Pairs:
-        """The pairs of scores that both models have, b first."""
-        one, two = self.scores[metric]
-        use = ~np.isnan(one) & ~np.isnan(two)
-        place = np.flatnonzero(use if rows is None else use & rows)
-        own = [codes[place] for codes in self.work.rows.units.codes]
-        return Pairs(two[place], one[place], self.kinds[metric], own, pooled)
-
-    def cells(self) -> Iterator[tuple[Grouping, str, Array]]:
-        """Every group with its rows, the unknown of single attributes last."""
-        total = self.work.rows.total
-        for grouping in self.work.groupings:
-            members = grouping.members(self.work.rows.attributes, total)
-            for place, name in enumerate(grouping.cells):
-                rows = np.zeros(total, dtype=bool)
-                if members.rows is None:
-                    rows = members.cells == place
-                else:
-                    rows[members.rows[members.cells == place]] = True
-                yield grouping, name, rows
-            unknown = ~members.known(total)
-            if grouping.depth == 1 and unknown.any():
-                yield grouping, UNKNOWN, unknown
-
-
-def is_bounded(values: Array) -> bool:
-    """Whether all known values lie between 0 and 1."""
-    known = values[~np.isnan(values)]
-    return bool(len(known)) and bool(known.min() >= 0) and bool(known.max() <= 1)
 
 
 def overall(sides: Sides) -> list[Change]:
@@ -136,32 +46,31 @@ Drafts = list[tuple[Draft, str, str, int]]
 
 
 def _whole(sides: Sides) -> Drafts:
-    return [(_draft(sides, name, sides.pairs(name)), "", "", 1) for name in sides.scores]
+    return [(_draft(sides, name, sides.pairs(name)), "", "", 1) for name in sides.contrasts]
 
 
 def _parts(sides: Sides) -> Drafts:
-    pooled = {name: sides.pairs(name).together() for name in sides.scores}
+    pooled = {name: sides.pairs(name).together() for name in sides.contrasts}
     drafts = []
     for grouping, group, rows in sides.cells():
-        for name in sides.scores:
+        for name in sides.contrasts:
             draft = _draft(sides, name, sides.pairs(name, rows, pooled[name]))
             draft.untestable = NOT_TESTED if group == UNKNOWN else draft.untestable
             drafts.append((draft, grouping.name, group, grouping.depth))
     return drafts
 
 
-def _draft(sides: Sides, metric: str, pairs: Pairs) -> Draft:
-    judged, settings = sides.work.judged[metric], sides.work.settings
-    draft = pairs.draft(metric, "", (sides.b, sides.a), judged, settings, sides.bounded[metric])
+def _draft(sides: Sides, column: str, pairs: Pairs) -> Draft:
+    judged, settings, one = sides.work.judged[column], sides.work.settings, sides.contrasts[column]
+    draft = pairs.draft(column, "", (one.b, one.a), judged, settings, sides.bounded[column])
     if pairs.units < settings.min_n and len(pairs.change):
-        one, many = sides.work.nouns
-        draft.untestable = f"{pairs.units} {one if pairs.units == 1 else many}, fewer than {settings.min_n}"
+        draft.untestable = f"{plural(pairs.units, *sides.work.nouns)}, fewer than {settings.min_n}"
     elif not len(pairs.change):
         draft.untestable = "no row has a score in both"
     if len(pairs.change):
         draft.values["lost"] = int((pairs.change < 0).sum())
         draft.values["gained"] = int((pairs.change > 0).sum())
-        gap = pairs.gap(Draft({}, judged), sides.bounded[metric])
+        gap = pairs.gap(Draft({}, judged), sides.bounded[column])
         bounds = [gap.difference(2 * settings.alpha)]
         bounds += [gap.cautious(2 * settings.alpha)] if hasattr(gap, "cautious") else []
         draft.values["bounds"] = min(float(low) for low, _ in bounds), max(float(high) for _, high in bounds)
@@ -193,7 +102,7 @@ def _concluded(sides: Sides, drafts: Drafts) -> list[tuple[Draft, Finding, str, 
 def _change(
     sides: Sides, draft: Draft, finding: Finding, attribute: str, group: str, depth: int, extra: dict[str, Any]
 ) -> Change:
-    judged = draft.judged
+    judged, one = draft.judged, sides.contrasts[finding.metric]
     small = draft.smaller and judged.delta is not None and not draft.untestable
     way = direction(finding.difference, judged.better)
     verdict = CANNOT_TELL
@@ -202,7 +111,7 @@ def _change(
     elif small:
         verdict = no_larger(judged.delta)
     return Change(
-        metric=finding.metric, attribute=attribute, group=group, a=sides.a, b=sides.b, n=finding.n,
+        metric=one.metric, attribute=attribute, group=group, a=one.a, b=one.b, n=finding.n,
         clusters=finding.clusters, estimate_a=finding.estimate_versus, estimate_b=finding.estimate,
         difference=finding.difference, low=finding.diff_low, high=finding.diff_high, p=finding.p,
         p_adjusted=finding.p_adjusted, verdict=verdict, direction=way, small=small,
@@ -219,77 +128,3 @@ def _not_worse(bounds: tuple[float, float] | None, judged: Judged) -> bool:
     if bounds is None or judged.delta is None or judged.better is None:
         return False
     return bounds[1] < judged.delta if judged.better == LOWER_IS_BETTER else bounds[0] > -judged.delta
-
-
-def gaps(sides: Sides) -> tuple[list[Gap], Audit]:
-    """By how much more each metric changed in a group than in the others: an audit of the differences of rows."""
-    found = audited(sides.work)
-    made = []
-    for finding in found.findings:
-        before, after = _gap_before(sides, finding)
-        one = _gap(sides, finding, before, after)
-        made.append(one)
-        if finding.versus != "rest":
-            made.append(_mirrored(one))
-    place = {(g.name, cell): i for i, (g, cell) in enumerate((g, c) for g in sides.work.groupings for c in g.cells)}
-    metrics = list(sides.scores)
-    made.sort(key=lambda gap: (place[gap.attribute, gap.group], metrics.index(gap.metric)))
-    return made, found
-
-
-def _gap_before(sides: Sides, finding: Finding) -> tuple[float, float]:
-    """The gap between a group and the other side in a and in b, on the rows that both models have."""
-    one, two = sides.scores[finding.metric]
-    use = ~np.isnan(one) & ~np.isnan(two)
-    grouping = next(g for g in sides.work.groupings if g.name == finding.attribute)
-    members = grouping.members(sides.work.rows.attributes, sides.work.rows.total)
-    place = grouping.cells.index(finding.group)
-    if members.rows is None:
-        inside = members.cells == place
-    else:
-        inside = np.zeros(len(one), dtype=bool)
-        inside[members.rows[members.cells == place]] = True
-    others = members.known(len(one)) & ~inside & use
-    inside &= use
-    if not inside.any() or not others.any():
-        return math.nan, math.nan
-    return float(one[inside].mean() - one[others].mean()), float(two[inside].mean() - two[others].mean())
-
-
-def _gap(sides: Sides, finding: Finding, before: float, after: float) -> Gap:
-    return Gap(
-        metric=finding.metric, attribute=finding.attribute, group=finding.group, versus=finding.versus, a=sides.a,
-        b=sides.b, n=finding.n, clusters=finding.clusters, n_versus=finding.n_versus,
-        clusters_versus=finding.clusters_versus, gap_a=before, gap_b=after, change=finding.estimate,
-        change_versus=finding.estimate_versus, difference=finding.difference, low=finding.diff_low,
-        high=finding.diff_high, p=finding.p, p_adjusted=finding.p_adjusted, verdict=finding.verdict,
-        severity=finding.severity, direction=finding.direction,
-        moved=moved(before, after, sides.work.judged[finding.metric].delta) if finding.verdict == DISPARITY else "",
-        delta=sides.work.judged[finding.metric].delta, scale=sides.scale(finding.metric), mde=finding.mde_difference,
-        clusters_needed=finding.clusters_needed, depth=finding.depth, reason=finding.reason,
-    )  # fmt: skip
-
-
-def moved(before: float, after: float, delta: float | None = None) -> str:
-    """What became of a gap; one that was smaller than delta before cannot be reversed, it widened.
-
-    >>> moved(-0.10, -0.04), moved(-0.10, -0.15), moved(-0.1, 0.12, 0.05), moved(0.01, -0.1, 0.05)
-    ('narrowed', 'widened', 'reversed', 'widened')
-    """
-    if before * after < 0 and abs(after) >= abs(before) >= (delta or 0.0):
-        return REVERSED
-    return NARROWED if abs(after) < abs(before) else WIDENED
-
-
-def _mirrored(gap: Gap) -> Gap:
-    """The same comparison seen from the other group."""
-    flipped = {"better": "worse", "worse": "better", "": ""}
-    return gap.model_copy(
-        update={
-            "group": gap.versus, "versus": gap.group, "n": gap.n_versus, "clusters": gap.clusters_versus,
-            "n_versus": gap.n, "clusters_versus": gap.clusters, "gap_a": -gap.gap_a, "gap_b": -gap.gap_b,
-            "change": gap.change_versus, "change_versus": gap.change, "difference": -gap.difference,
-            "low": -gap.high, "high": -gap.low, "direction": flipped[gap.direction], "mirrors": gap.group,
-            "clusters_needed": None,
-        }
-    )  # fmt: skip

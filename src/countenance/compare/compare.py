@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ import numpy as np
 from countenance.audit.attributes import NothingToCompare, split_names
 from countenance.audit.finding import Audit
 from countenance.audit.settings import Judged, Settings, judged, parse_better, parse_delta, parse_where
-from countenance.compare.changes import Sides, by_group, gaps, is_bounded, overall
+from countenance.compare.changes import by_group, overall
 from countenance.compare.decision import decided
-from countenance.compare.entries import Entry, entries_of
-from countenance.compare.pairing import Paired, pair_entries
-from countenance.compare.result import Comparison
+from countenance.compare.entries import ComparedModel, entries_of
+from countenance.compare.gaps import gaps
+from countenance.compare.pairing import Paired, absent_groups, pair_entries
+from countenance.compare.result import Absent, Comparison
+from countenance.compare.sides import Contrast, Sides, is_bounded
 from countenance.errors import InputError
 from countenance.run.auditing import WHOLE, with_everyone
 
@@ -65,7 +68,9 @@ def compare(
 class Asked:
     """Entries on the rows that they share, and how they are compared."""
 
-    def __init__(self, entries: Sequence[Entry], by: list[str] | None, paired: Paired, options: dict[str, Any]) -> None:
+    def __init__(
+        self, entries: Sequence[ComparedModel], by: list[str] | None, paired: Paired, options: dict[str, Any]
+    ) -> None:
         self.entries, self.by, self.paired = entries, by, paired
         self.delta, self.better = options.pop("delta"), options.pop("better")
         self.where = options.pop("where")
@@ -73,7 +78,7 @@ class Asked:
 
     @classmethod
     def of(
-        cls, entries: Sequence[Entry], by: Sequence[str] | str | None, metrics: Sequence[str] | str | None, *,
+        cls, entries: Sequence[ComparedModel], by: Sequence[str] | str | None, metrics: Sequence[str] | str | None, *,
         pair: Any, **options: Any,
     ) -> Asked:  # fmt: skip
         """Check the settings and put the rows side by side."""
@@ -96,20 +101,27 @@ class Asked:
         moved, found = gaps(sides) if grouped else ([], None)
         notes = [*self.paired.notes, *self._one_sided(first, second), *(found.notes if found else [])]
         unpaired = [self.paired.unpaired[first], self.paired.unpaired[second]]
-        told = decided(changed, parts, moved, sides.work.nouns)
+        absent = self.absent(sides) if grouped else []
+        told = decided(changed, parts, moved, sides.work.nouns, absent)
         return Comparison(
             decision=" ".join(told), decisions=told, a=one.name, b=two.name, overall=changed,
-            groups=parts, gaps=moved, unpaired=unpaired, notes=notes,
+            groups=parts, gaps=moved, unpaired=unpaired, absent=absent, notes=notes,
             settings=self.stored(sides, found),
         )  # fmt: skip
 
+    def absent(self, sides: Sides) -> list[Absent]:
+        """The groups that are in one entry only."""
+        rows = sides.work.rows
+        return absent_groups(self.entries, self.paired, list(zip(rows.chosen.attributes, rows.attributes, strict=True)))
+
     def stored(self, sides: Sides, found: Audit | None) -> dict[str, Any]:
         """What makes the comparison again, and what was decided on the way."""
+        measured = self.judged()
         return {
             "by": found.settings["by"] if found else [], "metrics": self.paired.metrics, "pair": self.paired.keys,
             "where": self.where, "unit": sides.work.rows.units.sentence(sides.work.rows.total),
-            "ways": list(sides.work.rows.units.ways), "delta": {n: j.delta for n, j in sides.work.judged.items()},
-            "better": {n: j.better for n, j in sides.work.judged.items()}, "alpha": sides.work.settings.alpha,
+            "ways": list(sides.work.rows.units.ways), "delta": {n: j.delta for n, j in measured.items()},
+            "better": {n: j.better for n, j in measured.items()}, "alpha": sides.work.settings.alpha,
             "min_n": sides.work.settings.min_n, "depth": sides.work.depth, "seed": sides.work.settings.seed,
             "power": sides.work.settings.power, "adjust": found.settings["adjust"] if found else "holm",
             "adjust_why": found.settings["adjust_why"] if found else "",
@@ -121,16 +133,30 @@ class Asked:
 
     def sides(self, first: int, second: int) -> tuple[Sides, bool]:
         """The scores of two entries with the groups, and whether there are groups at all."""
-        scores = {name: (values[:, first], values[:, second]) for name, values in self.paired.scores.items()}
-        names = self.entries[first].name, self.entries[second].name
-        measured = self.judged()
+        return self.several([(first, second)])
+
+    def several(self, pairs: Sequence[tuple[int, int]]) -> tuple[Sides, bool]:
+        """The scores of entries, two by two, with the groups, and whether there are groups at all."""
         try:
             if self.by == []:
                 raise NothingToCompare("no attribute")
-            return Sides.of(self.paired.table, names, scores, self.paired.kinds, measured, self.by, self.settings), True
+            contrasts, place = self._contrasts(pairs), self.entries[0].source.label
+            return Sides.of(self.paired.table, contrasts, self.judged(), self.by, self.settings, place), True
         except NothingToCompare:
-            table = with_everyone(self.paired.table)
-            return Sides.of(table, names, scores, self.paired.kinds, measured, [WHOLE], self.settings), False
+            return self.whole(pairs), False
+
+    def whole(self, pairs: Sequence[tuple[int, int]]) -> Sides:
+        """The scores of entries, two by two, over all rows."""
+        table = with_everyone(self.paired.table)
+        return Sides.of(table, self._contrasts(pairs), self.judged(), [WHOLE], self.settings)
+
+    def _contrasts(self, pairs: Sequence[tuple[int, int]]) -> list[Contrast]:
+        made = []
+        for metric, values in self.paired.scores.items():
+            for one, two in pairs:
+                names = self.entries[one].name, self.entries[two].name
+                made.append(Contrast(metric, *names, values[:, one], values[:, two], self.paired.kinds[metric]))
+        return made
 
     def judged(self) -> dict[str, Judged]:
         """What matters in each metric: as named, else as the runs say, else the default of bounded metrics."""
@@ -165,3 +191,18 @@ class Asked:
                 raise InputError(f"{name}: no row has a value in both {self.entries[first].name} and "
                                  f"{self.entries[second].name}")  # fmt: skip
         return told
+
+    def of_all(self) -> tuple[Asked, list[str]]:
+        """The same with the values that every entry has, and what was left out: ranks need the same rows for all."""
+        kept, told = {}, []
+        for name, values in self.paired.scores.items():
+            missing = np.isnan(values).sum(axis=1)
+            some = int(((missing > 0) & (missing < values.shape[1])).sum())
+            if missing.all():
+                raise InputError(f"{name}: no row has a value in all {len(self.entries)} models")
+            if some:
+                word = "1 row has" if some == 1 else f"{some:,} rows have"
+                told.append(f"{name}: {word} a value in some models and none in others; left out")
+            kept[name] = np.where((missing == 0)[:, None], values, np.nan)
+        options = self.settings | {"delta": self.delta, "better": self.better, "where": self.where}
+        return Asked(self.entries, self.by, replace(self.paired, scores=kept), options), told

@@ -17,6 +17,7 @@ from countenance.compare.result import (
     REVERSED,
     WIDENED,
     WORSE,
+    Absent,
     Change,
     Gap,
 )
@@ -25,20 +26,26 @@ MOST_NAMED = 3
 
 
 def decided(
-    overall: Sequence[Change], groups: Sequence[Change], gaps: Sequence[Gap], nouns: tuple[str, str]
-) -> list[str]:
-    """One sentence for each metric."""
+    overall: Sequence[Change], groups: Sequence[Change], gaps: Sequence[Gap], nouns: tuple[str, str],
+    absent: Sequence[Absent] = (),
+) -> list[str]:  # fmt: skip
+    """One sentence for each metric, and one about groups that could not be compared at all."""
     told = []
     for one in overall:
         own = [each for each in groups if each.metric == one.metric]
         moved = [gap for gap in gaps if gap.metric == one.metric and not gap.mirrors]
-        worse = _worse(one, own)
+        worse = _worse(one, own, bool(absent))
         gap = _gaps(moved)
         if " but " in worse or any(each.verdict == WORSE for each in own):  # a wider gap is no contrast to that
             gap = gap.replace(", but ", "; ", 1)
         words = _overall(one, nouns) + worse + gap
         told.append(f"{one.metric}: {words}." if len(overall) > 1 else f"{words}.")
-    return told
+    return told + ([_absent(absent)] if absent else [])
+
+
+def _absent(absent: Sequence[Absent]) -> str:
+    names = [f"{g.attribute} = {g.group} ({plural(g.rows, 'row', 'rows')}, only in {g.model})" for g in absent]
+    return f"Not compared, because no row has a partner: {listed(names)}."
 
 
 def amount(change: Change | Gap, value: float, *, sign: bool = True) -> str:
@@ -85,12 +92,12 @@ def _overall(one: Change, nouns: tuple[str, str]) -> str:
         needed = ""
         if one.clusters_needed and one.clusters_needed > one.clusters:
             needed = f", and seeing {one.delta:g} takes about {one.clusters_needed - one.clusters:,} more"
-        here = f"{plural(one.clusters, *nouns)}{needed}"
+        here = f"{plural(one.clusters, *nouns)}{needed}" if one.tested else one.reason
         return f"the evidence cannot tell whether {one.b} is better overall ({_interval(one)}; {here})"
     return f"{one.b} and {one.a} do not differ by {one.delta:g} or more overall ({_interval(one)})"
 
 
-def _worse(one: Change, groups: Sequence[Change]) -> str:
+def _worse(one: Change, groups: Sequence[Change], absent: bool) -> str:
     """For whom b is worse, or that a loss of δ is ruled out for everyone."""
     known = [g for g in groups if g.group != UNKNOWN]
     if not known or one.better is None:
@@ -108,7 +115,7 @@ def _worse(one: Change, groups: Sequence[Change]) -> str:
         told = listed([f"{g.attribute} = {g.group}" for g in uncertain])
         why = f" ({plural(few, 'group is', 'groups are')} too small to test)" if few else ""
         return f"{', but' if better else ';'} a loss of {one.delta:g} or more is not ruled out for {told}{why}"
-    nobody = f"worse for nobody by more than {one.delta:g}"
+    nobody = f"worse for nobody {'who was compared ' if absent else ''}by more than {one.delta:g}"
     return f" and {nobody}" if better else f"; it is {nobody}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,18 @@ import numpy as np
 from countenance.audit import estimates
 from countenance.audit.finding import Estimate
 from countenance.audit.ranking import Ranking, in_order, ranked
-from countenance.audit.settings import LOWER
+from countenance.audit.settings import LOWER, Judged
 from countenance.audit.verdict import plural
-from countenance.compare.changes import overall
+from countenance.compare.changes import by_group, overall
 from countenance.compare.compare import Asked
-from countenance.compare.decision import listed, number
+from countenance.compare.decision import decided, listed, number
 from countenance.compare.entries import entries_of
-from countenance.compare.result import CANNOT_TELL, Change, GroupScore, Leaderboard, Standing, no_larger
+from countenance.compare.gaps import gaps
+from countenance.compare.result import Change, GroupScore, Leaderboard, Standing
 from countenance.errors import InputError
 from countenance.run.auditing import EVERYONE, WHOLE, with_everyone
 
 ALL = ("alpha", "cluster", "depth", "max_groups")
-EACH_BY_ITSELF = "each model's comparison with {first} is adjusted by itself, not together with the others"
 
 
 def leaderboard(
@@ -47,9 +47,10 @@ def leaderboard(
     options = DEFAULTS | settings
     if unknown := [name for name in settings if name not in DEFAULTS]:
         raise InputError(f"leaderboard: no setting {unknown[0]!r}; there are {', '.join(DEFAULTS)}")
-    asked = Asked.of(opened, by, metrics, **options)
+    asked, left_out = Asked.of(opened, by, metrics, **options).of_all()
     names = [entry.name for entry in opened]
-    pairs = _pairs(asked, names)
+    sides = asked.whole(list(itertools.combinations(range(len(names)), 2)))
+    pairs = overall(sides)
     judged = asked.judged()
     scored, grouped = _scored(asked)
     standings: list[Standing] = []
@@ -63,17 +64,36 @@ def leaderboard(
             column = _column(metric, names.index(model))
             own = [_group_score(e) for e in grouped if e.metric == column]
             standings.append(_standing(metric, model, rank, tied, whole[column], own))
-    firsts = [asked.between(0, i) for i in range(1, len(names))] if against_first else []
-    notes = [*asked.paired.notes, *dict.fromkeys(note for one in firsts for note in one.notes)]
-    if len(firsts) > 1 and firsts[0].gaps:
-        notes.append(EACH_BY_ITSELF.format(first=names[0]))
-    sides, _ = asked.sides(0, 1)
+    told = [_decision(rankings, judged, pairs, sides.work.nouns)]
+    notes = [*asked.paired.notes, *left_out]
+    made: dict[str, Any] = {"groups": [], "gaps": []}
+    found = None
+    if against_first:
+        first, grouped_too = asked.several([(0, i) for i in range(1, len(names))])
+        if grouped_too:
+            # One family for all models: each by itself would let the tenth look worse by luck.
+            made["groups"] = by_group(first)
+            made["gaps"], found = gaps(first)
+            made["absent"] = asked.absent(first)
+            notes += found.notes
+            told += _against_first(names, pairs, made, sides.work.nouns)
     return Leaderboard(
-        decision=_decision(rankings, asked.paired.metrics, pairs, sides.work.nouns), models=names, ranking=standings,
-        overall=pairs, groups=[change for one in firsts for change in one.groups],
-        gaps=[gap for one in firsts for gap in one.gaps], unpaired=asked.paired.unpaired,
-        notes=list(dict.fromkeys(notes)), settings=asked.stored(sides, None),
+        decision=" ".join(told), decisions=told, models=names, ranking=standings, overall=pairs, **made,
+        unpaired=asked.paired.unpaired, notes=list(dict.fromkeys(notes)), settings=asked.stored(sides, found),
     )  # fmt: skip
+
+
+def _against_first(
+    names: Sequence[str], pairs: Sequence[Change], made: dict[str, Any], nouns: tuple[str, str]
+) -> list[str]:
+    """For each further model, whether it is better than the first and for whom it is worse."""
+    told = []
+    for name in names[1:]:
+        changed = [pair for pair in pairs if pair.a == names[0] and pair.b == name]
+        groups, moved = ([one for one in made[part] if one.b == name] for part in ("groups", "gaps"))
+        absent = [one for one in made["absent"] if one.model in (names[0], name)]
+        told.append(f"Against {names[0]}: {' '.join(decided(changed, groups, moved, nouns, absent))}")
+    return told
 
 
 DEFAULTS: dict[str, Any] = {
@@ -86,32 +106,6 @@ def _column(metric: str, model: int) -> str:
     return f"{metric} ({model})"
 
 
-def _pairs(asked: Asked, names: Sequence[str]) -> list[Change]:
-    """Every two models compared over all rows, adjusted over the pairs of each metric."""
-    made: list[Change] = []
-    for first, second in itertools.combinations(range(len(names)), 2):
-        made += overall(asked.sides(first, second)[0])
-    adjusted: list[Change] = []
-    for metric in asked.paired.metrics:
-        adjusted += _adjusted([one for one in made if one.metric == metric], asked)
-    return adjusted
-
-
-def _adjusted(changes: Sequence[Change], asked: Asked) -> list[Change]:
-    """The pairs of one metric, adjusted together; what is no longer significant takes its other verdict."""
-    from countenance.audit.multiplicity import benjamini_hochberg, holm
-
-    rule = benjamini_hochberg if asked.settings["adjust"] == "bh" else holm
-    found = rule(np.array([one.p for one in changes]))
-    made = []
-    for one, p in zip(changes, found, strict=True):
-        verdict = one.verdict
-        if not p < asked.settings["alpha"] and verdict != CANNOT_TELL:
-            verdict = no_larger(one.delta) if one.small else CANNOT_TELL
-        made.append(one.model_copy(update={"p_adjusted": float(p), "verdict": verdict}))
-    return made
-
-
 def _scored(asked: Asked) -> tuple[list[Estimate], list[Estimate]]:
     """Every model's number over all rows that all models have, and in each group."""
     import pyarrow as pa
@@ -119,11 +113,9 @@ def _scored(asked: Asked) -> tuple[list[Estimate], list[Estimate]]:
     table = with_everyone(asked.paired.table)
     columns = []
     for metric, values in asked.paired.scores.items():
-        shared = ~np.isnan(values).any(axis=1)
         for i in range(values.shape[1]):
             columns.append(_column(metric, i))
-            own = np.where(shared, values[:, i], np.nan)
-            table = table.append_column(f"m.{columns[-1]}", pa.array(own, pa.float64(), from_pandas=True))
+            table = table.append_column(f"m.{columns[-1]}", pa.array(values[:, i], pa.float64(), from_pandas=True))
     options = {name: asked.settings[name] for name in ALL}
     whole = estimates(table, [WHOLE], columns, **options)
     sides, grouped = asked.sides(0, 1)
@@ -137,12 +129,13 @@ def _ranking(
     names: Sequence[str], metric: str, values: Any, pairs: Sequence[Change], better: str | None, alpha: float
 ) -> Ranking:
     sign = -1.0 if better == LOWER else 1.0
-    found = []
+    found, adjusted = [], []
     for i, j in in_order(names, sign * values):
         pair = next(one for one in pairs if one.metric == metric and {one.a, one.b} == {names[i], names[j]})
         low, high = (pair.low, pair.high) if pair.b == names[i] else (-pair.high, -pair.low)
         found.append((i, j, *((low, high) if sign > 0 else (-high, -low)), pair.p))
-    return ranked(names, sign * values, found, alpha)
+        adjusted.append(pair.p_adjusted)
+    return ranked(names, sign * values, found, alpha, adjusted)
 
 
 def _group_score(e: Estimate) -> GroupScore:
@@ -159,23 +152,32 @@ def _standing(metric: str, model: str, rank: int, tied: bool, whole: Estimate, g
 
 
 def _decision(
-    rankings: Sequence[Ranking], metrics: Sequence[str], pairs: Sequence[Change], nouns: tuple[str, str]
+    rankings: Sequence[Ranking], judged: Mapping[str, Judged], pairs: Sequence[Change], nouns: tuple[str, str]
 ) -> str:
     """Who is first by each metric, and by how much where that is shown."""
     told = []
-    for metric, ranking in zip(metrics, rankings, strict=True):
+    for (metric, known), ranking in zip(judged.items(), rankings, strict=True):
         own = [pair for pair in pairs if pair.metric == metric]
         first = ranking.first
         if len(first) == 1 and len(ranking.names) > 1:
             second = ranking.pair(first[0], ranking.names[1])
             scale = f"{number(own[0], second.difference)} points" if own[0].scale else number(own[0], second.difference)
-            words = f"{first[0]} is better than all others (ahead of {ranking.names[1]} by {scale})"
+            what = "is better" if known.better else "is higher"
+            words = f"{first[0]} {what} than all others (ahead of {ranking.names[1]} by {scale})"
             tied = [name for name, rank in zip(ranking.names, ranking.ranks, strict=True) if rank == ranking.ranks[1]]
             if len(tied) > 1:
                 words += f"; {listed(tied)} share rank {ranking.ranks[1]}"
         else:
-            here = plural(own[0].clusters, *nouns)
-            every = "all share" if len(first) == len(ranking.names) else "share"
-            words = f"{listed(first)} {every} first place: {here} cannot tell them apart"
-        told.append(f"{metric}: {words}." if len(metrics) > 1 else f"{words}.")
+            every = "all share" if 2 < len(first) == len(ranking.names) else "share"
+            words = f"{listed(first)} {every} first place: {_why_tied(first, own, nouns)}"
+        if known.better is None:
+            words += f" (which way is better was not said: --better {metric}=higher or lower)"
+        told.append(f"{metric}: {words}." if len(judged) > 1 else f"{words}.")
     return " ".join(told)
+
+
+def _why_tied(first: Sequence[str], pairs: Sequence[Change], nouns: tuple[str, str]) -> str:
+    tied = [pair for pair in pairs if pair.a in first and pair.b in first]
+    if all(pair.small for pair in tied):
+        return f"they do not differ by {tied[0].delta:g} or more"
+    return f"{plural(pairs[0].clusters, *nouns)} cannot tell them apart"

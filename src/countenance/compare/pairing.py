@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from countenance.audit.attributes import bare
+from countenance.audit.attributes import Choice, bare, coded
 from countenance.audit.rows import kept_rows
 from countenance.audit.source import Source
-from countenance.audit.table import Array, metric, text_of
+from countenance.audit.table import Array, Attribute, metric, text_of
 from countenance.audit.units import columns_of
-from countenance.compare.entries import Entry, common_metrics, key_columns
+from countenance.compare.entries import ComparedModel, common_metrics, key_columns
+from countenance.compare.result import Absent
 from countenance.errors import InputError
 
-MOST_NAMED = 100
+MOST_NAMED, MOST_LEVELS = 100, 100_000
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Paired:
     kinds: dict[str, str]
     unpaired: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    alone: list[Array] = field(default_factory=list)
+    """For each entry, its rows that have no partner and are asked for."""
 
     @property
     def rows(self) -> int:
@@ -42,7 +45,7 @@ class Paired:
 
 
 def pair_entries(
-    entries: Sequence[Entry],
+    entries: Sequence[ComparedModel],
     *,
     by: Sequence[str] | None,
     metrics: Sequence[str] | None,
@@ -87,7 +90,46 @@ def pair_entries(
     if not kept.all():
         table = table.filter(pa.array(kept))
         scores = {name: values[kept] for name, values in scores.items()}
-    return Paired(table, keys, measured, scores, kinds, unpaired, notes)
+    alone = [_alone(entry.source, own, shared, where) for entry, own in zip(entries, codes, strict=True)]
+    return Paired(table, keys, measured, scores, kinds, unpaired, notes, alone)
+
+
+def _alone(source: Source, codes: Array, shared: Array, where: dict[str, list[str]]) -> Array:
+    """The rows of an entry without a partner, those that `where` asks for."""
+    alone = ~np.isin(codes, shared)
+    if where and alone.any():
+        try:
+            kept = kept_rows(source, where)
+        except InputError:  # this entry alone has no such rows, or not the column
+            return np.zeros(0, dtype=np.int64)
+        alone = alone if kept is None else alone & kept
+    return np.flatnonzero(alone)
+
+
+def absent_groups(
+    entries: Sequence[ComparedModel], paired: Paired, known: Sequence[tuple[Choice, Attribute]]
+) -> list[Absent]:
+    """The groups that only rows without a partner have: nothing can be said about them, and that is said.
+
+    `known` are the attributes that are compared, with the groups of the paired rows.
+    """
+    import pyarrow as pa
+
+    found: list[Absent] = []
+    for entry, alone in zip(entries, paired.alone, strict=True):
+        for choice, attribute in known:
+            if not len(alone) or choice.quantiles or choice.column not in entry.source.names:
+                continue
+            wanted = ([], [choice.column]) if choice.cuts else ([choice.column], [])
+            column = entry.source.read(*wanted)[choice.column].take(pa.array(alone))
+            own = coded(choice, column, MOST_LEVELS)
+            counts = np.bincount(own.codes[own.codes >= 0], minlength=len(own.levels))
+            found += [
+                Absent(attribute=choice.name, group=level, rows=int(count), model=entry.name)
+                for level, count in zip(own.levels, counts, strict=True)
+                if count and level not in attribute.levels
+            ]
+    return found
 
 
 def _resolver(table: Any) -> Any:
@@ -103,7 +145,7 @@ def _named(by: Sequence[str] | None) -> set[str]:
     return found - {""}
 
 
-def _key_texts(entry: Entry, keys: Sequence[str]) -> list[Any]:
+def _key_texts(entry: ComparedModel, keys: Sequence[str]) -> list[Any]:
     """The key columns as texts; null is an empty text."""
     import pyarrow as pa
 
@@ -135,7 +177,7 @@ def _key_name(texts: Sequence[Any], row: int) -> str:
     return " · ".join(str(text[row].as_py()) or "(empty)" for text in texts)
 
 
-def _refuse_twice(entry: Entry, codes: Array, keys: Sequence[str], texts: Sequence[Any]) -> None:
+def _refuse_twice(entry: ComparedModel, codes: Array, keys: Sequence[str], texts: Sequence[Any]) -> None:
     order = np.argsort(codes, kind="stable")
     again = np.flatnonzero(np.diff(codes[order]) == 0)
     if not len(again):
@@ -164,7 +206,12 @@ def _places(codes: Sequence[Array]) -> tuple[Array, list[Array]]:
 
 
 def _left_over(
-    entry: Entry, codes: Array, shared: Array, keys: Sequence[str], texts: Sequence[Any], entries: Sequence[Entry]
+    entry: ComparedModel,
+    codes: Array,
+    shared: Array,
+    keys: Sequence[str],
+    texts: Sequence[Any],
+    entries: Sequence[ComparedModel],
 ) -> dict[str, Any]:
     """What only some entries have: how many rows, which, and how many of them another entry failed on."""
     alone = np.flatnonzero(~np.isin(codes, shared))
@@ -198,7 +245,7 @@ def _scores(source: Source, name: str) -> tuple[Array, str]:
 
 
 def _agreed(
-    table: Any, entries: Sequence[Entry], places: Sequence[Array], by: Sequence[str] | None, named: set[str],
+    table: Any, entries: Sequence[ComparedModel], places: Sequence[Array], by: Sequence[str] | None, named: set[str],
     clusters: Sequence[str],
 ) -> tuple[Any, list[str]]:  # fmt: skip
     """Columns whose values differ between entries: dropped unless named; then the first entry's are used, and said.

@@ -116,6 +116,17 @@ class Gap(BaseModel):
     reason: str = ""
 
 
+class Absent(BaseModel):
+    """A group of which no row has a partner: only `model` has it, and nothing can be said about it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    attribute: str
+    group: str
+    rows: int
+    model: str
+
+
 class _Result(BaseModel):
     """What comparisons have in common: the way to JSON."""
 
@@ -152,6 +163,7 @@ class Comparison(_Result):
     groups: list[Change]
     gaps: list[Gap]
     unpaired: list[dict[str, Any]]
+    absent: list[Absent] = []
     notes: list[str]
     settings: dict[str, Any]
 
@@ -203,17 +215,20 @@ class Standing(BaseModel):
 class Leaderboard(_Result):
     """Three or more models (or two) on the rows that all have, best first.
 
-    `overall` compares every two of them (b - a in the order in which they were given, adjusted over all pairs of a
-    metric). `groups` and `gaps`, where they were asked for, compare each model with the first.
+    `overall` compares every two of them (b - a in the order in which they were given); all pairs by all metrics are one
+    family. `groups` and `gaps`, where they were asked for, compare each model with the first, in one family each.
     """
 
     decision: str
+    decisions: list[str]
+    """Who is first; then, where groups were compared, each model against the first."""
     models: list[str]
     ranking: list[Standing]
     overall: list[Change]
     groups: list[Change]
     gaps: list[Gap]
     unpaired: list[dict[str, Any]]
+    absent: list[Absent] = []
     notes: list[str]
     settings: dict[str, Any]
 

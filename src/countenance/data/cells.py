@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from countenance.data.run_lengths import read_counts
 from countenance.data.sample import Floats, Rle, Subject, Value
+from countenance.data.tables import finite_number
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
 
@@ -41,36 +43,10 @@ def rle(counts: Any, width: int, height: int, place: str) -> Rle:
     """
     if not isinstance(counts, str) or not counts.isascii():
         raise InputError(f"{place}: expected COCO run lengths as text, found {counts!r:.60}")
-    total = sum(_run_lengths(counts, place))
+    total = int(read_counts(counts, place).sum())
     if total != width * height:
         raise InputError(f"{place}: run lengths cover {total} pixels, the picture has {width}×{height}")
     return Rle(height, width, counts)
-
-
-def _run_lengths(counts: str, place: str) -> list[int]:
-    """The run lengths in COCO's compressed text (pycocotools reads past the end of a malformed one)."""
-    runs: list[int] = []
-    i = 0
-    while i < len(counts):
-        value, shift, more = 0, 0, True
-        while more:
-            if i >= len(counts):
-                raise InputError(f"{place}: run lengths end in the middle of a number")
-            c = ord(counts[i]) - 48
-            if not 0 <= c < 64:
-                raise InputError(f"{place}: {counts[i]!r} is no character of COCO run lengths")
-            value |= (c & 0x1F) << (5 * shift)
-            more = bool(c & 0x20)
-            i += 1
-            shift += 1
-            if not more and (c & 0x10):
-                value |= -1 << (5 * shift)
-        if len(runs) > 2:
-            value += runs[-2]
-        if value < 0:
-            raise InputError(f"{place}: a negative run length")
-        runs.append(value)
-    return runs
 
 
 def attribute(name: str, value: Any, place: str) -> Value:
@@ -82,13 +58,7 @@ def attribute(name: str, value: Any, place: str) -> Value:
     if value is None or value == "":
         return None
     if name in NUMERIC:
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{place}: {name} is {value!r:.60}, expected a number") from None
-        if not math.isfinite(number):
-            raise InputError(f"{place}: {name} is {value!r}, expected a finite number")
-        return number
+        return finite_number(value, name, place)
     if isinstance(value, (list, tuple)):
         return tuple(str(item) for item in value)
     if isinstance(value, bool):

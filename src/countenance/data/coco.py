@@ -11,9 +11,11 @@ from countenance.data.categories import Categories, choose, refuse_without_peopl
 from countenance.data.folder import PREFIX, attribute_columns, copy_image
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
+from countenance.data.run_lengths import read_masks
 from countenance.data.sample import Dataset, Rle, Sample, truth
 from countenance.data.tables import near, read_csv, read_text
 from countenance.errors import InputError
+from countenance.metrics.masks import compress
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
 """What COCO has no field for; written beside its own fields and read back when present."""
@@ -208,16 +210,10 @@ def _mask_counts(segmentation: Any, width: int, height: int, place: str) -> str:
     from pycocotools import mask as coco
 
     if isinstance(segmentation, dict):
-        size, counts = segmentation.get("size"), segmentation.get("counts")
+        size = segmentation.get("size")
         if size != [height, width]:
             raise InputError(f"{place}: segmentation of size {size}, the picture is {height}×{width} (height, width)")
-        if isinstance(counts, str):
-            return counts
-        if isinstance(counts, list) and all(isinstance(c, int) and c >= 0 for c in counts):
-            if sum(counts) != width * height:
-                raise InputError(f"{place}: run lengths cover {sum(counts)} pixels, the picture has {width * height}")
-            return str(coco.frPyObjects(segmentation, height, width)["counts"].decode())
-        raise InputError(f"{place}: segmentation counts are neither text nor a list of numbers")
+        return compress(read_masks([segmentation], [place])[0])
     try:
         polygons = [[float(v) for v in polygon] for polygon in segmentation]
         far = FAR * max(width, height)

@@ -38,20 +38,24 @@ def in_order(name: str, values: Iterable[str]) -> list[str]:
 
     >>> in_order("skin_tone", ["monk_10", "monk_2", "(unknown)", "monk_2"])
     ['monk_2', 'monk_10', '(unknown)']
+    >>> in_order("age", ["18–65", "<9", "65+", "9–18"])
+    ['<9', '9–18', '18–65', '65+']
     """
     known = {value: i for i, value in enumerate(VOCABULARIES.get(name, ()))}
 
-    def place(value: str) -> tuple[int, int, list[tuple[int, int, str]]]:
+    def place(value: str) -> tuple[int, int, list[tuple[int, float, str]]]:
         return (value == UNKNOWN, known.get(value, len(known)), _natural(value))
 
     return sorted(set(values), key=place)
 
 
-def _natural(text: str) -> list[tuple[int, int, str]]:
-    """A key under which "9" comes before "10"."""
+def _natural(text: str) -> list[tuple[int, float, str]]:
+    """A key under which "9" comes before "10", and the bin "<9" before "9–18"."""
     import re
 
-    return [(0, int(run), "") if run.isdigit() else (1, 0, run) for run in re.findall(r"\d+|\D+", text)]
+    below = re.fullmatch(r"<(\d+(?:\.\d+)?)", text)
+    runs = re.findall(r"\d+(?:\.\d+)?|\D+", below[1] if below else text, re.ASCII)
+    return [(0, float(run), "") if run[0].isdecimal() else (1, 0.0, run) for run in runs]
 
 
 def age_group(years: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from countenance.audit.verdict import plural, shown
 from countenance.gating.needed import units_for_distance, units_for_rate
-from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, Check
+from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A number with two intervals: at the level of the rule, and at that level shared by all checks of the rule."""
 
     about: str
@@ -50,11 +50,11 @@ class Measured:
         A rule passes when all of its checks do, which needs no correction for how many they are; it fails when one of
         them does, so failing is decided at the level shared by all.
 
-        >>> Measured("m", .95, .92, .97, .91, .98).evidence(Limits(at_least=.9))
+        >>> Measurement("m", .95, .92, .97, .91, .98).evidence(Limits(at_least=.9))
         'pass'
-        >>> Measured("m", .85, .82, .88, .81, .89).evidence(Limits(at_least=.9))
+        >>> Measurement("m", .85, .82, .88, .81, .89).evidence(Limits(at_least=.9))
         'fail'
-        >>> Measured("m", .89, .86, .92, .85, .93).evidence(Limits(at_least=.9))
+        >>> Measurement("m", .89, .86, .92, .85, .93).evidence(Limits(at_least=.9))
         'insufficient'
         """
         if any(math.isnan(x) for x in (self.value, self.low, self.high)):
@@ -65,7 +65,7 @@ class Measured:
             return PASS
         return FAIL if self.high_shared < least or self.low_shared > most else INSUFFICIENT
 
-    def check(self, limits: Limits, alpha: float, words: str | None = None) -> Check:
+    def check(self, limits: Limits, alpha: float, words: str | None = None) -> RuleCheck:
         """The number held against its limits, in words; `words` replaces those for the limits."""
         evidence = self.evidence(limits)
         needed = self._needed(limits, alpha) if evidence == INSUFFICIENT else None
@@ -78,7 +78,7 @@ class Measured:
             said = f"{shown(self.value)} ({shown(self.low)} to {_end(self.high)}); wanted {wanted}"
         if evidence == INSUFFICIENT:
             said += f"; {_takes(self.units, needed, self.nouns)}"
-        return Check(
+        return RuleCheck(
             about=self.about, evidence=evidence, reason=said, value=self.value, low=self.low, high=self.high, n=self.n,
             units=self.units, unit=self.nouns[1], needed=needed,
         )  # fmt: skip
@@ -92,6 +92,25 @@ class Measured:
         else:
             found = units_for_distance(self.units, self.low, self.high, self.value - limit, alpha)
         return None if found is None else max(found, self.units + 1)
+
+
+def without_spread(value: float, units: int, alpha: float) -> tuple[float, float]:
+    """The interval of a mean of units that all have the same value, where that lies between 0 and 1.
+
+    Units that differ may exist although none was drawn: of n draws none differs with a probability of alpha / 2 when
+    their share is 1 - (alpha / 2) ** (1 / n), and at worst each of them is 0 or 1. Of other metrics nothing can be
+    said about a unit that was not drawn.
+
+    >>> low, high = without_spread(0.8, 3, 0.05)
+    >>> round(low, 2), round(high, 2), [round(x, 3) for x in without_spread(0.8, 1000, 0.05)]
+    (0.23, 0.94, [0.797, 0.801])
+    >>> without_spread(5.0, 3, 0.05)
+    (nan, nan)
+    """
+    if not 0 <= value <= 1:
+        return math.nan, math.nan
+    kept = (alpha / 2) ** (1 / units)
+    return value * kept, value + (1 - value) * (1 - kept)
 
 
 def _end(high: float) -> str:

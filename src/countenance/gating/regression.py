@@ -5,48 +5,72 @@ from __future__ import annotations
 import math
 
 from countenance.audit.units import nouns as unit_nouns
+from countenance.audit.verdict import plural
 from countenance.compare import Change, Comparison
 from countenance.compare.compare import compare
+from countenance.data.vocabulary import UNKNOWN
 from countenance.gating import kinds
-from countenance.gating.bounds import Limits, Measured
-from countenance.gating.evidence import Evidence, missing
-from countenance.gating.outcome import Check
+from countenance.gating.bounds import Limits, Measurement
+from countenance.gating.evidence import RunEvidence, missing
+from countenance.gating.outcome import RuleCheck
 from countenance.run.run import Run
 
 NAMES = ("baseline", "this run")
 
 
-def paired_changes(rule: kinds.Regression, evidence: Evidence, baseline: Run) -> list[Check]:
+def paired_changes(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: Run) -> list[RuleCheck]:
     """A check for everybody, or for each group; `countenance.compare` refuses a baseline that is not comparable."""
 
-    def compared(alpha: float) -> list[Change]:
-        found = _compared(rule, evidence, baseline, alpha)
-        return found.overall if rule.by is None else found.groups
+    def changes(found: Comparison) -> list[Change]:
+        return found.overall if rule.by is None else [one for one in found.groups if one.group != UNKNOWN]
 
     first = _compared(rule, evidence, baseline, evidence.alpha)
-    one = first.overall if rule.by is None else first.groups
-    shared = compared(evidence.alpha / len(one)) if len(one) > 1 else one
+    one = changes(first)
+    shared = changes(_compared(rule, evidence, baseline, evidence.alpha / len(one))) if len(one) > 1 else one
     nouns = unit_nouns(first.settings["ways"])
     made = [_check(rule, evidence, *pair, nouns) for pair in zip(one, shared, strict=True)]
+    if made:
+        made[0] = made[0].model_copy(update={"reason": f"{made[0].reason}{_left_out(first)}"})
+    for group in first.absent:  # a run that fails on a whole group has not kept its level
+        rows = plural(group.rows, "row", "rows")
+        about, reason = (
+            f"{rule.metric} of {group.attribute} = {group.group}",
+            f"only {_the(group.model)} has it ({rows})",
+        )
+        made.append(missing(about, reason))
     return made or [missing(rule.metric, "the run and the baseline share no group")]
 
 
-def _compared(rule: kinds.Regression, evidence: Evidence, baseline: Run, alpha: float) -> Comparison:
+def _left_out(found: Comparison) -> str:
+    """How many rows have no partner, and where."""
+    parts = [
+        f"{plural(one['unpaired'], 'row', 'rows')} of {_the(one['name'])}" for one in found.unpaired if one["unpaired"]
+    ]
+    return f"; without a partner: {' and '.join(parts)}" if parts else ""
+
+
+def _the(name: str) -> str:
+    return f"the {name}" if name == NAMES[0] else name
+
+
+def _compared(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: Run, alpha: float) -> Comparison:
     return compare(
         baseline, evidence.run, by=[] if rule.by is None else [rule.by], metrics=[rule.metric], names=NAMES,
         alpha=alpha, where=evidence.policy.where, delta={rule.metric: max(rule.at_most, 1e-9)}, adjust="holm",
     )  # fmt: skip
 
 
-def _check(rule: kinds.Regression, evidence: Evidence, one: Change, shared: Change, nouns: tuple[str, str]) -> Check:
+def _check(
+    rule: kinds.RegressionRule, evidence: RunEvidence, one: Change, shared: Change, nouns: tuple[str, str]
+) -> RuleCheck:
     about = f"{rule.metric}{f' of {one.attribute} = {one.group}' if one.group else ''}"
     if math.isnan(one.low):
         facts = {"n": one.n, "units": one.clusters, "unit": nouns[1], "needed": 20 if one.clusters < 20 else None}
         return missing(about, one.reason).model_copy(update=facts)
     sign = 1.0 if evidence.better(rule.metric) == "lower" else -1.0  # how much worse the new run is
+    worse = sign * one.difference + 0.0
     low, high = sorted((sign * one.low, sign * one.high))
     low_shared, high_shared = sorted((sign * shared.low, sign * shared.high))
-    measured = Measured(
-        f"{about}, worse by", sign * one.difference, low, high, low_shared, high_shared, one.n, one.clusters, nouns
-    )
+    about = f"{about}, worse by"
+    measured = Measurement(about, worse, low, high, low_shared, high_shared, one.n, one.clusters, nouns)
     return measured.check(Limits(at_most=rule.at_most), evidence.alpha)

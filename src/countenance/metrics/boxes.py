@@ -71,24 +71,18 @@ def suppress(
     array([1, 2])
     """
     order = np.argsort(-scores, kind="stable")
-    kept: list[int] = []
-    while order.size:
-        first = int(order[0])
-        kept.append(first)
-        overlaps = iou_matrix(boxes[first][None], boxes[order[1:]])[0]
-        if relative_to == "smaller":
-            overlaps = _of_smaller(overlaps, boxes[first], boxes[order[1:]])
-        order = order[1:][overlaps <= limit]
+    x0, y0, x1, y1 = boxes[order].T
+    area = np.maximum(x1 - x0, 0) * np.maximum(y1 - y0, 0)
+    free, kept = np.arange(len(order)), []
+    while free.size:
+        first, free = free[0], free[1:]
+        kept.append(order[first])
+        wide = np.minimum(x1[first], x1[free]) - np.maximum(x0[first], x0[free])
+        high = np.minimum(y1[first], y1[free]) - np.maximum(y0[first], y0[free])
+        both = np.maximum(wide, 0) * np.maximum(high, 0)
+        whole = area[first] + area[free] - both if relative_to == "union" else np.minimum(area[first], area[free])
+        free = free[np.divide(both, whole, out=np.zeros_like(both), where=whole > 0) <= limit]
     return np.array(kept, dtype=np.intp)
-
-
-def _of_smaller(iou: Array, box: Array, others: Array) -> Array:
-    """Intersection over the smaller of two areas, from their intersection over union."""
-    area = (box[2] - box[0]) * (box[3] - box[1])
-    areas = (others[:, 2] - others[:, 0]) * (others[:, 3] - others[:, 1])
-    intersection = iou * (area + areas) / (1 + iou)
-    smaller = np.minimum(area, areas)
-    return np.asarray(np.divide(intersection, smaller, out=np.zeros_like(iou), where=smaller > 0))
 
 
 def match_greedy(truth: Array, answered: Array, scores: Array, threshold: float) -> NDArray[np.intp]:

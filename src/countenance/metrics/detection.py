@@ -1,5 +1,7 @@
 """Detection beyond recall: average precision and false positives per image, so that false alarms are not free."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,28 +56,56 @@ def average_precision_interval(
     >>> average_precision_interval(np.array([0.9]), np.array([True]), np.array([0]), np.array([1.0]))
     (1.0, 1.0)
     """
-    n = len(truth_per_image)
-    if n == 0 or truth_per_image.sum() == 0:
-        return float("nan"), float("nan")
+    everybody = np.ones((1, len(scores)), dtype=bool)
+    counts = truth_per_image[None]
+    (found,) = average_precision_intervals(scores, hit, image, everybody, counts, replicates=replicates, seed=seed)
+    return found
+
+
+def average_precision_intervals(
+    scores: Array,
+    hit: Bools,
+    image: NDArray[np.int64],
+    kept: Sequence[Bools] | Bools,
+    truth_per_image: Array,
+    *,
+    replicates: int = 1000,
+    seed: int = 0,
+) -> list[tuple[float, float]]:
+    """The intervals of several groups from the same resamples: `kept` says which hits are a group's own.
+
+    False positives count for every group, so what they add up to is computed once for each resample. No truth: NaN.
+
+    >>> one = np.array([0.9]), np.array([True]), np.array([0]), [np.array([True])], np.array([[1.0]])
+    >>> average_precision_intervals(*one)
+    [(1.0, 1.0)]
+    """
+    n = truth_per_image.shape[1]
     order = np.argsort(-scores, kind="stable")
     image, hits = image[order], hit[order]
+    alarms = image[~hits]
+    before = np.cumsum(~hits)
+    own = [np.flatnonzero(hits & np.asarray(one)[order]) for one in kept]
     generator = np.random.default_rng(seed)
     recalls = np.linspace(0, 1, 101)
-    values = np.empty(replicates)
-    for r in range(replicates):
+    values = np.full((replicates, len(own)), np.nan)
+    for r in range(replicates if n else 0):
         weight = np.bincount(generator.integers(0, n, n), minlength=n).astype(np.float64)
-        truth = float(weight @ truth_per_image)
-        w = weight[image]
-        if truth == 0 or not len(w):
-            values[r] = np.nan if truth == 0 else 0.0
-            continue
-        found, total = np.cumsum(w * hits), np.cumsum(w)
-        precision = np.divide(found, total, out=np.zeros_like(found), where=total > 0)
-        envelope = np.maximum.accumulate(precision[::-1])[::-1]
-        at = np.searchsorted(found / truth, recalls, side="left")
-        values[r] = np.where(at < len(envelope), envelope[np.minimum(at, len(envelope) - 1)], 0.0).mean()
-    low, high = np.nanpercentile(values, [2.5, 97.5])
-    return float(low), float(high)
+        wrong = np.concatenate([[0.0], np.cumsum(weight[alarms])])
+        truths = truth_per_image @ weight
+        for g in np.flatnonzero(truths > 0):
+            # Precision falls at false positives alone, so its envelope is made of the values at hits.
+            at_hits = own[g]
+            found = np.cumsum(weight[image[at_hits]])
+            total = found + wrong[before[at_hits]]
+            precision = np.divide(found, total, out=np.zeros_like(found), where=total > 0)
+            envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
+            values[r, g] = envelope[np.searchsorted(found / truths[g], recalls, side="left")].mean()
+    spans = [
+        np.nanpercentile(column, [2.5, 97.5]) if not np.isnan(column).all() else (np.nan, np.nan)
+        for column in values.T
+    ]  # fmt: skip
+    return [(float(low), float(high)) for low, high in spans]
 
 
 def false_positives_per_image(hit: Bools, n_images: int) -> float:

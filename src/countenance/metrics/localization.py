@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def iou_rows(a: Array, b: Array) -> Array:
@@ -48,20 +47,20 @@ def best_overlaps(truth: Array, image: Ints, answered: Array, counts: Ints) -> A
     return best
 
 
-def hits(truth: Array, image: Ints, answered: Array, scores: Array, counts: Ints, overlap: float = 0.5) -> Bools:
-    """Whether each answer finds somebody whom no better answer of its image has found (others: false alarms).
+def hits(truth: Array, image: Ints, answered: Array, scores: Array, counts: Ints, overlap: float = 0.5) -> Ints:
+    """Which person each answer finds whom no better answer of its image has found; -1: a false positive.
 
     >>> boxes = np.array([[0, 0, 2, 2.0], [0, 0, 2, 2]])
     >>> hits(boxes[:1], np.array([0]), boxes, np.array([0.5, 0.9]), np.array([2]))
-    array([False,  True])
+    array([-1,  0])
     """
     person, answer = expand(image, counts)
     shared = iou_rows(answered[answer], truth[person])
     close = np.flatnonzero(shared >= overlap)
-    order = close[np.lexsort((-shared[close], answer[close], -scores[answer[close]]))]
-    taken_person = np.zeros(len(truth), dtype=bool)
-    found = np.zeros(len(answered), dtype=bool)
+    order = close[np.lexsort((person[close], -shared[close], answer[close], -scores[answer[close]]))]
+    taken = np.zeros(len(truth), dtype=bool)
+    found = np.full(len(answered), -1, dtype=np.int64)
     for p, q in zip(person[order].tolist(), answer[order].tolist(), strict=True):
-        if not found[q] and not taken_person[p]:
-            found[q] = taken_person[p] = True
+        if found[q] < 0 and not taken[p]:
+            found[q], taken[p] = p, True
     return found

@@ -7,9 +7,11 @@
 `answers:RUN`                      the saved answers of an earlier run
 """
 
+import contextlib
 import hashlib
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
@@ -26,6 +28,7 @@ from countenance.models.saved import finds_of_saved
 from countenance.models.zoo import ZOO
 
 GROUP = "countenance.models"
+LONGEST_PATH = 4096
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,10 @@ def _card(spec: ModelSpec) -> ModelCard:
         missing = entry.missing()
         if missing:
             raise InputError(f"model {name!r} is {missing}")
-        files = [_weights(spec, name)] if entry.weights_by_path else entry.weights()
+        files = entry.weights()
+        if entry.weights_by_path:
+            given = _weights(spec, name)
+            files = [given, *(path for pattern in entry.beside for path in sorted(given.parent.glob(pattern)))]
         parts += [file_hash(path) for path in files]
         return ModelCard(
             name=name, version=countenance.__version__, description=entry.description, licence=entry.licence,
@@ -174,12 +180,21 @@ def card_of_callable(model: Callable[..., Any]) -> ModelCard:
 
 
 def external_data(path: Path) -> list[Path]:
-    """The files beside an ONNX network in which it keeps weights: those whose names stand in the network's file."""
-    content = path.read_bytes()
-    folder = path.parent
-    beside = [file for file in sorted(folder.iterdir()) if file.is_file() and file != path]
-    below = [file for inner in folder.iterdir() if inner.is_dir() for file in sorted(inner.iterdir()) if file.is_file()]
-    return [file for file in [*beside, *below] if file.relative_to(folder).as_posix().encode() in content]
+    """The files below an ONNX network's folder in which it keeps weights, as the network's file names them."""
+    content, places = path.read_bytes(), set()
+    for match in re.finditer(rb"location\x12", content):  # an entry of a tensor: the key, then the length of the value
+        start, length = match.end(), 0
+        for shift, byte in enumerate(content[start : start + 4]):
+            length |= (byte & 0x7F) << 7 * shift
+            if byte < 0x80:
+                start += shift + 1
+                break
+        with contextlib.suppress(UnicodeDecodeError):
+            places.add(content[start : start + length].decode())
+    named = [
+        path.parent / place for place in sorted(places) if place and "\0" not in place and len(place) < LONGEST_PATH
+    ]
+    return [file for file in named if file.is_file()]
 
 
 def _digest(parts: list[str]) -> str:

@@ -24,6 +24,8 @@ class Open:
     seen: str
     needed: str
     why: str
+    key: tuple[str, str, str]
+    """Metric, attribute and group, as the audit names them."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ def cannot_tell(source: Audited) -> CannotTell:
     settings, names = source.audit.settings, source.names
     unsure = [f for f in source.audit.findings if words.mark(f.verdict) == words.UNSURE]
     untested = [f for f in source.audit.findings if f.verdict == words.UNTESTABLE]
+    unsure, untested = names.ordered(unsure), names.ordered(untested)
     listed = {(f.metric, f.attribute, f.group) for f in untested}
     others = [e for e in source.audit.excluded if (e["metric"], e["attribute"], e["group"]) not in listed]
     untested.sort(key=lambda f: not f.alarming)
@@ -85,6 +88,7 @@ def _open(findings: Sequence[Finding], names: Names, settings: dict[str, Any]) -
                 numbers.change(gap, f.kind, sign=False) if numbers.is_number(gap) else "none",
                 words.more_needed(f, settings) if f.verdict != words.UNTESTABLE else words.what_is_missing(f, settings),
                 f.reason,
+                (f.metric, f.attribute, f.group),
             )
         )
     return made
@@ -102,4 +106,5 @@ def _excluded(entry: dict[str, Any], names: Names) -> Open:
         "",
         "the value of the attribute" if entry["group"] == "(unknown)" else "",
         str(entry["why"]),
+        (str(entry["metric"]), str(entry["attribute"]), str(entry["group"])),
     )

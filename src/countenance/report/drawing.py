@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from countenance.answers import Answer, Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
 from countenance.data import Sample, Subject
+from countenance.report.contours import contours
 from countenance.report.names import shown
 from countenance.tasks import Task
 
@@ -49,15 +50,8 @@ def points(rows: Any, kind: str, size: float, *, least: float = 0.0, limbs: bool
 
 def outline(mask: Any, kind: str) -> Markup:
     """The outline of a mask."""
-    import cv2
-
-    found = cv2.findContours(np.asarray(mask, dtype=np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
-    paths = []
-    for contour in found:
-        smooth = cv2.approxPolyDP(contour, 1.0, True).reshape(-1, 2)
-        if len(smooth) > 2:
-            paths.append("M" + "L".join(f"{x} {y}" for x, y in smooth.tolist()) + "z")
-    path = "".join(paths)
+    found = [polygon.tolist() for polygon in contours(mask) if len(polygon) > 2]
+    path = "".join("M" + "L".join(f"{x:g} {y:g}" for x, y in polygon) + "z" for polygon in found)
     return Markup(f'<path class="under" d="{path}"/><path class="{kind}" d="{path}"/>')  # noqa: S704 - numbers
 
 
@@ -87,6 +81,19 @@ def truth_kinds(task: Task | None) -> tuple[str, ...]:
         return ("person",) if task is not None and "person" in task.name else ("face",)
     kinds = {Keypoints: ("keypoints",), Masks: ("mask",), LabelMap: ("parts",)}
     return kinds.get(task.answer, ())
+
+
+def about_bodies(task: Task) -> bool:
+    """Whether a task is about whole people, not about faces."""
+    return task.answer in (Keypoints, Masks, Parts) or "person" in truth_kinds(task)
+
+
+def true_words(task: Task | None, sample: Sample, subject: str | None) -> str:
+    """What is true of a person, for answers that are words; empty for answers that are drawn."""
+    one = next((s for s in sample.subjects if s.id == subject), None)
+    if task is None or one is None or task.answer is not Parts:
+        return ""
+    return ", ".join(one.body_parts) or "no part"
 
 
 def truth_of(sample: Sample, kinds: Iterable[str], size: float) -> Markup:

@@ -5,7 +5,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -25,8 +25,8 @@ class Cell:
     text: str
     sort: str
     numeric: bool = False
-    linked: bool = False
-    """Whether the viewer leads from here to the rows."""
+    key: tuple[str, ...] | None = None
+    """Metric, attribute and group (and `rest` for everyone else) of the rows to which the viewer leads from here."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,6 @@ class FindingRow:
     verdict: str
     reason: str
     cells: list[Cell]
-    key: tuple[str, str, str]
-    """Metric, attribute and group, as the audit names them."""
 
 
 COLUMNS = (
@@ -67,17 +65,19 @@ def table_rows(findings: Sequence[Finding], names: Names) -> list[FindingRow]:
 
 def _row(f: Finding, names: Names) -> FindingRow:
     versus = "everyone else" if f.versus == "rest" else names.group(f.attribute, f.versus)
+    own: tuple[str, ...] = (f.metric, f.attribute, f.group)
+    other = (*own, "rest") if f.versus == "rest" else (f.metric, f.attribute, f.versus)
     cells = [
         _text(f.metric),
         _text(attribute_label(f.attribute)),
         _text(names.group(f.attribute, f.group)),
         _text(versus),
-        _number(numbers.count(f.n), f.n),
-        replace(_number(numbers.value(f.estimate, f.kind), f.estimate), linked=True),
-        _number(numbers.span(f.low, f.high, f.kind), f.low),
-        _number(numbers.value(f.estimate_versus, f.kind), f.estimate_versus),
-        _number(numbers.change(f.difference, f.kind), f.difference),
-        _number(numbers.change_span(f.diff_low, f.diff_high, f.kind), f.diff_low),
+        _number(numbers.count(f.n), f.n, own),
+        _number(numbers.value(f.estimate, f.kind), f.estimate, own),
+        _number(numbers.span(f.low, f.high, f.kind), f.low, own),
+        _number(numbers.value(f.estimate_versus, f.kind), f.estimate_versus, other),
+        _number(numbers.change(f.difference, f.kind), f.difference, own),
+        _number(numbers.change_span(f.diff_low, f.diff_high, f.kind), f.diff_low, own),
         _number(numbers.probability(f.p_adjusted), f.p_adjusted),
         _number(numbers.effect(f.effect), f.effect),
     ]
@@ -89,7 +89,6 @@ def _row(f: Finding, names: Names) -> FindingRow:
         verdict,
         f.reason,
         cells,
-        (f.metric, f.attribute, f.group),
     )
 
 
@@ -97,8 +96,8 @@ def _text(text: str) -> Cell:
     return Cell(text, clean(text).casefold())
 
 
-def _number(text: str, sort: float | None) -> Cell:
-    return Cell(text, repr(float(sort)) if sort is not None and math.isfinite(sort) else "", True)
+def _number(text: str, sort: float | None, key: tuple[str, ...] | None = None) -> Cell:
+    return Cell(text, repr(float(sort)) if sort is not None and math.isfinite(sort) else "", True, key)
 
 
 def safe_cell(value: Any) -> str:

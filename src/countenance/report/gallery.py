@@ -17,6 +17,7 @@ from countenance.report import drawing, numbers, pictures
 from countenance.report.names import attribute_label, phrase, value_label
 from countenance.report.source import Source
 from countenance.report.words import DISPARITY
+from countenance.tasks import Task
 
 CHOICES = ("auto", "off", "blurred", "full")
 SHOWN = 24
@@ -201,7 +202,7 @@ def failure(
 ) -> Failure:  # fmt: skip
     """One picture with truth and answer drawn, and what another model answered `before` where that is compared."""
     pixels = sample.load()  # datasets whose predictions were saved elsewhere need not know the size
-    shown = window_of(row, sample, pixels.shape[1], pixels.shape[0])
+    shown = window_of(row, sample, pixels.shape[1], pixels.shape[0], task=source.task)
     size = max(shown.width, shown.height)
     drawn = drawing.truth_of(sample, drawing.truth_kinds(source.task), size)
     drawn += drawing.answer_of(before, size, "before") + drawing.answer_of(answer, size)
@@ -223,10 +224,18 @@ def failure(
     )
 
 
-def window_of(row: dict[str, Any], sample: Sample, width: int = 0, height: int = 0) -> pictures.Window:
-    """The part of a picture that a row is about: around a person who is small in it, else the whole."""
+def window_of(
+    row: dict[str, Any], sample: Sample, width: int = 0, height: int = 0, *, task: Task | None = None
+) -> pictures.Window:
+    """The part of a picture that a row is about: around a person who is small in it, else the whole.
+
+    Of a task about whole people it is the person, else the face.
+    """
     subject = next((s for s in sample.subjects if s.id == row.get("subject")), None)
-    matters = None if subject is None else subject.face_box if subject.face_box is not None else subject.person_box
+    boxes = [] if subject is None else [subject.face_box, subject.person_box]
+    if task is not None and drawing.about_bodies(task):
+        boxes.reverse()
+    matters = next((box for box in boxes if box is not None), None)
     size = (width or sample.width, height or sample.height)
     return pictures.window(*size, None if matters is None else matters.tolist())
 

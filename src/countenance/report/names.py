@@ -2,7 +2,8 @@
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from markupsafe import Markup, escape
 
@@ -80,6 +81,29 @@ def value_label(attribute: str, value: str) -> str:
     return "unknown" if value == UNKNOWN else value
 
 
+def in_group_order(found: "Iterable[G]") -> "list[G]":
+    """Findings, estimates or changes metric by metric and attribute by attribute, groups in their own order."""
+    found = list(found)
+    levels: dict[str, list[str]] = {}
+    for one in found:
+        if CROSS not in one.attribute:
+            levels.setdefault(one.attribute, []).append(one.group)
+    depth = max((one.attribute.count(CROSS) + 1 for one in found), default=1)
+    return Names(list(levels), {name: in_order(name, values) for name, values in levels.items()}, depth).ordered(found)
+
+
+class OfGroup(Protocol):
+    """A finding, an estimate or a change: something about a group."""
+
+    @property
+    def attribute(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+
+
+G = TypeVar("G", bound=OfGroup)
+
+
 class Names:
     """The groups of an audit: their values, in order, and what each is called."""
 
@@ -135,6 +159,31 @@ class Names:
         'Monk 3'
         """
         return CROSS.join(value_label(name, value) for name, value in self.parts(attribute, group))
+
+    def place(self, attribute: str, group: str) -> tuple[int, ...]:
+        """Where a group comes among those of its attribute: a key to sort by.
+
+        >>> names = Names(["skin_tone"], {"skin_tone": ["monk_2", "monk_10"]}, 1)
+        >>> sorted(["monk_10", "monk_2"], key=lambda group: names.place("skin_tone", group))
+        ['monk_2', 'monk_10']
+        """
+        made = []
+        for name, value in self.parts(attribute, group):
+            levels = self.levels.get(name, [])
+            made.append(levels.index(value) if value in levels else len(levels))
+        return tuple(made)
+
+    def ordered(self, found: Iterable[G]) -> list[G]:
+        """Findings, estimates or changes metric by metric and attribute by attribute, groups in their own order."""
+        found = list(found)
+        metrics = list(dict.fromkeys(getattr(one, "metric", "") for one in found))
+        attributes = list(dict.fromkeys(one.attribute for one in found))
+
+        def key(one: G) -> tuple[int, int, tuple[int, ...]]:
+            places = metrics.index(getattr(one, "metric", "")), attributes.index(one.attribute)
+            return *places, self.place(one.attribute, one.group)
+
+        return sorted(found, key=key)
 
     def who(self, attribute: str, group: str) -> str:
         """A group with its attribute, for a sentence.

@@ -27,8 +27,10 @@ class ByGroup:
     attribute: str
     names: list[tuple[str, str]]
     """Name and meaning of each column."""
-    rows: list[tuple[str, list[tuple[str, str, str]]]]
-    """A group with value, interval and count in each column."""
+    rows: list[tuple[str, list[tuple[str, str, str]], str]]
+    """A group with value, interval and count in each column, and the group as the run names it."""
+    named: str = ""
+    """The attribute as the run names it."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,12 @@ def _by_group(found: Sequence[Number]) -> list[ByGroup]:
         names = list(dict.fromkeys(one.name for one in here))
         cells = {(one.group or "", one.name): one for one in here}
         order = in_order(attribute, list(dict.fromkeys(one.group or "" for one in here)))
-        rows = [(value_label(attribute, group), [_cell(cells.get((group, name))) for name in names]) for group in order]
+        rows = [
+            (value_label(attribute, group), [_cell(cells.get((group, name))) for name in names], group)
+            for group in order
+        ]
         meanings = [(name, next(one.meaning for one in here if one.name == name)) for name in names]
-        made.append(ByGroup(attribute_label(attribute) if attribute else "group", meanings, rows))
+        made.append(ByGroup(attribute_label(attribute) if attribute else "group", meanings, rows, attribute))
     return made
 
 

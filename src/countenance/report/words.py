@@ -108,6 +108,8 @@ class Statement:
     who: str
     text: str
     metric: str
+    key: tuple[str, str, str] | None = None
+    """Metric, attribute and group of the side that is named first."""
 
 
 def statement(finding: Finding, names: Names, better: Better) -> Statement:
@@ -128,8 +130,9 @@ def statement(finding: Finding, names: Names, better: Better) -> Statement:
         f"against {numbers.value(two[0], kind)} for {versus}"
     )
     who = group[:1].upper() + group[1:]
+    key = (finding.metric, finding.attribute, failed_side(finding, better))
     if not math.isfinite(difference) or difference == 0:
-        return Statement(who, f"{sides}.", finding.metric)
+        return Statement(who, f"{sides}.", finding.metric, key)
     word = "lower" if difference < 0 else "higher"
     if finding.versus == "rest" and not group_is_worse(finding, better):
         word += ", which is better"
@@ -141,9 +144,8 @@ def statement(finding: Finding, names: Names, better: Better) -> Statement:
         bounds += numbers.change(far, kind, sign=False).removesuffix(" points")
     else:
         bounds = numbers.change_span(low, high, kind)
-    return Statement(
-        who, f"{sides}: {numbers.change(difference, kind, sign=False)} {word} (interval {bounds}).", finding.metric
-    )
+    text = f"{sides}: {numbers.change(difference, kind, sign=False)} {word} (interval {bounds})."
+    return Statement(who, text, finding.metric, key)
 
 
 def _can_turn(finding: Finding, better: Better) -> bool:

@@ -1,7 +1,6 @@
 """One evaluation: what is missing of a run is predicted, scored and put together."""
 
 import shlex
-import shutil
 import sys
 import tempfile
 import time
@@ -14,25 +13,24 @@ from typing import Any
 from countenance.answers import Boxes
 from countenance.data.manifest import ManifestWriter
 from countenance.errors import InputError
+from countenance.run.around import remove, samples_beside
 from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
 from countenance.run.engine.settings import EngineSettings, ProgressMaker
 from countenance.run.given import GivenModel
-from countenance.run.manifest import Manifest, Place
+from countenance.run.manifest import DamagedManifest, Manifest, Place
 from countenance.run.plan import InManifest, InMemory, Piece, Plan
 from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
-from countenance.run.stale import draw
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, REPORT, Marker, RunStore
+from countenance.run.stale import draw, lowest_score
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, Marker, RunStore
 from countenance.run.verify import verify
-from countenance.storage import Storage, is_url, open_storage
+from countenance.storage import is_url
 from countenance.tasks import findable
 
-SAMPLES = ".samples"
-"""What a run's place is followed by where the samples are while a cluster works on it."""
 LONG = 10_000
 """From so many images on, a run says beforehand what it will cost."""
 ATTEMPTS = 3
@@ -156,11 +154,16 @@ class Evaluation:
         if not self.store.exists():
             if all(name.startswith(("shards/", "answers/", "work/")) for name in names):
                 return  # killed before the manifest was written
+            if self.store.broken():
+                return self._move_aside(f"{MANIFEST} is missing")
             raise InputError(f"{self.store.place}: exists and holds no run; name a folder that is new or empty")
         if JOURNAL in names:
             raise InputError(f"{self.store.place}: a purge was interrupted; `countenance purge` goes on with it")
-        if self.store.manifest().key != self.plan.key():
-            self._move_aside("model, data, settings or version changed")
+        try:
+            if self.store.manifest().key != self.plan.key():
+                self._move_aside("model, data, settings or version changed")
+        except DamagedManifest:
+            self._move_aside(f"{MANIFEST} is damaged")
 
     def _move_aside(self, why: str) -> None:
         place = self.store.place
@@ -206,7 +209,10 @@ class Evaluation:
         if self.model.card.hashed:
             return
         pieces = [piece for piece in self.plan.pieces() if piece.number in markers]
-        stored = {piece.number: sorted(self.store.shard_answers(piece.number)) for piece in pieces}
+        stored = {
+            piece.number: {name: lowest_score(one) for name, one in self.store.shard_answers(piece.number).items()}
+            for piece in pieces
+        }
         found = engine().probe(pieces, draw(stored, self.plan.settings.seed))
         if found is None:
             return
@@ -223,6 +229,7 @@ class Evaluation:
             "name": "local" if self._in_process() else self.settings.engine,
             "workers": 0 if self._in_process() else self.settings.workers,
             "threads": self.settings.threads,
+            "decoders": 0 if self._in_process() else self.settings.decode_processes(self.model.device),
             "device": self.model.device,
             "time_limit": self.settings.time_limit,
         }
@@ -266,6 +273,8 @@ class Evaluation:
             store=self.store.place if is_url(self.store.place) else str(Path(self.store.place).absolute()),
             columns=columns,
             batch=self.plan.settings.batch,
+            decoders=0 if self.plan.settings.decode == "gpu" else self.settings.decode_processes(self.model.device),
+            decode=self.plan.settings.decode,
             strict=self.settings.strict,
             time_limit=self.settings.time_limit,
             max_failures=self.settings.max_failures,
@@ -292,7 +301,7 @@ class Evaluation:
         assert isinstance(samples, InMemory)
         if self.settings.engine == "ray":
             # Every node must find it, so it is beside the run, with the pictures where that is an object store.
-            beside = open_storage(f"{self.store.place}{SAMPLES}")
+            beside = samples_beside(self.store.place)
             remove(beside)
             resources.callback(remove, beside)
             far = is_url(self.store.place)
@@ -305,14 +314,6 @@ class Evaluation:
 
 def _silent(images: int = 1) -> None:
     """Progress of work that was counted before."""
-
-
-def remove(storage: Storage) -> None:
-    """Delete everything at a place."""
-    for entry in storage.entries():
-        storage.delete(entry.name)
-    if not is_url(storage.place):
-        shutil.rmtree(storage.place, ignore_errors=True)
 
 
 class _OtherModel(Exception):

@@ -5,17 +5,15 @@ prediction about an image is a prediction about everybody in it. The work is wri
 purge that was killed goes on when it is called again. What was sent elsewhere cannot be recalled.
 """
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from countenance.data.tables import read_text
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.around import forget_beside
 from countenance.run.auditing import audit_again, store_audit
 from countenance.run.plan import hashed_id
 from countenance.run.run import Run
@@ -46,7 +44,6 @@ from countenance.run.suite import suite_of
 from countenance.storage import Missing
 from countenance.tasks import load_task
 
-ID_COLUMNS = ("subject_id", "identity", "subject", "person", "id")
 KEPT = (MANIFEST, LOCAL, FILES, FAILURES, JOURNAL, VIEWED, VIEWS)
 """Files that are rewritten in place; tables and predictions are too, and everything else is made again."""
 
@@ -83,32 +80,6 @@ class Journal:
     rows: int = 0
 
 
-def read_subjects(path: Path) -> list[str]:
-    """The ids of the people who withdrew: one on each line, or a CSV with a column such as subject_id.
-
-    A `#` begins a comment where the file has one id on each line.
-    """
-    text = read_text(path)
-    try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text), strict=True) if any(row)]
-    except csv.Error as error:
-        raise InputError(f"{path}: not a list of ids nor a CSV ({error})") from error
-    if rows and (column := next((name for name in ID_COLUMNS if name in rows[0]), None)):
-        place = rows[0].index(column)
-        ids = [row[place] for row in rows[1:] if len(row) > place]
-    elif rows and len(rows[0]) > 1 and not rows[0][0].startswith("#"):
-        raise InputError(
-            f"{path} line 1: {len(rows[0])} columns and none of {', '.join(ID_COLUMNS)}; "
-            "name the column of ids subject_id, or write one id on each line"
-        )
-    else:
-        ids = [line.split("#", 1)[0].strip() for line in text.splitlines()]
-    found = list(dict.fromkeys(name for name in ids if name))
-    if not found:
-        raise InputError(f"{path}: names nobody; write one subject id on each line")
-    return found
-
-
 def purge(place: Path | str, subjects: Iterable[str], again: Again = lambda run, journal: []) -> Purged:
     """Remove people from a run, from runs kept beside it under another name, and from runs below a folder.
 
@@ -126,6 +97,7 @@ def purge(place: Path | str, subjects: Iterable[str], again: Again = lambda run,
                 done.append((store, earlier))
             found = _held(store, set(wanted))
             matched |= found.people
+            forget_beside(store, found.people | found.samples)
             if found.samples:
                 done.append((store, _purge(store, found, again)))
     unknown = tuple(name for name in wanted if name not in matched)
@@ -151,6 +123,12 @@ def _stores(place: Path | str) -> list[RunStore]:
         suite = suite_of(run)
         others = [RunStore(other) for other in store.storage.siblings(f"{Path(store.place).name}-")]
         others += [RunStore(other) for other in (suite.related(run) if suite else ())]
+        for other in others:
+            if other.broken():
+                raise InputError(
+                    f"{other.place}: files of a run whose {MANIFEST} is damaged or missing, from which nobody can be "
+                    "removed; delete them, then purge again"
+                )
         found = {str(Path(one.place).absolute()): one for one in (*others, store) if one.exists()}
         return sorted(found.values(), key=lambda one: one.manifest().finished or "")  # the latest run's files stay
     below = [entry.name for entry in store.storage.entries() if entry.name.endswith(f"/{MANIFEST}")]

@@ -6,6 +6,7 @@ For protocols whose truth or predictions do not come one image at a time. Where 
 
 import datetime
 import hashlib
+import itertools
 import json
 import os
 import shlex
@@ -21,8 +22,23 @@ from countenance.run.plan import bare, versions
 from countenance.run.provenance import located, published_command
 from countenance.run.rows import failure_table
 from countenance.run.run import Run
-from countenance.run.store import AUDIT, FAILURES, FINDINGS, JOURNAL, LOCAL, PAGES, REPORT, SCORES, WORK, RunStore
+from countenance.run.store import (
+    AUDIT,
+    FAILURES,
+    FINDINGS,
+    JOURNAL,
+    LOCAL,
+    PAGES,
+    REPORT,
+    SCORES,
+    SHARDS,
+    WORK,
+    RunStore,
+)
 from countenance.tasks.results import Result
+
+SHARD = 256
+"""Images whose predictions are stored in one file."""
 
 
 def record(
@@ -31,7 +47,8 @@ def record(
     scores: Any,
     *,
     results: Iterable[Result] = (),
-    answers: Sequence[tuple[str, Answer]] = (),
+    answers: Iterable[tuple[str, Answer]] = (),
+    kind: type[Any] | None = None,
     failures: Sequence[Mapping[str, Any]] = (),
     notes: Iterable[str] = (),
 ) -> Run:
@@ -40,8 +57,9 @@ def record(
     `manifest` says what was evaluated: task, metrics, model, dataset (`source` with its path), options, suite, about.
     What every run has (key, versions, command, time, counts) is filled in. `scores` is the score table (Arrow) or a
     list of rows with `sample`, `subject`, `identity`, `attr.*` and `m.*`; `answers` are the predictions by sample, all
-    of one type; `failures` come from `failure_row`. Another run at the place is kept beside it under another name,
-    the same one is written again. Purge can compute `results` again when the task can be loaded and reduces.
+    of the type `kind` (that of the first), stored as they come; `failures` come from `failure_row`. Another run at the
+    place is kept beside it under another name, the same one is written again. Purge can compute `results` again when
+    the task can be loaded and reduces.
 
     >>> import tempfile
     >>> from countenance.data.card import DatasetCard
@@ -67,10 +85,7 @@ def record(
             store.storage.delete(name)
         store.write_manifest(manifest.model_copy(update={"status": "running"}))
         store.write_local(Place(source=located(source), command=shlex.join(sys.argv)))
-        if answers:
-            store.forget_shard(0)
-            store.sweep({})  # predictions of an earlier record
-            store.commit(0, type(answers[0][1]), answers, table, [dict(row) for row in failures])
+        _store_answers(store, kind, answers, table, failures)
         store.write_table(SCORES, table)
         store.write_table(FAILURES, failure_table(failures, attributes))
         store.write_results(results)
@@ -79,6 +94,28 @@ def record(
         for entry in store.storage.entries(WORK):
             store.storage.delete(entry.name)
     return Run(place)
+
+
+def _store_answers(
+    store: RunStore, kind: type[Any] | None, answers: Iterable[tuple[str, Answer]], table: Any, failures: Sequence[Any]
+) -> None:
+    """Store predictions shard by shard, so that a run's predictions need not fit into memory."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    stream = iter(answers)
+    block = list(itertools.islice(stream, SHARD))
+    if not block and kind is None:
+        return
+    for entry in store.storage.entries(SHARDS):
+        store.storage.delete(entry.name)
+    store.sweep({})  # predictions of an earlier record
+    number = 0
+    while block:
+        kind = kind or type(block[0][1])
+        rows = table.filter(pc.is_in(table["sample"], pa.array([sample for sample, _ in block], pa.string())))
+        store.commit(number, kind, block, rows, [] if number else [dict(row) for row in failures])
+        number, block = number + 1, list(itertools.islice(stream, SHARD))
 
 
 def scores_table(scores: Any) -> Any:

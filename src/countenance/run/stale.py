@@ -12,7 +12,9 @@ from countenance.tasks import Context, Task
 from countenance.tasks.task import CONTEXT
 
 PROBED = 8
-"""Stored predictions that are made again."""
+"""Stored predictions, drawn by seed, that are made again."""
+EDGES = 4
+"""Further ones with the lowest scores, and as many that found nothing."""
 RELATIVE, ABSOLUTE = 1e-3, 1e-4
 """Numbers that differ by less are the same: threads and machines round differently."""
 
@@ -26,19 +28,42 @@ class Difference:
     """Whether the model at least agrees with itself: if not, it is nondeterministic rather than another model."""
 
 
-def draw(stored: Mapping[int, Sequence[str]], seed: int, most: int = PROBED) -> dict[int, list[str]]:
-    """At most `most` of the stored sample ids, by shard, drawn by seed.
+def draw(stored: Mapping[int, Mapping[str, float | None]], seed: int, most: int = PROBED) -> dict[int, list[str]]:
+    """Sample ids by shard whose stored predictions are made again, from the lowest score of each prediction.
 
-    >>> draw({0: ["a", "b"], 1: ["c"]}, seed=0, most=2)
-    {0: ['a'], 1: ['c']}
+    At most `most` are drawn by seed. Further ones are those that another threshold changes first: the predictions with
+    the lowest scores, and those that found nothing (None).
+
+    >>> draw({0: {"a": 0.9, "b": 0.9}, 1: {"c": 0.3, "d": None}}, seed=0, most=1)
+    {0: ['a', 'b'], 1: ['c', 'd']}
     """
-    flat = [(shard, name) for shard in sorted(stored) for name in stored[shard]]
-    chosen = np.random.default_rng(seed).permutation(len(flat))[:most]
+    lowest = {(shard, name): score for shard, scores in stored.items() for name, score in scores.items()}
+    known = sorted(lowest)
+    order = [known[i] for i in np.random.default_rng(seed).permutation(len(known))]
+    unsure = sorted((score, one) for one, score in lowest.items() if score is not None)
+    empty = [one for one in order if lowest[one] is None]
     found: dict[int, list[str]] = {}
-    for i in sorted(int(i) for i in chosen):
-        shard, name = flat[i]
+    for shard, name in sorted({*order[:most], *empty[:EDGES], *(one for _, one in unsure[:EDGES])}):
         found.setdefault(shard, []).append(name)
     return found
+
+
+def lowest_score(answer: Any) -> float | None:
+    """How sure a model was of the least of what it found, 1 where it does not say; None where it found nothing.
+
+    >>> from countenance.answers import Boxes, Embedding
+    >>> lowest_score(Boxes([[0, 0, 1, 1], [0, 0, 2, 2]], [0.9, 0.4])), lowest_score(Embedding(None))
+    (0.4, None)
+    """
+    if any(getattr(answer, name, True) is None for name in ("vector", "years")):
+        return None
+    scores = getattr(answer, "scores", None)
+    if scores is not None:
+        return float(np.min(scores)) if len(scores) else None
+    shares = getattr(answer, "probabilities", None)
+    if isinstance(shares, Mapping):
+        return min((max(head.values(), default=1.0) for head in shares.values()), default=1.0)
+    return 1.0
 
 
 def differs(

@@ -12,10 +12,11 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """A blob's name and size."""
+    """A blob's name and size; `version` changes with the content, where the place keeps versions."""
 
     name: str
     size: int
+    version: str = ""
 
 
 class Storage(Protocol):

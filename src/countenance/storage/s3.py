@@ -178,7 +178,7 @@ class S3Storage:
                 for about in block:
                     name = about["path"].removeprefix(f"{self.prefix}/")
                     if name.startswith(prefix) and name != LOCK:
-                        found.append(Entry(name, int(about["size"])))
+                        found.append(Entry(name, int(about["size"]), str(about.get("e_tag") or "")))
         return sorted(found, key=lambda entry: entry.name)
 
     @contextmanager

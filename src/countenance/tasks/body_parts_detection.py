@@ -1,17 +1,20 @@
 """Which parts of each person can be seen? Probabilities against what is there."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countenance.answers import Parts
 from countenance.data import Sample
-from countenance.metrics.boxes import AR_THRESHOLDS
 from countenance.metrics.parts import part_accuracy, part_recall
+from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Row, Task, subject_row
+from countenance.tasks.thresholds import ThresholdOptions
 
-ACCURACY_THRESHOLDS = np.array([0.5])
+Array = NDArray[np.float64]
+FORMULAS = {"AR_DET": part_recall, "ACC_DET": part_accuracy}
 
 
 def to_parts(raw: Any) -> Parts:
@@ -33,7 +36,27 @@ def to_parts(raw: Any) -> Parts:
     return Parts(tuple(people))
 
 
-def score(sample: Sample, answer: Parts) -> list[Row]:
+class PartScores(NamedTuple):
+    """Scores of people and parts; NaN: nothing was to be found."""
+
+    each: Array
+    """People × parts."""
+    mean: Array
+    """Of each person, over the parts that have a score."""
+
+
+def part_scores(metric: str, chances: Array, present: NDArray[np.bool_], options: ThresholdOptions) -> PartScores:
+    """AR_DET or ACC_DET of each part of each person, from probabilities and presence (people × parts).
+
+    >>> part_scores("AR_DET", np.array([[0.9, 0.9]]), np.array([[True, False]]), ThresholdOptions())
+    PartScores(each=array([[0.9, nan]]), mean=array([0.9]))
+    """
+    each = FORMULAS[metric](chances, present, np.array(list(options.named(metric).values())))
+    count, total = (~np.isnan(each)).sum(axis=1), np.nansum(each, axis=1)
+    return PartScores(each, np.divide(total, count, out=np.full(len(each), np.nan), where=count > 0))
+
+
+def score(sample: Sample, answer: Parts, options: ThresholdOptions) -> list[Row]:
     """A row for each person; answers pair with people by order, so there must be one for each."""
     people = [subject for subject in sample.subjects if subject.body_parts]
     if len(answer.probabilities) != len(people):
@@ -43,34 +66,49 @@ def score(sample: Sample, answer: Parts) -> list[Row]:
     rows = []
     for subject, chances in zip(people, answer.probabilities, strict=True):
         row = subject_row(sample, subject)
-        names = list(chances)
-        values = np.array([chances[name] for name in names])
-        present = np.array([name in subject.body_parts for name in names], dtype=bool)
-        for metric, found in (
-            ("AR_DET", part_recall(values, present, AR_THRESHOLDS)),
-            ("ACC_DET", part_accuracy(values, present, ACCURACY_THRESHOLDS)),
-        ):
-            known = found[~np.isnan(found)]
-            row[f"m.{metric}"] = float(known.mean()) if known.size else None
-            row |= {f"m.{metric} {n}": float(v) for n, v in zip(names, found, strict=True) if not np.isnan(v)}
+        values = np.array([list(chances.values())])
+        present = np.array([[name in subject.body_parts for name in chances]], dtype=bool)
+        for metric in FORMULAS:
+            found = part_scores(metric, values.reshape(present.shape), present, options)
+            row[f"m.{metric}"] = None if np.isnan(found.mean[0]) else float(found.mean[0])
+            each = zip(chances, found.each[0], strict=True)
+            row |= {f"m.{metric} {name}": float(value) for name, value in each if not np.isnan(value)}
         rows.append(row)
     return rows
 
 
-BODY_PARTS_DETECTION = Task(
-    name="body_parts_detection",
-    question="Which parts of each person can be seen?",
-    answer=Parts,
-    metrics=(
-        Metric(
-            "AR_DET",
-            "share of the thresholds .5 to .95 that the probability of a part that is there passes, mean over parts",
-            headline=True,
+def asks(sample: Sample) -> bool:
+    """Whether the parts of somebody in the image are known."""
+    return any(subject.body_parts for subject in sample.subjects)
+
+
+def make(options: ThresholdOptions) -> Task:
+    """The task with its options."""
+    recall, right = options.levels("AR_DET"), options.levels("ACC_DET")
+    return Task(
+        name="body_parts_detection",
+        question="Which parts of each person can be seen?",
+        answer=Parts,
+        metrics=(
+            Metric(
+                "AR_DET",
+                f"share of the thresholds {recall[0]:g} to {recall[-1]:g} that the probability of a part that is there "
+                "passes, mean over parts",
+                headline=True,
+            ),
+            Metric(
+                "ACC_DET",
+                f"presence and absence told right at {', '.join(f'{level:g}' for level in right)}, mean over parts",
+                headline=True,
+            ),
         ),
-        Metric("ACC_DET", "presence and absence told right at .5, mean over parts", headline=True),
-    ),
-    coerce=to_parts,
-    score=score,
-    asks=lambda sample: any(subject.body_parts for subject in sample.subjects),
-    needs=("body_parts",),
-)
+        coerce=to_parts,
+        score=With(score, options),
+        asks=asks,
+        needs=("body_parts",),
+        options=options,
+        make=make,
+    )
+
+
+BODY_PARTS_DETECTION = make(ThresholdOptions())

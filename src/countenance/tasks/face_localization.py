@@ -1,18 +1,16 @@
 """Where are the faces? Boxes against the true face boxes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from countenance.answers import Boxes
 from countenance.data import Sample
-from countenance.metrics.boxes import AR_THRESHOLDS, average_recall, best_overlap, match_greedy
+from countenance.metrics.boxes import AR_THRESHOLDS, average_recall
 from countenance.tasks.box_notes import FACES
-from countenance.tasks.localization import overlap_curve, precision
-from countenance.tasks.task import Metric, Row, Task, subject_row
-
-FALSE_POSITIVE_OVERLAP = 0.5
+from countenance.tasks.localization import Array, image_rows, overlap_curve, precision
+from countenance.tasks.task import Metric, Row, Task
 
 
 def to_boxes(raw: Any) -> Boxes:
@@ -35,25 +33,17 @@ def to_boxes(raw: Any) -> Boxes:
     return Boxes(array)
 
 
+MEASURES: dict[str, Callable[[Array], Array]] = {
+    "best_iou": lambda overlaps: overlaps,
+    "recall@0.5": lambda overlaps: np.asarray(overlaps >= 0.5, dtype=np.float64),
+    "recall@0.75": lambda overlaps: np.asarray(overlaps >= 0.75, dtype=np.float64),
+    "average_recall": average_recall,
+}
+
+
 def score(sample: Sample, answer: Boxes) -> list[Row]:
     """A row for each person with a face box, and one for the image with its false positives."""
-    people = [subject for subject in sample.subjects if subject.face_box is not None]
-    truth = np.array([subject.face_box for subject in people], dtype=np.float64).reshape(-1, 4)
-    overlaps = best_overlap(truth, answer.xyxy)
-    recalls = average_recall(overlaps)
-    rows = []
-    for subject, overlap, recall in zip(people, overlaps, recalls, strict=True):
-        row = subject_row(sample, subject)
-        row["m.best_iou"] = float(overlap)
-        row["m.recall@0.5"] = float(overlap >= 0.5)
-        row["m.recall@0.75"] = float(overlap >= 0.75)
-        row["m.average_recall"] = float(recall)
-        rows.append(row)
-    hits = match_greedy(truth, answer.xyxy, answer.scores, FALSE_POSITIVE_OVERLAP)
-    image = subject_row(sample, people[0] if len(people) == 1 else None)  # whose portrait draws false alarms?
-    image["subject"] = None
-    image["m.false_positives"] = float((hits < 0).sum())
-    return [*rows, image]
+    return image_rows(sample, answer, FACES.true_box, MEASURES)
 
 
 FACE_LOCALIZATION = Task(

@@ -1,5 +1,6 @@
 """Which part of the face is each pixel? A 19-class label map (CelebAMask-HQ) against the true parts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,10 @@ from numpy.typing import NDArray
 
 from countenance.answers import LabelMap
 from countenance.data import Sample, Subject
-from countenance.metrics.parsing import f1_by_label, joint_counts
-from countenance.tasks.task import Metric, Row, Task, subject_row
+from countenance.metrics.masks import Ints, mask_runs
+from countenance.metrics.parsing import f1_by_label, joint_counts_from_runs, map_labels
+from countenance.tasks.reduce import With
+from countenance.tasks.task import Metric, Options, Row, Task, subject_row
 
 FACE_LABELS = (
     "background", "skin", "nose", "eye_g", "l_eye", "r_eye", "l_brow", "r_brow", "l_ear", "r_ear", "mouth", "u_lip",
@@ -16,8 +19,17 @@ FACE_LABELS = (
 )  # fmt: skip
 """CelebAMask-HQ's labels; a pixel's class is the place in this list."""
 
+EARS_TO_SKIN = {8: 1, 9: 1}
+"""FHIBE draws no ears: they belong to the skin."""
+
 NEAREST = {"beard": "skin", "face_mask": "cloth"}
 """Parts that rendered faces have and the 19 classes do not."""
+
+
+class ParsingOptions(Options):
+    """What becomes of the ears that a model draws."""
+
+    map_ears_to_skin: bool = False
 
 
 def to_label_map(raw: Any) -> LabelMap:
@@ -46,26 +58,49 @@ def true_classes(subject: Subject, height: int, width: int) -> NDArray[np.uint8]
     return classes
 
 
-def score(sample: Sample, answer: LabelMap) -> list[Row]:
+def label_scores(truth: NDArray[np.uint8], runs: Mapping[int, Ints], options: ParsingOptions) -> dict[str, float]:
+    """The pixel F1 of each label that the truth has; the prediction is given as run lengths by label.
+
+    >>> label_scores(np.array([[0, 1]], np.uint8), {1: np.array([1, 1])}, ParsingOptions())
+    {'background': 1.0, 'skin': 1.0}
+    """
+    if options.map_ears_to_skin:
+        runs = map_labels(runs, EARS_TO_SKIN, truth.size)
+    found = f1_by_label(joint_counts_from_runs(truth, runs, labels=32))
+    return {FACE_LABELS[label]: value for label, value in found.items()}
+
+
+def score(sample: Sample, answer: LabelMap, options: ParsingOptions) -> list[Row]:
     """One row for the person: the mean F1 over the labels that the truth has, and each label's own."""
     (subject,) = sample.subjects
-    truth = true_classes(subject, sample.height, sample.width)
-    found = f1_by_label(joint_counts(truth, answer.classes))
+    runs = {int(label): mask_runs(answer.classes == label) for label in np.unique(answer.classes)}
+    found = label_scores(true_classes(subject, sample.height, sample.width), runs, options)
     row = subject_row(sample, subject)
     row["m.F1"] = float(np.mean(list(found.values())))
-    row |= {f"m.F1 {FACE_LABELS[label]}": value for label, value in found.items()}
-    return [row]
+    return [row | {f"m.F1 {label}": value for label, value in found.items()}]
 
 
-FACE_PARSING = Task(
-    name="face_parsing",
-    question="Which part of the face is each pixel?",
-    answer=LabelMap,
-    metrics=(
-        Metric("F1", "pixel F1 of each label that the truth has, background included, plain mean", headline=True),
-    ),
-    coerce=to_label_map,
-    score=score,
-    asks=lambda sample: len(sample.subjects) == 1 and bool(sample.subjects[0].face_parts),
-    needs=("face_parts",),
-)
+def asks(sample: Sample) -> bool:
+    """Whether an image shows one person whose face parts are known."""
+    return len(sample.subjects) == 1 and bool(sample.subjects[0].face_parts)
+
+
+def make(options: ParsingOptions) -> Task:
+    """The task with its options."""
+    return Task(
+        name="face_parsing",
+        question="Which part of the face is each pixel?",
+        answer=LabelMap,
+        metrics=(
+            Metric("F1", "pixel F1 of each label that the truth has, background included, plain mean", headline=True),
+        ),
+        coerce=to_label_map,
+        score=With(score, options),
+        asks=asks,
+        needs=("face_parts",),
+        options=options,
+        make=make,
+    )
+
+
+FACE_PARSING = make(ParsingOptions())

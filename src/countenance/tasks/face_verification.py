@@ -19,6 +19,7 @@ from countenance.tasks.groups import all_groups, groups_of
 from countenance.tasks.reduce import Reduce, Reduced, State, Whole, With
 from countenance.tasks.stored_threshold import threshold_of
 from countenance.tasks.task import Metric, Options, Task
+from countenance.tasks.validation_rate import Pictures
 
 DEFAULT_FMR = 1e-3
 Text = Annotated[str, BeforeValidator(str)]
@@ -37,6 +38,8 @@ class VerificationOptions(Options):
     """On whom the threshold is found, apart from those it is measured on: a share of the people (0.3), drawn by the
     seed, or an attribute of theirs (split=validation)."""
     similarity: Literal["cosine", "euclidean"] = "cosine"
+    validation_rate: bool = False
+    """Whether FHIBE's validation rate at a false acceptance rate of 0.001 is among the results."""
 
     @model_validator(mode="before")
     @classmethod
@@ -122,6 +125,10 @@ def finish(state: State, whole: Whole, options: VerificationOptions) -> Reduced:
     results = [*report.overall(compared, counts, how, whole.seed), *results, *report.curves(compared, how, whole.seed)]
     for number, (name, one) in enumerate(here.items(), 1):
         results += report.by_group(compared, counts, number, name, one, how, whole.seed)
+    if options.validation_rate:
+        vectors = np.full((table.num_rows, found.vectors.shape[1]), np.nan)
+        vectors[found.rows] = found.vectors / np.linalg.norm(found.vectors, axis=1, keepdims=True)
+        results += Pictures(vectors, found.people).by_group(groups)
     columns = _columns(table.num_rows, pictures, compared, counts, how.score)
     return Reduced(results, columns, [how.said, *report.notes(compared, found, here)])
 

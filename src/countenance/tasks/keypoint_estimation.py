@@ -1,15 +1,58 @@
 """Where are each person's joints? Keypoints against the true ones, paired with people by similarity."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import field_validator
 
 from countenance.answers import Keypoints
 from countenance.data import Sample, Subject
-from countenance.metrics.boxes import AR_THRESHOLDS, average_recall
-from countenance.metrics.keypoints import PCK_THRESHOLDS, correct_keypoints, oks, pair_by_overlap
+from countenance.metrics.boxes import average_recall
+from countenance.metrics.keypoints import COCO_SIGMAS, correct_keypoints, oks_rows, pair_by_overlap
+from countenance.metrics.localization import expand
 from countenance.metrics.masks import area, run_lengths
+from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Row, Task, subject_row
+from countenance.tasks.thresholds import ThresholdOptions
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+KEYPOINTS = (
+    "Nose", "Left eye", "Right eye", "Left ear", "Right ear", "Left shoulder", "Right shoulder", "Left elbow",
+    "Right elbow", "Left wrist", "Right wrist", "Left hip", "Right hip", "Left knee", "Right knee", "Left ankle",
+    "Right ankle",
+)  # fmt: skip
+"""COCO's keypoints in COCO's order."""
+
+
+class KeypointOptions(ThresholdOptions):
+    """Which keypoints count, and at which thresholds."""
+
+    custom_keypoints: tuple[str, ...] = KEYPOINTS
+    """Some of the 17 keypoints, in their order."""
+
+    @field_validator("custom_keypoints", mode="before")
+    @classmethod
+    def _in_order(cls, names: Any) -> Any:
+        if names is None:
+            return KEYPOINTS
+        names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        if not isinstance(names, (list, tuple)) or not names:
+            raise ValueError("expected a list with at least one keypoint, or None for all 17")
+        for name in names:
+            if name not in KEYPOINTS:
+                raise ValueError(f"{name!r} is not one of {', '.join(KEYPOINTS)}")
+        ordered = tuple(name for name in KEYPOINTS if name in names)
+        if tuple(names) != ordered:
+            raise ValueError(f"the order must be {', '.join(ordered)}")
+        return ordered
+
+    @property
+    def places(self) -> list[int]:
+        """Where the keypoints are among the 17."""
+        return [KEYPOINTS.index(name) for name in self.custom_keypoints]
 
 
 def to_keypoints(raw: Any) -> Keypoints:
@@ -33,56 +76,179 @@ def to_keypoints(raw: Any) -> Keypoints:
     return answer
 
 
-def people(sample: Sample) -> list[Subject]:
+@dataclass(frozen=True)
+class KeypointBlock:
+    """The people of some images with their keypoints (x, y, 2: visible), and the predicted people image after image."""
+
+    truth: Array
+    areas: Array
+    """Pixels of each person's mask."""
+    diagonals: Array
+    """Diagonal of each person's face box."""
+    image: Ints
+    points: Array
+    counts: Ints
+    """How many people are predicted in each image."""
+
+
+def similarities(people: KeypointBlock, options: KeypointOptions) -> tuple[Ints, Ints, Array]:
+    """All pairs of a person and a prediction of the same image with their object keypoint similarity."""
+    person, answer = expand(people.image, people.counts)
+    truth, sigmas = people.truth[person], COCO_SIGMAS[options.places]
+    return (
+        person,
+        answer,
+        oks_rows(people.points[answer], truth[:, :, :2], truth[:, :, 2] > 0, people.areas[person], sigmas),
+    )
+
+
+def best_similarity(people: KeypointBlock, pairs: tuple[Ints, Ints, Array], options: KeypointOptions) -> Array:
+    """Each person's largest similarity with any prediction; NaN where no keypoint is visible.
+
+    A person without a prediction has 0; in strict mode NaN, as published.
+    """
+    person, _, similar = pairs
+    best = np.full(len(people.truth), -1.0)
+    np.maximum.at(best, person, np.nan_to_num(similar, nan=-1.0))
+    unseen = ~(people.truth[:, :, 2] > 0).any(axis=1)
+    return np.where(unseen, np.nan, np.where(best < 0, np.nan if options.strict else 0.0, best))
+
+
+def correct_shares(people: KeypointBlock, pairs: tuple[Ints, Ints, Array], options: KeypointOptions) -> Array:
+    """For each person and threshold of PCK the share of visible keypoints that are placed; NaN where none is visible.
+
+    The person's own prediction is the one that makes the similarities of an image largest together. In strict mode it
+    is that of the same place in the image, and in images with one prediction every person has the first one's value.
+    """
+    image, counts = people.image, people.counts
+    pair = _by_order(image, counts) if options.strict else _by_similarity(image, counts, pairs)
+    visible = people.truth[:, :, 2] == 2
+    points = np.full((len(visible), visible.shape[1], 2), np.inf)
+    points[pair >= 0] = people.points[pair[pair >= 0]]
+    with np.errstate(invalid="ignore", over="ignore"):
+        levels = options.levels("PCK")
+        shares = correct_keypoints(points, people.truth[:, :, :2], visible, people.diagonals, levels)
+    if options.strict:
+        copied = _copied(image, counts)
+        shares[copied[:, 0]] = shares[copied[:, 1]]
+    return shares
+
+
+def _rank_in_image(image: Ints) -> Ints:
+    """The place of each row among the rows of its image, from 0."""
+    order = np.argsort(image, kind="stable")
+    ranked = image[order]
+    first = np.concatenate([[True], ranked[1:] != ranked[:-1]])
+    start = np.maximum.accumulate(np.where(first, np.arange(len(ranked)), 0))
+    rank = np.empty(len(image), dtype=np.int64)
+    rank[order] = np.arange(len(ranked)) - start
+    return rank
+
+
+def _by_order(image: Ints, counts: Ints) -> Ints:
+    """The i-th prediction of an image for its i-th row; -1 where there are too few."""
+    starts = np.cumsum(counts) - counts
+    rank = _rank_in_image(image)
+    return np.where(rank < counts[image], starts[image] + rank, -1)
+
+
+def _copied(image: Ints, counts: Ints) -> Ints:
+    """Rows that take another row's value: in images with several rows and one prediction, the first row's.
+
+    >>> _copied(np.array([0, 1, 0]), np.array([1, 1])).tolist()
+    [[2, 0]]
+    """
+    _, first = np.unique(image, return_index=True)
+    first_of = np.zeros(len(counts), dtype=np.int64)
+    first_of[image[first]] = first
+    rows = np.flatnonzero((_rank_in_image(image) > 0) & (counts[image] == 1))
+    return np.stack([rows, first_of[image[rows]]], axis=1)
+
+
+def _by_similarity(image: Ints, counts: Ints, pairs: tuple[Ints, Ints, Array]) -> Ints:
+    """Each person's prediction when every one serves once and the similarities are largest together."""
+    person, answer, similar = pairs
+    people = np.bincount(image, minlength=len(counts))
+    out = np.full(len(image), -1, dtype=np.int64)
+    value = np.nan_to_num(similar, nan=-1.0)
+    order = np.lexsort((answer, -value, person))
+    firsts = order[np.concatenate([[True], person[order][1:] != person[order][:-1]])] if len(order) else order
+    out[person[firsts]] = answer[firsts]
+    starts = np.cumsum(counts) - counts
+    pairs_of = np.cumsum(counts[image]) - counts[image]
+    for i in np.flatnonzero((people > 1) & (counts > 0)).tolist():
+        rows = np.flatnonzero(image == i)
+        matrix = np.stack([similar[pairs_of[row] : pairs_of[row] + counts[i]] for row in rows], axis=1)
+        paired = pair_by_overlap(matrix)
+        out[rows] = np.where(paired >= 0, starts[i] + paired, -1)
+    return out
+
+
+def known(sample: Sample) -> list[Subject]:
     """The people with keypoints, a mask (for the area) and a face box (for the scale)."""
     return [s for s in sample.subjects if s.keypoints is not None and s.mask is not None and s.face_box is not None]
 
 
-def score(sample: Sample, answer: Keypoints) -> list[Row]:
-    """A row for each person: PCK of the answer paired with them, AR_OKS of the best answer."""
-    found = people(sample)
-    truth = np.array([s.keypoints for s in found], dtype=np.float64).reshape(-1, 17, 3)
-    visible = truth[:, :, 2] == 2
-    areas = np.array([area(run_lengths(s.mask.counts)) for s in found if s.mask is not None], dtype=np.float64)
+def asks(sample: Sample) -> bool:
+    """Whether the keypoints of somebody in the image are known."""
+    return bool(known(sample))
+
+
+def score(sample: Sample, answer: Keypoints, options: KeypointOptions) -> list[Row]:
+    """A row for each person: PCK of the prediction paired with them, AR_OKS of the best one."""
+    found = known(sample)
+    truth = np.array([s.keypoints for s in found], dtype=np.float64).reshape(-1, 17, 3)[:, options.places]
+    truth[:, :, 2] *= truth[:, :, 2] == 2  # what is hidden does not count
     boxes = np.array([s.face_box for s in found], dtype=np.float64).reshape(-1, 4)
-    diagonal = np.hypot(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1])
-    points = answer.points[:, :, :2]
-    similar = oks(points, truth[:, :, :2], visible, areas)
-    paired = pair_by_overlap(similar)
-    own = np.full((len(found), 17, 2), np.inf)
-    own[paired >= 0] = points[paired[paired >= 0]]
-    shares = correct_keypoints(own, truth[:, :, :2], visible, diagonal, PCK_THRESHOLDS)
-    best = np.where(np.isnan(similar), -1.0, similar).max(axis=0, initial=0.0)
+    people = KeypointBlock(
+        truth,
+        np.array([area(run_lengths(s.mask.counts)) for s in found if s.mask is not None], dtype=np.float64),
+        np.hypot(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]),
+        np.zeros(len(found), dtype=np.int64),
+        answer.points[:, options.places, :2],
+        np.array([len(answer.points)], dtype=np.int64),
+    )
+    pairs = similarities(people, options)
+    best, shares = best_similarity(people, pairs, options), correct_shares(people, pairs, options)
     rows = []
     for i, subject in enumerate(found):
         row = subject_row(sample, subject)
-        if visible[i].any():  # nobody visible: nothing was to be found
+        if truth[i, :, 2].any():  # nobody visible: nothing was to be found
             row["m.PCK"] = float(shares[i].mean())
-            row["m.AR_OKS"] = float(average_recall(best[i : i + 1])[0])
+            row["m.AR_OKS"] = float(average_recall(best[i : i + 1], options.levels("AR_OKS"))[0])
             row["m.OKS"] = float(best[i])
         rows.append(row)
     return rows
 
 
-KEYPOINT_ESTIMATION = Task(
-    name="keypoint_estimation",
-    question="Where are each person's joints?",
-    answer=Keypoints,
-    metrics=(
-        Metric(
-            "PCK",
-            "share of visible keypoints within threshold × diagonal of the face box, mean over thresholds .1 to .9",
-            headline=True,
+def make(options: KeypointOptions) -> Task:
+    """The task with its options."""
+    pck, similar = options.levels("PCK"), options.levels("AR_OKS")
+    return Task(
+        name="keypoint_estimation",
+        question="Where are each person's joints?",
+        answer=Keypoints,
+        metrics=(
+            Metric(
+                "PCK",
+                "share of visible keypoints within threshold × diagonal of the face box, "
+                f"mean over thresholds {pck[0]:g} to {pck[-1]:g}".replace(" 0.", " ."),
+                headline=True,
+            ),
+            Metric(
+                "AR_OKS",
+                f"share of the thresholds {similar[0]:g} to {similar[-1]:g} that the best similarity passes",
+                headline=True,
+            ),
+            Metric("OKS", "object keypoint similarity (COCO) with the best answer"),
         ),
-        Metric(
-            "AR_OKS",
-            f"share of the thresholds {AR_THRESHOLDS[0]:g} to {AR_THRESHOLDS[-1]:g} that the best similarity passes",
-            headline=True,
-        ),
-        Metric("OKS", "object keypoint similarity (COCO) with the best answer"),
-    ),
-    coerce=to_keypoints,
-    score=score,
-    asks=lambda sample: bool(people(sample)),
-    needs=("keypoints",),
-)
+        coerce=to_keypoints,
+        score=With(score, options),
+        asks=asks,
+        needs=("keypoints",),
+        options=options,
+        make=make,
+    )
+
+
+KEYPOINT_ESTIMATION = make(KeypointOptions())

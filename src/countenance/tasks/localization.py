@@ -1,52 +1,107 @@
-"""What every task that predicts boxes shares: average precision over the run, and the curve of a group."""
+"""What every task that predicts boxes shares: rows of an image, average precision over the run, a group's curve."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
-from countenance.data import Subject
-from countenance.metrics.boxes import match_greedy, recall_curve
-from countenance.metrics.detection import average_precision, average_precision_interval
+from countenance.data import Sample, Subject
+from countenance.metrics.boxes import recall_curve
+from countenance.metrics.detection import average_precision, average_precision_intervals
+from countenance.metrics.localization import best_overlaps, hits
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.results import Number
+from countenance.tasks.task import Row, subject_row
 
-TrueBox = Callable[[Subject], NDArray[np.float64] | None]
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+TrueBox = Callable[[Subject], Array | None]
 MEANING = "COCO's average precision at overlap 0.5 (101 recalls), all images together"
 GROUP_MEANING = "average precision at overlap 0.5 of a group's own boxes; boxes that hit somebody else do not count"
 REPLICATES = 200
+
+
+@dataclass(frozen=True)
+class BoxBlock:
+    """The boxes of some images: the true ones with their image, the predicted ones image after image."""
+
+    truth: Array
+    image: Ints
+    boxes: Array
+    scores: Array
+    counts: Ints
+    """How many boxes are predicted in each image."""
+
+    @classmethod
+    def of(cls, images: Sequence[tuple[Sequence[Array], Boxes]]) -> "BoxBlock":
+        """The block of some images, each with its true boxes and its prediction."""
+        truth = [box for boxes, _ in images for box in boxes]
+        return cls(
+            np.array(truth, dtype=np.float64).reshape(-1, 4),
+            np.repeat(np.arange(len(images)), [len(boxes) for boxes, _ in images]).astype(np.int64),
+            np.concatenate([np.zeros((0, 4)), *(answer.xyxy for _, answer in images)]),
+            np.concatenate([np.zeros(0), *(answer.scores for _, answer in images)]),
+            np.array([len(answer) for _, answer in images], dtype=np.int64),
+        )
+
+    @property
+    def image_of_boxes(self) -> Ints:
+        """The image of each predicted box."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    def overlaps(self) -> Array:
+        """The largest overlap of each true box with a predicted one; several people may share a box."""
+        return best_overlaps(self.truth, self.image, self.boxes, self.counts)
+
+    def hits(self) -> Ints:
+        """Which true box each predicted one finds first, by score; -1 is a false positive."""
+        return hits(self.truth, self.image, self.boxes, self.scores, self.counts)
+
+    def false_positives(self, found: Ints) -> Ints:
+        """How many predicted boxes of each image find nobody, or somebody found already."""
+        return np.bincount(self.image_of_boxes[found < 0], minlength=len(self.counts))
+
+    def state(self, found: Ints) -> State:
+        """What average precision needs."""
+        images = np.array([len(self.counts)])
+        return {
+            "score": self.scores, "truth": found, "image": self.image_of_boxes, "owner": self.image, "images": images,
+        }  # fmt: skip
+
+
+def image_rows(
+    sample: Sample, answer: Boxes, true_box: TrueBox, measures: Mapping[str, Callable[[Array], Array]]
+) -> list[Row]:
+    """A row for each person with a true box, and one for the image with its false positives."""
+    people = [(subject, box) for subject in sample.subjects if (box := true_box(subject)) is not None]
+    block = BoxBlock.of([([box for _, box in people], answer)])
+    overlaps = block.overlaps()
+    columns = {f"m.{name}": measure(overlaps) for name, measure in measures.items()}
+    rows = []
+    for i, (subject, _) in enumerate(people):
+        values = {name: float(column[i]) for name, column in columns.items()}
+        rows.append(subject_row(sample, subject) | values)
+    image = subject_row(sample, people[0][0] if len(people) == 1 else None)  # whose portrait has false positives?
+    image["subject"] = None
+    image["m.false_positives"] = float((block.hits() < 0).sum())
+    return [*rows, image]
 
 
 def precision(true_box: TrueBox) -> Reduce:
     """The reducer of average precision: of everybody, and of each group."""
 
     def partial(shard: Shard) -> State:
-        scores, hits, images, owners = [np.zeros(0)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], []
-        image = truths = 0
-        for sample, answer in shard.answered():
-            boxes = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
-            found = _matches(np.array(boxes, dtype=np.float64).reshape(-1, 4), answer)
-            scores.append(answer.scores)
-            hits.append(np.where(found >= 0, found + truths, -1))
-            images.append(np.full(len(answer), image, dtype=np.int64))
-            owners += [image] * len(boxes)
-            truths += len(boxes)
-            image += 1
-        return {
-            "score": np.concatenate(scores),
-            "truth": np.concatenate(hits),
-            "image": np.concatenate(images),
-            "owner": np.array(owners, dtype=np.int64),
-            "images": np.array([image]),
-        }
+        images = [
+            ([box for subject in sample.subjects if (box := true_box(subject)) is not None], answer)
+            for sample, answer in shard.answered()
+        ]
+        block = BoxBlock.of(images)
+        return block.state(block.hits())
 
     return Reduce(partial, _finish, _merge)
-
-
-def _matches(truth: NDArray[np.float64], answer: Boxes) -> NDArray[np.int64]:
-    return np.asarray(match_greedy(truth, answer.xyxy, answer.scores, 0.5), dtype=np.int64)
 
 
 def _merge(one: State, two: State) -> State:
@@ -62,37 +117,51 @@ def _merge(one: State, two: State) -> State:
 
 
 def _finish(state: State, whole: Whole) -> Reduced:
-    count, owner = int(state["images"].sum()), state["owner"]
+    owner = state["owner"]
     if not len(owner):
         return Reduced()
-    found = [_number(state, np.ones(len(owner), bool), count, whole.seed, "average_precision@0.5", MEANING)]
     rows = whole.rows()
     people = rows.filter(rows["subject"].is_valid())
+    groups: dict[tuple[str, str], NDArray[np.bool_]] = {}
     if people.num_rows == len(owner):  # every true box has its row, in the same order
         for attribute in whole.attributes:
-            values = people[f"attr.{attribute}"].to_pylist()
-            for group in sorted({str(v) for value in values for v in _each(value)}):
-                member = np.array([group in map(str, _each(value)) for value in values])
-                number = _number(state, member, count, whole.seed, "average_precision@0.5", GROUP_MEANING)
-                found.append(number.model_copy(update={"attribute": attribute, "group": group}))
-    return Reduced(list(found))
+            values = [tuple(map(str, _each(value))) for value in people[f"attr.{attribute}"].to_pylist()]
+            for group in sorted({name for value in values for name in value}):
+                groups[attribute, group] = np.array([group in value for value in values])
+    return Reduced(list(precisions(state, groups, seed=whole.seed)))
 
 
 def _each(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else () if value is None else (value,)
 
 
-def _number(state: State, member: NDArray[np.bool_], images: int, seed: int, name: str, meaning: str) -> Number:
-    """Average precision of the true boxes that are members; boxes that hit others are left out (COCO's ignore)."""
-    truth = state["truth"]
-    keep = (truth < 0) | member[truth]
-    score, hit, image = state["score"][keep], truth[keep] >= 0, state["image"][keep]
-    people = np.bincount(state["owner"][member], minlength=images).astype(np.float64)
-    low, high = average_precision_interval(score, hit, image, people, replicates=REPLICATES, seed=seed)
-    value = average_precision(score, hit, int(member.sum()))
-    return Number(
-        name=name, meaning=meaning, value=value, low=low, high=high, n=int(member.sum()), unit="boxes", better="higher"
+def precisions(
+    state: State,
+    groups: Mapping[tuple[str, str], NDArray[np.bool_]],
+    *,
+    name: str = "average_precision@0.5",
+    seed: int = 0,
+) -> list[Number]:
+    """Average precision of everybody and of each group: for an attribute and a value, the true boxes that have it.
+
+    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count for every group.
+    """
+    about: list[tuple[str | None, str | None]] = [(None, None), *groups]
+    members = [np.ones(len(state["owner"]), bool), *groups.values()]
+    score, truth, image = state["score"], state["truth"], state["image"]
+    people = [np.bincount(state["owner"][one], minlength=int(state["images"].sum())) for one in members]
+    kept = [(truth < 0) | one[truth] for one in members]
+    spans = average_precision_intervals(
+        score, truth >= 0, image, kept, np.array(people, dtype=np.float64), replicates=REPLICATES, seed=seed
     )
+    return [
+        Number(
+            name=name, meaning=GROUP_MEANING if group else MEANING, low=low, high=high, n=int(member.sum()),
+            value=average_precision(score[keep], truth[keep] >= 0, int(member.sum())), unit="boxes", better="higher",
+            attribute=attribute, group=group,
+        )
+        for (attribute, group), member, keep, (low, high) in zip(about, members, kept, spans, strict=True)
+    ]  # fmt: skip
 
 
 def overlap_curve(overlaps: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:

@@ -4,10 +4,14 @@ from typing import Any
 
 from countenance.answers import Masks
 from countenance.data import Sample
-from countenance.metrics.boxes import AR_THRESHOLDS, average_recall
+from countenance.metrics.boxes import average_recall
 from countenance.metrics.masks import best_overlap, mask_runs, run_lengths
 from countenance.tasks.localization import overlap_curve
+from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Row, Task, subject_row
+from countenance.tasks.thresholds import ThresholdOptions
+
+METRIC = "AR_MASK"
 
 
 def to_masks(raw: Any) -> Masks:
@@ -27,37 +31,52 @@ def to_masks(raw: Any) -> Masks:
     return Masks(raw)
 
 
-def score(sample: Sample, answer: Masks) -> list[Row]:
+def score(sample: Sample, answer: Masks, options: ThresholdOptions) -> list[Row]:
     """A row for each person whose mask is known."""
     people = [subject for subject in sample.subjects if subject.mask is not None]
     truth = [run_lengths(subject.mask.counts) for subject in people if subject.mask is not None]
     overlaps = best_overlap(truth, [mask_runs(mask) for mask in answer.masks])
     rows = []
-    for subject, overlap, recall in zip(people, overlaps, average_recall(overlaps), strict=True):
+    for subject, overlap, recall in zip(
+        people, overlaps, average_recall(overlaps, options.levels(METRIC)), strict=True
+    ):
         row = subject_row(sample, subject)
-        row["m.AR_MASK"] = float(recall)
+        row[f"m.{METRIC}"] = float(recall)
         row["m.best_iou"] = float(overlap)
         rows.append(row)
     return rows
 
 
-PERSON_PARSING = Task(
-    name="person_parsing",
-    question="Which pixels belong to each person?",
-    answer=Masks,
-    metrics=(
-        Metric(
-            "AR_MASK",
-            f"share of the overlap thresholds {AR_THRESHOLDS[0]:g} to {AR_THRESHOLDS[-1]:g} that the best mask passes",
-            headline=True,
+def asks(sample: Sample) -> bool:
+    """Whether the mask of somebody in the image is known."""
+    return any(subject.mask is not None for subject in sample.subjects)
+
+
+def make(options: ThresholdOptions) -> Task:
+    """The task with its options."""
+    levels = options.levels(METRIC)
+    return Task(
+        name="person_parsing",
+        question="Which pixels belong to each person?",
+        answer=Masks,
+        metrics=(
+            Metric(
+                METRIC,
+                f"share of the overlap thresholds {levels[0]:g} to {levels[-1]:g} that the best mask passes",
+                headline=True,
+            ),
+            Metric("best_iou", "overlap of the person with the best mask"),
         ),
-        Metric("best_iou", "overlap of the person with the best mask"),
-    ),
-    coerce=to_masks,
-    score=score,
-    asks=lambda sample: any(subject.mask is not None for subject in sample.subjects),
-    needs=("person_mask",),
-    curve=overlap_curve,
-    curve_of="best_iou",
-    curve_axes=("overlap threshold", "share of people found"),
-)
+        coerce=to_masks,
+        score=With(score, options),
+        asks=asks,
+        needs=("person_mask",),
+        options=options,
+        make=make,
+        curve=overlap_curve,
+        curve_of="best_iou",
+        curve_axes=("overlap threshold", "share of people found"),
+    )
+
+
+PERSON_PARSING = make(ThresholdOptions())

@@ -4,8 +4,9 @@ from typing import Any
 
 from countenance.errors import InputError, MissingExtra
 from countenance.view.closed import Closed
-from countenance.view.library import Library, Unknown
+from countenance.view.library import Library
 from countenance.view.network import Address
+from countenance.view.opened import Unknown
 from countenance.view.privacy import Privacy
 from countenance.view.site import Site
 from countenance.view.token import Token

@@ -84,7 +84,9 @@ def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> in
         pages.append((who, f"failures-{number}.html"))
     context = tests_context(opened, asked)
     del context["title"]
-    del context["rows_link"]  # a bundle has no rows beyond those shown
+    for name in ("rows_link", "unanswered_link"):  # a bundle has no rows beyond those shown
+        del context[name]
+    context["findings_csv"] = "findings.csv"
     context["worst"] = pages
     for form in TABLES:
         rows = {"estimates": [e.model_dump() for e in opened.estimates(asked)],

@@ -49,7 +49,7 @@ class Several:
     def names(self) -> list[str]:
         """The models' names where they differ, else the folders'."""
         models = [one.run.model_name for one in self.runs]
-        return models if len(set(models)) == len(models) else [one.path.name for one in self.runs]
+        return models if len(set(models)) == len(models) else [one.name for one in self.runs]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,8 @@ def _side_by_side(several: Several, metric: str, found: Sequence[Sequence[Estima
     by_key = [{(one.attribute, one.group): one for one in each if one.metric == metric} for each in found]
     names = several.runs[0].names(list(found[0]))
     made = []
-    for key, one in by_key[0].items():
+    for one in names.ordered(by_key[0].values()):
+        key = (one.attribute, one.group)
         if one.depth > 1 or not one.n:
             continue
         here = [each.get(key) for each in by_key]
@@ -156,13 +157,13 @@ def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
     for index in range(1, len(several.runs)):
         found = _compared(site, several, index)
         names = _names_of(found)
-        gaps = [gap for gap in found.gaps if not gap.mirrors]
+        gaps = names.ordered(gap for gap in found.gaps if not gap.mirrors)
         parts.append(
             {
                 "found": found,
                 "overall": [_change_row(one, names, several, index) for one in found.overall],
                 "headline": _headline(found),
-                "groups": [_change_row(one, names, several, index) for one in _ordered(found.groups, names)],
+                "groups": [_change_row(one, names, several, index) for one in names.ordered(found.groups)],
                 "gaps": [_gap_row(gap, names) for gap in gaps],
                 "samples": _samples_address(several, index, found.overall[0].metric if found.overall else ""),
             }
@@ -183,19 +184,6 @@ def _headline(found: Comparison) -> str:
     if one.verdict in ("better", "worse", "higher", "lower"):
         return f"{found.b} is {one.verdict} than {found.a} by {one.metric}."
     return f"{found.b} against {found.a} by {one.metric}: {one.verdict}."
-
-
-def _ordered(changes: Sequence[Change], names: Names) -> list[Change]:
-    """Metric by metric, the groups in their natural order."""
-    metrics = list(dict.fromkeys(one.metric for one in changes))
-    by = list(dict.fromkeys(one.attribute for one in changes))
-
-    def key(one: Change) -> tuple[int, int, int]:
-        levels = names.levels.get(one.attribute, [])
-        level = levels.index(one.group) if one.group in levels else len(levels)
-        return metrics.index(one.metric), by.index(one.attribute), level
-
-    return sorted(changes, key=key)
 
 
 def _compared(site: Site, several: Several, index: int) -> Comparison:

@@ -17,6 +17,7 @@ def forest_figure(opened: OpenRun, asked: Question, form: str, metric: str) -> b
     """Every group's number by one metric with its interval, as the content of a file."""
     found = [one for one in opened.estimates(asked) if one.metric == metric and one.depth == 1 and one.n]
     names = opened.names(found)
+    found = names.ordered(found)
     kind = found[0].kind if found else "mean"
     rows: list[Row] = []
     for attribute, groups in groupby(found, key=lambda one: one.attribute):

@@ -1,28 +1,25 @@
 """The runs that are shown: found below the named folders, looked for again when somebody asks."""
 
+import contextlib
 import json
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
 from countenance.run.manifest import Manifest
 from countenance.run.store import AUDIT, SHARDS, RunStore
-from countenance.storage import Missing
-from countenance.view.opened import OpenRun, stamp_of
-from countenance.view.scope import ScopedStorage, canonical, id_of, runs_below
+from countenance.storage import Missing, is_url
+from countenance.view.opened import OpenRun, Unknown, stamp_of
+from countenance.view.remote import Bucket
+from countenance.view.scope import Folder, ScopedStorage, canonical
 
-FRESH = 2.0
-"""Seconds for which a search of the folders counts."""
 MOST_OPEN = 4
 """Runs whose columns are kept in memory."""
-
-
-class Unknown(InputError):
-    """There is no run of that id."""
 
 
 @dataclass(frozen=True)
@@ -48,36 +45,37 @@ class Summary:
 
 
 class Library:
-    """The runs below some folders."""
+    """The runs below some folders, and below prefixes of object stores."""
 
     def __init__(self, places: Sequence[Path | str]) -> None:
-        self.roots = canonical(places)
-        self._paths: dict[str, tuple[Path, str]] = {}
-        self._searched = 0.0
+        named = dict.fromkeys(str(place).rstrip("/") for place in places if is_url(place))
+        folders = canonical([place for place in places if not is_url(place)])
+        self.roots: list[Folder | Bucket] = [*map(Folder, folders), *map(Bucket, named)]
+        self._searched: dict[int, tuple[float, list[tuple[str, str, ScopedStorage]]]] = {}
         self._summaries: dict[str, tuple[Any, Summary]] = {}
         self._open: dict[str, OpenRun] = {}
         self._lock = threading.RLock()
 
-    def paths(self) -> dict[str, tuple[Path, str]]:
-        """Every run's folder and name by id."""
+    def runs(self) -> dict[str, tuple[ScopedStorage, str]]:
+        """Every run's storage and name by id."""
+        found: dict[str, tuple[ScopedStorage, str]] = {}
         with self._lock:
-            if not self._paths or time.monotonic() - self._searched > FRESH:
-                found: dict[str, tuple[Path, str]] = {}
-                for root in self.roots:
-                    for path in runs_below(root):
-                        name = root.name if path == root else path.relative_to(root).as_posix()
-                        found.setdefault(id_of(path), (path, name))
-                self._paths, self._searched = found, time.monotonic()
-            return self._paths
+            for number, root in enumerate(self.roots):
+                searched, here = self._searched.get(number, (0.0, []))
+                if not here or time.monotonic() - searched > root.fresh:
+                    here = list(root.runs())
+                    self._searched[number] = (time.monotonic(), here)
+                for key, name, storage in here:
+                    found.setdefault(key, (storage, name))
+        return found
 
     def summaries(self) -> list[Summary]:
         """The runs, the latest first."""
-        made = [self._summary(key, path, name) for key, (path, name) in self.paths().items()]
+        made = [self._summary(key, storage, name) for key, (storage, name) in self.runs().items()]
         return sorted(made, key=lambda one: (-one.changed, one.name))
 
-    def _summary(self, key: str, path: Path, name: str) -> Summary:
-        storage = ScopedStorage(path)
-        stamp = (stamp_of(storage), _shards(storage))
+    def _summary(self, key: str, storage: ScopedStorage, name: str) -> Summary:
+        stamp = (stamp_of(storage), storage.count(SHARDS))
         known = self._summaries.get(key)
         if known is None or known[0] != stamp:
             known = (stamp, _summarized(key, storage, name, stamp))
@@ -86,35 +84,31 @@ class Library:
 
     def open(self, key: str) -> OpenRun:
         """The run of an id; `Unknown` when nothing of that id was found below the named folders."""
-        found = self.paths().get(key)
+        found = self.runs().get(key)
         if found is None:
             raise Unknown(f"no run {key!r} below {', '.join(map(str, self.roots))}")
-        path, _ = found
+        storage, _ = found
         with self._lock:
             known = self._open.pop(key, None)
             if known is None or known.stamp != stamp_of(known.storage):
-                known = OpenRun(key, path)
+                known = OpenRun(key, storage)
             self._open[key] = known  # the latest last
             while len(self._open) > MOST_OPEN:
                 del self._open[next(iter(self._open))]
             return known
 
 
-def _shards(storage: ScopedStorage) -> int:
-    try:
-        return sum(1 for _ in storage.path(SHARDS).iterdir())
-    except (OSError, InputError):
-        return 0
-
-
 def _summarized(key: str, storage: ScopedStorage, name: str, stamp: tuple[Any, int]) -> Summary:
-    changed = max((part[0] for part in stamp[0] if part), default=0) / 1e9
+    changed = max((part[0] for part in stamp[0] if part and isinstance(part[0], int)), default=0) / 1e9
     try:
         manifest = RunStore(storage).manifest()
     except (InputError, OSError) as error:
         return Summary(key, name, storage.place, changed=changed, problem=str(error))
     verdict, reason, problem = _verdict(storage, manifest)
     images = manifest.dataset.images
+    if not changed and manifest.finished:  # an object store's versions say no time
+        with contextlib.suppress(ValueError):
+            changed = datetime.fromisoformat(manifest.finished).timestamp()
     done = images if manifest.status == "complete" else min(stamp[1] * (manifest.shard or 0), images)
     return Summary(
         key, name, storage.place, manifest.suite or "", manifest.task, manifest.model.name, manifest.dataset.card.name,
@@ -124,9 +118,9 @@ def _summarized(key: str, storage: ScopedStorage, name: str, stamp: tuple[Any, i
 
 def _verdict(storage: ScopedStorage, manifest: Manifest) -> tuple[str, str, str]:
     """The verdict of the stored audit with its reason; or what is wrong with the files."""
-    if manifest.status == "complete" and not RunStore(storage).score_files():
-        return "", "", "scores.parquet is missing"
     try:
+        if manifest.status == "complete" and not all(map(storage.has, RunStore(storage).score_files())):
+            return "", "", "scores.parquet is missing; the same `countenance run` command makes it again"
         found = json.loads(storage.read(AUDIT))
         return str(found["verdict"]), str(found["reason"]), ""
     except Missing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from countenance.audit import Audit, Estimate, Finding
@@ -77,8 +77,8 @@ class Live(Source):
         address = self.link("failed", "samples")
         return address(finding.metric, finding.attribute, failed_side(finding, self.better))
 
-    def link(self, show: str = "all", page: str = "rows") -> Callable[[str, str, str], str]:
-        """From a number (its metric, attribute and group) to the address of its rows."""
+    def link(self, show: str = "all", page: str = "rows") -> Callable[..., str]:
+        """From a number (its metric, attribute and group; `rest` for everyone else) to the address of its rows."""
         rows = self.opened.rows(self.asked)
         written = {}
         for text in self.asked.by:
@@ -86,10 +86,11 @@ class Live(Source):
             for choice, part in zip(chosen.attributes, text.split("*") if chosen.crosses else [text], strict=True):
                 written[choice.name] = part.strip()
 
-        def address(metric: str, attribute: str, group: str) -> str:
+        @cache
+        def address(metric: str, attribute: str, group: str, side: str = "") -> str:
             parts = [attribute] if attribute in written else attribute.split(CROSS)
             by = "*".join(written.get(part, part) for part in parts)
-            chosen = Selection(self.opened, self.asked, metric, by, group, show)
+            chosen = Selection(self.opened, self.asked, metric, by, group, show, side=side)
             return f"/runs/{self.opened.id}/{page}?{chosen.query()}"
 
         return address

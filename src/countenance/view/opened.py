@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 from countenance.audit import Audit, Estimate, audit, estimates
@@ -19,6 +18,7 @@ from countenance.errors import InputError
 from countenance.report.names import CROSS, Names
 from countenance.run.auditing import WHOLE, audit_source, check_names, default_metrics, metrics_of, read_audit
 from countenance.run.run import Run
+from countenance.run.store import AUDIT, FAILURES, MANIFEST, SCORES
 from countenance.tasks import Metric, Task, load_task, task_names
 from countenance.view.columns import Columns
 from countenance.view.question import Question
@@ -26,17 +26,22 @@ from countenance.view.scope import ScopedStorage
 from countenance.view.tables import tables
 
 MOST_AUDITS = 16
+MOST_ROWS = 2000
+"""Rows of the score table that are kept as they were last shown."""
 ROUNDING = 1e-12
 """Up to so much, two figures are one number that was added up in another order."""
+
+
+class Unknown(InputError):
+    """There is no run, row or picture of that id."""
 
 
 class OpenRun:
     """One run below the named folders. What is computed is kept until a file of the run changes."""
 
-    def __init__(self, key: str, path: Path) -> None:
+    def __init__(self, key: str, storage: ScopedStorage) -> None:
         self.id = key
-        self.path = path
-        self.storage = ScopedStorage(path)
+        self.storage = storage
         self.stamp = stamp_of(self.storage)
         self.run = Run(self.storage)
         if self.run.manifest.metrics is None and self.run.manifest.task not in task_names():
@@ -45,6 +50,17 @@ class OpenRun:
         self._auditing = threading.Lock()
         self._loading = threading.Lock()
         self._table: str | None = None
+        self._rows: dict[int, dict[str, Any]] = {}
+
+    @property
+    def place(self) -> str:
+        """The folder or the URL."""
+        return self.storage.place
+
+    @property
+    def name(self) -> str:
+        """The last part of the place."""
+        return self.place.rpartition("/")[2]
 
     @property
     def title(self) -> str:
@@ -54,13 +70,13 @@ class OpenRun:
     def columns(self) -> Columns:
         """The score table."""
         if not self.run.complete:
-            raise InputError(f"{self.path}: the run has not finished; its numbers come when it has")
+            raise InputError(f"{self.place}: the run has not finished; its numbers come when it has")
         files = [self.storage.path(name) for name in self.run.store.score_files()]
         if not files[0].is_file():
             raise InputError(
-                f"{self.path}: scores.parquet is missing; the same `countenance run` command makes it again"
+                f"{self.place}: scores.parquet is missing; the same `countenance run` command makes it again"
             )
-        return Columns(files, str(self.path))
+        return Columns(files, self.place)
 
     @cached_property
     def audit(self) -> Audit | None:
@@ -69,6 +85,14 @@ class OpenRun:
             return read_audit(self.run)
         except InputError:
             return None
+
+    @cached_property
+    def failures(self) -> list[dict[str, Any]]:
+        """The images without a prediction; none where the file is damaged."""
+        try:
+            return list(self.run.failures().to_pylist())
+        except InputError:
+            return []
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -93,11 +117,11 @@ class OpenRun:
         """What an address asks of this run, checked."""
         usual = Question(by=tuple(self.groupable[:3]) or (WHOLE,), metrics=tuple(default_metrics(self.run)), depth=1)
         asked = Question.of(parameters, self.audit, usual)
-        check_names(str(self.path), asked.by, [*self.columns.attributes, WHOLE], dict(asked.where))
+        check_names(self.place, asked.by, [*self.columns.attributes, WHOLE], dict(asked.where))
         for name in asked.metrics:
             self.columns.resolve(name, "m.", "metric")
         if not asked.metrics:
-            raise InputError(f"{self.path}: the run has no metric to compare")
+            raise InputError(f"{self.place}: the run has no metric to compare")
         return asked
 
     def rows(self, asked: Question) -> Columns:
@@ -196,21 +220,19 @@ class OpenRun:
             return None
 
     def rows_at(self, places: Sequence[int]) -> list[dict[str, Any]]:
-        """Rows of the score table by their places."""
+        """Rows of the score table by their places; the latest are kept, since their pictures are asked for next."""
         with self._loading:
             if self._table is None:
                 self._table = tables().load(self.columns.files)
                 weakref.finalize(self, tables().drop, self._table)
-        return tables().rows(self._table, places)
+            if missing := [place for place in places if place not in self._rows]:
+                self._rows |= {row["place"]: row for row in tables().rows(self._table, missing)}
+            found = [self._rows[place] for place in places if place in self._rows]
+            if len(self._rows) > MOST_ROWS:
+                self._rows = {row["place"]: row for row in found[-MOST_ROWS:]}
+            return found
 
 
 def stamp_of(storage: ScopedStorage) -> tuple[Any, ...]:
-    """What changes when a run changes: time and size of its manifest, audit and scores."""
-    made: list[tuple[int, int] | None] = []
-    for name in ("run.json", "audit.json", "scores.parquet", "failures.parquet"):
-        try:
-            state = storage.path(name).stat()
-            made.append((state.st_mtime_ns, state.st_size))
-        except (OSError, InputError):
-            made.append(None)
-    return tuple(made)
+    """What changes when a run changes: the versions of its manifest, audit, scores and failures."""
+    return tuple(storage.stamp(name) for name in (MANIFEST, AUDIT, SCORES, FAILURES))

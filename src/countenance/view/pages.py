@@ -1,15 +1,18 @@
 """Pages: the list of runs, one run with its controls, the rows behind a number."""
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from countenance.audit.settings import ADJUSTMENTS, DELTA
+from countenance.errors import InputError
 from countenance.report import charts, words
 from countenance.report.numbers import plural
 from countenance.report.page import evidence
+from countenance.run.suite import suite_of
 from countenance.view.library import Summary
 from countenance.view.live import Live
 from countenance.view.opened import OpenRun
@@ -138,7 +141,18 @@ def tests_context(opened: OpenRun, asked: Question) -> dict[str, Any]:
     said = [words.statement(one, source.names, source.better).who for one in shown]
     made["worst"] = [(who, source.pictures(one)) for who, one in zip(said, shown, strict=True)]
     made |= {"title": f"Tests of {opened.title}", "gallery_asked": "in the viewer", "opened": opened, "asked": asked}
-    return made | {"rows_link": source.link(), "query": asked.query()}
+    made |= {"unanswered_link": f"/runs/{opened.id}/unanswered", "extra": suite_sections(source)}
+    made["findings_csv"] = f"/runs/{opened.id}/export/findings.csv?{asked.query()}"
+    return made | {"rows_link": source.link(), "query": asked.query(), "first_metric": asked.metrics[0]}
+
+
+def suite_sections(source: Live) -> list[Any]:
+    """What the run's suite has to say; nothing where it cannot say it of this question."""
+    suite = suite_of(source.run)
+    try:
+        return [] if suite is None else list(suite.sections(source))
+    except InputError:
+        return []
 
 
 def rows_context(opened: OpenRun, chosen: Selection) -> dict[str, Any]:
@@ -166,6 +180,8 @@ def group_words(opened: OpenRun, chosen: Selection) -> str:
     """The group that is looked at, in words."""
     if not chosen.by:
         return "everybody"
+    if chosen.side:
+        return f"everyone but {group_words(opened, replace(chosen, side=''))}"
     names = [part.partition(":")[0].strip() for part in chosen.by.split("*")]
     values = chosen.group.split(" × ")
     if len(names) != len(values):

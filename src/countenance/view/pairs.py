@@ -55,6 +55,8 @@ def _vectors(gallery: Gallery) -> tuple[Any, Any, Any, Any]:
         (i, str(s), str(p), gallery.embedding(str(s))) for i, (s, p) in enumerate(zip(samples, people, strict=True))
     ]
     known = [one for one in found if one[3] is not None]
+    if not known:  # a run that does not keep its predictions
+        return np.array([]), np.array([]), np.array([]), np.empty((0, 0))
     vectors = np.array([one[3] for one in known], dtype=np.float64).reshape(len(known), -1)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
     return (

@@ -2,15 +2,14 @@
 
 from collections import Counter
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
-from countenance.errors import InputError
 from countenance.report.numbers import plural
 from countenance.report.page import KINDS
-from countenance.view.library import Unknown
-from countenance.view.opened import OpenRun
+from countenance.view.opened import OpenRun, Unknown
 from countenance.view.pages import group_words, shared
 from countenance.view.pairs import pairs_of
 from countenance.view.rows import ORDERS, SHOWS, SIZES, Selection
@@ -41,7 +40,17 @@ def router(site: Site) -> APIRouter:
     @routes.get("/runs/{run}/unanswered")
     def unanswered(run: str, request: Request) -> Response:
         opened = site.library.open(run)
-        return HTMLResponse(site.render("unanswered.html.j2", **unanswered_context(opened, dict(request.query_params))))
+        given = dict(request.query_params)
+        return HTMLResponse(site.render("unanswered.html.j2", **unanswered_context(site, opened, given)))
+
+    @routes.get("/runs/{run}/unanswered/{place}/{size}")
+    def unanswered_picture(run: str, place: int, size: str) -> Response:
+        opened = site.library.open(run)
+        rows = opened.failures
+        if not 0 <= place < len(rows) or size not in ("small", "large"):
+            raise Unknown(f"{opened.place}: there is no such image without a prediction")
+        gallery = site.gallery(opened)
+        return _picture((gallery.thumbnail if size == "small" else gallery.picture)(rows[place]))
 
     @routes.get("/runs/{run}/thumbnails/{place}")
     def thumbnail(run: str, place: int) -> Response:
@@ -75,7 +84,7 @@ def row_at(opened: OpenRun, place: int) -> dict[str, Any]:
     """A row of the score table."""
     found = opened.rows_at([place])
     if not found:
-        raise Unknown(f"{opened.path}: there is no row {place}; the table has {opened.columns.total:,}")
+        raise Unknown(f"{opened.place}: there is no row {place}; the table has {opened.columns.total:,}")
     return found[0]
 
 
@@ -116,7 +125,7 @@ def _groups(opened: OpenRun, chosen: Selection) -> list[tuple[str, str, str, int
     names = opened.names(found)
     return [
         (one.attribute, one.group, names.who(one.attribute, one.group), one.n)
-        for one in found
+        for one in names.ordered(found)
         if one.depth == 1 and one.n
     ]
 
@@ -150,23 +159,34 @@ def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -
     }
 
 
-def unanswered_context(opened: OpenRun, given: dict[str, str]) -> dict[str, Any]:
-    """The images without a prediction, by reason."""
-    try:
-        rows = opened.run.failures().to_pylist()
-    except InputError:
-        rows = []
-    reason, kind = given.get("reason", ""), given.get("kind", "")
+def unanswered_context(site: Site, opened: OpenRun, given: dict[str, str]) -> dict[str, Any]:
+    """The images without a prediction, by reason and by group, with their pictures where those can be read."""
+    rows = opened.failures
+    reason, kind, by, group = (given.get(name, "") for name in ("reason", "kind", "of", "group"))
     reasons = Counter(str(row["reason"]) for row in rows).most_common(50)
-    kept = [row for row in rows if (not reason or row["reason"] == reason) and (not kind or row["kind"] == kind)]
+    kept = [
+        row | {"place": place}
+        for place, row in enumerate(rows)
+        if (not reason or row["reason"] == reason)
+        and (not kind or row["kind"] == kind)
+        and (not by or group in map(str, row.get(f"attr.{by}") or ()))
+    ]
+    gallery = site.gallery(opened)
+    gallery.wait(PATIENCE if kept else 0)
     number = int(given["page"]) if given.get("page", "").isdigit() else 1
-    size = 100
+    size = SIZES[1]
     pages = max(1, -(-len(kept) // size))
     number = min(max(number, 1), pages)
+    shown = kept[(number - 1) * size : number * size]
+    known = gallery.some(str(row["sample"]) for row in shown)
     attributes = [name for name in (rows[0] if rows else {}) if name.startswith("attr.")]
     return shared(opened, opened.question()) | {
         "title": f"Images without a prediction in {opened.title}",
-        "rows": kept[(number - 1) * size : number * size],
+        "rows": [(row, str(row["sample"]) in known) for row in shown],
+        "gallery": gallery,
+        "privacy": site.privacy.sentence(opened.run.manifest.dataset.card.real_people),
+        "group": group if by else "",
+        "query": urlencode([(name, given[name]) for name in ("reason", "kind", "of", "group") if given.get(name)]),
         "total": len(kept),
         "all": len(rows),
         "reasons": reasons,

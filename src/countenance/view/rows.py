@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.audit.table import Array
+from countenance.audit.table import UNKNOWN, Array
 from countenance.errors import InputError
 from countenance.tasks import Metric
 from countenance.view.opened import OpenRun
@@ -17,6 +17,7 @@ from countenance.view.question import Question
 SHOWS = {"all": "all rows", "failed": "failed", "passed": "passed"}
 ORDERS = {"worst": "worst first", "best": "best first", "table": "in the order of the table"}
 SIZES = (24, 48, 96)
+SIDES = {"": "the group", "rest": "everyone else"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Selection:
     order: str = "worst"
     number: int = 1
     size: int = 48
+    side: str = ""
+    """`rest` for everyone else: those of whom the attribute is known and who are not in the group."""
 
     @classmethod
     def of(cls, opened: OpenRun, parameters: Sequence[tuple[str, str]], show: str = "all") -> Selection:
@@ -56,6 +59,7 @@ class Selection:
             opened, asked, metric, given.get("of", ""), given.get("group", ""),
             _one_of("show", given.get("show") or show, SHOWS), _one_of("order", given.get("order") or "worst", ORDERS),
             _number("page", given, 1), min(_number("size", given, SIZES[1]), 200),
+            _one_of("side", given.get("side", ""), SIDES),
         )  # fmt: skip
 
     def query(self, **changed: Any) -> str:
@@ -63,7 +67,7 @@ class Selection:
         own: dict[str, Any] = {
             "by_metric": self.metric, "of": self.by, "group": self.group, "show": self.show,
             "order": self.order if self.order != "worst" else "", "size": self.size if self.size != SIZES[1] else "",
-            "page": self.number if self.number > 1 else "",
+            "page": self.number if self.number > 1 else "", "side": self.side,
         }  # fmt: skip
         return self.asked.query(**(own | changed))
 
@@ -75,7 +79,8 @@ class Selection:
 
     def places(self) -> tuple[Array, int]:
         """The places of all rows chosen, in order, and how many there were before `show` was applied."""
-        key = ("places", self.asked.key(), self.asked.about, self.metric, self.by, self.group, self.show, self.order)
+        key = ("places", self.asked.key(), self.asked.about, self.metric, self.by, self.group, self.side,
+               self.show, self.order)  # fmt: skip
         found: tuple[Array, int] = self.opened.columns.keep_latest(key, self._places)
         return found
 
@@ -86,7 +91,8 @@ class Selection:
         values = rows.numbers(self.metric)
         known = np.isfinite(values)
         if self.by:
-            known &= rows.members(self.by, self.group)
+            here = rows.members(self.by, self.group)
+            known &= ~here & ~rows.members(self.by, UNKNOWN) if self.side else here
         chosen = np.flatnonzero(known)
         bad = values[chosen] if self.better == "lower" else -values[chosen]
         count = len(chosen)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +15,13 @@ from countenance.errors import InputError
 from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
 from countenance.run.store import thumbnails_of
-from countenance.view.opened import OpenRun
+from countenance.view.dataset import Samples, samples_of
+from countenance.view.opened import OpenRun, Unknown
+from countenance.view.predictions import Predictions
 from countenance.view.privacy import BLURRED
 
 THUMBNAIL = 320
 LARGE = 1600
-KEPT_SHARDS = 4
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Item:
     about: list[tuple[str, str]]
     scores: list[tuple[str, Any]]
     said: str
+    true: str = ""
+    """What is true, where the answers are words."""
     made: bool = False
     """Whether the model's answer is itself a picture."""
 
@@ -49,11 +51,10 @@ class Gallery:
     def __init__(self, opened: OpenRun, mode: str) -> None:
         self.opened, self.mode = opened, mode
         self.problem = ""
-        self._samples: dict[str, Sample] = {}
+        self.predictions = Predictions(opened.run.store)
+        self._samples: Samples | None = None
         self._ready = threading.Event()
         self._lock = threading.Lock()
-        self._shards: OrderedDict[str, dict[str, Answer]] = OrderedDict()
-        self._where: dict[str, str] | None = None
         self._started = False
 
     @property
@@ -75,7 +76,7 @@ class Gallery:
             if dataset.fingerprint() != self.opened.run.manifest.dataset.fingerprint:
                 self.problem = "the dataset has changed since this run"
             else:
-                self._samples = {sample.id: sample for sample in dataset}
+                self._samples = samples_of(dataset)
         except InputError as error:
             self.problem = f"the dataset cannot be loaded again ({error})"
         except OSError as error:
@@ -87,29 +88,22 @@ class Gallery:
 
     def sample(self, name: str) -> Sample | None:
         """A sample by its id; None where the dataset is not there."""
-        return self._samples.get(name)
+        return self.some([name]).get(name)
+
+    def some(self, names: Iterable[str]) -> dict[str, Sample]:
+        """Samples by their ids; none where the dataset is not there."""
+        try:
+            return {} if self._samples is None else self._samples.some(names)
+        except InputError:  # a manifest that was damaged or removed since
+            return {}
 
     def answer(self, name: str) -> Answer | None:
         """What the model predicted for a sample."""
-        store = self.opened.run.store
-        with self._lock:
-            if self._where is None:
-                self._where = {}
-                for file in store.answer_files():
-                    self._where |= dict.fromkeys(_samples_in(self.opened.storage.path(file)), file)
-            file = self._where.get(name, "")
-            if not file:
-                return None
-            if file not in self._shards:
-                number = int(file.rpartition("/")[2].partition(".")[0])
-                self._shards[file] = store.shard_answers(number)
-                while len(self._shards) > KEPT_SHARDS:
-                    self._shards.popitem(last=False)
-            self._shards.move_to_end(file)
-            return self._shards[file].get(name)
+        return self.predictions.of(name)
 
     def items(self, rows: Sequence[dict[str, Any]], by: Sequence[str], metrics: Sequence[str]) -> list[Item]:
         """Rows of the score table as a page shows them."""
+        self.some(str(row.get("sample")) for row in rows)  # a manifest is asked once for all of them
         return [self.item(row, by, metrics) for row in rows]
 
     def item(self, row: dict[str, Any], by: Sequence[str], metrics: Sequence[str], *, whole: bool = False) -> Item:
@@ -120,29 +114,35 @@ class Gallery:
             answer = self.answer(name)
         except InputError:  # a damaged file of answers costs the drawing
             answer = None
-        window, overlay = None, Markup("")
+        window, overlay, true = None, Markup(""), ""
         about = about_row(row, [one for one in by if f"attr.{one}" in row])
         said = drawing.said(answer)
-        if sample is not None:
-            window = pictures.window(sample.width, sample.height) if whole else window_of(row, sample)
+        width, height = _size(sample)
+        if sample is not None and width:
+            window = pictures.window(width, height) if whole else self._window(row, sample)
+            true = drawing.true_words(self.opened.task, sample, row.get("subject"))
             size = max(window.width, window.height)
             person = ", ".join(f"{one} {value}".strip() for one, value in about)
             label = "; ".join(part for part in (name, person, f"predicted {said}" if said else "") if part)
             drawn = drawing.truth_of(sample, drawing.truth_kinds(self.opened.task), size)
-            overlay = drawing.overlay(drawn + drawing.answer_of(answer, size), window.view_box, label)
+            drawn += drawing.answer_of(answer, size)
+            overlay = drawing.overlay(drawn, window.view_box, label) if drawn else Markup("")
         scores = [(one, row.get(f"m.{one}")) for one in metrics if f"m.{one}" in row]
-        return Item(int(row["place"]), name, window, overlay, about, scores, said, isinstance(answer, Picture))
+        return Item(int(row["place"]), name, window, overlay, about, scores, said, true, isinstance(answer, Picture))
+
+    def _window(self, row: dict[str, Any], sample: Sample) -> pictures.Window:
+        return window_of(row, sample, *_size(sample), task=self.opened.task)
 
     def thumbnail(self, row: dict[str, Any]) -> bytes:
         """The small picture of a row, made once and kept in the run; faces of real people are never kept."""
         sample = self._known(row)
-        window = window_of(row, sample)
+        window = self._window(row, sample)
         name = f"{thumbnails_of(sample.id)}-{self.mode}-{'-'.join(f'{v:g}' for v in _numbers(window))}.jpg"
         keep = self.mode == BLURRED or not self.opened.run.manifest.dataset.card.real_people
         path = self.opened.storage.path(name)
         if keep and path.is_file():
             return path.read_bytes()
-        content = pictures.jpeg(sample.load(), window, longest=THUMBNAIL, blurred=self.mode == BLURRED)
+        content = pictures.jpeg(sample.load_checked()[0], window, longest=THUMBNAIL, blurred=self.mode == BLURRED)
         if keep:
             self._keep(name, content)
         return content
@@ -161,8 +161,8 @@ class Gallery:
     def picture(self, row: dict[str, Any]) -> bytes:
         """The whole picture of a row, large."""
         sample = self._known(row)
-        window = pictures.window(sample.width, sample.height)
-        return pictures.jpeg(sample.load(), window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
+        window = pictures.window(*_size(sample))
+        return pictures.jpeg(sample.load_checked()[0], window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
 
     def made(self, row: dict[str, Any]) -> bytes:
         """The picture that the model made."""
@@ -182,21 +182,22 @@ class Gallery:
         if self.problem:
             raise InputError(f"no pictures: {self.problem}")
         sample = self.sample(str(row.get("sample")))
-        if sample is None:
-            raise InputError("the dataset has no picture of that name any more")
+        if sample is None or not _size(sample)[0]:
+            raise Unknown("the dataset has no picture of that name any more")
         return sample
+
+
+def _size(sample: Sample | None) -> tuple[int, int]:
+    """Width and height; from the file where the dataset does not say them, and 0 where that cannot be read."""
+    if sample is None:
+        return 0, 0
+    if sample.width and sample.height:
+        return sample.width, sample.height
+    try:
+        return sample.image.size()
+    except (InputError, OSError):
+        return 0, 0
 
 
 def _numbers(window: pictures.Window) -> tuple[float, float, float, float]:
     return window.x, window.y, window.width, window.height
-
-
-def _samples_in(path: Any) -> list[str]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        found: list[str] = pq.ParquetFile(path).read(columns=["sample"])["sample"].to_pylist()
-        return found
-    except (pa.ArrowException, OSError, KeyError):
-        return []

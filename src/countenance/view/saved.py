@@ -4,11 +4,11 @@ import json
 import re
 import threading
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from countenance.errors import InputError
-from countenance.files import write_json
+from countenance.files import to_json
 from countenance.run.store import VIEWS
+from countenance.storage import Missing, Storage
 
 MOST = 200
 LONGEST = 120
@@ -27,20 +27,20 @@ class View:
 
 
 class Saved:
-    """The saved views of one folder."""
+    """The saved views of one folder, or of one prefix of an object store."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / VIEWS
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
         self._lock = threading.Lock()
 
     def views(self) -> list[View]:
         """Every saved view; what is not a page of this viewer is left out, whoever wrote the file."""
-        if self.path.is_symlink() or not self.path.is_file():
+        if not self.storage.has(VIEWS):
             return []
         try:
-            found = json.loads(self.path.read_text(encoding="utf-8"))
+            found = json.loads(self.storage.read(VIEWS))
             views = [View(str(one["name"])[:LONGEST], str(one["address"])) for one in found["views"][:MOST]]
-        except (ValueError, KeyError, TypeError, OSError, RecursionError):
+        except (ValueError, KeyError, TypeError, OSError, RecursionError, Missing, InputError):
             return []
         return [view for view in views if ADDRESS.fullmatch(view.address)]
 
@@ -64,9 +64,8 @@ class Saved:
             self._write([one for one in self.views() if one.name != name])
 
     def _write(self, views: list[View]) -> None:
-        if self.path.is_symlink():
-            raise InputError(f"{self.path}: a link; the viewer does not follow it")
+        place = f"{self.storage.place}/{VIEWS}"
         try:
-            write_json(self.path, {"views": [asdict(one) for one in views]})
+            self.storage.write(VIEWS, to_json({"views": [asdict(one) for one in views]}).encode())
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror}); the view was not saved") from None
+            raise InputError(f"{place}: cannot be written ({error.strerror}); the view was not saved") from None

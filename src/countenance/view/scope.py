@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from countenance.errors import InputError
 from countenance.run.store import ANSWERS, MANIFEST, MANY_SCORES, SHARDS, THUMBNAILS, WORK
@@ -46,6 +47,41 @@ class ScopedStorage(LocalStorage):
             raise Outside(f"{path}: leads out of the run; the viewer does not follow it")
         return path
 
+    def stamp(self, name: str) -> Any:
+        """What changes when a file changes: its time and size; None where there is none."""
+        try:
+            state = self.path(name).stat()
+        except (OSError, InputError):
+            return None
+        return state.st_mtime_ns, state.st_size
+
+    def count(self, folder: str) -> int:
+        """How many files a folder of the run has."""
+        try:
+            return sum(1 for _ in self.path(folder).iterdir())
+        except (OSError, InputError):
+            return 0
+
+
+class Folder:
+    """A named folder: runs are looked for below it, and saved views are kept in it."""
+
+    fresh = 2.0
+    """Seconds for which a search counts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.storage = ScopedStorage(path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def runs(self) -> Iterator[tuple[str, str, ScopedStorage]]:
+        """The id, the name and the storage of every run."""
+        for path in runs_below(self.path):
+            name = self.path.name if path == self.path else path.relative_to(self.path).as_posix()
+            yield id_of(path), name, ScopedStorage(path)
+
 
 def canonical(places: Sequence[Path | str]) -> list[Path]:
     """The named folders as canonical paths; a name that is not there is refused."""
@@ -76,11 +112,11 @@ def runs_below(folder: Path) -> Iterator[Path]:
             yield place
 
 
-def id_of(path: Path) -> str:
-    """The id of a run in addresses: a readable word and a hash of its canonical path.
+def id_of(place: Path | str) -> str:
+    """The id of a run in addresses: a readable word and a hash of its canonical path, or of its URL.
 
     >>> id_of(Path("/runs/Mein Lauf"))
     'mein-lauf-cd1a782e1f82'
     """
-    word = re.sub(r"[^a-z0-9]+", "-", path.name.lower()).strip("-")[:40]
-    return f"{word or 'run'}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
+    word = re.sub(r"[^a-z0-9]+", "-", os.fspath(place).rpartition("/")[2].lower()).strip("-")[:40]
+    return f"{word or 'run'}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:12]}"

@@ -41,7 +41,7 @@ class Site:
     @cached_property
     def saved(self) -> Saved:
         """The views that were given a name."""
-        return Saved(self.library.roots[0])
+        return Saved(self.library.roots[0].storage)
 
     @cached_property
     def templates(self) -> Environment:

@@ -9,9 +9,9 @@ import pytest
 
 from countenance.cli import bias_bounty
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS
-from countenance.suites.bias_bounty.pairing import score_difference
-from countenance.suites.bias_bounty.printing import score_lines
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS, Draws, Truth
+from countenance.suites.bias_bounty.pairing import compare_predictions, score_difference
+from countenance.suites.bias_bounty.printing import against_lines, score_lines
 from countenance.suites.bias_bounty.scoring import score_files
 
 POWERS = {"skin_tone": (10, 5), "age": (4, 2), "gender": (2, 1)}
@@ -155,7 +155,7 @@ def test_pictures_of_one_person_widen_the_interval(tmp_path: Path) -> None:
 
 def test_the_intervals_cover(tmp_path: Path) -> None:
     from countenance.metrics.bounty import CLASS_COUNTS
-    from countenance.suites.bias_bounty.files import Table
+    from countenance.suites.bias_bounty.files import ClassTable
     from countenance.suites.bias_bounty.scoring import score_tables
 
     rng = np.random.default_rng(7)
@@ -167,7 +167,9 @@ def test_the_intervals_cover(tmp_path: Path) -> None:
         right = {name: rng.random(400) < 0.7 for name in CLASS_COUNTS}
         said = {name: np.where(right[name], truth[name], (truth[name] + 1) % k) for name, k in CLASS_COUNTS.items()}
         score = score_tables(
-            Table(tmp_path, names, truth, index), Table(tmp_path, names, said, index), replicates=300, seed=trial
+            Truth(ClassTable(tmp_path, names, truth, index)),
+            ClassTable(tmp_path, names, said, index),
+            Draws(300, trial),
         )
         low, high = score.accuracy_interval["age"]
         covered += low <= 0.7 <= high
@@ -178,11 +180,12 @@ def test_a_difference_is_that_of_the_scores_and_nothing_against_itself(tmp_path:
     labels, good = random_files(tmp_path, 300, 1, right=0.8)
     bad = write_rows(tmp_path / "bad.csv", _worsened(good, 0.5))
     one, two = score_files(labels, good).score1, score_files(labels, bad).score1
-    found = score_difference(labels, good, bad)
+    truth = Truth.read(labels)
+    found = score_difference(truth, good, bad)
     assert found.difference == pytest.approx(one - two, abs=1e-12)
-    assert found.other == pytest.approx(two, abs=1e-12)
+    assert found.estimate_a == pytest.approx(two, abs=1e-12)
     assert 0 < found.low < found.difference < found.high
-    same = score_difference(labels, good, good)
+    same = score_difference(truth, good, good)
     assert (same.difference, same.low, same.high) == (0, 0, 0)
 
 
@@ -190,8 +193,27 @@ def test_the_pairing_narrows_the_interval_of_a_difference(tmp_path: Path) -> Non
     labels, good = random_files(tmp_path, 300, 2, right=0.6)
     near = write_rows(tmp_path / "near.csv", _worsened(good, 0.03))
     low, high = score_files(labels, good).score1_interval
-    found = score_difference(labels, good, near)
+    found = score_difference(Truth.read(labels), good, near)
     assert found.high - found.low < high - low
+
+
+def test_against_other_predictions_is_the_general_comparison(tmp_path: Path) -> None:
+    """The old entry is worse for one tone only: that is what the comparison says."""
+    labels, good = random_files(tmp_path, 800, 4, right=0.9)
+    truth = Truth.read(labels)
+    rows = _worsened(good, 0.0)
+    said = dict(zip(truth.labels.names, truth.labels.codes["skin_tone"].tolist(), strict=True))
+    for row in rows:
+        if said[row["name"]] == 9:
+            row["skin_tone"] = "monk_1"
+    bad = write_rows(tmp_path / "bad.csv", rows)
+    found = compare_predictions(truth, bad, good)
+    assert found is not None and (found.a, found.b) == ("preds.csv", "bad.csv")
+    assert found.change("correct_skin_tone", "skin_tone", "monk_10").verdict == "worse"
+    assert "worse for skin_tone = monk_10" in found.decisions[0]
+    assert found.change("correct_age").difference == 0
+    lines = against_lines(score_difference(truth, bad, good), found)
+    assert lines[0].startswith("difference -") and lines[0].endswith("Score₁ is worse") and len(lines) == 4
 
 
 def _worsened(predictions: Path, share: float) -> list[dict[str, str]]:
@@ -210,7 +232,9 @@ def test_labels_without_a_single_label_are_scored_as_not_measured(tmp_path: Path
     found = score_files(labels, predictions)
     assert found.to_json()["labelled"] == dict.fromkeys(ATTRIBUTES, 0)
     assert "not measured: no row has a label of skin tone, age, gender" in score_lines(found)[0]
-    assert "not measured" in score_difference(labels, predictions, predictions).line("x")
+    truth = Truth.read(labels)
+    assert compare_predictions(truth, predictions, predictions) is None
+    assert "not measured" in against_lines(score_difference(truth, predictions, predictions), None)[0]
 
 
 def test_a_labelled_non_face_is_noted(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from countenance.data.image import encode_png
 from countenance.metrics.masks import compress, mask_runs
-from countenance.suites.fhibe.vocabulary import KEYPOINTS
+from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 SIDE = 64
 

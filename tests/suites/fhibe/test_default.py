@@ -369,27 +369,6 @@ def test_the_dataset_reads_as_samples(tmp_path):
     assert set(parts) == {"skin", "nose"}
 
 
-def test_curricular_face_takes_ir101_weights_by_path(tmp_path):
-    torch = pytest.importorskip("torch")
-    from countenance.errors import InputError
-    from countenance.suites.fhibe.ir101 import Ir101, build
-    from countenance.suites.fhibe.weights import load_embedding
-
-    network = build()
-    names = list(network.state_dict())
-    assert "body.48.res_layer.4.weight" in names  # 49 blocks, 100 layers and the last one
-    torch.save(network.state_dict(), tmp_path / "ir.pth")
-    embed = load_embedding(tmp_path / "ir.pth")
-    assert isinstance(embed, Ir101)
-    faces = np.random.default_rng(0).integers(0, 256, (2, 64, 64, 3), dtype=np.uint8)
-    assert [vector.shape for vector in embed(list(faces))] == [(512,), (512,)]
-    torch.save({"x": torch.zeros(1)}, tmp_path / "other.pth")
-    (tmp_path / "text.pth").write_text("no weights")
-    for wrong in ("other.pth", "text.pth", "absent.pth"):
-        with pytest.raises(InputError, match=wrong):
-            load_embedding(tmp_path / wrong)
-
-
 def test_lpips_weights_are_known_by_their_hash(tmp_path):
     from countenance.errors import InputError
     from countenance.suites.fhibe.weights import load_perceptual_weights

@@ -16,11 +16,11 @@ from countenance.metrics.verification_strict import draw_pairs, fold_validation_
 from countenance.suites.fhibe.disparity import process_pair, significant_pairs
 from countenance.suites.fhibe.groups import _options, all_groups, label
 from countenance.suites.fhibe.places import country
-from countenance.suites.fhibe.scoring.base import threshold_keys
-from countenance.suites.fhibe.scoring.keypoints import coco_keypoints
-from countenance.suites.fhibe.scoring.masks import person_runs
-from countenance.suites.fhibe.table import Table
-from countenance.suites.fhibe.vocabulary import KEYPOINTS, STRICT_THRESHOLDS, age_bin, visible_parts
+from countenance.suites.fhibe.table import FhibeTable
+from countenance.suites.fhibe.truth import coco_keypoints, person_runs, visible_parts
+from countenance.suites.fhibe.vocabulary import age_bin
+from countenance.tasks.keypoint_estimation import KEYPOINTS
+from countenance.tasks.thresholds import PUBLISHED, threshold_names
 
 from .helpers import assert_same
 
@@ -32,9 +32,9 @@ BETTER = {
 }
 
 
-def table_of(columns: dict[str, list[str]]) -> Table:
+def table_of(columns: dict[str, list[str]]) -> FhibeTable:
     rows = len(next(iter(columns.values())))
-    return Table(Path("table.csv"), Path("root"), columns, list(range(1, rows + 1)))
+    return FhibeTable(Path("table.csv"), Path("root"), columns, list(range(1, rows + 1)))
 
 
 def boxes(a: list[float], b: list[float]) -> float:
@@ -77,7 +77,7 @@ def group_labels(cells: list[str], names: list[str], options: dict[str, list[str
     return [list(g.values) for g in all_groups(labels) if 0 in g.rows and len(g.attributes) == len(names)]
 
 
-def _age_as_is(table: Table, name: str) -> Table:
+def _age_as_is(table: FhibeTable, name: str) -> FhibeTable:
     ages = {"[18, 30)": "20"}
     if name != "age":
         return table
@@ -111,8 +111,8 @@ def significant(data: dict[str, list[float]], alpha: float, statistic: str) -> A
 
 
 def defaults(metric: str) -> dict[str, Any]:
-    levels = STRICT_THRESHOLDS[metric]
-    return {"thresholds": levels.tolist(), "keys": list(threshold_keys(levels, True))}
+    levels = PUBLISHED[metric]
+    return {"thresholds": levels.tolist(), "keys": list(threshold_names(levels, True))}
 
 
 CALLS = {

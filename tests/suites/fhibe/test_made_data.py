@@ -12,7 +12,6 @@ from countenance.report.source import Source
 from countenance.suites.fhibe import TASKS, FhibeRun, demo, evaluate_task
 from countenance.suites.fhibe.demo import baseline
 from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, face_crop, make_data
-from countenance.suites.fhibe.report import audit_fhibe, fhibe_task
 
 from .helpers import call, pdf_text
 from .people import CARD, SIZE, body, portrait
@@ -146,7 +145,8 @@ def test_the_report_knows_which_way_fhibes_metrics_are_better(made):
         made, "fhibe_face_crop_align", None, baseline("face_verification"), "face_verification",
         attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
     )  # fmt: skip
-    source = Source(audit_fhibe(run), fhibe_task(run), run)
+    run.audit(run.fhibe["attributes"], depth=2)
+    source = Source.of(run)
     assert source.better["impostor_accepted"] == "lower"
     assert all(metric.meaning for metric in source.metrics)
 

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from countenance.errors import InputError
+from countenance.run.subjects import read_subjects
 from countenance.suites.fhibe import FhibeRun
-from countenance.suites.fhibe.purge import purge, read_subjects
+from countenance.suites.fhibe.purge import purge
 
 from . import small
 from .helpers import call
@@ -199,7 +200,7 @@ def test_a_purge_that_was_killed_while_it_scored_goes_on(tmp_path, monkeypatch):
     small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     finished = run(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "score_task", lambda *given, **named: 1 / 0)
+        patch.setattr(module, "score", lambda *given, **named: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             purge(finished.path, ["s7"])
     assert (finished.path / "purge.json").exists()

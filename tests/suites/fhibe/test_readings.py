@@ -5,7 +5,8 @@ import pytest
 
 from countenance.data.image import encode_png
 from countenance.metrics.readings import READINGS, Reading
-from countenance.suites.fhibe.evaluate import score_task
+from countenance.suites.fhibe.evaluate import score
+from countenance.suites.fhibe.settings import FhibeSettings
 
 from .small import SIDE, body, outputs, perfect_boxes
 
@@ -23,7 +24,8 @@ def scored(tmp_path, reading: Reading, task: str = "person_localization"):
         corners = np.array(entry["detections"], dtype=float)
         entry["detections"] = reading.numbers(corners, np.array([[SIDE, SIDE]], dtype=float)).tolist()
     outputs(tmp_path, task, answers)
-    return score_task(tmp_path, "fhibe", "m", task, attributes=("pronoun",), results_rootdir=tmp_path / "results")
+    given = {"attributes": ("pronoun",), "results_rootdir": tmp_path / "results"}
+    return score(FhibeSettings.of(tmp_path, "fhibe", "m", task, **given))
 
 
 @pytest.mark.parametrize("task", ["person_localization", "face_localization"])

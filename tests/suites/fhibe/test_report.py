@@ -12,7 +12,6 @@ from countenance.report.plots.forest import forest_figures, rows_of
 from countenance.report.source import Source
 from countenance.suites.fhibe import FhibeRun, evaluate_task
 from countenance.suites.fhibe.make_data import ATTRIBUTES
-from countenance.suites.fhibe.report import audit_fhibe, fhibe_task
 
 from . import small
 from .helpers import call, pdf_text
@@ -39,16 +38,16 @@ def page_text(path) -> str:
 def test_a_strict_evaluation_leaves_the_default_run_and_its_report(evaluated):
     default = evaluated()
     page = default.report(pdf=True)
-    before = {path.name: path.read_bytes() for path in default.path.iterdir()}
+    before = {path: path.read_bytes() for path in default.path.rglob("*") if path.is_file()}
     strict = evaluated(compat="strict", fhibe_layout=True)
     assert strict.path != default.path
     assert strict.path.parent == default.path.parent
-    assert {path.name: path.read_bytes() for path in default.path.iterdir()} == before
+    assert {path: path.read_bytes() for path in default.path.rglob("*") if path.is_file()} == before
     assert page.exists()
     assert FhibeRun(default.path).fhibe["compat"] == "default"
     assert strict.replaced == ()
     strict.report()
-    assert {path.name: path.read_bytes() for path in default.path.iterdir()} == before
+    assert {path: path.read_bytes() for path in default.path.rglob("*") if path.is_file()} == before
 
 
 def test_what_an_evaluation_removes_is_said(made, evaluated):
@@ -221,7 +220,8 @@ def test_disparities_are_marked_in_the_plots_of_the_pdf(unfair, tmp_path):
     marked = unfair.report(tmp_path / "a.pdf").read_bytes()
     plain = unfair.report(tmp_path / "b.pdf", show_significance=False)
     assert marked != plain.read_bytes()
-    source = Source(audit_fhibe(unfair), fhibe_task(unfair), unfair)
+    unfair.audit(unfair.fhibe["attributes"], depth=2)
+    source = Source.of(unfair)
     metric = next(metric for metric in source.metrics if metric.name == "AR_IOU")
     kinds = {row.label: row.kind for row in rows_of(source, metric)}
     assert kinds["0. She/her/hers"] == "severe"

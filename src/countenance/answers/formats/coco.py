@@ -9,9 +9,11 @@ import numpy as np
 
 from countenance.answers.formats.base import Format, Predictions, Wanted
 from countenance.answers.types import Answer, Boxes, Keypoints, Masks
+from countenance.data.run_lengths import read_masks
 from countenance.data.tables import read_text
 from countenance.errors import InputError
 from countenance.files import write_text
+from countenance.metrics.masks import fill
 from countenance.metrics.readings import Reading
 
 BBOX = Reading("topleft", "pixels")
@@ -78,16 +80,9 @@ def _boxes(rows: list[Mapping[str, Any]]) -> Boxes:
 
 
 def _masks(rows: list[Mapping[str, Any]]) -> Masks:
-    from countenance.data.cells import rle
-
-    made = []
-    for row in rows:
-        mask = row.get("segmentation")
-        size = mask.get("size") if isinstance(mask, Mapping) else None
-        good = isinstance(size, list) and len(size) == 2 and all(isinstance(v, int) and v > 0 for v in size)
-        if not isinstance(mask, Mapping) or not isinstance(size, list) or not good:
-            raise InputError(f"{row['place']}: segmentation is {mask!r:.60}, expected run lengths (size and counts)")
-        made.append(rle(mask.get("counts"), size[1], size[0], row["place"]).decode())
+    masks = [row.get("segmentation") for row in rows]
+    runs = read_masks(masks, [f"{row['place']}: segmentation" for row in rows])
+    made = [fill(lengths, *mask["size"]) for lengths, mask in zip(runs, masks, strict=True) if mask is not None]
     return Masks(np.array(made), [_score(row) for row in rows])
 
 

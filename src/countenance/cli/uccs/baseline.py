@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.cli.uccs.options import (
     Data,
     Debug,
@@ -38,7 +39,7 @@ def how_of(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, q
         parallel,
         tuple(card for card in gpus or () if card >= 0),
         lambda what, total: progress(what, total, quiet=quiet),
-        lambda line: typer.echo(f"warning: {line}", err=True),
+        lambda line: say(f"warning: {line}", err=True),
     )
 
 
@@ -55,7 +56,7 @@ def _shown(folder: Path | None) -> None:
     if folder is not None:
         from countenance.suites.uccs.baseline.display import show_if_possible
 
-        typer.echo(f"Pictures: {folder}" + ("" if show_if_possible(folder) else " (no screen to open them on)"))
+        say(f"Pictures: {folder}" + ("" if show_if_possible(folder) else " (no screen to open them on)"))
 
 
 @app.command(cls=SeveralValues)
@@ -76,24 +77,25 @@ def detect(
     verbose: Verbose = 0,
 ) -> None:
     """Run the detection baseline: MTCNN with lowered thresholds."""
-    from countenance.suites.uccs.baseline.detect import detect as run
+    from countenance.suites.uccs.baseline import Baseline
+    from countenance.suites.uccs.baseline import detect as run
 
     pictures = Path("display") / which_set.value if display else None
-    out, found = run(
+    asked = Baseline(
         data_directory,
-        how=how_of(temp_dir, force, parallel, gpus, quiet),
-        which=which_set.value,
-        version=protocol_version,
-        model=model,
-        weights=weights,
+        which_set.value,
+        protocol_version,
+        detector=model,
+        detector_weights=weights,
         result_file=named_set(result_file, which_set),
         debug=debug,
         display=pictures,
     )
+    out, found = run(asked, how_of(temp_dir, force, parallel, gpus, quiet))
     if verbose:
         for name, one in zip(found.images, found.found, strict=True):
-            typer.echo(f"  {name}: {len(one['score'])} detections")
-    typer.echo(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
+            say(f"  {name}: {len(one['score'])} detections")
+    say(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
     _shown(pictures)
 
 
@@ -119,25 +121,26 @@ def recognize(
     verbose: Verbose = 0,
 ) -> None:
     """Run the recognition baseline: templates of the known subjects, cosines to every detected face."""
-    from countenance.suites.uccs.baseline.recognize import recognize as run
+    from countenance.suites.uccs.baseline import Baseline
+    from countenance.suites.uccs.baseline import recognize as run
 
     pictures = Path("display") / which_set.value if display else None
-    out = run(
+    asked = Baseline(
         data_directory,
-        how=how_of(temp_dir, force, parallel, gpus, quiet),
-        which=which_set.value,
-        version=protocol_version,
-        model=model,
-        weights=weights,
-        detector_model=detector,
-        most=maximum_scores,
+        which_set.value,
+        protocol_version,
+        detector,
+        embedding=model,
+        embedding_weights=weights,
+        labels=maximum_scores,
         result_file=named_set(result_file, which_set),
         debug=debug,
         display=pictures,
     )
-    typer.echo(f"Recognition scores: {out}")
+    out = run(asked, how_of(temp_dir, force, parallel, gpus, quiet))
+    say(f"Recognition scores: {out}")
     if verbose:
-        typer.echo(f"Kept for the next time: {temp_dir}")
+        say(f"Kept for the next time: {temp_dir}")
     _shown(pictures)
 
 
@@ -163,7 +166,7 @@ def score(
         which=which_set.value,
         result_file=named_set(result_file, which_set),
     )
-    typer.echo(f"Scoring file: {out}")
+    say(f"Scoring file: {out}")
 
 
 @app.command("make-data")
@@ -182,4 +185,4 @@ def make_data(
 
     further = list(load_dataset(portraits)) if portraits else []
     for line in summary_lines(make(load_dataset(dataset), out, protocol_version, portraits=further)):
-        typer.echo(line)
+        say(line)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from countenance.cli.lines import say
 from countenance.cli.uccs.options import (
     Bootstrap,
     By,
@@ -141,7 +142,7 @@ def calibrate(
     )[0]
     result = calibrate_(found, false_identifications)
     for sentence in result.sentences():
-        typer.echo(sentence)
+        say(sentence)
     if json is not None:
         from countenance.files import write_json
 
@@ -162,14 +163,14 @@ def check(
 
     found = check_file(file, data=data_directory, which=which_set.value, version=protocol_version)
     for name, text in found.summary.items():
-        typer.echo(f"{name:20} {text}")
+        say(f"{name:20} {text}")
     for notice in found.notices:
-        typer.echo(f"notice: {notice}", err=True)
+        say(f"notice: {notice}", err=True)
     for problem in found.problems:
-        typer.echo(f"problem: {problem}", err=True)
+        say(f"problem: {problem}", err=True)
     if found.more_problems:
-        typer.echo(f"problem: there are more; mend these {len(found.problems)} and check again", err=True)
+        say(f"problem: there are more; mend these {len(found.problems)} and check again", err=True)
     if not found.good:
         more = " or more" if found.more_problems else ""
         raise InputError(f"{file}: {len(found.problems)}{more} problems; not ready to submit")
-    typer.echo(f"{file}: ready to submit" + (" (see the notices)" if found.notices else ""))
+    say(f"{file}: ready to submit" + (" (see the notices)" if found.notices else ""))

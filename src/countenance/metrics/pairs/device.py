@@ -6,6 +6,7 @@ written as a sum of two halves, x = high + low, and high·high + high·low + low
 What is left out is below 2⁻²⁰, and `Vectors.margin` has room for it (`vectors.HALVES`).
 """
 
+from collections import deque
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from countenance.metrics.pairs.blocks import Step, cuts
-from countenance.metrics.pairs.vectors import Ints, Vectors
+from countenance.metrics.pairs.device_count import MOST_BINS, Block, Fused, Overflow, Plain, compiled
+from countenance.metrics.pairs.vectors import Index, Ints, Singles, Vectors
 
-ROWS, COLUMNS = 4096, 32768
-EXACT_COUNT = 1 << 24
-"""From so many on, ones that are added in single precision may be lost."""
+ROWS, COLUMNS = 8192, 16384
 WORTH = 10**9
 """Pairs below which a GPU is not asked for: torch takes seconds to start."""
 
@@ -43,23 +43,62 @@ def on_device(
     """All impostor pairs, block by block: `take` gets a histogram of each block of rows and its pairs from `least` up.
 
     A pair is (rows, columns, scores), as `blocks.Tile.pairs` gives it. The histogram has `bins` bins over the reach of
-    the scores; with 0 bins none is made.
+    the scores; with 0 bins none is made. While the host takes one block, a GPU works on the next.
     """
     torch = import_module("torch")
     exact = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = False  # its rounding is far above the margin
     try:
         with torch.inference_mode():
-            product = _product(torch, vectors, device)
-            last = torch.from_numpy(ends).to(device)
+            work = _Work(torch, vectors, ends, bins, device)
+            waiting: deque[tuple[int, int, Plain | Fused]] = deque()
             for a, b in cuts(ends, 0, ROWS):
-                cut = float(np.float32(least()))
-                counts, kept = _rows(torch, vectors, product, last, ends, (a, b), cut, bins)
-                take(counts, kept)
-                if step is not None:
-                    step(int(len(ends) * (b - a) - ends[a:b].sum()))
+                if len(waiting) == len(work.counters):
+                    _finish(work, waiting.popleft(), take, step)
+                waiting.append((a, b, work.start(a, b, least())))
+            while waiting:
+                _finish(work, waiting.popleft(), take, step)
     finally:
         torch.backends.cuda.matmul.allow_tf32 = exact
+
+
+def _finish(work: "_Work", rows: tuple[int, int, Plain | Fused], take: Take, step: Step | None) -> None:
+    a, b, counter = rows
+    take(*work.result(a, b, counter))
+    if step is not None:
+        step(int(len(work.ends) * (b - a) - work.ends[a:b].sum()))
+
+
+class _Work:
+    """The blocks of rows that a device works on."""
+
+    def __init__(self, torch: Any, vectors: Vectors, ends: Ints, bins: int, device: str) -> None:
+        self.ends, self.product = ends, _product(torch, vectors, device)
+        last = torch.from_numpy(ends).to(device)
+        self.spare = Plain(torch, last, bins, vectors.reach)
+        self.counters: list[Plain | Fused] = [self.spare]
+        if device.startswith("cuda") and bins <= MOST_BINS and compiled(torch) is not None:
+            beside = torch.cuda.Stream()
+            self.counters = [Fused(torch, last, bins, vectors.reach, beside) for _ in range(2)]
+
+    def start(self, a: int, b: int, cut: float, counter: Plain | Fused | None = None) -> Plain | Fused:
+        """Give out the work on rows a … b with all their impostors to the right, to the counters in turn."""
+        if counter is None:
+            counter = self.counters.pop(0)
+            self.counters.append(counter)
+        counter.start(float(np.float32(cut)))
+        near = int(self.ends[b - 1])
+        for c, d in cuts(self.ends, a, COLUMNS):
+            counter.add(self.product(slice(a, b), slice(c, d)), Block(a, c, c < near))
+        counter.end()
+        return counter
+
+    def result(self, a: int, b: int, counter: Plain | Fused) -> tuple[Ints, list[Any]]:
+        """The histogram and the pairs of rows a … b; more pairs than the kernel has room for are counted by torch."""
+        try:
+            return counter.result()
+        except Overflow:
+            return self.start(a, b, counter.cut, self.spare).result()
 
 
 def _product(torch: Any, vectors: Vectors, device: str) -> Callable[[slice, slice], Any]:
@@ -80,32 +119,10 @@ def halves(vectors: Any) -> tuple[Any, Any]:
     return high, (vectors - high.float()).half()
 
 
-def _rows(
-    torch: Any, vectors: Vectors, product: Callable[[slice, slice], Any], last: Any, ends: Ints,
-    rows: tuple[int, int], cut: float, bins: int,
-) -> tuple[Ints, list[Any]]:  # fmt: skip
-    """The histogram and the kept pairs of some rows with all their impostors to the right."""
-    a, b = rows
-    near, kept = int(ends[b - 1]), []
-    total = torch.zeros(max(bins, 1), dtype=torch.int64, device=last.device)
-    for c, d in cuts(ends, a, COLUMNS):
-        scores = product(slice(a, b), slice(c, d))
-        if c < near:  # pairs of one person, or already seen from the other side: below every bin and every cut
-            outside = torch.arange(c, d, device=last.device)[None, :] < last[a:b, None]
-            scores.masked_fill_(outside, -torch.inf)
-        if bins:
-            total += _counted(torch, scores if c >= near else scores[scores > -torch.inf], bins, vectors.reach)
-        chosen = scores >= cut if cut > -np.inf else scores > -torch.inf
-        i, j = torch.nonzero(chosen, as_tuple=True)
-        kept.append(((i + a).cpu().numpy(), (j + c).cpu().numpy(), scores[i, j].cpu().numpy()))
-    return total.cpu().numpy(), kept
-
-
-def _counted(torch: Any, scores: Any, bins: int, reach: tuple[float, float]) -> Any:
-    """How many scores are in each bin; counted in parts where a bin might hold more ones than single precision can."""
-    low, high = reach
-    counts = torch.histc(scores, bins, min=low, max=high)
-    if scores.numel() <= EXACT_COUNT or float(counts.max()) < EXACT_COUNT / 2:
-        return counts.to(torch.int64)
-    parts = scores.reshape(-1).split(EXACT_COUNT)
-    return sum(torch.histc(part, bins, min=low, max=high).to(torch.int64) for part in parts)
+def best_first(first: Index, second: Index, score: Singles, device: str) -> tuple[Any, Any, Any]:
+    """Pairs by falling score, equal ones by row and column, sorted on a device."""
+    torch = import_module("torch")
+    one, two, value = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (first, second, score))
+    order = torch.argsort(one.long() << 32 | two.long())
+    order = order[torch.sort(value[order] + 0.0, descending=True, stable=True)[1]]
+    return one[order].cpu().numpy(), two[order].cpu().numpy(), value[order].cpu().numpy()

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.errors import MissingExtra, opencv
 from countenance.metrics.pairs.blocks import Step, over_rows, tiles
+from countenance.metrics.pairs.device import best_first as sorted_on
 from countenance.metrics.pairs.device import gpu, on_device
 from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 
@@ -70,7 +72,7 @@ def find_tail(
         over_rows(ends, work, step)
     else:
         on_device(vectors, ends, lambda: rising.cut, rising.add, BINS, chosen, step)
-    return rising.tail(vectors, pairs)
+    return rising.tail(vectors, pairs, chosen)
 
 
 def _first_cut(vectors: Vectors, ends: Ints, share: float, seed: int) -> float:
@@ -88,23 +90,36 @@ def _first_cut(vectors: Vectors, ends: Ints, share: float, seed: int) -> float:
 
 
 class _Histogram:
-    """Scores counted in bins of equal width, without new memory for each block."""
+    """Scores counted in bins of equal width, without new memory for each block.
+
+    OpenCV, where it is installed, counts 16-bit numbers nearly twice as fast as numpy does; a block has fewer scores
+    than its counters hold.
+    """
 
     def __init__(self, reach: tuple[float, float]) -> None:
         low, high = reach
         self.counts = np.zeros(BINS, np.int64)
         self.shift, self.scale = np.float32(-low), np.float32(BINS / (high - low))
-        self.level, self.bin = np.empty(0, np.float32), np.empty(0, np.intp)
+        self.level, self.bin = np.empty(0, np.float32), np.empty(0, np.uint16)
+        try:
+            self.cv2 = opencv("fast counting")
+        except MissingExtra:  # slower, not wrong
+            self.cv2 = None
 
     def add(self, scores: NDArray[np.float32]) -> None:
         values = scores.ravel()
+        if not len(values):
+            return
         if len(self.level) < len(values):
-            self.level, self.bin = np.empty(len(values), np.float32), np.empty(len(values), np.intp)
+            self.level, self.bin = np.empty(len(values), np.float32), np.empty(len(values), np.uint16)
         level, place = self.level[: len(values)], self.bin[: len(values)]
         np.add(values, self.shift, out=level)
         np.multiply(level, self.scale, out=level)
         np.copyto(place, level, casting="unsafe")
-        self.counts += np.bincount(place, minlength=BINS)[:BINS]
+        if self.cv2 is None:
+            self.counts += np.bincount(place, minlength=BINS)[:BINS]
+        else:
+            self.counts += self.cv2.calcHist([place], [0], None, [BINS], [0, BINS]).ravel().astype(np.int64)
 
 
 @dataclass
@@ -141,11 +156,14 @@ class _Rising:
         # One bin lower: a score in the bin may be, by rounding, a little below the bin's edge.
         return float(self.edges[max(BINS - 2 - int(reached[0]), 0)]) if reached.size else -np.inf
 
-    def tail(self, vectors: Vectors, pairs: int) -> Tail:
+    def tail(self, vectors: Vectors, pairs: int, device: str | None = None) -> Tail:
         """What was found, in an order that does not depend on the threads."""
-        first, second, score = _above(_joined(self.kept), self.cut)
-        order = np.lexsort((second, first, -score))
-        first, second, values = first[order], second[order], score[order]
+        first, second, values = _above(_joined(self.kept), self.cut)
+        if device is None:
+            order = best_first(first, second, values)
+            first, second, values = first[order], second[order], values[order]
+        else:
+            first, second, values = sorted_on(first, second, values, device)
         margin = vectors.margin
         cut = self.cut + margin if len(values) < pairs else -np.inf
         if pairs <= EXACT:
@@ -154,6 +172,20 @@ class _Rising:
             first, second, values = first[order], second[order], values[order]
         above = np.append(np.cumsum(self.histogram[::-1])[::-1], 0)
         return Tail(values, first, second, cut, margin, self.edges, above, pairs)
+
+
+def best_first(first: Index, second: Index, score: NDArray[np.float32]) -> NDArray[np.int64]:
+    """The order of pairs by falling score, equal ones by row and column; sorting whole numbers is four times faster.
+
+    >>> best_first(np.array([0, 0, 1]), np.array([2, 1, 2]), np.array([0.5, 0.5, 0.75], np.float32))
+    array([2, 1, 0])
+    """
+    by_place = np.argsort(first.astype(np.int64) << 32 | second)
+    bits = (score[by_place] + np.float32(0)).view(np.uint32)  # a negative zero is a zero
+    rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))  # in the order of the numbers
+    both = (~rising).astype(np.uint64) << np.uint64(32) | np.arange(len(bits), dtype=np.uint64)
+    both.sort()
+    return np.asarray(by_place[(both & np.uint64(0xFFFFFFFF)).astype(np.int64)])
 
 
 def _joined(blocks: list[Any]) -> tuple[Any, Any, Any]:

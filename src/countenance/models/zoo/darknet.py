@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from countenance.answers import Boxes
 from countenance.data.categories import says_masked
 from countenance.data.tables import read_text
-from countenance.errors import InputError
+from countenance.errors import InputError, opencv
 from countenance.files import named
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
@@ -26,13 +26,13 @@ class Darknet:
     def __init__(
         self, weights: Path, cfg: str | None = None, names: str | None = None, min_score: float = 0.5, nms: float = 0.4
     ) -> None:
-        import cv2
+        cv2 = opencv("a darknet network")
 
         layout = Path(cfg) if cfg else named(weights).with_suffix(".cfg")
         if not layout.is_file():
             raise InputError(f"{layout}: no such file; put the .cfg beside the .weights under the same name")
         if not hasattr(cv2.dnn, "readNetFromDarknet"):
-            raise InputError("this OpenCV has no darknet importer: pip install 'opencv-python-headless<5'")
+            raise InputError("this OpenCV has no darknet importer: pip install 'countenance[opencv]'")
         self.labels = read_classes(weights, names)
         self.size = tuple(_number(layout, name) for name in ("width", "height"))
         cv2.setNumThreads(int(os.environ.get("COUNTENANCE_THREADS", "0")) or -1)
@@ -47,7 +47,7 @@ class Darknet:
         return [self._one(image) for image in images]
 
     def _one(self, image: NDArray[np.uint8]) -> Boxes:
-        import cv2
+        cv2 = opencv("a darknet network")
 
         # Pictures are RGB already, as darknet wants them, so channels stay as they are.
         self.net.setInput(cv2.dnn.blobFromImage(image, scalefactor=1 / 255, size=self.size, swapRB=False))

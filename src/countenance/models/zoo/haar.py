@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from countenance.answers import Boxes
-from countenance.errors import InputError
+from countenance.errors import InputError, opencv
 from countenance.models.model import Images
 
 
@@ -13,17 +13,17 @@ class Haar:
     """Face boxes from the cascade inside the opencv package. Scores are a squashed stage weight."""
 
     def __init__(self, min_neighbours: int = 4, scale_factor: float = 1.1) -> None:
-        import cv2
+        cv2 = opencv("the Haar cascade")
 
         path = Path(cv2.__file__).parent / "data" / "haarcascade_frontalface_default.xml"
         if not path.is_file():
-            raise InputError("this opencv carries no Haar cascades: pip install 'opencv-python-headless<5'")
+            raise InputError("this opencv carries no Haar cascades: pip install 'countenance[opencv]'")
         cv2.setNumThreads(1)
         self.cascade = cv2.CascadeClassifier(str(path))
         self.min_neighbours, self.scale_factor = min_neighbours, scale_factor
 
     def __call__(self, images: Images) -> list[Boxes]:
-        import cv2
+        cv2 = opencv("the Haar cascade")
 
         answers = []
         for image in images:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
+from countenance.data.resize import resize_area
 from countenance.errors import InputError
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
@@ -60,14 +61,12 @@ class Mtcnn:
 
     def _propose(self, image: NDArray[np.uint8]) -> tuple[Array, Array]:
         """The first network slides over a pyramid of the image."""
-        import cv2
-
         height, width = image.shape[:2]
         scale = CELL / self.min_size
         boxes, scores = [np.zeros((0, 4))], [np.zeros(0)]
         while min(height, width) * scale >= CELL:
             new_h, new_w = int(np.ceil(height * scale)), int(np.ceil(width * scale))
-            small = cv2.resize(image, (new_w, new_h), interpolation=cv2.INTER_AREA)
+            small = resize_area(image, new_w, new_h)
             shift, face = _box_and_score(self._run(0, _network_input(small[None])))
             rows, columns = np.nonzero(face[0] >= self.thresholds[0])
             if len(rows):
@@ -130,12 +129,10 @@ def _squared(boxes: Array) -> Array:
 
 def _crop(image: NDArray[np.uint8], box: Array, size: int) -> NDArray[np.uint8]:
     """The box's pixels resized to a square; what lies outside the picture is black."""
-    import cv2
-
     x0, y0, x1, y1 = (int(v) for v in np.trunc(box))
     crop = np.zeros((max(y1 - y0, 1), max(x1 - x0, 1), 3), dtype=np.uint8)
     height, width = image.shape[:2]
     left, top, right, bottom = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
     if right > left and bottom > top:
         crop[top - y0 : bottom - y0, left - x0 : right - x0] = image[top:bottom, left:right]
-    return np.asarray(cv2.resize(crop, (size, size), interpolation=cv2.INTER_AREA))
+    return resize_area(crop, size, size)

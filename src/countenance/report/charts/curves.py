@@ -18,6 +18,10 @@ READ_AT = (0.5, 0.6, 0.7, 0.8, 0.9)
 """Where the table reads the curves, as shares of the axis."""
 
 
+Key = tuple[str, str, str]
+"""Metric, attribute and group, as the audit names them."""
+
+
 @dataclass(frozen=True)
 class CurvePanel:
     """The curves of one attribute, with the legend and the table that go with them."""
@@ -25,14 +29,15 @@ class CurvePanel:
     attribute: str
     axes: tuple[str, str]
     figure: Markup
-    legend: list[tuple[Markup, str, int]]
+    legend: list[tuple[Markup, str, int, Key]]
     read_at: list[str]
-    table: list[tuple[str, int, list[str]]]
+    table: list[tuple[str, int, list[str], Key]]
 
 
 def curves(source: Audited) -> list[CurvePanel]:
     """Curves by group for tasks that have one."""
-    return [_panel(index, name, lines, axes) for index, (name, lines, axes) in enumerate(curve_lines(source))]
+    metric = source.task.curve_of or "" if source.task else ""
+    return [_panel(index, metric, name, lines, axes) for index, (name, lines, axes) in enumerate(curve_lines(source))]
 
 
 def curve_lines(source: Audited) -> list[tuple[str, list[drawing.Line], tuple[str, str]]]:
@@ -63,7 +68,7 @@ def curve_lines(source: Audited) -> list[tuple[str, list[drawing.Line], tuple[st
                 continue
             x, y = task.curve(rows.tolist())
             label = value_label(name, level)
-            lines.append(drawing.Line(label, len(rows), x, y, colour, dash, level in failed))
+            lines.append(drawing.Line(label, len(rows), x, y, colour, dash, level in failed, group=level))
         if len(lines) > 1:
             made.append((name, lines, task.curve_axes))
     return made
@@ -76,7 +81,7 @@ def _failed(source: Audited, attribute: str) -> set[str]:
     return {words.failed_side(f, source.better) for f in worse}
 
 
-def _panel(index: int, name: str, lines: Sequence[drawing.Line], axes: tuple[str, str]) -> CurvePanel:
+def _panel(index: int, metric: str, name: str, lines: Sequence[drawing.Line], axes: tuple[str, str]) -> CurvePanel:
     label = attribute_label(name)
     low, high = min(lines[0].x), max(lines[0].x)
     places = [low + share * (high - low) for share in READ_AT]
@@ -88,8 +93,9 @@ def _panel(index: int, name: str, lines: Sequence[drawing.Line], axes: tuple[str
         f"At {axes[0]} {places[2]:g}: {ends}. More values are in the table below.",
         f"curve-{index}",
     )
-    table = [(line.label, line.n, [_at(line, x) for x in places]) for line in lines]
-    legend = [(drawing.swatch(line), line.label, line.n) for line in lines]
+    keys = [(metric, name, line.group) for line in lines]
+    table = [(one.label, one.n, [_at(one, x) for x in places], key) for one, key in zip(lines, keys, strict=True)]
+    legend = [(drawing.swatch(one), one.label, one.n, key) for one, key in zip(lines, keys, strict=True)]
     return CurvePanel(label, axes, figure, legend, [f"{x:g}" for x in places], table)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
@@ -31,6 +31,8 @@ class Line:
     """The band around the line, where there is one."""
     thresholds: Sequence[float] = ()
     """The threshold behind each point, for interactive figures."""
+    group: str = field(default="", kw_only=True)
+    """The group as the audit names it, where the line is one of a group."""
 
 
 Limits = tuple[float, float] | None

@@ -57,16 +57,18 @@
   document.querySelector(".filters").hidden = false;
   filter();
 
-  // The link holds every finding, a line each in the table's first order; with a filter, only the lines shown.
-  var bytes = Uint8Array.from(atob(csv.href.slice(csv.href.indexOf(",") + 1)), function (c) { return c.charCodeAt(0); });
-  var lines = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).split("\r\n");
-  csv.addEventListener("click", function () {
-    var kept = [lines[0]];
-    Array.prototype.forEach.call(body.rows, function (row) { if (!row.hidden) kept.push(lines[row.place + 1]); });
-    var url = URL.createObjectURL(new Blob([kept.join("\r\n") + "\r\n"], { type: "text/csv;charset=utf-8" }));
-    csv.href = url;
-    setTimeout(function () { URL.revokeObjectURL(url); }, 60000);
-  });
+  // The link holds every finding, a line each in the table's first order; with a filter, only the lines shown. The viewer's leads to a file.
+  if (csv.href.indexOf("data:") === 0) {
+    var bytes = Uint8Array.from(atob(csv.href.slice(csv.href.indexOf(",") + 1)), function (c) { return c.charCodeAt(0); });
+    var lines = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).split("\r\n");
+    csv.addEventListener("click", function () {
+      var kept = [lines[0]];
+      Array.prototype.forEach.call(body.rows, function (row) { if (!row.hidden) kept.push(lines[row.place + 1]); });
+      var url = URL.createObjectURL(new Blob([kept.join("\r\n") + "\r\n"], { type: "text/csv;charset=utf-8" }));
+      csv.href = url;
+      setTimeout(function () { URL.revokeObjectURL(url); }, 60000);
+    });
+  }
 
   // Closed details are opened for the printer.
   window.addEventListener("beforeprint", function () {

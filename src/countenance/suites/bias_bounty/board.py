@@ -12,19 +12,12 @@ from typing import Any
 from countenance.audit.ranking import Pair, Ranking
 from countenance.errors import InputError
 from countenance.metrics.bounty import efficiency, score2
-from countenance.suites.bias_bounty.files import (
-    NONFACES_FILE,
-    Table,
-    people_of,
-    read_labels,
-    read_names,
-    read_predictions,
-)
+from countenance.suites.bias_bounty.files import ClassTable, Draws, Truth
 from countenance.suites.bias_bounty.measured import measured_timings, time_entries
 from countenance.suites.bias_bounty.pairing import rank_predictions
 from countenance.suites.bias_bounty.prizes import Prize, award
 from countenance.suites.bias_bounty.scoring import Score, score_tables
-from countenance.suites.bias_bounty.submissions import ENTRY, HISTORY, KINDS, SUBMISSION, TIMING, read_object
+from countenance.suites.bias_bounty.submissions import ENTRY, KINDS, SUBMISSION, TIMING, Handed, earlier, read_object
 from countenance.suites.bias_bounty.timing import BUSY, PASSES, Timing, busy_warning, read_timing
 
 GROUPS: Mapping[str, Sequence[str]] = {"all": KINDS, "supervised": KINDS[:2], "unsupervised": KINDS[2:]}
@@ -37,7 +30,7 @@ Step = Callable[..., None]
 
 
 @dataclass(frozen=True)
-class Standing:
+class BoardEntry:
     """One entry on the board."""
 
     name: str
@@ -51,10 +44,15 @@ class Standing:
     efficiency: float = 1.0
     labels_used: str = ""
     has_entry: bool = False
-    submissions: int = 1
-    """How often something was handed in under this name; the latest counts."""
+    history: tuple[Handed, ...] = ()
+    """What was handed in under this name before; the latest counts."""
     submitted: str = ""
     code_sha256: str = ""
+
+    @property
+    def submissions(self) -> int:
+        """How often something was handed in under this name."""
+        return len(self.history) + 1
 
     @property
     def factor(self) -> float:
@@ -82,12 +80,12 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Place:
+class BoardRow:
     """A row of a table: entries that the evidence cannot tell apart share a rank."""
 
     rank: int
     tied: bool
-    standing: Standing
+    standing: BoardEntry
     value: float
     low: float
     high: float
@@ -99,7 +97,7 @@ class Place:
 class Board:
     """Every submission, ranked or rejected."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[BoardEntry, ...]
     rejected: dict[str, str]
     notes: tuple[str, ...]
     rankings: Mapping[tuple[str, str], Ranking] = field(default_factory=dict)
@@ -108,7 +106,7 @@ class Board:
     strict_rubric: bool = False
     folder: Path = field(default=Path())
 
-    def places(self, which: str, group: str = "all") -> list[Place]:
+    def places(self, which: str, group: str = "all") -> list[BoardRow]:
         """The table `public` or `private` of a group, best first."""
         ranking = self.rankings.get((which, group))
         if ranking is None:
@@ -119,7 +117,7 @@ class Board:
             standing = by_name[name]
             value = standing.value(which) or (float("nan"),) * 3
             behind = None if name == ranking.names[0] else ranking.pair(name, ranking.names[0])
-            rows.append(Place(rank_, tied, standing, *value, behind))
+            rows.append(BoardRow(rank_, tied, standing, *value, behind))
         return rows
 
     def part(self, which: str) -> "Board":
@@ -152,12 +150,13 @@ class Board:
         }
 
 
-def _entry_json(standing: Standing) -> dict[str, Any]:
+def _entry_json(standing: BoardEntry) -> dict[str, Any]:
     shown = standing.timing or standing.claimed
     return {
         "kind": standing.kind,
         "labels_used": standing.labels_used,
         "submissions": standing.submissions,
+        "history": [vars(one) for one in standing.history],
         "submitted": standing.submitted,
         "code_sha256": standing.code_sha256,
         "public": standing.public.to_json(),
@@ -181,39 +180,18 @@ class Rules:
     """Time every entry here and now; else earlier timings of the same entries on the same images count."""
     passes: int = PASSES
 
-
-@dataclass(frozen=True)
-class Split:
-    """The truth of one table: labels, whose picture each is, and the known non-faces."""
-
-    truth: Table
-    people: tuple[str, ...] | None
-    nonfaces: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, folder: Path, *, private: bool) -> "Split | None":
-        labels, listed = folder / "labels.csv", folder / NONFACES_FILE
-        if not labels.exists():
-            return None
-        truth = read_labels(labels)
-        nonfaces = read_names(listed) if private and listed.exists() else ()
-        return cls(truth, people_of(labels, truth.names, None), nonfaces)
-
-    def predictions(self, path: Path) -> Table:
-        return read_predictions(path, dict.fromkeys((*self.truth.names, *self.nonfaces)))
-
-    def score(self, said: Table, rules: Rules) -> Score:
-        return score_tables(
-            self.truth, said, self.nonfaces, people=self.people, replicates=rules.replicates, seed=rules.seed
-        )
+    @property
+    def draws(self) -> Draws:
+        return Draws(self.replicates, self.seed)
 
 
 def rank(board: Path, data: Path, rules: Rules | None = None, step: Step = lambda n=1: None) -> Board:
     """Score every submission again and rank; one that cannot be scored is rejected with the reason."""
     chosen = rules or Rules()
     folders = submission_folders(board)
-    splits = {which: Split.read(data / split, private=which == "private") for which, split in SPLITS.items()}
-    if splits["public"] is None:
+    splits = {which: Truth.of_split(data, split) for which, split in SPLITS.items()
+              if (data / split / "labels.csv").exists()}  # fmt: skip
+    if "public" not in splits:
         raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; --data is the challenge's folder")
     standings, answers, rejected = [], {}, {}
     notes: list[str] = []
@@ -244,8 +222,8 @@ def submission_folders(board: Path) -> list[Path]:
 
 
 def _standing(
-    folder: Path, splits: Mapping[str, Split | None], rules: Rules, notes: list[str]
-) -> tuple[Standing, dict[str, Table]]:
+    folder: Path, splits: Mapping[str, Truth], rules: Rules, notes: list[str]
+) -> tuple[BoardEntry, dict[str, ClassTable]]:
     """An entry scored, and its predictions for each table."""
     said = read_object(folder / SUBMISSION)
     kind = said.get("kind")
@@ -254,48 +232,42 @@ def _standing(
     tables, scores = {}, {}
     for which, split in splits.items():
         file = folder / f"{SPLITS[which]}.csv"
-        if split is not None and (which == "public" or file.exists()):
+        if which == "public" or file.exists():
             tables[which] = split.predictions(file)
-            scores[which] = split.score(tables[which], rules)
+            scores[which] = score_tables(split, tables[which], rules.draws)
     claimed, model = None, folder / ENTRY if (folder / ENTRY).is_dir() else None
     if (folder / TIMING).exists():
         try:
             claimed = read_timing(folder / TIMING, model)
         except InputError as error:
             notes.append(str(error))
-    standing = Standing(
+    standing = BoardEntry(
         folder.name, str(kind), scores["public"], scores.get("private"), claimed=claimed,
         labels_used=str(said.get("labels_used") or ""), has_entry=model is not None,
-        submissions=len(list(folder.glob(f"{HISTORY}/*/{SUBMISSION}"))) + 1,
+        history=earlier(folder),
         submitted=str(said.get("submitted") or ""), code_sha256=str(said.get("code_sha256") or ""),
     )  # fmt: skip
     return standing, tables
 
 
 def _rankings(
-    standings: Sequence[Standing],
-    answers: Mapping[str, Mapping[str, Table]],
-    splits: Mapping[str, Split | None],
+    standings: Sequence[BoardEntry],
+    answers: Mapping[str, Mapping[str, ClassTable]],
+    splits: Mapping[str, Truth],
     rules: Rules,
 ) -> dict[tuple[str, str], Ranking]:
     found = {}
     for which, split in splits.items():
         for group, kinds in GROUPS.items():
             own = [s for s in standings if s.kind in kinds and which in answers[s.name]]
-            if split is None or not own:
-                continue
-            found[which, group] = rank_predictions(
-                split.truth,
-                {s.name: answers[s.name][which].rows(split.truth.names) for s in own},
-                split.people,
-                factors={s.name: s.factor for s in own} if which == "private" else None,
-                replicates=rules.replicates,
-                seed=rules.seed,
-            )
+            if own:
+                said = {s.name: answers[s.name][which] for s in own}
+                factors = {s.name: s.factor for s in own} if which == "private" else None
+                found[which, group] = rank_predictions(split, said, rules.draws, factors)
     return found
 
 
-def _notes(standings: Sequence[Standing], rules: Rules) -> list[str]:
+def _notes(standings: Sequence[BoardEntry], rules: Rules) -> list[str]:
     notes = []
     timed = [s for s in standings if s.timing is not None]
     if not timed:

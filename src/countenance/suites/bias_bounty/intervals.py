@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.audit._dist import quantile
-from countenance.audit.estimates import Side, interval
+from countenance.audit.estimates import interval
 from countenance.audit.ranking import effective_df, numerical_bootstrap
+from countenance.audit.sums import clustered
 from countenance.metrics import bounty
-from countenance.suites.bias_bounty.files import ATTRIBUTES, Ints
+from countenance.suites.bias_bounty.files import ATTRIBUTES, Draws, Ints
 
 Interval = tuple[float, float]
 ALPHA = 0.05
@@ -27,12 +28,12 @@ def degrees_of_freedom(sums: NDArray[np.float64]) -> float:
     return effective_df(counts)
 
 
-def score_intervals(sums: NDArray[np.float64], *, draws: int, seed: int) -> list[Interval]:
+def score_intervals(sums: NDArray[np.float64], draws: Draws) -> list[Interval]:
     """The intervals of the three disparities and of Score₁, from the classes' sums of each cluster."""
     if not len(sums):
         return [(math.nan, math.nan)] * 4
     values, drawn = numerical_bootstrap(
-        sums, lambda summed: bounty.scores_from_sums(summed)[:, SPREADS], draws=draws, seed=seed
+        sums, lambda summed: bounty.scores_from_sums(summed)[:, SPREADS], draws=draws.replicates, seed=draws.seed
     )
     df = degrees_of_freedom(sums)
     found = []
@@ -52,14 +53,7 @@ def accuracy_intervals(
     for name in ATTRIBUTES:
         known = truth[name] >= 0
         right = (truth[name] == predicted[name])[known].astype(np.float64)
-        n_c = np.bincount(cluster[known])
-        y_c = np.bincount(cluster[known], weights=right)
-        y_c, n_c = y_c[n_c > 0], n_c[n_c > 0]
-        total = float(right.sum())
-        side = Side(
-            len(right), total, len(n_c), float((n_c**2).sum()), float((y_c * n_c).sum()), float((y_c**2).sum()), total
-        )
-        low, high, effect = interval(side, "rate", ALPHA)
+        low, high, effect = interval(clustered(right, cluster[known]), "rate", ALPHA)
         bounds[name] = (float(low), float(high))
         effects[name] = float(effect) if effect == effect else 1.0
     return bounds, effects

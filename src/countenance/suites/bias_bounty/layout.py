@@ -10,15 +10,7 @@ from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import (
-    ATTRIBUTES,
-    CLASSES,
-    IDENTITY,
-    nobody,
-    people_of,
-    read_labels,
-    read_names,
-)
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, IDENTITY, Truth, nobody
 
 SPLITS = ("train", "test", "holdout")
 
@@ -88,9 +80,9 @@ def read_truth(
     A picture whose labels or whose person are known has one subject; a picture without either has none, since nobody
     said whether a person is in it. In the challenge non-faces have random labels, so they come as subjects too.
     """
-    table = read_labels(labels)
-    outside = read_names(nonfaces) if nonfaces is not None else ()
-    people = people_of(labels, table.names, identities) or (None,) * len(table)
+    truth = Truth.read(labels, nonfaces, identities)
+    table, outside = truth.labels, truth.nonfaces
+    people = truth.people or (None,) * len(table)
     card_file = card_file or _root(labels) / "card.json"
     card = DatasetCard.read(card_file) if card_file.exists() else _card(_root(labels).name)
     apart = set(outside)

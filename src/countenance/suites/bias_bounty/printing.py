@@ -1,5 +1,6 @@
 """Scores and tables in words: what `score` and `leaderboard` print."""
 
+from countenance.compare import Change, Comparison
 from countenance.metrics.bounty import HONEST_PASS, MAXIMUM
 from countenance.report.numbers import probability
 from countenance.suites.bias_bounty.board import Board
@@ -60,6 +61,18 @@ def score_lines(score: Score) -> list[str]:
             f"×{test.multiplier:g}{flag}"
         )
     return lines
+
+
+def against_lines(change: Change, compared: Comparison | None) -> list[str]:
+    """How Score₁ and the accuracies changed, in words."""
+    if change.difference != change.difference:
+        return [f"difference not measured against {change.a}: an attribute has no labels"]
+    told = f"{change.difference:+.4f} [{change.low:+.3f}, {change.high:+.3f}], p {change.p:.2g}, paired"
+    lines = [f"difference {told}, against {change.estimate_a:.4f} of {change.a}: Score₁ {_VERDICTS[change.verdict]}"]
+    return lines + ([] if compared is None else [f"{'':10} {sentence}" for sentence in compared.decisions])
+
+
+_VERDICTS = {"better": "is better", "worse": "is worse", "cannot tell": "cannot be told apart"}
 
 
 def table_lines(board: Board) -> list[str]:

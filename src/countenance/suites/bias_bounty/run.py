@@ -13,26 +13,26 @@ from countenance.suites.bias_bounty.task import BIAS_BOUNTY
 
 def write_run(
     out: Path,
-    labels: Path,
     predictions: Path,
-    nonfaces: Path | None = None,
-    identities: Path | None = None,
-    *,
-    name: str = "unnamed",
+    truth: tuple[Path, Path | None, Path | None],
     found: Score,
+    name: str = "unnamed",
     say: Callable[[str], None] = lambda line: None,
 ) -> Run:
-    """The run of a file of predictions, scored with the replicates and seed of `found`. No picture is opened."""
+    """The run of a file of predictions, scored with the replicates and seed of `found`. No picture is opened.
+
+    `truth` are the files of labels, of non-faces and of identities.
+    """
     shown = predictions.stem if name == "unnamed" else name
     return evaluate(
         f"predictions:{predictions}",
         BIAS_BOUNTY,
-        read_truth(labels, nonfaces, identities, sizes=False),
+        read_truth(*truth, sizes=False),
         out=out,
         options={"replicates": found.replicates, "seed": found.seed},
         settings={"format": "bias_bounty"},
         card=ModelCard(name=shown, description="predictions file", content=file_hash(predictions), hashed=True),
-        source=source_of(labels, nonfaces, identities),
+        source=source_of(*truth),
         suite="bias_bounty",
         about={"clustered": found.clustered, "nonfaces": found.nonfaces},
         say=say,

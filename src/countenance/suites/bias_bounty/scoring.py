@@ -10,16 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.metrics import bounty
-from countenance.suites.bias_bounty.files import (
-    ATTRIBUTES,
-    CLASSES,
-    Table,
-    nobody,
-    people_of,
-    read_labels,
-    read_names,
-    read_predictions,
-)
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Draws, Truth, nobody
 from countenance.suites.bias_bounty.intervals import Interval, accuracy_intervals, score_intervals
 
 
@@ -129,23 +120,13 @@ def score_files(
     A non-face need not be in `labels`; it must be in `predictions`. With `identities` (or a file `identities.csv`
     beside the labels or among the organiser's files) pictures of one person are resampled together.
     """
-    truth = read_labels(labels)
-    outside = read_names(nonfaces) if nonfaces is not None else ()
-    said = read_predictions(predictions, (*truth.names, *outside))
-    people = people_of(labels, truth.names, identities)
-    return score_tables(truth, said, outside, people=people, replicates=replicates, seed=seed)
+    truth = Truth.read(labels, nonfaces, identities)
+    return score_tables(truth, truth.predictions(predictions), Draws(replicates, seed))
 
 
-def score_tables(
-    truth: Table,
-    said: Table,
-    nonfaces: Sequence[str] = (),
-    *,
-    people: Sequence[str] | None = None,
-    replicates: int = 2000,
-    seed: int = 0,
-) -> Score:
+def score_tables(known: Truth, said: ClassTable, draws: Draws = Draws()) -> Score:
     """Score checked tables."""
+    truth, nonfaces, people, seed = known.labels, known.nonfaces, known.people, draws.seed
     predicted = said.rows(truth.names)
     outside = said.rows(nonfaces)
     accuracy, spread, classes_of, rows_of, matrices, empty = {}, {}, {}, {}, {}, {}
@@ -161,7 +142,7 @@ def score_tables(
         empty[name] = tuple(word for word, n in rows_of[name].items() if n == 0)
     sums = bounty.class_sums(truth.codes, predicted, people)
     sums = sums[sums.any(axis=1)]  # a picture without any label tells nothing
-    spread_bounds = score_intervals(sums, draws=replicates, seed=seed)
+    spread_bounds = score_intervals(sums, draws)
     accuracy_bounds, deff = accuracy_intervals(truth.codes, predicted, people)
     return Score(
         rows=len(truth),
@@ -184,7 +165,7 @@ def score_tables(
         design_effect=deff,
         randomness={name: bounty.randomness(outside[name], name, len(CLASSES[name]), seed=seed) for name in ATTRIBUTES},
         nonfaces=len(nonfaces),
-        replicates=replicates,
+        replicates=draws.replicates,
         seed=seed,
         faces_alone=_faces_alone(truth, predicted, nonfaces),
         clustered=people is not None,
@@ -192,7 +173,7 @@ def score_tables(
     )
 
 
-def _faces_alone(truth: Table, predicted: Mapping[str, Any], nonfaces: Sequence[str]) -> float:
+def _faces_alone(truth: ClassTable, predicted: Mapping[str, Any], nonfaces: Sequence[str]) -> float:
     """Score₁ without the known non-faces, whose labels are random and cannot be predicted."""
     if not nonfaces:
         return math.nan
@@ -203,7 +184,7 @@ def _faces_alone(truth: Table, predicted: Mapping[str, Any], nonfaces: Sequence[
     return float(bounty.scores_from_sums(bounty.class_sums(codes, said).sum(axis=0, keepdims=True))[0, -1])
 
 
-def _notes(truth: Table, nonfaces: Sequence[str], people: Sequence[str] | None) -> tuple[str, ...]:
+def _notes(truth: ClassTable, nonfaces: Sequence[str], people: Sequence[str] | None) -> tuple[str, ...]:
     notes = []
     labelled = [name for name in nonfaces if name in truth.index and _any_label(truth, truth.index[name])]
     if labelled:
@@ -216,5 +197,5 @@ def _notes(truth: Table, nonfaces: Sequence[str], people: Sequence[str] | None) 
     return tuple(notes)
 
 
-def _any_label(truth: Table, row: int) -> bool:
+def _any_label(truth: ClassTable, row: int) -> bool:
     return any(truth.codes[name][row] >= 0 for name in ATTRIBUTES)

@@ -15,7 +15,17 @@ from countenance.answers.formats import Format, Predictions, Wanted
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.metrics.bounty import MAXIMUM
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS, IDENTITY, Table, nobody, read_predictions
+from countenance.suites.bias_bounty.files import (
+    ATTRIBUTES,
+    CLASSES,
+    COLUMNS,
+    IDENTITY,
+    ClassTable,
+    Draws,
+    Truth,
+    nobody,
+    read_predictions,
+)
 from countenance.suites.bias_bounty.scoring import Score, score_tables
 from countenance.tasks import Context, Metric, Options, Reduce, Reduced, Result, Row, Shard, State, Task, Whole
 from countenance.tasks.attributes import to_labels
@@ -81,13 +91,12 @@ def scored(state: State, rules: ScoreOptions) -> Score:
     who = state["person"][listed].tolist()
     people = [f"{IDENTITY}{person}" if person else nobody(name) for name, person in zip(own, who, strict=True)]
     outside = [name for name, apart in zip(names, state["nonface"], strict=True) if apart]
-    return score_tables(
-        truth, said, outside, people=people if any(who) else None, replicates=rules.replicates, seed=rules.seed
-    )
+    known = Truth(truth, tuple(people) if any(who) else None, tuple(outside))
+    return score_tables(known, said, Draws(rules.replicates, rules.seed))
 
 
-def _table(what: str, names: list[str], codes: dict[str, Any]) -> Table:
-    return Table(Path(what), tuple(names), codes, {name: i for i, name in enumerate(names)})
+def _table(what: str, names: list[str], codes: dict[str, Any]) -> ClassTable:
+    return ClassTable(Path(what), tuple(names), codes, {name: i for i, name in enumerate(names)})
 
 
 def _finish(rules: ScoreOptions) -> Callable[[State, Whole], Reduced]:

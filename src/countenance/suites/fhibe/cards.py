@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from countenance.data.card import AssignedBy, AttributeCard, DatasetCard
-from countenance.suites.fhibe.descriptions import ATTRIBUTE_MEANINGS
+from countenance.suites.fhibe.vocabulary import MEANINGS
 
 CARD = "card.json"
 ANNOTATED = ("head_pose",)
@@ -29,9 +29,7 @@ def dataset_card(root: Path, dataset: str, attributes: Sequence[str]) -> Dataset
             "FILE` removes them from this run; copies elsewhere must be deleted by hand."
         ),
         real_people=True,
-        attributes={
-            name: AttributeCard(assigned_by=_by(name), meaning=ATTRIBUTE_MEANINGS[name]) for name in attributes
-        },
+        attributes={name: AttributeCard(assigned_by=_by(name), meaning=MEANINGS[name]) for name in attributes},
     )
 
 

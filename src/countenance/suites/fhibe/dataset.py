@@ -9,19 +9,12 @@ from countenance.data import Dataset, LazyImage, Rle, Sample, Subject
 from countenance.data.card import DatasetCard
 from countenance.errors import InputError
 from countenance.metrics.masks import compress, mask_runs
+from countenance.models.model import file_hash
+from countenance.suites.fhibe import truth as true
 from countenance.suites.fhibe.cards import dataset_card
-from countenance.suites.fhibe.groups import Labels, label
-from countenance.suites.fhibe.scoring.keypoints import coco_keypoints
-from countenance.suites.fhibe.scoring.masks import person_runs
-from countenance.suites.fhibe.scoring.parsing import true_labels
-from countenance.suites.fhibe.table import Table, read_table
-from countenance.suites.fhibe.vocabulary import (
-    DEFAULT_ATTRIBUTES,
-    FACE_TASKS,
-    KEYPOINTS,
-    MULTIPLE,
-    visible_parts,
-)
+from countenance.suites.fhibe.groups import label
+from countenance.suites.fhibe.table import FhibeTable, read_table
+from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS
 from countenance.tasks.face_parsing import FACE_LABELS
 
 
@@ -34,9 +27,7 @@ class FhibeDataset(Dataset):
 
     def fingerprint(self) -> str:
         """The sha256 of the annotation table."""
-        import hashlib
-
-        return hashlib.sha256(self.table.read_bytes()).hexdigest()
+        return file_hash(self.table)
 
 
 def read_dataset(
@@ -49,7 +40,7 @@ def read_dataset(
     table = read_table(root, dataset, task, attributes)
     card = dataset_card(table.root, dataset, attributes)
     labels = [label(table, name) for name in attributes]
-    values = [_values(one) for one in labels]
+    values = [one.cells() for one in labels]
     truth = _truth(table, task)
     rows_of: dict[str, list[int]] = {}
     for i, name in enumerate(table.text("filepath")):
@@ -80,14 +71,7 @@ def _size(image: LazyImage) -> tuple[int, int]:
     return height, width
 
 
-def _values(labels: Labels) -> list[Any]:
-    rows = labels.of_rows()
-    if labels.attribute in MULTIPLE:
-        return [tuple(v for v in row if v is not None) for row in rows]
-    return [row[0] if row else None for row in rows]
-
-
-def _truth(table: Table, task: str) -> list[dict[str, Any]]:
+def _truth(table: FhibeTable, task: str) -> list[dict[str, Any]]:
     """The fields of each row's subject."""
     out: list[dict[str, Any]] = [{} for _ in range(len(table))]
 
@@ -100,18 +84,12 @@ def _truth(table: Table, task: str) -> list[dict[str, Any]]:
     if task in ("face_localization", "keypoint_estimation"):
         put("face_box", table.boxes("face_bbox"))
     if task in ("keypoint_estimation", "body_parts_detection"):
-        points = table.literals("keypoints")
-        named = [coco_keypoints(p, KEYPOINTS, table.place(i, "keypoints")) for i, p in enumerate(points)]
-        put("keypoints", np.array(named, dtype=np.float64))
+        put("keypoints", true.keypoints(table))
     if task in ("person_parsing", "keypoint_estimation"):
-        masks = []
-        for i, (segments, (height, width)) in enumerate(zip(table.literals("segments"), table.sizes(), strict=True)):
-            runs = person_runs(segments, height, width, table.place(i, "segments"))
-            masks.append(Rle(height, width, compress(runs)))
-        put("mask", masks)
+        masks = zip(true.person_masks(table), table.sizes(), strict=True)
+        put("mask", [Rle(height, width, compress(runs)) for runs, (height, width) in masks])
     if task == "body_parts_detection":
-        both = zip(table.literals("keypoints"), table.literals("segments"), strict=True)
-        put("body_parts", [tuple(visible_parts(p, [s["class_name"] for s in segments])) for p, segments in both])
+        put("body_parts", map(tuple, true.body_parts(table)))
     if task == "face_parsing":
         put("face_parts", [_face_parts(table, i) for i in range(len(table))])
     if task in FACE_TASKS and "image_width" in table.columns:
@@ -119,7 +97,7 @@ def _truth(table: Table, task: str) -> list[dict[str, Any]]:
     return out
 
 
-def _face_parts(table: Table, i: int) -> dict[str, Rle]:
-    classes = true_labels(table, i)
+def _face_parts(table: FhibeTable, i: int) -> dict[str, Rle]:
+    classes = true.face_labels(table, i)
     height, width = classes.shape
     return {FACE_LABELS[int(v)]: Rle(height, width, compress(mask_runs(classes == v))) for v in np.unique(classes) if v}

@@ -4,7 +4,6 @@ The demo's noise is known: it is stronger for dark skin tones by a factor that t
 report has something to find and a reader can check that it finds it. It says nothing about any real model.
 """
 
-import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.answers import Picture
-from countenance.data.image import decode
-from countenance.models import ModelCard
-from countenance.suites.fhibe.layout import model_folder
+from countenance.errors import opencv
+from countenance.models import ModelCard, ModelSpec
+from countenance.models.zoo import ZOO
+from countenance.suites.fhibe import truth as true
 from countenance.suites.fhibe.make_data import BODY, FACE
 from countenance.suites.fhibe.outputs import FILE, write_entries
 from countenance.suites.fhibe.rundir import MODEL_CARD
-from countenance.suites.fhibe.scoring.keypoints import coco_keypoints
-from countenance.suites.fhibe.scoring.masks import person_masks
-from countenance.suites.fhibe.scoring.parsing import true_labels
-from countenance.suites.fhibe.scoring.verification import keys_of, usable
-from countenance.suites.fhibe.table import Table, read_table
-from countenance.suites.fhibe.vocabulary import BODY_TASKS, FACE_TASKS, KEYPOINTS, TASKS, visible_parts
+from countenance.suites.fhibe.settings import model_folder
+from countenance.suites.fhibe.table import FhibeTable, read_table
+from countenance.suites.fhibe.vocabulary import BODY_TASKS, TASKS
 from countenance.suites.fhibe.wrapper import run_model
 from countenance.suites.fhibe.wrapper_answers import rle_of
 
@@ -33,12 +29,11 @@ DARK_FACTOR = 2.0
 
 DEMO = "demo"
 REAL = {"face_encoding": "jpeg-q20", "face_super_resolution": "bicubic-x4"}
+ZOO_NAME = {"face_encoding": "jpeg", "face_super_resolution": "bicubic"}
 
 
 def dlib_installed() -> bool:
     """Whether the real face embedding can run here."""
-    from countenance.models.zoo import ZOO
-
     return ZOO["dlib"].missing() is None
 
 
@@ -61,10 +56,11 @@ def write_outputs(root: Path, results: Path, *, seed: int = 0, step: Callable[[s
         folder = model_folder(results, task, dataset, baseline(task))
         folder.mkdir(parents=True, exist_ok=True)
         generator = np.random.default_rng([seed, TASKS.index(task)])
-        if task in FACE_TASKS and task != "face_parsing":
-            _real(task, table, folder, generator)
+        if baseline(task) != DEMO:
+            _real(task, table, folder)
         else:
-            write_entries(folder / FILE, _noisy(task, table, generator))
+            noisy = _noisy_embeddings if task == "face_verification" else _noisy
+            write_entries(folder / FILE, noisy(task, table, generator))
         (folder / MODEL_CARD).write_text(_card(task).model_dump_json(indent=2) + "\n", encoding="utf-8")
         step(task)
 
@@ -78,74 +74,26 @@ def _card(task: str) -> ModelCard:
     )
     said = {
         "dlib": "dlib's ResNet face embedding (128 numbers) of the middle of the crop, brought to length 1",
-        "jpeg-q20": "each picture through JPEG at quality 20 and back",
-        "bicubic-x4": "each picture shrunk four times and enlarged by bicubic interpolation",
+        **{REAL[of]: ZOO[model].description for of, model in ZOO_NAME.items()},
     }
     return ModelCard(
         name=name, description=said.get(name, noise), licence="Apache-2.0", source="countenance fhibe make-data"
     )
 
 
-def _real(task: str, table: Table, folder: Path, generator: np.random.Generator) -> None:
-    if task == "face_verification":
-        if dlib_installed():
-            run_model(task, DlibAligned(), table, folder, {}, lambda n: None)
-        else:
-            write_entries(folder / FILE, _noisy_embeddings(table, generator))
-        return
-    run_model(task, jpeg if task == "face_encoding" else bicubic, table, folder, {}, lambda n: None)
+def _real(task: str, table: FhibeTable, folder: Path) -> None:
+    """Run a model of the zoo."""
+    spec = ModelSpec("dlib", settings={"crops": True}) if task == "face_verification" else ModelSpec(ZOO_NAME[task])
+    run_model(task, spec.load(), table, folder, {}, lambda n: None)
 
 
-class DlibAligned:
-    """dlib's embedding of the whole crop, centred on the average face and brought to length 1."""
-
-    def __init__(self) -> None:
-        from countenance.models import ModelSpec
-
-        self.model: Any = ModelSpec("dlib").load()
-
-    def __call__(self, images: Any) -> list[Any]:
-        out = []
-        for image in images:
-            height, width = image.shape[:2]
-            box = np.array([0.12 * width, 0.12 * height, 0.88 * width, 0.88 * height])
-            vector = self.model.embed(image, box)
-            out.append(vector / np.linalg.norm(vector))
-        return out
-
-
-def jpeg(images: Any, quality: int = 20) -> list[Picture]:
-    """Each picture through JPEG and back: a real, simple face codec."""
-    from PIL import Image
-
-    out = []
-    for image in images:
-        buffer = io.BytesIO()
-        Image.fromarray(image).save(buffer, "JPEG", quality=quality)
-        out.append(Picture(decode(buffer.getvalue())))
-    return out
-
-
-def bicubic(images: Any, factor: int = 4) -> list[Picture]:
-    """Each picture shrunk and enlarged again by bicubic interpolation: the baseline of super-resolution."""
-    from PIL import Image
-
-    out = []
-    for image in images:
-        picture = Image.fromarray(image)
-        width, height = picture.size
-        small = picture.resize((max(1, width // factor), max(1, height // factor)), Image.Resampling.BOX)
-        out.append(Picture(np.asarray(small.resize((width, height), Image.Resampling.BICUBIC))))
-    return out
-
-
-def _strength(table: Table) -> NDArray[np.float64]:
+def _strength(table: FhibeTable) -> NDArray[np.float64]:
     """The demo's noise for each row."""
     dark = [cell[:2] in ("0.", "1.") for cell in table.text("apparent_skin_color")]
     return np.where(dark, DARK_FACTOR, 1.0)
 
 
-def _noisy(task: str, table: Table, generator: np.random.Generator) -> Iterator[tuple[str, Any]]:
+def _noisy(task: str, table: FhibeTable, generator: np.random.Generator) -> Iterator[tuple[str, Any]]:
     noise = _strength(table)
     rows_of: dict[str, list[int]] = {}
     for i, key in enumerate(table.keys()):
@@ -165,7 +113,7 @@ def _noisy(task: str, table: Table, generator: np.random.Generator) -> Iterator[
 Maker = Callable[[list[int]], dict[str, Any]]
 
 
-def _boxes(task: str, table: Table, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
+def _boxes(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
     truth = table.boxes("person_bbox" if task == "person_localization" else "face_bbox")
 
     def make(rows: list[int]) -> dict[str, Any]:
@@ -187,12 +135,12 @@ def _boxes(task: str, table: Table, noise: NDArray[np.float64], generator: np.ra
     return make
 
 
-def _masks(task: str, table: Table, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
-    import cv2
+def _masks(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
+    cv2 = opencv("FHIBE's demo")
 
     from countenance.metrics.masks import fill
 
-    truth, sizes = person_masks(table), table.sizes()
+    truth, sizes = true.person_masks(table), table.sizes()
 
     def make(rows: list[int]) -> dict[str, Any]:
         found = []
@@ -207,11 +155,8 @@ def _masks(task: str, table: Table, noise: NDArray[np.float64], generator: np.ra
     return make
 
 
-def _points(task: str, table: Table, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
-    rows_of = [
-        coco_keypoints(p, KEYPOINTS, table.place(i, "keypoints")) for i, p in enumerate(table.literals("keypoints"))
-    ]
-    truth = np.array(rows_of, dtype=np.float64)[:, :, :2]
+def _points(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
+    truth = true.keypoints(table)[:, :, :2]
     boxes = table.boxes("face_bbox")
 
     def make(rows: list[int]) -> dict[str, Any]:
@@ -219,15 +164,14 @@ def _points(task: str, table: Table, noise: NDArray[np.float64], generator: np.r
         for i in rows:
             size = float(np.linalg.norm(boxes[i, 2:] - boxes[i, :2]))
             found.append((truth[i] + generator.normal(0, 0.12 * noise[i] * size, truth[i].shape)).round(2).tolist())
-        return {"detections": found, "scores": [[0.9] * len(KEYPOINTS) for _ in found]}
+        return {"detections": found, "scores": [[0.9] * truth.shape[1] for _ in found]}
 
     return make
 
 
-def _parts(task: str, table: Table, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
+def _parts(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
     names = ("Face", "Hand", "Head hair", "Upper body clothes", "Left arm skin", "Right arm skin", "Left shoe")
-    both = zip(table.literals("keypoints"), table.literals("segments"), strict=True)
-    there = [visible_parts(points, [s["class_name"] for s in segments]) for points, segments in both]
+    there = true.body_parts(table)
 
     def make(rows: list[int]) -> dict[str, Any]:
         people = []
@@ -242,10 +186,10 @@ def _parts(task: str, table: Table, noise: NDArray[np.float64], generator: np.ra
     return make
 
 
-def _labels(task: str, table: Table, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
+def _labels(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
     def make(rows: list[int]) -> dict[str, Any]:
         (i,) = rows
-        truth = true_labels(table, i)
+        truth = true.face_labels(table, i)
         dx, dy = generator.normal(0, 0.012 * noise[i] * len(truth), 2).round().astype(int)
         moved = np.roll(truth, (int(dy), int(dx)), axis=(0, 1))
         return {"detections_rle": {str(int(v)): rle_of(moved == v) for v in np.unique(moved)}}
@@ -253,11 +197,11 @@ def _labels(task: str, table: Table, noise: NDArray[np.float64], generator: np.r
     return make
 
 
-def _noisy_embeddings(table: Table, generator: np.random.Generator) -> Iterator[tuple[str, Any]]:
-    used = usable(table)
+def _noisy_embeddings(task: str, table: FhibeTable, generator: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    used = true.usable(table)
     noise = _strength(used)
     people = used.text("subject_id")
     centre = {name: generator.normal(size=64) for name in dict.fromkeys(people)}
-    for key, name, strength in zip(keys_of(used), people, noise, strict=True):
+    for key, name, strength in zip(used.output_keys(task), people, noise, strict=True):
         vector = centre[name] + 0.7 * strength * generator.normal(size=64)
         yield key, {"detections": (vector / np.linalg.norm(vector)).round(6).tolist()}

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +12,15 @@ from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.places import continents, country, number, regions
-from countenance.suites.fhibe.table import Table
-from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, NOT_ON_FACES, UNKNOWN, UNNUMBERED, Compat, age_bin
+from countenance.suites.fhibe.table import FhibeTable
+from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, NOT_ON_FACES, UNKNOWN, UNNUMBERED, age_bin
+from countenance.tasks.thresholds import Compat
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Labels:
+class AttributeLabels:
     """One attribute: its distinct values, and for each row where its values stand in `codes`."""
 
     attribute: str
@@ -33,6 +35,21 @@ class Labels:
             tuple(self.values[code] for code in self.codes[end - n : end])
             for end, n in zip(ends.tolist(), self.counts.tolist(), strict=True)
         ]
+
+    def cells(self) -> list[Any]:
+        """Each row's values as a score table has them: a tuple where there may be several, else one value or None."""
+        known = [tuple(value for value in row if value is not None) for row in self.of_rows()]
+        if self.attribute in MULTIPLE:
+            return known
+        return [row[0] if row else None for row in known]
+
+    def members(self) -> dict[str, NDArray[np.bool_]]:
+        """For each value that is known, which rows have it."""
+        rows = np.repeat(np.arange(len(self.counts)), self.counts)
+        known = {value: i for i, value in enumerate(self.values) if value is not None and value != UNKNOWN}
+        return {
+            value: np.isin(np.arange(len(self.counts)), rows[self.codes == i]) for value, i in sorted(known.items())
+        }
 
 
 @dataclass(frozen=True)
@@ -69,7 +86,7 @@ def check_attributes(attributes: Sequence[str], face: bool) -> tuple[str, ...]:
     return tuple(name for name in known if name in attributes)
 
 
-def label(table: Table, attribute: str, compat: Compat = "default") -> Labels:
+def label(table: FhibeTable, attribute: str, compat: Compat = "default") -> AttributeLabels:
     """The values of one attribute for every row.
 
     Several values put a row into several groups. By default membership is exact, the region of an ancestry and
@@ -99,10 +116,10 @@ def label(table: Table, attribute: str, compat: Compat = "default") -> Labels:
     per_cell = {cell: [code[value] for value in found] for cell, found in distinct.items()}
     codes = [c for cell in cells for c in per_cell[cell]]
     counts = [len(per_cell[cell]) for cell in cells]
-    return Labels(attribute, values, np.array(codes, dtype=np.int64), np.array(counts, dtype=np.int64))
+    return AttributeLabels(attribute, values, np.array(codes, dtype=np.int64), np.array(counts, dtype=np.int64))
 
 
-def _selections(table: Table, row: int, attribute: str, cell: str) -> list[str]:
+def _selections(table: FhibeTable, row: int, attribute: str, cell: str) -> list[str]:
     if not cell:
         return []
     place = table.place(row, attribute)
@@ -127,7 +144,7 @@ def _memberships(attribute: str, cell: str, selected: list[str], options: list[s
     return list(dict.fromkeys(found)) or [UNKNOWN]
 
 
-def all_groups(labels: Sequence[Labels], depth: int | None = None) -> list[Group]:
+def all_groups(labels: Sequence[AttributeLabels], depth: int | None = None) -> list[Group]:
     """Every group of every combination of up to `depth` attributes (None: all), each combination sorted."""
     out: list[Group] = []
     for size in range(1, min(depth or len(labels), len(labels)) + 1):
@@ -136,7 +153,7 @@ def all_groups(labels: Sequence[Labels], depth: int | None = None) -> list[Group
     return out
 
 
-def _groups_of(combination: Sequence[Labels]) -> Iterator[Group]:
+def _groups_of(combination: Sequence[AttributeLabels]) -> Iterator[Group]:
     rows: NDArray[np.intp] = np.arange(len(combination[0].counts))
     key: Ints = np.zeros(len(rows), dtype=np.int64)
     for labels in combination:

@@ -16,10 +16,10 @@ from countenance.data import Dataset, Sample, Subject
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.folder import copy_image
 from countenance.data.image import encode_png
-from countenance.errors import InputError
+from countenance.errors import InputError, opencv
 from countenance.suites.fhibe.cards import CARD
-from countenance.suites.fhibe.vocabulary import EARS_TO_SKIN, KEYPOINTS
-from countenance.tasks.face_parsing import true_classes
+from countenance.tasks.face_parsing import EARS_TO_SKIN, true_classes
+from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 BODY, FACE = "fhibe_downsampled", "fhibe_face_crop_align"
 ATTRIBUTES = ("pronoun", "age", "apparent_skin_color", "lighting")
@@ -166,7 +166,7 @@ def _keypoints(subject: Subject) -> dict[str, list[float]]:
 
 def _segments(subject: Subject) -> list[dict[str, Any]]:
     """The person's outline as polygons; each visible part adds its class with one corner inside the outline."""
-    import cv2
+    cv2 = opencv("making data of FHIBE's form")
 
     assert subject.mask is not None
     mask = subject.mask.decode().astype(np.uint8)

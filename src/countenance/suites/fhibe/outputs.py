@@ -5,9 +5,12 @@ Entries are read one at a time, so that a file of embeddings or masks needs litt
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.files import write_atomically, write_text
@@ -118,27 +121,35 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value))
 
 
-class Matcher:
-    """Finds the row of an image by its name in model_outputs.json, also when the dataset has moved.
+class Images:
+    """The images of a table's rows, found by their names in model_outputs.json, also when the dataset has moved.
 
-    The published names are absolute paths. A name under another root is matched by the path from the root on,
-    and, failing that, by its last two parts where these are unique.
+    The published names are absolute paths. A name under another root is matched by its last two parts where these are
+    unique. `also` are other names of the same rows.
     """
 
-    def __init__(self, keys: Iterable[str]) -> None:
+    def __init__(self, keys: Sequence[str], also: Sequence[str] = ()) -> None:
         self.names = list(dict.fromkeys(keys))
         self.index = {name: i for i, name in enumerate(self.names)}
-        tails: dict[str, int | None] = {}
+        self.of_rows: NDArray[np.int64] = np.array([self.index[key] for key in keys], dtype=np.int64)
+        self._tails: dict[str, int | None] = {}
         for i, name in enumerate(self.names):
             tail = "/".join(name.split("/")[-2:])
-            tails[tail] = None if tail in tails else i
-        self.tails = tails
+            self._tails[tail] = None if tail in self._tails else i
+        self.index |= {name: i for name, i in zip(also, self.of_rows.tolist(), strict=False) if name not in self.index}
 
     def find(self, name: str) -> int | None:
         """The image's number, or None for an image that is not in the dataset."""
         if name in self.index:
             return self.index[name]
-        return self.tails.get("/".join(name.replace("\\", "/").split("/")[-2:]))
+        return self._tails.get("/".join(name.replace("\\", "/").split("/")[-2:]))
+
+    def rows(self) -> list[list[int]]:
+        """The rows of each image."""
+        found: list[list[int]] = [[] for _ in self.names]
+        for row, i in enumerate(self.of_rows.tolist()):
+            found[i].append(row)
+        return found
 
 
 def field(entry: Any, name: str, place: str) -> Any:

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from countenance.errors import InputError
 from countenance.run.auditing import audit_again, read_audit, store_audit
-from countenance.run.purge import Purged, read_subjects, without_results
+from countenance.run.purge import Purged, without_results
 from countenance.run.purge import purge as purge_runs
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FAILURES, MANIFEST, REPORT, RESULTS, SCORES
-from countenance.suites.fhibe import rundir
-from countenance.suites.fhibe.evaluate import score_task, write_files
-from countenance.suites.fhibe.outputs import FILE, Matcher, read_entries, write_entries
-from countenance.suites.fhibe.rundir import FOLDERS, MODEL_CARD, PDF, VERIFICATION, FhibeRun
-from countenance.suites.fhibe.scoring.verification import keys_of
-from countenance.suites.fhibe.table import Table, read_table
+from countenance.run.subjects import read_subjects
+from countenance.suites.fhibe import recording
+from countenance.suites.fhibe.evaluate import score
+from countenance.suites.fhibe.outputs import FILE, Images, read_entries, write_entries
+from countenance.suites.fhibe.rundir import FOLDERS, MODEL_CARD, PDF, VERIFICATION, FhibeRun, settings_of
+from countenance.suites.fhibe.table import FhibeTable, read_table
 
 __all__ = ["Purged", "purge", "read_subjects"]
 
@@ -46,7 +46,7 @@ def rescore(run: Run, gone: Sequence[str]) -> list[str]:
 
     finished = FhibeRun(run.place)
     try:
-        asked, (data, results, outputs) = finished.fhibe, finished.folders()
+        asked, (data, _, outputs) = finished.fhibe, finished.folders()
     except InputError as error:  # the run was copied without its outputs: only its own files can be cleaned
         return without_results(run, error)
     folder = outputs if run.path.parent.resolve() == outputs.resolve() else run.path.parent
@@ -60,35 +60,18 @@ def rescore(run: Run, gone: Sequence[str]) -> list[str]:
     here = set(run.scores()["sample"].to_pylist())
     if not here:
         return made
-    in_mini = asked["mini"] is not None
-    evaluation = score_task(
-        data,
-        asked["dataset"],
-        asked["model_name"],
-        asked["task"],
-        {name: {"thresholds": levels} for name, levels in asked["thresholds"].items()} or asked["metrics"],
-        asked["attributes"],
-        use_mini_dataset=in_mini,
-        mini_dataset_size=asked["mini"] or 50,
-        downsampled=asked["dataset"].endswith("_downsampled"),
-        results_rootdir=results,
-        compat=asked["compat"],
-        files=bool(asked.get("layout")),
-        without={name for name in table.text("filepath") if name not in here},
-        **{k: v for k, v in asked["options"].items() if k in ("custom_keypoints", "map_ears_to_skin", "lpips_weights")},
-    )
+    evaluation = score(settings_of(finished, {name for name in table.text("filepath") if name not in here}))
     if asked.get("layout"):
-        write_files(evaluation, asked.get("depth"))
+        evaluation.write_files()
         made.append("the published files")
-    scores, lost = rundir.score_table(evaluation), rundir.failures(evaluation)
+    scores, lost = recording.score_table(evaluation), recording.failures(evaluation)
     names = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
     store = run.store
     store.write_table(SCORES, scores)
     store.write_table(FAILURES, failure_table(lost, dict.fromkeys(names, "string")))
-    store.write_results(rundir.results(evaluation))
-    rundir.write_rates(run, evaluation, asked.get("depth"))
-    fresh = rundir.about(evaluation, asked.get("depth"), bool(asked.get("layout")))
-    told = {"about": asked | {"problems": fresh["problems"]}, "failed": len(lost)}
+    store.write_results(evaluation.scored.results)
+    recording.write_rates(store, evaluation)
+    told = {"about": asked | {"problems": recording.about(evaluation)["problems"]}, "failed": len(lost)}
     store.write_manifest(store.manifest().model_copy(update=told))
     prefix = f"{run.path.name}/" if folder == outputs and run.path.name != FOLDERS["default"] else ""
     return [*made, *(f"{prefix}{name}" for name in (SCORES, RESULTS, MANIFEST))]
@@ -106,12 +89,12 @@ def files_again(run: Run, names: Sequence[str]) -> list[str]:
         return [VERIFICATION] if VERIFICATION in names else []
     finished = FhibeRun(run.place)
     finished.largest_regions = bool(finished.fhibe.get("group_largest_regions"))
-    found = read_audit(run)
+    settings = read_audit(run).settings
+    finished.compared = tuple(settings["by"])
     if finished.largest_regions:
-        found = audit_again(finished, found.settings)
-        store_audit(finished, found)
+        store_audit(finished, audit_again(finished, settings))
     shown = finished.fhibe.get("gallery", "off")
-    write_pages(finished, found, run.path / (REPORT if REPORT in wanted else PDF), gallery=shown, pdf=PDF in wanted)
+    write_pages(finished, run.path / (REPORT if REPORT in wanted else PDF), gallery=shown, pdf=PDF in wanted)
     return wanted
 
 
@@ -122,19 +105,19 @@ def _remove_published(folder: Path) -> None:
             file.unlink()
 
 
-def _purge_outputs(folder: Path, table: Table, task: str, gone: set[str]) -> list[str]:
+def _purge_outputs(folder: Path, table: FhibeTable, task: str, gone: set[str]) -> list[str]:
     """Remove the answers and pictures of the images that are gone."""
     made = []
-    names = keys_of(table) if task == "face_verification" else table.keys()
-    matcher = Matcher(names)
-    lost = {matcher.index[name] for name, file in zip(names, table.text("filepath"), strict=True) if file in gone}
+    names = table.output_keys(task)
+    images = Images(names)
+    lost = {images.index[name] for name, file in zip(names, table.text("filepath"), strict=True) if file in gone}
     path = folder / FILE
     for partial in folder.glob("*.partial.jsonl"):
         partial.unlink()  # what a stopped model left
     if path.exists():
         kept = []
         for name, entry in read_entries(path):
-            if matcher.find(name) in lost:
+            if images.find(name) in lost:
                 picture = entry.get("super_res_filename") if isinstance(entry, dict) else None
                 if picture and (folder / Path(picture).name).is_file():
                     (folder / Path(picture).name).unlink()

@@ -1,6 +1,5 @@
 """The bias report: the report of every run, with what FHIBE's readers look for on top."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,36 +12,15 @@ from countenance.report.names import CROSS, attribute_label
 from countenance.report.page import context, write_page
 from countenance.report.plots.style import check_installed
 from countenance.report.source import Source
-from countenance.run import audit_run, store_audit
 from countenance.run.store import REPORT
 from countenance.run.suite import Section
-from countenance.suites.fhibe import descriptions
 from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.places import is_largest
-from countenance.suites.fhibe.rundir import VERIFICATION, FhibeRun, audited, metric_records
-from countenance.tasks import Metric, Task, load_task
+from countenance.suites.fhibe.rundir import VERIFICATION, FhibeRun
+from countenance.suites.fhibe.vocabulary import EXPLAINED, MEANINGS
+from countenance.tasks import Metric
 
 LISTED = 60
-
-
-def audited_metrics(run: FhibeRun) -> list[str]:
-    """The metrics of a run that rows have: the task's own, parts, and what verification has at one threshold."""
-    return audited(run.scores().column_names, run.fhibe["metrics"])
-
-
-def fhibe_task(run: FhibeRun) -> Task:
-    """The run's task with FHIBE's metrics, their meanings and which way is better."""
-    told = metric_records(run.scores().column_names, run.fhibe["metrics"])
-    metrics = tuple(Metric(m.name, m.meaning, better=m.better, headline=True) for m in told if m.headline)
-    return replace(load_task(run.manifest.task), metrics=metrics)
-
-
-def audit_fhibe(run: FhibeRun, by: list[str] | None = None, depth: int = 2) -> Audit:
-    """Audit a run by its attributes, alone and crossed, and store the findings."""
-    chosen = by or run.fhibe["attributes"]
-    found = audit_run(run, list(chosen), audited_metrics(run), depth=depth, seed=0)
-    store_audit(run, found)
-    return found
 
 
 def write_bias_report(
@@ -77,24 +55,23 @@ def write_bias_report(
         raise InputError(f"{path}: a PDF never shows a face; for gallery {gallery!r} name a file that ends in .html")
     if pdf or only_pdf:
         check_installed("a report as PDF", pdf=True)
-    run.largest_regions = group_largest_regions
-    found = audit_fhibe(run, by, depth)
+    run.largest_regions, run.compared = group_largest_regions, tuple(by or run.fhibe["attributes"])
+    run.audit(list(run.compared), depth=depth, seed=0)
     told: dict[str, Any] = {"gallery": gallery, "group_largest_regions": group_largest_regions}
     if path.parent.resolve() == run.path.parent.resolve():
         told["reports"] = sorted({path.name, *run.fhibe.get("reports", ())})  # for `purge`
     run.amend(dataset_version, **told)
-    write_pages(run, found, path, gallery=gallery, pdf=pdf, show_significance=show_significance)
+    write_pages(run, path, gallery=gallery, pdf=pdf, show_significance=show_significance)
     return path
 
 
-def write_pages(
-    run: FhibeRun, found: Audit, path: Path, *, gallery: str, pdf: bool, show_significance: bool = True
-) -> None:
-    """Write the page of an audit, the PDF beside it, or the PDF alone, as `path` and `pdf` say."""
+def write_pages(run: FhibeRun, path: Path, *, gallery: str, pdf: bool, show_significance: bool = True) -> None:
+    """Write the page of the last audit, the PDF beside it, or the PDF alone, as `path` and `pdf` say."""
     only_pdf = path.suffix.lower() == ".pdf"
-    source = Source(found, fhibe_task(run), run)
+    source = Source.of(run)
     said = context(source, gallery)
-    said["card"] = _card_of(run, source)
+    compared = {n: about for n, about in said["card"]["attributes"].items() if n in source.names.by}
+    said["card"] = said["card"] | {"attributes": compared}
     if not only_pdf:
         write_page(source, path, gallery, said)
     if pdf or only_pdf:
@@ -103,23 +80,17 @@ def write_pages(
 
 def sections(source: Source) -> list[Section]:
     """The section of a report that FHIBE's readers look for."""
-    run = source.run if isinstance(source.run, FhibeRun) else FhibeRun(source.run.place)
+    run = source.run if isinstance(source.run, FhibeRun) else FhibeRun(source.run.store.storage)
     template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
     text = render.environment().from_string(template).render(**_section(run, source.audit, source))
     return [("fhibe", "FHIBE: the task and its metrics", Markup(text))]  # noqa: S704 - an autoescaped template
-
-
-def _card_of(run: FhibeRun, source: Source) -> dict[str, Any]:
-    """The dataset's card, which describes the compared attributes alone."""
-    card = run.manifest.dataset.card.model_dump()
-    return card | {"attributes": {n: about for n, about in card["attributes"].items() if n in source.names.by}}
 
 
 def meanings(run: FhibeRun, by: list[str]) -> list[tuple[str, str]]:
     """What some attributes mean: as the dataset's card says, which may differ from FHIBE's (rendered people)."""
     card = run.manifest.dataset.card.attributes
     said = {name: about.meaning for name, about in card.items() if about.meaning}
-    return [(name, said.get(name, descriptions.ATTRIBUTE_MEANINGS.get(name, ""))) for name in by]
+    return [(name, said.get(name, MEANINGS.get(name, ""))) for name in by]
 
 
 def by_size(found: Audit) -> list[Finding]:
@@ -138,7 +109,7 @@ def _section(run: FhibeRun, found: Audit, source: Source) -> dict[str, Any]:
     about = run.fhibe
     names, task = source.names, str(about["task"])
     return {
-        "task": descriptions.TASKS[task],
+        "task": EXPLAINED[task],
         "about": about,
         "by": names.by,
         "version": run.manifest.dataset.card.version,

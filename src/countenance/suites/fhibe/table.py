@@ -53,7 +53,7 @@ def dataset_folder(dataset_name: str, task: str, downsampled: bool = True) -> st
 
 
 @dataclass
-class Table:
+class FhibeTable:
     """The rows of one dataset as columns of text; cells are parsed when a task asks for them."""
 
     path: Path
@@ -128,6 +128,12 @@ class Table:
         prefix = os.path.join(str(self.root), "")  # noqa: PTH118 - the published keys are plain joins
         return [prefix + name for name in self.text("filepath")]
 
+    def output_keys(self, task: str) -> list[str]:
+        """The names of a task's outputs: those of verification lie in the processed folder, as published."""
+        if task != "face_verification":
+            return self.keys()
+        return [f"{self.root}/data/processed/{name}" for name in self.text("filepath")]
+
     def standings(self) -> list[tuple[int, int]]:
         """Each row's place among the people of its image, counted in the whole table even when rows were taken out."""
         if self.standing is None:
@@ -140,11 +146,11 @@ class Table:
                 seen[name] += 1
         return self.standing
 
-    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "Table":
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "FhibeTable":
         """Some of the rows, in the order given; each keeps its place in its image."""
         standing = self.standings()
         picked = {name: [cells[i] for i in rows] for name, cells in self.columns.items()}
-        return Table(
+        return FhibeTable(
             self.path, self.root, picked, [self.line[i] for i in rows], self.problems, [standing[i] for i in rows]
         )
 
@@ -155,7 +161,7 @@ def _is_number(value: Any) -> bool:
 
 def read_table(
     root: str | Path, dataset: str, task: str, attributes: tuple[str, ...], *, strict: bool = False
-) -> Table:
+) -> FhibeTable:
     """Read the columns that a task and its attributes need from `{root}/data/processed/{dataset}/{dataset}.csv`.
 
     A missing column, a name that leads out of the root, and (unless strict) one subject id with ages more
@@ -169,7 +175,7 @@ def read_table(
     rows = len(columns["filepath"])
     if rows == 0:
         raise InputError(f"{path}: no rows below the header")
-    table = Table(path, base, columns, list(range(1, rows + 1)))
+    table = FhibeTable(path, base, columns, list(range(1, rows + 1)))
     for i, name in enumerate(columns["filepath"]):
         if not name or name[0] == "/" or ".." in name or "\\" in name or "\x00" in name or name[1:2] == ":":
             inside(base, name, table.place(i, "filepath"))
@@ -219,7 +225,7 @@ def _read_columns(path: Path, wanted: tuple[str, ...]) -> dict[str, list[str]]:
     return {name: table.column(name).to_pylist() for name in wanted}
 
 
-def _check_ages(table: Table, strict: bool) -> None:
+def _check_ages(table: FhibeTable, strict: bool) -> None:
     ages = table.numbers("age")
     youngest: dict[str, tuple[float, int]] = {}
     oldest: dict[str, tuple[float, int]] = {}
@@ -244,7 +250,7 @@ def _check_ages(table: Table, strict: bool) -> None:
             table.problems.append(line)
 
 
-def mini(table: Table, size: int) -> Table:
+def mini(table: FhibeTable, size: int) -> FhibeTable:
     """The published mini dataset: `size` rows drawn without replacement, in the order drawn."""
     if not isinstance(size, int) or isinstance(size, bool):
         raise InputError(f"mini dataset of {size!r:.40} rows asked for, expected a whole number")
@@ -254,7 +260,7 @@ def mini(table: Table, size: int) -> Table:
     return table.take(drawn.astype(np.intp))
 
 
-def everyone_in(table: Table, drawn: Table) -> Table:
+def everyone_in(table: FhibeTable, drawn: FhibeTable) -> FhibeTable:
     """All people of the images of some drawn rows: the drawn ones first, in the order drawn.
 
     A person who was not drawn is still in the picture: a box on them is no false alarm.

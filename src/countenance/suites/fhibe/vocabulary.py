@@ -1,103 +1,118 @@
-"""FHIBE's words: datasets, tasks, metrics, attributes, keypoints, body parts, face labels, age bins."""
+"""FHIBE's words: datasets, tasks with their metrics, attributes, age bins."""
 
-from typing import Literal
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from countenance.tasks import Metric
 
-Compat = Literal["default", "strict"]
 
-BODY_TASKS = (
-    "person_localization",
-    "person_parsing",
-    "keypoint_estimation",
-    "face_localization",
-    "body_parts_detection",
-)
-FACE_TASKS = ("face_encoding", "face_verification", "face_parsing", "face_super_resolution")
+class FhibeTask(NamedTuple):
+    """A task: its metrics and what the model does."""
+
+    metrics: tuple[str, ...]
+    explained: str
+
+
+class FhibeAttribute(NamedTuple):
+    """An attribute of a person or a picture."""
+
+    meaning: str
+    several: bool = False
+    """Whether a person may have several values."""
+    numbered: bool = True
+    """Whether values carry a number ("0. She/her/hers"); others sort as words."""
+
+
+_BODY = {
+    "person_localization": FhibeTask(
+        ("AR_IOU",), "The model draws boxes around people. Each person's best box is compared with the true one."
+    ),
+    "person_parsing": FhibeTask(
+        ("AR_MASK",), "The model marks each person's pixels; the truth is the union of the person's polygons."
+    ),
+    "keypoint_estimation": FhibeTask(
+        ("PCK", "AR_OKS"), "The model places COCO's keypoints on each person; only visible ones are scored."
+    ),
+    "face_localization": FhibeTask(
+        ("AR_IOU",), "The model draws a box around each face. Each face's best box is compared with the true one."
+    ),
+    "body_parts_detection": FhibeTask(
+        ("AR_DET", "ACC_DET"),
+        "For each person the model says how probable it is that each body part is in the picture.",
+    ),
+}
+_FACE = {
+    "face_encoding": FhibeTask(
+        ("CURRICULAR_FACE", "LPIPS", "PSNR", "SSIM"),
+        "The model encodes and restores a face picture, which is compared with the original.",
+    ),
+    "face_verification": FhibeTask(
+        ("VAL",), "The model turns faces into vectors; pictures of one person should lie closer than others."
+    ),
+    "face_parsing": FhibeTask(
+        ("F1",), "The model labels each pixel of a face picture with one of 19 CelebAMask-HQ classes."
+    ),
+    "face_super_resolution": FhibeTask(
+        ("LPIPS", "PSNR", "SSIM"),
+        "The model restores a face from a small picture, which is compared with the original.",
+    ),
+}
+BODY_TASKS, FACE_TASKS = tuple(_BODY), tuple(_FACE)
 TASKS = BODY_TASKS + FACE_TASKS
+METRICS: dict[str, tuple[str, ...]] = {name: asked.metrics for name, asked in (_BODY | _FACE).items()}
+EXPLAINED: dict[str, str] = {name: asked.explained for name, asked in (_BODY | _FACE).items()}
 DATASETS = ("fhibe", "fhibe_face_crop", "fhibe_face_crop_align")
 
-METRICS: dict[str, tuple[str, ...]] = {
-    "person_localization": ("AR_IOU",),
-    "person_parsing": ("AR_MASK",),
-    "keypoint_estimation": ("PCK", "AR_OKS"),
-    "face_localization": ("AR_IOU",),
-    "body_parts_detection": ("AR_DET", "ACC_DET"),
-    "face_parsing": ("F1",),
-    "face_encoding": ("CURRICULAR_FACE", "LPIPS", "PSNR", "SSIM"),
-    "face_verification": ("VAL",),
-    "face_super_resolution": ("LPIPS", "PSNR", "SSIM"),
-}
-LOWER_IS_BETTER = ("LPIPS",)
-
-ATTRIBUTES = (
-    "pronoun",
-    "age",
-    "ancestry",
-    "scene",
-    "camera_position",
-    "camera_distance",
-    "natural_skin_color",
-    "apparent_skin_color",
-    "apparent_skin_color_hue_lum",
-    "hairstyle",
-    "natural_hair_type",
-    "apparent_hair_type",
-    "head_pose",
-    "action_body_pose",
-    "nationality",
-    "lighting",
-    "weather",
-    "natural_hair_color",
-    "apparent_hair_color",
-    "facial_hairstyle",
-    "natural_facial_haircolor",
-    "apparent_facial_haircolor",
-    "natural_left_eye_color",
-    "apparent_left_eye_color",
-    "natural_right_eye_color",
-    "apparent_right_eye_color",
-    "facial_marks",
-    "action_subject_object_interaction",
-    "action_subject_subject_interaction",
-    "user_hour_captured",
-    "location_country",
+OWN_METRICS = (
+    Metric("VAL", "validation rate: same pairs accepted at a false acceptance rate of at most 0.001"),
+    Metric("LPIPS", "learned perceptual distance (AlexNet) at 256 × 256; lower is better", better="lower"),
+    Metric("CURRICULAR_FACE", "cosine of the face embeddings of the original and the restored picture"),
 )
-"""The 31 attributes in the order in which results name them."""
+"""Metrics that the tasks themselves do not have."""
 
+_ATTRIBUTES: dict[str, FhibeAttribute] = {
+    "pronoun": FhibeAttribute("pronouns the person uses, several possible", several=True),
+    "age": FhibeAttribute("age in years at the time of the picture, in five bins", numbered=False),
+    "ancestry": FhibeAttribute("regions the person's ancestors come from, several possible", several=True),
+    "scene": FhibeAttribute("where the picture was taken"),
+    "camera_position": FhibeAttribute("camera at, above or below eye level"),
+    "camera_distance": FhibeAttribute("height of the face in pixels, in five classes"),
+    "natural_skin_color": FhibeAttribute("natural skin colour, chosen from six tones"),
+    "apparent_skin_color": FhibeAttribute("skin colour at the time of the picture, chosen from six tones"),
+    "apparent_skin_color_hue_lum": FhibeAttribute(
+        "skin colour measured in the picture: light or dark, red or yellow", numbered=False
+    ),
+    "hairstyle": FhibeAttribute("length and style of the hair"),
+    "natural_hair_type": FhibeAttribute("natural hair, straight to coily"),
+    "apparent_hair_type": FhibeAttribute("hair in the picture, straight to coily"),
+    "head_pose": FhibeAttribute("whether the head is turned or tilted by more than 30 degrees"),
+    "action_body_pose": FhibeAttribute("what the body does: standing, sitting, walking"),
+    "nationality": FhibeAttribute("nationalities, several possible, with their continents", several=True),
+    "lighting": FhibeAttribute("where the light comes from, several possible", several=True),
+    "weather": FhibeAttribute("weather, several possible", several=True),
+    "natural_hair_color": FhibeAttribute("natural hair colours", several=True),
+    "apparent_hair_color": FhibeAttribute("hair colours in the picture", several=True),
+    "facial_hairstyle": FhibeAttribute("beard, moustache, goatee or none", several=True),
+    "natural_facial_haircolor": FhibeAttribute("natural colours of facial hair", several=True),
+    "apparent_facial_haircolor": FhibeAttribute("colours of facial hair in the picture", several=True),
+    "natural_left_eye_color": FhibeAttribute("natural colours of the left eye", several=True),
+    "apparent_left_eye_color": FhibeAttribute("colours of the left eye in the picture", several=True),
+    "natural_right_eye_color": FhibeAttribute("natural colours of the right eye", several=True),
+    "apparent_right_eye_color": FhibeAttribute("colours of the right eye in the picture", several=True),
+    "facial_marks": FhibeAttribute("tattoos, scars, birthmarks, make-up", several=True),
+    "action_subject_object_interaction": FhibeAttribute("what the person does with things", several=True),
+    "action_subject_subject_interaction": FhibeAttribute("what the person does with others", several=True),
+    "user_hour_captured": FhibeAttribute("time of day, in four windows", numbered=False),
+    "location_country": FhibeAttribute("country where the picture was taken, as written by the person", numbered=False),
+}
+"""The 31 attributes in the order in which results name them; 17 may have several values."""
+ATTRIBUTES = tuple(_ATTRIBUTES)
+MEANINGS: dict[str, str] = {name: about.meaning for name, about in _ATTRIBUTES.items()}
+MULTIPLE = frozenset(name for name, about in _ATTRIBUTES.items() if about.several)
+UNNUMBERED = frozenset(name for name, about in _ATTRIBUTES.items() if not about.numbered)
 NOT_ON_FACES = ("action_subject_subject_interaction",)
 """Attributes that the face datasets lack."""
-
-MULTIPLE = frozenset(
-    {
-        "pronoun",
-        "ancestry",
-        "nationality",
-        "lighting",
-        "weather",
-        "natural_hair_color",
-        "apparent_hair_color",
-        "facial_hairstyle",
-        "natural_facial_haircolor",
-        "apparent_facial_haircolor",
-        "natural_left_eye_color",
-        "apparent_left_eye_color",
-        "natural_right_eye_color",
-        "apparent_right_eye_color",
-        "facial_marks",
-        "action_subject_object_interaction",
-        "action_subject_subject_interaction",
-    }
-)
-"""The 17 attributes of which a person may have several values."""
-
-UNNUMBERED = frozenset({"age", "user_hour_captured", "location_country", "apparent_skin_color_hue_lum"})
-"""Attributes whose values carry no number ("0. She/her/hers") and sort as words."""
-
 DEFAULT_ATTRIBUTES = ("pronoun", "age", "apparent_skin_color", "ancestry")
 UNKNOWN = "(unknown)"
-
 AGE_BINS = ("[18, 30)", "[30, 40)", "[40, 50)", "[50, 60)", "[60, +]")
 
 
@@ -108,78 +123,3 @@ def age_bin(age: float) -> str:
     ('[18, 30)', '[30, 40)', '[18, 30)', '[60, +]')
     """
     return AGE_BINS[min(max(int(age // 10) - 2, 0), 4)]
-
-
-KEYPOINTS = (
-    "Nose",
-    "Left eye",
-    "Right eye",
-    "Left ear",
-    "Right ear",
-    "Left shoulder",
-    "Right shoulder",
-    "Left elbow",
-    "Right elbow",
-    "Left wrist",
-    "Right wrist",
-    "Left hip",
-    "Right hip",
-    "Left knee",
-    "Right knee",
-    "Left ankle",
-    "Right ankle",
-)
-
-EARS_TO_SKIN = {8: 1, 9: 1}
-"""FHIBE draws no ears: they belong to the skin."""
-
-_DECIMALS: NDArray[np.float64] = np.arange(50, 100, 5) / 100
-EXACT_THRESHOLDS: dict[str, NDArray[np.float64]] = {
-    "AR_IOU": _DECIMALS,
-    "AR_OKS": _DECIMALS,
-    "AR_MASK": _DECIMALS,
-    "AR_DET": _DECIMALS,
-    "ACC_DET": np.array([0.5]),
-    "PCK": np.arange(1, 10) / 10,
-}
-STRICT_THRESHOLDS: dict[str, NDArray[np.float64]] = {
-    "AR_IOU": np.arange(0.5, 1, 0.05),
-    "AR_OKS": np.arange(0.5, 1, 0.05),
-    "AR_MASK": np.arange(0.5, 1, 0.05),
-    "AR_DET": np.arange(0.5, 1, 0.05),
-    "ACC_DET": np.array([0.5]),
-    "PCK": np.arange(0.1, 1, 0.1),
-}
-"""The published thresholds with their floating errors: .6000000000000001 stands where .60 was meant."""
-
-
-def visible_parts(keypoints: dict[str, list[float]], classes: list[str], compat: Compat = "default") -> list[str]:
-    """The body parts that are there: the face, each segment's class, hands by knuckles or glove, legs.
-
-    In strict mode knees and ankles make no leg, as published.
-
-    >>> visible_parts({"29. Right heel": [1, 1, 1]}, ["20. Upper body clothes"])
-    ['Face', 'Upper body clothes', 'Right leg', 'Leg']
-    >>> visible_parts({"26. Left knee": [1, 1, 1]}, [], "strict"), visible_parts({"26. Left knee": [1, 1, 1]}, [])
-    (['Face'], ['Face', 'Left leg', 'Leg'])
-    """
-    parts = ["Face"]
-    for name in classes:
-        part = name.split(". ")[-1]
-        if part not in parts:
-            parts.append(part)
-    seen = {name.split(". ")[-1] for name, point in keypoints.items() if point[-1] > 0}
-    parts += [
-        f"{side} hand"
-        for side in ("Left", "Right")
-        if any(f"{side} {finger} knuckle" in seen for finger in ("pinky", "index", "thumb"))
-    ]
-    if any(part in parts for part in ("Left hand", "Right hand", "Glove")):
-        parts.append("Hand")
-    leg = ("heel", "foot index") if compat == "strict" else ("knee", "ankle", "heel", "foot index")
-    for side in ("Left", "Right"):
-        if f"{side} shoe" in parts or any(f"{side} {joint}" in seen for joint in leg):
-            parts.append(f"{side} leg")
-    if "Left leg" in parts or "Right leg" in parts:
-        parts.append("Leg")
-    return parts

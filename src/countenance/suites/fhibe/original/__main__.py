@@ -7,6 +7,7 @@ from pathlib import Path
 
 import countenance.suites.fhibe.original  # noqa: F401 - makes fhibe_eval_api importable
 from countenance.errors import InputError
+from countenance.text import printable
 
 USAGE = "usage: python -m countenance.suites.fhibe.original SCRIPT [ARGS]"
 
@@ -18,7 +19,7 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments else 2
     script = Path(arguments[0])
     if not script.is_file():
-        print(f"error: {script}: no such script", file=sys.stderr)
+        print(printable(f"error: {script}: no such script"), file=sys.stderr)
         return 2
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     before = sys.argv, sys.path[:]
@@ -26,7 +27,7 @@ def main(arguments: list[str]) -> int:
     try:
         runpy.run_path(str(script), run_name="__main__")
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
         return 2
     finally:
         sys.argv, sys.path[:] = before

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from countenance.errors import InputError
-from countenance.suites.fhibe.layout import model_folder
 from countenance.suites.fhibe.original.images import LOG
 from countenance.suites.fhibe.rundir import FOLDERS, FhibeRun
+from countenance.suites.fhibe.settings import model_folder
 from countenance.suites.fhibe.table import dataset_folder
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.errors import InputError, MissingExtra
+from countenance.errors import InputError, MissingExtra, opencv
 
 BATCH = 24
 STEPS = 1200
@@ -36,6 +36,7 @@ def train_and_export(
     """Train on the train split and write the ONNX file, all of it or nothing."""
     if find_spec("torch") is None:
         raise MissingExtra("training a detector", "torch")
+    opencv("training a detector")
     if find_spec("onnx") is None:
         raise InputError("exporting a detector needs the package onnx: pip install onnx")
     from countenance.data import load_dataset

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.errors import opencv
 from countenance.suites.mask_fairness.train.network import SIDE
 
 Pixels = NDArray[np.uint8]
@@ -47,7 +48,7 @@ def augmented(picture: Picture, scenes: list[Pixels], random: Random) -> tuple[P
 
 def set_before(pixels: Pixels, people: NDArray[np.bool_], scene: Pixels, random: Random) -> Pixels:
     """The people of a picture before another background, with soft edges."""
-    import cv2
+    cv2 = opencv("training a detector")
 
     behind = _window(scene, pixels.shape[1], pixels.shape[0], random)
     soft = cv2.GaussianBlur(people.astype(np.float32), (0, 0), float(random.uniform(0.6, 1.5)))[:, :, None]
@@ -56,7 +57,7 @@ def set_before(pixels: Pixels, people: NDArray[np.bool_], scene: Pixels, random:
 
 def _window(scene: Pixels, width: int, height: int, random: Random) -> Pixels:
     """A random square of a scene, brought to a size."""
-    import cv2
+    cv2 = opencv("training a detector")
 
     side = int(random.integers(min(scene.shape[:2]) // 3, min(scene.shape[:2]) + 1))
     y, x = int(random.integers(scene.shape[0] - side + 1)), int(random.integers(scene.shape[1] - side + 1))
@@ -66,7 +67,7 @@ def _window(scene: Pixels, width: int, height: int, random: Random) -> Pixels:
 
 def draw_mask(pixels: Pixels, box: Floats, landmarks: Floats, random: Random) -> None:
     """Draw a cloth or surgical mask from the bridge of the nose to the chin, in place."""
-    import cv2
+    cv2 = opencv("training a detector")
 
     right_eye, left_eye, nose, mouth_r, mouth_l = landmarks
     eyes, mouth = (right_eye + left_eye) / 2, (mouth_r + mouth_l) / 2
@@ -126,7 +127,7 @@ def _at(point: Floats) -> tuple[int, int]:
 
 def draw_distraction(pixels: Pixels, box: Floats, landmarks: Floats, random: Random) -> None:
     """Cover something that is no mask's place (forehead, one eye, one cheek, the neck), in place: still a bare face."""
-    import cv2
+    cv2 = opencv("training a detector")
 
     x0, y0, x1, y1 = box
     w, h = x1 - x0, y1 - y0
@@ -149,7 +150,7 @@ def cut(
 
     Where the window leaves the picture, there is a scene, one colour, or the picture's own edge.
     """
-    import cv2
+    cv2 = opencv("training a detector")
 
     height, width = pixels.shape[:2]
     if len(boxes):
@@ -196,7 +197,7 @@ def cut(
 
 def recolour(pixels: Pixels, random: Random) -> Pixels:
     """Light, colour, sharpness, noise and compression as cameras and the web vary them."""
-    import cv2
+    cv2 = opencv("training a detector")
 
     out = pixels.astype(np.float32) / 255
     out = out ** float(np.exp(random.normal(0, 0.25)))

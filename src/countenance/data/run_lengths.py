@@ -1,0 +1,57 @@
+"""Masks as COCO writes them, {"size": [height, width], "counts": text or numbers}: the one place that reads them."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from countenance.errors import InputError
+from countenance.metrics.masks import Ints, many_run_lengths, run_lengths
+
+
+def read_counts(counts: Any, place: str) -> Ints:
+    """Run lengths from COCO's compressed text or from a list of numbers.
+
+    >>> read_counts("04", "a.json: mask 1"), read_counts([0, 4], "a.json: mask 1")
+    (array([0, 4]), array([0, 4]))
+    """
+    try:
+        if isinstance(counts, list):
+            lengths = np.array(counts, dtype=np.int64)
+            if lengths.ndim != 1 or (lengths < 0).any():
+                raise ValueError("counts is not a list of run lengths")
+            return lengths
+        if isinstance(counts, str):
+            return run_lengths(counts)
+        raise ValueError(f"counts is {type(counts).__name__}, expected COCO run lengths as text or numbers")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{place}: {error}") from None
+
+
+def read_masks(values: Sequence[Any], places: Sequence[str], size: tuple[int, int] | None = None) -> list[Ints]:
+    """Run lengths of several masks; a mask of another size than the picture's (height, width) is refused.
+
+    >>> read_masks([{"size": [2, 2], "counts": "04"}], ["a.json: mask 1"])
+    [array([0, 4])]
+    """
+    for value, place in zip(values, places, strict=True):
+        if not isinstance(value, dict) or not isinstance(value.get("size"), list) or "counts" not in value:
+            raise InputError(f"{place}: {value!r:.60} is not a run-length mask with size and counts")
+        found = value["size"]
+        if len(found) != 2 or not all(isinstance(n, int) and n > 0 for n in found):
+            raise InputError(f"{place}: size {found!r:.40}, expected [height, width]")
+        if size is not None and tuple(found) != size:
+            raise InputError(f"{place}: a mask of {found[1]}×{found[0]}, the picture is {size[1]}×{size[0]}")
+    counts = [value["counts"] for value in values]
+    runs: list[Ints] = []
+    if all(isinstance(text, str) for text in counts):
+        with suppress(ValueError):  # then one by one, so that the message names the mask
+            runs = many_run_lengths(counts)
+    if len(runs) != len(counts):
+        runs = [read_counts(text, place) for text, place in zip(counts, places, strict=True)]
+    for value, lengths, place in zip(values, runs, places, strict=True):
+        height, width = value["size"]
+        if int(lengths.sum()) != height * width:
+            raise InputError(f"{place}: run lengths cover {int(lengths.sum())} pixels, the mask has {height * width}")
+    return runs

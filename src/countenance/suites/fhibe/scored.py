@@ -1,0 +1,144 @@
+"""What a scorer is given and what it returns."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.errors import InputError
+from countenance.suites.fhibe.outputs import FILE, Images, read_entries
+from countenance.suites.fhibe.outputs import field as field_of
+from countenance.suites.fhibe.settings import FhibeSettings
+from countenance.suites.fhibe.table import FhibeTable
+from countenance.tasks.results import Axis, Curve, Line, Result
+
+Array = NDArray[np.float64]
+Step = Callable[[int], None]
+AXES = {
+    "AR_IOU": ("overlap threshold", "share of people found"),
+    "AR_MASK": ("overlap threshold", "share of people found"),
+    "AR_OKS": ("similarity threshold", "share of people found"),
+    "PCK": ("threshold × face diagonal", "share of keypoints"),
+    "AR_DET": ("probability threshold", "share of parts found"),
+    "ACC_DET": ("probability threshold", "share of parts answered correctly"),
+}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A prediction in the form that runs store, which need not be decoded first."""
+
+    row: Mapping[str, Any]
+
+    def to_row(self) -> dict[str, Any]:
+        """The stored form."""
+        return dict(self.row)
+
+
+@dataclass
+class Scored:
+    """A task's scores, one for each row of `table`; NaN: this row has no such score."""
+
+    table: FhibeTable
+    rows: dict[str, Array] = field(default_factory=dict)
+    parts: dict[str, dict[str, Array]] = field(default_factory=dict)
+    """For body parts: metric, part, scores."""
+    results: list[Result] = field(default_factory=list)
+    """What belongs to the whole run: curves, average precision, error rates."""
+    files: dict[str, Any] = field(default_factory=dict)
+    """The published per-row files, made only when asked for."""
+    of_group: dict[str, Callable[[NDArray[np.intp]], dict[str, Any] | None]] = field(default_factory=dict)
+    """Metrics that only a whole group has (VAL): from its rows to its entry, None for no entry."""
+    whole: Callable[[], None] | None = None
+    """Adds results and columns that are costly, called only when a run is stored."""
+    answers: Callable[[], Iterable[tuple[int, Any]]] = tuple
+    """The predictions in the form that runs store, each with a row of its image."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Metrics that were not computed, with the reason."""
+    problems: list[str] = field(default_factory=list)
+    missing: list[list[int]] = field(default_factory=list)
+    """The rows of each image without an answer: counted as not found, and reported."""
+
+    def finish(self) -> None:
+        """Add what is costly, once."""
+        if self.whole is not None:
+            self.whole()
+            self.whole = None
+
+    def report_missing(self, images: Images, answered: Sequence[bool] | NDArray[np.bool_], path: Path) -> None:
+        """Say which images have no answer."""
+        absent = [i for i, there in enumerate(answered) if not there]
+        if absent:
+            rows = images.rows()
+            self.missing += [[row for row in rows[i] if row < len(self.table)] for i in absent]
+            self.problems.append(
+                f"{path}: no answer for {len(absent)} of {len(images.names)} images, the first "
+                f"{images.names[absent[0]]}; counted as not found"
+            )
+
+    def add_curve(self, metric: str, thresholds: Sequence[float], shares: Sequence[float]) -> None:
+        """Add the share that passes each threshold of a metric."""
+        if len(thresholds) and len(shares):
+            x, y = AXES[metric]
+            line = Line(label="everyone", x=list(thresholds), y=list(shares))
+            self.results.append(Curve(name=metric, x=Axis(label=x), y=Axis(label=y), lines=[line]))
+
+
+@dataclass
+class ScoringJob:
+    """One evaluation's table, and where the outputs are."""
+
+    settings: FhibeSettings
+    table: FhibeTable
+    people: FhibeTable
+    """All people of the table's images, its own rows first: the truth that answers are matched with."""
+    folder: Path
+    """Where model_outputs.json is."""
+    files: bool = False
+    """Whether the published per-row files are made."""
+    step: Step = lambda n: None
+    """Called as rows are done, for a progress bar."""
+
+    @property
+    def strict(self) -> bool:
+        return self.settings.strict
+
+    @property
+    def drawn_outputs(self) -> bool:
+        """Whether the outputs were made for the drawn rows of a mini dataset, not for the whole dataset."""
+        return self.settings.mini is not None and self.folder == self.settings.folder
+
+    def answers(
+        self,
+        scored: Scored,
+        images: Images,
+        *,
+        name: str = "detections",
+        kind: type[Any] = list,
+        expected: str,
+        null: Literal["answer", "missing", "wrong"] = "answer",
+    ) -> Iterator[tuple[int, str, Any, Any]]:
+        """The number, the place (for messages), the entry and one field of each image that has an answer.
+
+        `null` says what a field without a value is; images without an answer are reported in the end.
+        """
+        path = self.folder / FILE
+        answered = np.zeros(len(images.names), dtype=bool)
+        for key, entry in read_entries(path):
+            i = images.find(key)
+            if i is None:
+                continue
+            place = f"{path}: {key}"
+            value = field_of(entry, name, place)
+            if value is None and null != "wrong":
+                answered[i] |= null == "answer"
+                continue
+            if not isinstance(value, kind):
+                nothing = "" if null == "wrong" else " or null"
+                raise InputError(f"{place}: {name} is {type(value).__name__}, expected {expected}{nothing}")
+            answered[i] = True
+            yield i, place, entry, value
+        scored.report_missing(images, answered, path)

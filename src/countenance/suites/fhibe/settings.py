@@ -1,0 +1,170 @@
+"""What is evaluated and how: checked once, used by scoring, by the run that is stored, and by purge."""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countenance.data.tables import near
+from countenance.errors import InputError
+from countenance.suites.fhibe.groups import check_attributes
+from countenance.suites.fhibe.outputs import FILE
+from countenance.suites.fhibe.table import dataset_folder
+from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS, METRICS
+from countenance.tasks import load_task
+from countenance.tasks.thresholds import EXACT, Array, Compat, ThresholdOptions, threshold_levels
+
+OPTIONS = {
+    "custom_keypoints": "keypoint_estimation",
+    "map_ears_to_skin": "face_parsing",
+    "lpips_weights": "face_encoding, face_super_resolution",
+    "face_embedding": "face_encoding",
+}
+OF_TASKS = ("custom_keypoints", "map_ears_to_skin")
+"""Options that the tasks themselves have; the others name weights."""
+ORIGINAL_OPTIONS = ("cuda", "batch_size", "num_workers")
+"""Keywords of the original that change nothing here and are accepted."""
+
+
+@dataclass(frozen=True)
+class FhibeSettings:
+    """One evaluation of one model on one task."""
+
+    data: Path
+    dataset: str
+    """The folder of the dataset: fhibe_downsampled, fhibe_face_crop_align, …"""
+    task: str
+    model_name: str
+    metrics: tuple[str, ...]
+    thresholds: Mapping[str, Array]
+    attributes: tuple[str, ...]
+    results: Path
+    compat: Compat = "default"
+    mini: int | None = None
+    """The size of the mini dataset, where one is drawn."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    layout: bool = False
+    """Whether the published files are written."""
+    depth: int | None = None
+    without: frozenset[str] = frozenset()
+    """Images (their file paths in the table) that must not be used, because somebody in them withdrew."""
+
+    @classmethod
+    def of(
+        cls,
+        data_rootdir: str | Path,
+        dataset_name: str,
+        model_name: str,
+        task_name: str,
+        *,
+        metrics: Any = None,
+        attributes: Sequence[str] | None = DEFAULT_ATTRIBUTES,
+        mini: int | None = None,
+        downsampled: bool = True,
+        results_rootdir: str | Path | None = None,
+        compat: Compat = "default",
+        options: Mapping[str, Any] | None = None,
+        layout: bool = False,
+        depth: int | None = None,
+        without: Set[str] = frozenset(),
+    ) -> "FhibeSettings":
+        """The settings in the published names; what is wrong with them is told before anything is read."""
+        if compat not in ("default", "strict"):
+            raise InputError(f"compat {compat!r} is neither default nor strict")
+        dataset = dataset_folder(dataset_name, task_name, downsampled)
+        names = check_attributes(DEFAULT_ATTRIBUTES if attributes is None else attributes, task_name in FACE_TASKS)
+        asked, thresholds = check_metrics(task_name, metrics)
+        settings = cls(
+            Path(data_rootdir), dataset, task_name, model_name, asked, thresholds, names,
+            Path("results" if results_rootdir is None else results_rootdir), compat, mini,
+            check_options(task_name, options or {}), layout, depth, frozenset(without),
+        )  # fmt: skip
+        _ = settings.scoring, settings.folder
+        return settings
+
+    @property
+    def strict(self) -> bool:
+        """Whether the original's numbers are asked for, quirks included."""
+        return self.compat == "strict"
+
+    @cached_property
+    def scoring(self) -> Any:
+        """The options of the task that scores."""
+        base = load_task("person_localization" if self.task == "face_localization" else self.task)
+        given = {name: self.options[name] for name in OF_TASKS if name in self.options}
+        if isinstance(base.options, ThresholdOptions):
+            given |= {"thresholds": dict(self.thresholds), "compat": self.compat}
+        return base.configured(given).options
+
+    @property
+    def levels(self) -> dict[str, list[float]]:
+        """The thresholds in force, by metric."""
+        return {name: self.scoring.levels(name).tolist() for name in self.metrics if name in EXACT}
+
+    @property
+    def folder(self) -> Path:
+        """Where results go."""
+        return model_folder(self.results, self.task, self.dataset, self.model_name, self.mini is not None)
+
+    @property
+    def outputs(self) -> Path:
+        """Where the model's outputs are. For the mini dataset, those of the whole dataset serve when it has none."""
+        whole = model_folder(self.results, self.task, self.dataset, self.model_name)
+        wanted = "face_encodings" if self.task == "face_encoding" else FILE
+        return whole if not (self.folder / wanted).exists() and (whole / wanted).exists() else self.folder
+
+
+def model_folder(results: str | Path, task: str, dataset: str, model_name: str, mini: bool = False) -> Path:
+    """`{results}/[mini/]{task}/{dataset}/{model_name}`.
+
+    >>> model_folder("R", "face_parsing", "fhibe_face_crop_align", "m", mini=True).as_posix()
+    'R/mini/face_parsing/fhibe_face_crop_align/m'
+    """
+    if not model_name or Path(model_name).name != model_name or model_name in (".", ".."):
+        raise InputError(f"model name {model_name!r}: it names a folder, so it may hold no slash")
+    root = Path(results)
+    return (root / "mini" if mini else root) / task / dataset / model_name
+
+
+def check_metrics(task: str, metrics: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
+    """The metrics of a task and the thresholds given for them, from None, names or {name: {"thresholds": […]}}.
+
+    >>> check_metrics("person_parsing", {"ar_mask": {"thresholds": [0.3]}})
+    (('AR_MASK',), {'AR_MASK': array([0.3])})
+    """
+    known = METRICS[task]
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    if metrics is not None and not isinstance(metrics, (Mapping, Sequence, Set)):
+        raise InputError(f"metrics is {metrics!r:.60}, expected names, or {{name: {{'thresholds': [...]}}}}")
+    asked: dict[str, Any] = {str(name).upper(): None for name in metrics or known}
+    for name, value in metrics.items() if isinstance(metrics, Mapping) else ():
+        if not isinstance(value, Mapping) or set(value) != {"thresholds"}:
+            raise InputError(f"metric {name!r}: expected {{'thresholds': [...]}}, found {value!r:.60}")
+        asked[str(name).upper()] = value["thresholds"]
+    thresholds: dict[str, Array] = {}
+    for name, value in asked.items():
+        if name not in known:
+            raise InputError(
+                f"metric {name} does not belong to {task}, which has {', '.join(known)}{near(name, known)}"
+            )
+        if value is not None and (name in EXACT or np.size(value)):
+            try:
+                thresholds[name] = threshold_levels(name, value)
+            except ValueError as error:
+                raise InputError(str(error)) from None
+    return tuple(asked), thresholds
+
+
+def check_options(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Task options by name; one that the task does not have is refused."""
+    out = {name: value for name, value in options.items() if name not in ORIGINAL_OPTIONS}
+    for name in out:
+        if name not in OPTIONS:
+            raise InputError(f"option {name!r} is not one of {', '.join(OPTIONS)}{near(name, list(OPTIONS))}")
+        if out[name] is not None and task not in OPTIONS[name].split(", "):
+            raise InputError(f"option {name!r} belongs to {OPTIONS[name]}, not to {task}")
+    return out

@@ -1,0 +1,84 @@
+"""The thresholds of metrics that average over several: exact decimals, or as published (`compat="strict"`)."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, field_validator
+
+from countenance.metrics.boxes import AR_THRESHOLDS
+from countenance.metrics.keypoints import PCK_THRESHOLDS
+from countenance.tasks.task import Options
+
+Array = NDArray[np.float64]
+Compat = Literal["default", "strict"]
+RECALLS = ("AR_IOU", "AR_MASK", "AR_OKS", "AR_DET")
+EXACT: dict[str, Array] = {
+    **dict.fromkeys(RECALLS, AR_THRESHOLDS), "ACC_DET": np.array([0.5]), "PCK": PCK_THRESHOLDS,
+}  # fmt: skip
+PUBLISHED: dict[str, Array] = {
+    **dict.fromkeys(RECALLS, np.arange(0.5, 1, 0.05)), "ACC_DET": np.array([0.5]), "PCK": np.arange(0.1, 1, 0.1),
+}  # fmt: skip
+"""FHIBE's thresholds with their floating errors: .6000000000000001 where .60 was meant."""
+
+
+class ThresholdOptions(Options):
+    """Which thresholds count, and whether FHIBE's published quirks do."""
+
+    thresholds: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    """By metric, such as {"AR_IOU": [0.5, 0.75]}; a metric that is not named has its usual ones."""
+    compat: Compat = "default"
+    """strict: the numbers that FHIBE's own code gives (docs/suites/fhibe.md lists the differences)."""
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _checked(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            raise ValueError(f"{given!r:.60}, expected thresholds by metric")
+        return {name: tuple(threshold_levels(name, values).tolist()) for name, values in given.items()}
+
+    @property
+    def strict(self) -> bool:
+        """Whether the published quirks count."""
+        return self.compat == "strict"
+
+    def levels(self, metric: str) -> Array:
+        """The thresholds of a metric."""
+        usual = (PUBLISHED if self.strict else EXACT)[metric]
+        return np.array(self.thresholds[metric]) if self.thresholds.get(metric) else usual
+
+    def named(self, metric: str) -> dict[str, float]:
+        """The thresholds of a metric by the names that published results give them."""
+        return threshold_names(self.levels(metric), self.strict)
+
+
+def threshold_levels(metric: str, values: Any) -> Array:
+    """Thresholds from what a user gave; ValueError says what is wrong with them.
+
+    >>> threshold_levels("AR_IOU", 0.5)
+    Traceback (most recent call last):
+    ValueError: metric AR_IOU: thresholds 0.5, expected a list of numbers such as [0.5]
+    """
+    if metric not in EXACT:
+        raise ValueError(f"metric {metric} takes no thresholds")
+    try:
+        levels = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        levels = np.zeros((0, 0))
+    if levels.ndim != 1:
+        raise ValueError(f"metric {metric}: thresholds {values!r:.60}, expected a list of numbers such as [0.5]")
+    if not ((levels >= 0) & (levels <= 1)).all():
+        raise ValueError(f"metric {metric}: thresholds {values!r:.60}, expected numbers from 0 to 1")
+    return levels
+
+
+def threshold_names(thresholds: Array, strict: bool) -> dict[str, float]:
+    """Thresholds by the names that results give them; two that print alike are one in strict mode, as published.
+
+    >>> threshold_names(np.array([0.501, 0.504]), True), threshold_names(np.array([0.501, 0.504]), False)
+    ({'0.50': 0.504}, {'0.501': 0.501, '0.504': 0.504})
+    """
+    short = {f"{value:.2f}": float(value) for value in thresholds}
+    if strict or len(short) == len(thresholds):
+        return short
+    return {f"{value:g}": float(value) for value in thresholds}
