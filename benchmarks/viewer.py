@@ -1,113 +1,259 @@
-"""How fast the viewer answers on a large run: 1,000,000 rows, 100,000 pictures. `python benchmarks/viewer.py`."""
+"""How fast the viewer answers on a large run, as a browser asks it: over HTTP, from a process of its own.
 
+    python benchmarks/viewer.py --rows 1000000 --pictures 100000
+
+writes JSON to stdout and progress to stderr. Every click has another address, so that nothing is answered from what
+was asked before. `cpu` is the processor time of the viewer for one click, `p95` is by the clock.
+"""
+
+import argparse
+import http.client
+import io
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from countenance.data import DatasetCard
+from countenance.answers import Boxes
+from countenance.data import DatasetCard, Sample, Subject, load_dataset
+from countenance.data.image import LazyImage
+from countenance.data.manifest import ManifestWriter
+from countenance.files import to_json
 from countenance.models.model import ModelCard
-from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
-from countenance.view.library import Library
-from countenance.view.opened import OpenRun
-from countenance.view.pages import run_context
-from countenance.view.privacy import Privacy
-from countenance.view.rows import Selection
-from countenance.view.site import Site
+from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord, Place
+from countenance.run.rows import failure_table
+from countenance.run.store import RunStore
 
-ROWS, PICTURES, PEOPLE = 1_000_000, 100_000, 50_000
 VALUES = {"skin_tone": 10, "age_group": 4, "gender": 2, "masked": 2, "light": 4, "hair": 6}
+SIDE, SHARD, DISTINCT = 96, 1000, 64
+TOKEN = "benchmark"
+GOAL_MS, GOAL_MB = 300, 1000
 
 
-def make_run(folder: Path) -> None:
-    """A run's files, drawn at random: ten rows a picture."""
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def make_pictures(folder: Path, count: int) -> list[Path]:
+    """Small files of rendered people; a few dozen differ, each is written often."""
+    from PIL import Image
+
+    drawn = []
+    for sample in itertools.islice(load_dataset("people:portraits"), DISTINCT):
+        buffer = io.BytesIO()
+        Image.fromarray(sample.load()).resize((SIDE, SIDE)).save(buffer, "JPEG", quality=80)
+        drawn.append(buffer.getvalue())
+    paths = []
+    for i in range(count):
+        path = folder / f"{i // 1000:04d}" / f"{i:06d}.jpg"
+        if i % 1000 == 0:
+            path.parent.mkdir(parents=True)
+        path.write_bytes(drawn[i % len(drawn)])
+        paths.append(path)
+    return paths
+
+
+def make_run(folder: Path, rows: int, pictures: int) -> None:
+    """A dataset as a manifest, and a run's files on it, drawn at random: several people a picture."""
     rng = np.random.default_rng(0)
-    identity = rng.integers(0, PEOPLE, ROWS)
-    columns: dict[str, object] = {
-        "sample": pa.array([f"images/{i // 10:06d}.jpg" for i in range(ROWS)]),
-        "subject": pa.array([str(i % 10) for i in range(ROWS)]),
-        "identity": pa.array([f"p{i:05d}" for i in identity]),
+    each, people = rows // pictures, max(rows // 20, 10)
+    say(f"{pictures:,} pictures")
+    paths = make_pictures(folder / "pictures", pictures)
+    ids = [f"{path.parent.name}/{path.name}" for path in paths]
+    corner = rng.integers(0, SIDE // 2, (pictures, each, 2))
+    boxes = np.concatenate([corner, corner + SIDE // 3], axis=2).astype(float)
+    card = DatasetCard(name="drawn", real_people=False)
+
+    def samples() -> Iterator[Sample]:
+        for i, path in enumerate(paths):
+            subjects = tuple(Subject(str(k), face_box=boxes[i, k]) for k in range(each))
+            yield Sample(ids[i], LazyImage(path), SIDE, SIDE, subjects)
+
+    say("the dataset's manifest")
+    made = ManifestWriter(folder / "data", card).write(samples())
+    say(f"{rows:,} rows and the predictions")
+    identity = rng.integers(0, people, rows)
+    columns: dict[str, Any] = {
+        "sample": pa.array(np.repeat(np.array(ids, dtype=object), each)),
+        "subject": pa.array([str(k) for k in range(each)] * pictures),
+        "identity": pa.array([f"p{i:05d}" for i in range(people)]).take(pa.array(identity)),
     }
     for name, count in VALUES.items():
-        columns[f"attr.{name}"] = pa.array([f"{name}_{v}" for v in rng.integers(0, count, PEOPLE)]).take(
-            pa.array(identity)
-        )
-    overlap = rng.beta(8, 2, ROWS)
-    columns |= {"m.best_iou": pa.array(overlap), "m.found": pa.array((overlap > 0.6).astype(float))}
-    folder.mkdir(parents=True)
-    pq.write_table(pa.table(columns), folder / "scores.parquet", compression="zstd")
-    metrics = [MetricRecord(name="found", headline=True), MetricRecord(name="best_iou")]
-    manifest = Manifest(
-        task="drawn", metrics=metrics, model=ModelCard(name="random"),
-        dataset=DatasetRecord(card=DatasetCard(name="drawn", real_people=False), images=PICTURES),
-    )  # fmt: skip
-    (folder / "run.json").write_bytes(manifest.to_bytes())
-
-
-def timed(what: str, call, times: int = 15) -> None:  # type: ignore[no-untyped-def]
-    """Print how long a call takes: the first, the later ones by the clock, and their share of a processor."""
-    start = time.perf_counter()
-    call()
-    first = time.perf_counter() - start
-    took, busy = [], time.process_time()
-    for _ in range(times):
-        start = time.perf_counter()
-        call()
-        took.append(time.perf_counter() - start)
-    busy = (time.process_time() - busy) / times
-    p50, p95 = np.median(took), np.quantile(took, 0.95)
-    print(
-        f"{what:44} first {1000 * first:5.0f} ms, p50 {1000 * p50:5.0f}, p95 {1000 * p95:5.0f}, cpu {1000 * busy:5.0f}"
+        drawn = pa.array([f"{name}_{v}" for v in rng.integers(0, count, people)])
+        columns[f"attr.{name}"] = drawn.take(pa.array(identity))
+    overlap = rng.beta(8, 2, rows)
+    columns |= {"m.best_iou": pa.array(overlap), "m.recall@0.5": pa.array((overlap > 0.6).astype(float))}
+    table = pa.table(columns)
+    store = RunStore(folder / "run")
+    for number in range(-(-pictures // SHARD)):
+        here = range(number * SHARD, min((number + 1) * SHARD, pictures))
+        store.commit(number, Boxes, [(ids[i], Boxes(boxes[i] + 2)) for i in here], table.slice(0, 0), [])
+    pq.write_table(table, folder / "run" / "scores.parquet", compression="zstd")
+    store.write_table("failures.parquet", failure_table([], {}))
+    store.write_results([])
+    store.write_local(Place(source=str(folder / "data")))
+    metrics = [MetricRecord(name="recall@0.5", headline=True), MetricRecord(name="best_iou")]
+    record = DatasetRecord(card=card, images=pictures, source=str(folder / "data"), fingerprint=made.fingerprint())
+    model = ModelCard(name="random")
+    store.write_manifest(
+        Manifest(task="face_localization", status="complete", metrics=metrics, model=model, dataset=record)
     )
 
 
-def memory() -> int:
-    """Resident memory in MB."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return 0
-    return int(next(line for line in status.read_text().splitlines() if line.startswith("VmRSS")).split()[1]) // 1024
+class Viewer:
+    """A viewer in its own process."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [
+            sys.executable,
+            "-u",
+            "-c",
+            "from countenance.cli.app import main; main()",
+            "view",
+            str(folder / "run"),
+        ]
+        options = ["--port", "0", "--token", TOKEN, "--no-browser"]
+        self.process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        told = next(line for line in self.process.stdout if line.startswith("view "))
+        self.port = int(re.findall(r":(\d+)/", told)[0])
+        self.run = json.loads(self.ask("/api/runs"))[0]["id"]
+
+    def ask(self, path: str) -> bytes:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
+        connection.request("GET", f"{path}{'&' if '?' in path else '?'}token={TOKEN}")
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        if answer.status != 200:
+            raise SystemExit(f"{path}: {answer.status} {content[:300]!r}")
+        return content
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self, kind: str) -> int:
+        """Resident memory in MB: now (VmRSS) or at most (VmHWM)."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.findall(rf"{kind}:\s+(\d+)", status)[0]) // 1024
+
+    def timed(self, name: str, call: Callable[[], object], times: int) -> dict[str, Any]:
+        """The first click, then the later ones by the clock and by the processor."""
+        start = time.perf_counter()
+        call()
+        first = time.perf_counter() - start
+        took, busy = [], self.cpu()
+        for _ in range(times):
+            start = time.perf_counter()
+            call()
+            took.append(1000 * (time.perf_counter() - start))
+        found = {
+            "click": name, "times": times, "first_ms": round(1000 * first), "p50_ms": round(float(np.median(took)), 1),
+            "p95_ms": round(float(np.quantile(took, 0.95)), 1), "cpu_ms": round(1000 * (self.cpu() - busy) / times, 1),
+        }  # fmt: skip
+        say(f"{name:46} {found}")
+        return found
+
+
+def clicks(viewer: Viewer, times: int) -> list[dict[str, Any]]:
+    """Every kind of click, each time with another address."""
+    fresh = itertools.count(1)
+    run, pages = viewer.run, itertools.count(2)
+
+    def level() -> str:
+        return f"depth=1&alpha={0.05 + 1e-6 * next(fresh):.6f}"
+
+    def estimates(metric: str, further: str = "") -> Callable[[], bytes]:
+        asked = f"by=skin_tone&metric={quote(metric)}{further}"
+        return lambda: viewer.ask(f"/api/runs/{run}/estimates?{asked}&{level()}")
+
+    group = "by=skin_tone&metric=recall%400.5&depth=1&of=skin_tone&group=skin_tone_3"
+    everyone = "by=skin_tone&metric=recall%400.5&depth=1"
+    gallery = f"/runs/{run}/samples?{everyone}&show=failed"
+    shown = [int(place) for place in re.findall(r"thumbnails/(\d+)", viewer.ask(f"{gallery}&page=400").decode())]
+    later = iter([place for k in range(times + 1) for place in _places(viewer, f"{gallery}&page={500 + k}")])
+
+    def thumbnails() -> None:
+        some = list(itertools.islice(later, 48))
+        with ThreadPoolExecutor(6) as pool:  # as many connections as a browser has
+            list(pool.map(lambda place: viewer.ask(f"/runs/{run}/thumbnails/{place}"), some))
+
+    one = itertools.cycle(shown)
+    wanted: list[tuple[str, Callable[[], object]]] = [
+        ("the list of runs", lambda: viewer.ask("/")),
+        ("estimates by one attribute, a rate", estimates("recall@0.5")),
+        ("estimates by one attribute, a mean", estimates("best_iou")),
+        ("estimates where gender=gender_1", estimates("recall@0.5", "&where=gender%3Dgender_1")),
+        ("the page of a run", lambda: viewer.ask(f"/runs/{run}?by=skin_tone&metric=recall%400.5&{level()}")),
+        ("the next rows of a group", lambda: viewer.ask(f"/runs/{run}/rows?{group}&page={next(pages)}")),
+        ("the next pictures of a group", lambda: viewer.ask(f"/runs/{run}/samples?{group}&page={next(pages)}")),
+        ("the next failures of everybody", lambda: viewer.ask(f"{gallery}&page={next(pages)}")),
+        ("48 thumbnails that are not yet made", thumbnails),
+        ("one sample", lambda: viewer.ask(f"/runs/{run}/samples/{next(one)}?{everyone}")),
+        ("its picture", lambda: viewer.ask(f"/runs/{run}/pictures/{next(one)}")),
+    ]
+    return [viewer.timed(name, call, times) for name, call in wanted]
+
+
+def _places(viewer: Viewer, address: str) -> list[int]:
+    return [int(place) for place in re.findall(r"thumbnails/(\d+)", viewer.ask(address).decode())]
+
+
+def wait_for_pictures(viewer: Viewer) -> float:
+    """Seconds until the dataset is there; it is loaded while other pages are looked at."""
+    start = time.perf_counter()
+    viewer.ask(f"/runs/{viewer.run}?by=skin_tone&metric=recall%400.5&depth=1")
+    while (found := json.loads(viewer.ask(f"/api/runs/{viewer.run}/pictures")))["state"] == "loading":
+        time.sleep(0.2)
+    if found["state"] != "ready":
+        raise SystemExit(f"no pictures: {found['problem']}")
+    return time.perf_counter() - start
 
 
 def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rows", type=int, default=1_000_000)
+    options.add_argument("--pictures", type=int, default=100_000)
+    options.add_argument("--times", type=int, default=20, help="clicks of each kind")
+    asked = options.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        make_run(Path(place) / "run")
-        print(f"{ROWS:,} rows; {memory()} MB before the viewer")
-        library = Library([place])
-        opened: OpenRun = library.open(next(iter(library.runs())))
-        site = Site(library, Privacy())
-        one = [("by", "skin_tone"), ("metric", "found"), ("depth", "1")]
-        # Answers are kept for the same address; another level each time asks for the arithmetic again.
-        levels = iter(range(1, 10_000))
-
-        def asked(*parts: tuple[str, str]) -> None:
-            opened.estimates(opened.question([*parts, ("depth", "1"), ("alpha", f"{0.05 + 1e-6 * next(levels)}")]))
-
-        timed("estimates by one attribute, a rate", lambda: asked(("by", "skin_tone"), ("metric", "found")))
-        timed("estimates by one attribute, a mean", lambda: asked(("by", "skin_tone"), ("metric", "best_iou")))
-        where = ("where", "gender=gender_1")
-        timed("the same where gender=gender_1", lambda: asked(("by", "skin_tone"), ("metric", "found"), where))
-        timed("the same address again", lambda: opened.estimates(opened.question(one)))
-        timed(
-            "the page of one run by one attribute",
-            lambda: site.render("run.html.j2", **run_context(opened, opened.question(one))),
-            5,
+        folder = Path(place).resolve()
+        make_run(folder, asked.rows, asked.pictures)
+        viewer = Viewer(folder)
+        try:
+            loading = wait_for_pictures(viewer)
+            say(f"the pictures were there after {loading:.1f} s")
+            found = clicks(viewer, asked.times)
+            peak, now = viewer.memory("VmHWM"), viewer.memory("VmRSS")
+        finally:
+            viewer.process.terminate()
+            viewer.process.wait(10)
+    worst = max(one["p95_ms"] for one in found)
+    print(
+        to_json(
+            {
+                "rows": asked.rows, "pictures": asked.pictures, "cores": os.cpu_count(), "load": os.getloadavg()[0],
+                "pictures_ready_s": round(loading, 1), "clicks": found, "worst_p95_ms": worst,
+                "memory_mb": {"at_most": peak, "at_the_end": now},
+                "goals": {"p95 < 300 ms": worst < GOAL_MS, "< 1 GB": peak < GOAL_MB},
+            }
         )
-        numbers = iter(range(1, 10_000))
-        chosen = [*one, ("of", "skin_tone"), ("group", "skin_tone_3"), ("size", "48")]
-        timed(
-            "the next page of rows of one group",
-            lambda: Selection.of(opened, [*chosen, ("page", str(next(numbers)))]).page(),
-        )
-        everything = [*one, ("show", "failed"), ("size", "48")]
-        timed(
-            "the next page of failures of everybody",
-            lambda: Selection.of(opened, [*everything, ("page", str(next(numbers)))]).page(),
-        )
-        print(f"{memory()} MB at the end")
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -46,10 +46,10 @@ def train_and_score(order: dict[str, Any]) -> dict[str, Any]:
     import torch
 
     from countenance.suites.bias_bounty import training
-    from countenance.suites.bias_bounty.entry import Entry, image_files, predict_files
+    from countenance.suites.bias_bounty.entry import BountyEntry, image_files, predict_files
     from countenance.suites.bias_bounty.files import predictions_text
     from countenance.suites.bias_bounty.scoring import score_files
-    from countenance.suites.bias_bounty.training.better import Settings
+    from countenance.suites.bias_bounty.training.better import BetterSettings
 
     data, folder = Path(order["data"]), Path(order["folder"])
     if order["device"] == "cuda":  # the first call on a GPU sets it up; that is not training
@@ -59,12 +59,12 @@ def train_and_score(order: dict[str, Any]) -> dict[str, Any]:
     shutil.rmtree(folder, ignore_errors=True)
     options = dict(order["settings"])
     epochs = options.pop("epochs", None)
-    settings = Settings(**options) if order["entry"] == "better" else None
+    settings = BetterSettings(**options) if order["entry"] == "better" else None
     made = training.train_entry(
         order["entry"], data, folder, device=order["device"], epochs=epochs, threads=order["threads"],
         seed=order["seed"], settings=settings,
     )  # fmt: skip
-    entry = Entry(folder, threads=1)
+    entry = BountyEntry(folder, threads=1)
     test = data / "test"
     files = image_files(test)
     predictions = folder / "test.csv"

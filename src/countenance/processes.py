@@ -345,7 +345,7 @@ def _function(target: str) -> Callable[[Any], Handler]:
 
 def main() -> None:
     """The worker's side: read the job, then orders, until the parent closes the connection."""
-    _die_with_parent()
+    die_with_parent()
     commands = os.fdopen(int(sys.argv[1]), "rb")
     replies = os.fdopen(int(sys.argv[2]), "w", buffering=1)
     sys.argv = sys.argv[:1]
@@ -357,7 +357,7 @@ def main() -> None:
         return
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """On Linux a killed parent takes its workers along, so that no orphan writes into a resumed run."""
     if sys.platform == "linux":
         import ctypes

@@ -33,6 +33,17 @@ def test_help_but_a_wider_gap(models) -> None:
     assert "the gap for tone = dark widened" in found.decision
 
 
+def test_a_gap_that_opens_near_the_top_is_severe(models) -> None:
+    """From 95 to 80 % is severe (Cohen's h .47), though the mean difference of rows is −.15 only."""
+    lost = {"dark": 0.17, "light": 0.01, "medium": 0.01}
+    found = compare(*models(gained=0.0, lost=lost, right=0.95), by=["tone"], metrics=["ok"])
+    gap = found.gap("ok", "tone", "dark")
+    assert -0.2 < gap.difference < -0.1 and gap.severity == "severe"
+    small = compare(*models(6000, gained={"dark": 0.05, "light": 0.0, "medium": 0.0}, lost=0.0), by=["tone"],
+                    metrics=["ok"], delta=0.01)  # fmt: skip
+    assert small.gap("ok", "tone", "dark").severity == "minor"
+
+
 def test_help_for_most_and_worse_for_one_group(models) -> None:
     found = compare(
         *models(gained={"dark": 0.0, "light": 0.1, "medium": 0.1}, lost={"dark": 0.12, "light": 0.0, "medium": 0.0}),

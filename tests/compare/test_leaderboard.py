@@ -5,7 +5,7 @@ import pytest
 
 from countenance.compare import compare, leaderboard
 from countenance.errors import InputError
-from countenance.report.comparison import csv_of, write_leaderboard
+from countenance.report.comparison import board_badge, csv_of, write_leaderboard
 from countenance.report.figures.critical import cliques
 
 
@@ -65,6 +65,19 @@ def test_each_further_model_is_told_against_the_first() -> None:
     assert len(found.decisions) == 3
     assert found.decisions[1].startswith("Against old: x is worse overall") and "worse for g = a" in found.decisions[1]
     assert found.decisions[2].startswith("Against old: ") and "worse for nobody by more than 0.05" in found.decisions[2]
+
+
+def test_the_page_warns_of_a_first_model_that_fails_a_group(tmp_path) -> None:
+    old, new = tables([0.7, 0.9], n=1500)
+    kept = [g == "b" or i % 3 > 0 for i, g in enumerate(new["g"])]
+    new["ok"] = [ok if g == "b" else before * kept[i]
+                 for i, (ok, g, before) in enumerate(zip(new["ok"], new["g"], old["ok"], strict=True))]  # fmt: skip
+    found = leaderboard([old, new], by=["g"], metrics="ok", names=["old", "new"], against_first=True)
+    assert board_badge(found)[0] == "severe" and [g.group for g in found.groups if g.verdict == "worse"] == ["a"]
+    page = write_leaderboard(found, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'class="verdict-box severe"' in page
+    unsure = leaderboard(tables([0.8, 0.81], n=60), metrics="ok")
+    assert board_badge(unsure) == ("unsure", "who is first cannot be told")
 
 
 def test_groups_are_columns_over_the_rows_that_all_have() -> None:

@@ -102,3 +102,15 @@ def test_decoders_with_other_pixels_are_told_apart() -> None:
     assert same_pixels(decoder(), f"pillow 1.0; pixels {jpeg.pixels_id()}")
     assert not same_pixels(decoder(), "pillow 13.0.0; pixels 00000000")
     assert not same_pixels(decoder(), "nvjpeg (torchvision 0.26)")
+
+
+def test_without_opencv_pillow_decodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = saved(picture(3, 30, 20))
+    wanted = decode(content)
+    monkeypatch.setattr(jpeg, "installed", lambda: None)
+    jpeg.same_as_pillow.cache_clear()
+    try:
+        assert jpeg.fast_pixels(content) is None and decoder().startswith("pillow ")
+        assert np.array_equal(decode(content), wanted)
+    finally:
+        jpeg.same_as_pillow.cache_clear()

@@ -53,10 +53,10 @@ GOOD = {"people": {"at_least": 10}, "insufficient": "fail"}
         ({"rules": [GOOD, GOOD]}, r"two rules are called 'at least 10 people'"),
         ({"alpha": 1, "rules": [GOOD]}, r"alpha is 1, expected a number above 0 and below 0.5"),
         ({"licences": {"alow": ["MIT"]}}, r"licences: unknown key 'alow' \(did you mean allow\?\)"),
-        ({"rules": {"people": 1}}, r"rules is a dict, expected a list"),
+        ({"rules": {"people": 1}}, r"rules is .*, expected a list"),
         ({"rules": []}, r"no rules; `countenance gate --init RUN`"),
         ({"rules": ["people"]}, r"rule 1: 'people', expected one of"),
-        ({"where": 3, "rules": [GOOD]}, r"where is a int"),
+        ({"where": 3, "rules": [GOOD]}, r"where is 3, expected"),
     ],
 )
 def test_a_wrong_policy_is_refused_with_the_place_and_the_remedy(policy: dict[str, Any], message: str) -> None:

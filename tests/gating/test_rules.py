@@ -74,14 +74,14 @@ def test_each_group_is_checked_and_one_group_can_be_named(made: Made) -> None:
 
 def test_many_groups_do_not_fail_a_good_model_by_chance() -> None:
     """A rule with ten groups at their limit fails falsely about as rarely as one with a single group."""
-    from countenance.gating.bounds import Limits, Measured
+    from countenance.gating.bounds import Limits, Measurement
 
     rng = np.random.default_rng(1)
     failed = 0
     for _ in range(1500):
         counts = rng.binomial(400, 0.9, size=10)
         checks = [
-            Measured("m", k / 400, *wilson(k, 400), *wilson(k, 400, 0.05 / 10)).evidence(Limits(at_least=0.9))
+            Measurement("m", k / 400, *wilson(k, 400), *wilson(k, 400, 0.05 / 10)).evidence(Limits(at_least=0.9))
             for k in counts
         ]
         failed += "fail" in checks

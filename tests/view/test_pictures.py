@@ -194,3 +194,28 @@ def test_figures_are_exported(viewer: Viewer, first: str, form: str, start_of: b
 def test_a_csv_of_hostile_names_holds_no_formula(viewer: Viewer) -> None:
     text = viewer.ask(f"/runs/{viewer.id_of('hostile/run')}/export/rows.csv").content.decode("utf-8-sig")
     assert "=HYPERLINK" in text and ",=HYPERLINK" not in text
+
+
+def test_a_dataset_in_a_manifest_is_not_held_in_memory(runs: Path, first_run: Run, tmp_path: Path) -> None:
+    """A manifest's samples are read when they are shown, whatever is in its other rows."""
+    from countenance.data.index import index_dataset, open_source
+    from countenance.run.manifest import Place
+    from countenance.view.dataset import Indexed, InMemory
+
+    manifest = index_dataset(open_source(str(runs / "first" / "data")), tmp_path / "data")
+    shutil.copytree(first_run.path, tmp_path / "runs" / "run")
+    copied = Run(tmp_path / "runs" / "run")
+    copied.store.write_local(Place(source=str(tmp_path / "data")))
+    copied.manifest.dataset = copied.manifest.dataset.model_copy(update={"fingerprint": manifest.fingerprint()})
+    copied.store.write_manifest(copied.manifest)
+    here = start([tmp_path / "runs"])
+    run = here.id_of("run")
+    page = here.ask(f"/runs/{run}/samples?show=all")
+    assert "No pictures" not in page.text and page.text.count('rect class="truth"') >= 40
+    assert here.ask(f"/runs/{run}/thumbnails/3").content == here.ask(f"/runs/{run}/thumbnails/3").content != b""
+    here.close()
+    few, all_of_them = Indexed(manifest), InMemory(first_run.dataset())
+    names = [f"{sample}" for sample in first_run.scores()["sample"].to_pylist()[:30]]
+    one, two = few.some([*names, "nobody"]), all_of_them.some([*names, "nobody"])
+    assert one.keys() == two.keys() == set(names)
+    assert all(one[name].subjects[0].face_box.tolist() == two[name].subjects[0].face_box.tolist() for name in names)

@@ -92,7 +92,10 @@ def membership(attributes: Sequence[Attribute], chosen: Sequence[int], total: in
     """
     rows: Array | None = None
     span = int(np.prod([max(len(attributes[index].levels), 1) for index in chosen], dtype=float))
-    keys: Array = np.zeros(total, dtype=np.int32 if span < 2**31 else np.int64)
+    kind = np.int32 if span < 2**31 else np.int64
+    if len(chosen) == 1 and attributes[chosen[0]].rows is None:  # nothing to combine: a code is a key
+        return None, np.asarray(attributes[chosen[0]].codes, dtype=kind)
+    keys: Array = np.zeros(total, dtype=kind)
     for index in chosen:
         one = attributes[index]
         width = len(one.levels)
@@ -145,7 +148,7 @@ def _occurring(attributes: Sequence[Attribute], chosen: Sequence[int], total: in
     _, keys = membership(attributes, chosen, total)
     span = int(keys.max(initial=-1)) + 1
     if span <= DENSE:
-        return np.flatnonzero(np.bincount(keys[keys >= 0], minlength=span))
+        return np.flatnonzero(np.bincount(keys + 1, minlength=span + 1)[1:])  # -1 is counted first, and left out
     return np.unique(keys[keys >= 0])
 
 

@@ -103,10 +103,10 @@ def predict(
     """Label every image of a folder with an entry (no torch needed)."""
     from countenance.cli.progress import progress
     from countenance.files import write_text
-    from countenance.suites.bias_bounty.entry import Entry, image_files, predict_files
+    from countenance.suites.bias_bounty.entry import BountyEntry, image_files, predict_files
     from countenance.suites.bias_bounty.files import predictions_text
 
-    model = Entry(entry, threads=threads)
+    model = BountyEntry(entry, threads=threads)
     files = image_files(images)
     with progress("predicting", len(files), quiet=quiet) as step:
         words = predict_files(model, files, step)
@@ -190,6 +190,23 @@ def submit(
     )  # fmt: skip
     low, high = score_.score1_interval
     say(f"{name}: Score₁ {score_.score1:.4f} [{low:.3f}, {high:.3f}] on the public test, handed in to {board}")
+
+
+@app.command("check-code")
+def check_code(
+    board: Annotated[Path, typer.Argument(help="The folder of submissions.", metavar="BOARD")],
+    name: Annotated[str, typer.Argument(help="The entry's name.", metavar="NAME")],
+    code: Annotated[str, typer.Option(help="The code that was handed over: a file, a folder, or its sha256.")],
+) -> None:
+    """Say whether code is the code of a submission, by the hash that `submit --code` recorded (exit 1: it is not)."""
+    from countenance.errors import GateFailed
+    from countenance.suites.bias_bounty.submissions import code_hash, same_code
+
+    found = same_code(board, name, code)
+    if not found:
+        raise GateFailed(f"{name}: no submission was made by this code (sha256 {code_hash(code)})")
+    numbers = ", ".join(f"{one.number} ({one.submitted})" for one in found)
+    typer.echo(f"{name}: the code of submission {numbers}")
 
 
 @app.command()

@@ -101,8 +101,6 @@ def compare(
         else:
             found = rank(entries, by, names_of(metric), against_first=True, progress=progress, **settings)
             lines = leaderboard_lines(found)
-        for line in lines:
-            say(line)
         if json is not None:
             write_json(json, found.to_dict())
         if csv is not None:
@@ -112,7 +110,9 @@ def compare(
                 page = write_comparison(found, entries, report, gallery=gallery)
             else:
                 page = write_leaderboard(found, report)
-            say(f"report   {page.resolve()}")
+            lines.append(f"report   {page.resolve()}")
+    for line in lines:  # last: a reader of the first lines may close the pipe
+        say(line)
 
 
 def _names(entries: Sequence[str]) -> list[str] | None:
@@ -168,22 +168,23 @@ def leaderboard(
     found = rank(
         entries, by, names_of(metric), pair=names_of(pair), names=names_of(names), cluster=cluster_of(cluster),
         where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n, adjust=adjust,
-        families=parse_families(families),
+        families=parse_families(families), against_first=by is not None,
     )  # fmt: skip
-    for line in leaderboard_lines(found):
-        say(line)
+    lines = leaderboard_lines(found)
     if json is not None:
         write_json(json, found.to_dict())
     if csv is not None:
         csv.write_text(csv_of(found), encoding="utf-8", newline="")
     if out is not None:
-        say(f"page     {write_leaderboard(found, out).resolve()}")
+        lines.append(f"page     {write_leaderboard(found, out).resolve()}")
+    for line in lines:
+        say(line)
 
 
 def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str) -> None:
     """Refuse what would only fail at the end."""
     if len(entries) < 2:
-        raise InputError("found one run or table, expected two or more; the old one first")
+        raise InputError("found one run or table, expected two or more")
     if gallery not in ("auto", "off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
     check_writable(outputs)

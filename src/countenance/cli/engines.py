@@ -13,3 +13,12 @@ AddressOption = Annotated[
 GpusOption = Annotated[
     float, typer.Option("--gpus-per-worker", min=0, help="Ray: GPUs of each worker; .5 puts two workers on one.")
 ]
+DecodersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--decoders", min=0, help="Decode processes per worker (default: all cores but one for cuda, otherwise none)."
+    ),
+]
+DecodeOption = Annotated[
+    str, typer.Option("--decode", help="exact (the processor's pixels) or gpu (nvJPEG: faster, other pixels).")
+]

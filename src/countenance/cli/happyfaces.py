@@ -140,6 +140,7 @@ def sweep(
     runs: Annotated[
         Path | None, typer.Option("--out", "--runs", help="Folder of the single runs; default: beside the table.")
     ] = None,
+    held_back: HeldBack = None,
     jobs: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
     quiet: Quiet = False,
 ) -> None:
@@ -153,11 +154,13 @@ def sweep(
     _not_a_folder(json_)
     kept = runs or json_.with_suffix(".runs")
     with progress(method, len(tasks), quiet=quiet) as step:
-        table = summary(run_all(data_directory, tasks, kept, jobs=jobs, step=step))
+        table = summary(run_all(data_directory, tasks, kept, held_back=held_back, jobs=jobs, step=step))
     write_json(table, json_)
     for row in table["mix_rates"]:
         if row["answered"]:
             beside = "" if row["not_drawn_mean"] is None else f"   not drawn {row['not_drawn_mean']:.3f}"
+            if "held_back_mean" in row:
+                beside += f"   held back {row['held_back_mean']:.3f}"
             about = "(1 seed)" if row["worst_head_std"] is None else f"± {row['worst_head_std']:.3f}"
             say(f"mix rate {row['mix_rate']:.2f}   worst head {row['worst_head_mean']:.3f} {about}{beside}")
         else:

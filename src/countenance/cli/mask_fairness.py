@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -101,27 +101,22 @@ def assess(
     quiet: Quiet = False,
 ) -> None:
     """Assess a detector: the published rule and ours side by side, as tables, run and report."""
-    from dataclasses import replace
     from functools import partial
 
     from countenance.cli.progress import progress
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
-    from countenance.suites.mask_fairness.datasets import load_mask_data, source_of
-    from countenance.suites.mask_fairness.datasets.truth import of_split
+    from countenance.suites.mask_fairness.datasets import Asked, load_mask_data
     from countenance.suites.mask_fairness.predictions import read_predictions
 
     if (detector is None) == (predictions is None):
         raise InputError("name either --detector or --predictions")
 
     numbered = _classes(classes)
-    how: dict[str, Any] = {
-        "reading": reading(box_format, units), "attributes": attributes, "only_present": only_present,
-        "classes": numbered if predictions is None else None,
-    }  # fmt: skip
-    data = of_split(load_mask_data(dataset, data_directory, say=note, **how), split)
-    data = replace(data, origin=source_of(dataset, data_directory, split=split, **how))
+    own = numbered if predictions is None else None
+    asked = Asked(reading(box_format, units), own, attributes, only_present, split, note)
+    data = load_mask_data(dataset, data_directory, asked)
     model = detector or read_predictions(
         predictions or Path(), data, say=note, classes=numbered,
         units=prediction_units.value if prediction_units else None,
@@ -177,17 +172,13 @@ def make_data(
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
     from countenance.cli.progress import progress
     from countenance.files import staged
-    from countenance.suites.mask_fairness.datasets import load_mask_data
-    from countenance.suites.mask_fairness.datasets.truth import of_split
+    from countenance.suites.mask_fairness.datasets import Asked, load_mask_data
     from countenance.suites.mask_fairness.make_data import make_data as write
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    found = load_mask_data(
-        dataset, data_directory, reading=reading(box_format, units), classes=_classes(classes),
-        say=note,
-    )  # fmt: skip
-    loaded = of_split(found, split).dataset
+    asked = Asked(reading(box_format, units), _classes(classes), split=split, say=note)
+    loaded = load_mask_data(dataset, data_directory, asked).dataset
     with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
         faces = write(loaded, made, format.value, step)
     say(f"{faces} faces in {out}")
@@ -201,7 +192,8 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Write the comparison here as CSV.")] = None,
 ) -> None:
     """Compare two detectors face by face, over all and within groups."""
-    from countenance.suites.mask_fairness.assessment import write_table
+    from countenance.files import write_text
+    from countenance.suites.mask_fairness.assessment import csv_text
     from countenance.suites.mask_fairness.compare import compare as compare_runs
     from countenance.suites.mask_fairness.compare import table_rows
 
@@ -218,7 +210,7 @@ def compare(
     for metric, reason in comparison.skipped.items():
         say(f"{metric:14} left out: {reason}")
     if out is not None:
-        write_table(out, rows, list(rows[0]) if rows else ["metric"])
+        write_text(out, csv_text(rows, list(rows[0]) if rows else ["metric"]))
 
 
 @app.command()

@@ -20,7 +20,7 @@ from countenance.cli.audit_options import (
     names_of,
 )
 from countenance.cli.auditing import audit, run_lines, shuffling
-from countenance.cli.engines import AddressOption, EngineOption, GpusOption
+from countenance.cli.engines import AddressOption, DecodeOption, DecodersOption, EngineOption, GpusOption
 from countenance.cli.gating import fail_on as fail_on_names
 from countenance.cli.gating import fail_on_verdict
 from countenance.cli.gating import show as show_gate
@@ -57,6 +57,8 @@ def run(
     families: Families = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker (default: cores / workers).")] = None,
+    decoders: DecodersOption = None,
+    decode: DecodeOption = "exact",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     batch: Annotated[int, typer.Option(min=1, help="Images evaluated at once.")] = 8,
     limit: Annotated[int | None, typer.Option(min=1, help="Only so many images, drawn with the seed.")] = None,
@@ -114,7 +116,8 @@ def run(
     _check_before(task, data, names_of(metric), device, gallery, choices, categories)
     finished = evaluate(
         model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
-        limit=limit, seed=seed, strict=strict, time_limit=time_limit, max_failures=max_failures,
+        decoders=decoders, decode=decode, limit=limit, seed=seed, strict=strict, time_limit=time_limit,
+        max_failures=max_failures,
         categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
         allow_licence=allowed,
         box_format=box_format.value if box_format else None,

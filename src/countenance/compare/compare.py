@@ -11,11 +11,13 @@ import numpy as np
 from countenance.audit.attributes import NothingToCompare, split_names
 from countenance.audit.finding import Audit
 from countenance.audit.settings import Judged, Settings, judged, parse_better, parse_delta, parse_where
-from countenance.compare.changes import Contrast, Sides, by_group, gaps, is_bounded, overall
+from countenance.compare.changes import by_group, overall
 from countenance.compare.decision import decided
-from countenance.compare.entries import Entry, entries_of
+from countenance.compare.entries import ComparedModel, entries_of
+from countenance.compare.gaps import gaps
 from countenance.compare.pairing import Paired, absent_groups, pair_entries
 from countenance.compare.result import Absent, Comparison
+from countenance.compare.sides import Contrast, Sides, is_bounded
 from countenance.errors import InputError
 from countenance.run.auditing import WHOLE, with_everyone
 
@@ -66,7 +68,9 @@ def compare(
 class Asked:
     """Entries on the rows that they share, and how they are compared."""
 
-    def __init__(self, entries: Sequence[Entry], by: list[str] | None, paired: Paired, options: dict[str, Any]) -> None:
+    def __init__(
+        self, entries: Sequence[ComparedModel], by: list[str] | None, paired: Paired, options: dict[str, Any]
+    ) -> None:
         self.entries, self.by, self.paired = entries, by, paired
         self.delta, self.better = options.pop("delta"), options.pop("better")
         self.where = options.pop("where")
@@ -74,7 +78,7 @@ class Asked:
 
     @classmethod
     def of(
-        cls, entries: Sequence[Entry], by: Sequence[str] | str | None, metrics: Sequence[str] | str | None, *,
+        cls, entries: Sequence[ComparedModel], by: Sequence[str] | str | None, metrics: Sequence[str] | str | None, *,
         pair: Any, **options: Any,
     ) -> Asked:  # fmt: skip
         """Check the settings and put the rows side by side."""

@@ -19,7 +19,7 @@ RUN_KEYS = ("sample", "subject")
 
 
 @dataclass(frozen=True)
-class Entry:
+class ComparedModel:
     """One side of a comparison."""
 
     name: str
@@ -43,7 +43,7 @@ class Entry:
         return set(map(str, self.run.failures()["sample"].to_pylist()))
 
 
-def entries_of(given: Sequence[Any], names: Sequence[str] | None = None) -> list[Entry]:
+def entries_of(given: Sequence[Any], names: Sequence[str] | None = None) -> list[ComparedModel]:
     """Open runs (folders or `Run`) and tables (paths or in memory); no two entries may have the same name."""
     if len(given) < 2:
         raise InputError("compare: expected two or more runs or tables")
@@ -61,7 +61,7 @@ def entries_of(given: Sequence[Any], names: Sequence[str] | None = None) -> list
         told = metrics_of(run) if run is not None else ()
         records = run.manifest.metrics or [] if run is not None else []
         delta = {record.name: record.delta for record in records if record.delta is not None}
-        made.append(Entry(name, source, run, {metric.name: metric.better for metric in told}, delta))
+        made.append(ComparedModel(name, source, run, {metric.name: metric.better for metric in told}, delta))
     check_alike(made)
     return made
 
@@ -95,7 +95,7 @@ def _names(given: Sequence[Any], runs: Sequence[Run | None]) -> list[str]:
     return [chr(ord("A") + i) if i < 26 else f"model {i + 1}" for i in range(len(given))]
 
 
-def check_alike(entries: Sequence[Entry]) -> None:
+def check_alike(entries: Sequence[ComparedModel]) -> None:
     """Refuse runs of different tasks, data or decoders, naming the difference."""
     first = entries[0]
     for other in entries[1:]:
@@ -129,7 +129,7 @@ def _data(record: Any) -> str:
     return f"{record.card.name}{found}"
 
 
-def common_metrics(entries: Sequence[Entry], metrics: Sequence[str] | None) -> list[str]:
+def common_metrics(entries: Sequence[ComparedModel], metrics: Sequence[str] | None) -> list[str]:
     """The metrics to compare: those named, or those of the first entry that all have."""
     if metrics is not None:
         listed = list(dict.fromkeys([metrics] if isinstance(metrics, str) else metrics))
@@ -150,7 +150,7 @@ def common_metrics(entries: Sequence[Entry], metrics: Sequence[str] | None) -> l
     raise InputError(f"{entries[0].source.label}: name the metrics to compare (metrics= or --metric){told}")
 
 
-def key_columns(entries: Sequence[Entry], pair: str | Sequence[str] | None) -> list[str]:
+def key_columns(entries: Sequence[ComparedModel], pair: str | Sequence[str] | None) -> list[str]:
     """The columns that tell which rows belong together: those named, else sample and subject where all have them."""
     if pair is not None:
         listed = list(dict.fromkeys([pair] if isinstance(pair, str) else pair))

@@ -13,10 +13,11 @@ from countenance.audit.finding import Estimate
 from countenance.audit.ranking import Ranking, in_order, ranked
 from countenance.audit.settings import LOWER, Judged
 from countenance.audit.verdict import plural
-from countenance.compare.changes import by_group, gaps, overall
+from countenance.compare.changes import by_group, overall
 from countenance.compare.compare import Asked
 from countenance.compare.decision import decided, listed, number
 from countenance.compare.entries import entries_of
+from countenance.compare.gaps import gaps
 from countenance.compare.result import Change, GroupScore, Leaderboard, Standing
 from countenance.errors import InputError
 from countenance.run.auditing import EVERYONE, WHOLE, with_everyone

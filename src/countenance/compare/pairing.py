@@ -13,7 +13,7 @@ from countenance.audit.rows import kept_rows
 from countenance.audit.source import Source
 from countenance.audit.table import Array, Attribute, metric, text_of
 from countenance.audit.units import columns_of
-from countenance.compare.entries import Entry, common_metrics, key_columns
+from countenance.compare.entries import ComparedModel, common_metrics, key_columns
 from countenance.compare.result import Absent
 from countenance.errors import InputError
 
@@ -45,7 +45,7 @@ class Paired:
 
 
 def pair_entries(
-    entries: Sequence[Entry],
+    entries: Sequence[ComparedModel],
     *,
     by: Sequence[str] | None,
     metrics: Sequence[str] | None,
@@ -106,7 +106,9 @@ def _alone(source: Source, codes: Array, shared: Array, where: dict[str, list[st
     return np.flatnonzero(alone)
 
 
-def absent_groups(entries: Sequence[Entry], paired: Paired, known: Sequence[tuple[Choice, Attribute]]) -> list[Absent]:
+def absent_groups(
+    entries: Sequence[ComparedModel], paired: Paired, known: Sequence[tuple[Choice, Attribute]]
+) -> list[Absent]:
     """The groups that only rows without a partner have: nothing can be said about them, and that is said.
 
     `known` are the attributes that are compared, with the groups of the paired rows.
@@ -143,7 +145,7 @@ def _named(by: Sequence[str] | None) -> set[str]:
     return found - {""}
 
 
-def _key_texts(entry: Entry, keys: Sequence[str]) -> list[Any]:
+def _key_texts(entry: ComparedModel, keys: Sequence[str]) -> list[Any]:
     """The key columns as texts; null is an empty text."""
     import pyarrow as pa
 
@@ -175,7 +177,7 @@ def _key_name(texts: Sequence[Any], row: int) -> str:
     return " · ".join(str(text[row].as_py()) or "(empty)" for text in texts)
 
 
-def _refuse_twice(entry: Entry, codes: Array, keys: Sequence[str], texts: Sequence[Any]) -> None:
+def _refuse_twice(entry: ComparedModel, codes: Array, keys: Sequence[str], texts: Sequence[Any]) -> None:
     order = np.argsort(codes, kind="stable")
     again = np.flatnonzero(np.diff(codes[order]) == 0)
     if not len(again):
@@ -204,7 +206,12 @@ def _places(codes: Sequence[Array]) -> tuple[Array, list[Array]]:
 
 
 def _left_over(
-    entry: Entry, codes: Array, shared: Array, keys: Sequence[str], texts: Sequence[Any], entries: Sequence[Entry]
+    entry: ComparedModel,
+    codes: Array,
+    shared: Array,
+    keys: Sequence[str],
+    texts: Sequence[Any],
+    entries: Sequence[ComparedModel],
 ) -> dict[str, Any]:
     """What only some entries have: how many rows, which, and how many of them another entry failed on."""
     alone = np.flatnonzero(~np.isin(codes, shared))
@@ -238,7 +245,7 @@ def _scores(source: Source, name: str) -> tuple[Array, str]:
 
 
 def _agreed(
-    table: Any, entries: Sequence[Entry], places: Sequence[Array], by: Sequence[str] | None, named: set[str],
+    table: Any, entries: Sequence[ComparedModel], places: Sequence[Array], by: Sequence[str] | None, named: set[str],
     clusters: Sequence[str],
 ) -> tuple[Any, list[str]]:  # fmt: skip
     """Columns whose values differ between entries: dropped unless named; then the first entry's are used, and said.

@@ -8,6 +8,7 @@ import numpy as np
 
 from countenance.data.run_lengths import read_counts
 from countenance.data.sample import Floats, Rle, Subject, Value
+from countenance.data.tables import finite_number
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
 
@@ -57,13 +58,7 @@ def attribute(name: str, value: Any, place: str) -> Value:
     if value is None or value == "":
         return None
     if name in NUMERIC:
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{place}: {name} is {value!r:.60}, expected a number") from None
-        if not math.isfinite(number):
-            raise InputError(f"{place}: {name} is {value!r}, expected a finite number")
-        return number
+        return finite_number(value, name, place)
     if isinstance(value, (list, tuple)):
         return tuple(str(item) for item in value)
     if isinstance(value, bool):

@@ -48,9 +48,7 @@ def decoder() -> str:
 
     names = f"pillow {PIL.__version__}"
     if jpeg.same_as_pillow():
-        import cv2
-
-        names = f"opencv {cv2.__version__}, {names}"
+        names = f"opencv {jpeg.installed().__version__}, {names}"
     return f"{names}; pixels {jpeg.pixels_id()}"
 
 

@@ -1,16 +1,19 @@
 """A faster decoder for JPEG files, used only where it gives the pixels that Pillow gives.
 
-OpenCV decodes with the same library as Pillow and takes about a quarter less time. It is used for files that are
-whole and ordinary; whatever Pillow might refuse (stray markers, a missing end) goes to Pillow, so that the same files
-fail. Before its first use both decode a test picture here, and a build of OpenCV with other pixels is not used.
+OpenCV, an extra, decodes with the same library as Pillow and takes about a quarter less time. It is used for files
+that are whole and ordinary; whatever Pillow might refuse (stray markers, a missing end) goes to Pillow, so that the
+same files fail. Before its first use both decode a test picture, and an OpenCV with other pixels is not used.
 """
 
 import base64
 import hashlib
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from countenance.errors import MissingExtra, opencv
 
 Pixels = NDArray[np.uint8]
 
@@ -70,11 +73,18 @@ def fast_pixels(content: bytes) -> Pixels | None:
     return _opencv(content)
 
 
-def _opencv(content: bytes) -> Pixels | None:
-    import cv2
+def installed() -> Any:
+    """OpenCV, or None: it is an extra, and everything here works without it."""
+    try:
+        return opencv("fast decoding")
+    except MissingExtra:
+        return None
 
+
+def _opencv(content: bytes) -> Pixels | None:
+    cv2 = installed()
     flags = getattr(cv2, "IMREAD_COLOR_RGB", None)
-    if flags is None:  # before 4.11
+    if cv2 is None or flags is None:  # absent, or before 4.11
         return None
     try:
         found = cv2.imdecode(np.frombuffer(content, np.uint8), flags | cv2.IMREAD_IGNORE_ORIENTATION)

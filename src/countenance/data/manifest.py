@@ -85,6 +85,18 @@ class SampleManifest:
             what = f"{type(error).__name__}: {error}"
             raise InputError(f"{place}: damaged ({what:.120}); make the manifest again") from error
 
+    def batches(self, size: int = ROW_GROUP) -> Iterator[tuple[int, int, Any]]:
+        """What is known of the samples without their pictures, as Arrow tables: partition, first row, rows."""
+        for number, partition in enumerate(self.partitions):
+            file, start = self._file(partition.name), 0
+            for batch in file.parquet.iter_batches(size, columns=file.columns):
+                yield number, start, batch
+                start += batch.num_rows
+
+    def sample_of(self, row: Mapping[str, Any], partition: int, number: int) -> Sample:
+        """The sample of a row of `batches`."""
+        return self._sample(row, self._file(self.partitions[partition].name), number)
+
     def __iter__(self) -> Iterator[Sample]:
         for number, partition in enumerate(self.partitions):
             for start in range(0, partition.rows, ROW_GROUP):

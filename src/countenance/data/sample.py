@@ -102,14 +102,25 @@ class Sample:
         """The pixels and the hash of the picture's file; InputError when it is not the file that the dataset names."""
         from countenance.data.image import ArrayImage, decode
 
-        content = self.image.read_bytes()
-        found = hashlib.sha256(content).hexdigest()
+        content, found = self.read_checked()
         if isinstance(self.image, ArrayImage):
             return self.image.load(), found
-        name = str(getattr(self.image, "path", None) or self.id)
-        if self.sha256 and self.sha256 != found:
-            raise InputError(f"{name}: the picture has changed since the dataset was made (its hash differs)")
-        return decode(content, name), found
+        return decode(content, self.place), found
+
+    def read_checked(self) -> tuple[bytes, str]:
+        """The picture's file and its hash; InputError when it is not the file that the dataset names."""
+        from countenance.data.image import ArrayImage
+
+        content = self.image.read_bytes()
+        found = hashlib.sha256(content).hexdigest()
+        if self.sha256 and self.sha256 != found and not isinstance(self.image, ArrayImage):
+            raise InputError(f"{self.place}: the picture has changed since the dataset was made (its hash differs)")
+        return content, found
+
+    @property
+    def place(self) -> str:
+        """What messages call the picture: its path, or the sample's id."""
+        return str(getattr(self.image, "path", None) or self.id)
 
     def content_hash(self) -> str:
         """The hash of the picture's file; a picture that cannot be read has a word instead."""

@@ -3,6 +3,7 @@
 import csv
 import difflib
 import io
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -68,3 +69,19 @@ def near(name: str, known: Sequence[str]) -> str:
     """
     found = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=2, cutoff=0.6)
     return f" (did you mean {' or '.join(found)}?)" if found else ""
+
+
+def finite_number(value: object, name: str, place: str) -> float:
+    """A number that a person wrote, or an error that names the place, the column and what was found.
+
+    >>> finite_number("nan", "score", "scores.txt line 3")
+    Traceback (most recent call last):
+    countenance.errors.InputError: scores.txt line 3: score is 'nan', expected a finite number
+    """
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{place}: {name} is {value!r:.60}, expected a number") from None
+    if not math.isfinite(number):
+        raise InputError(f"{place}: {name} is {value!r:.60}, expected a finite number")
+    return number

@@ -7,7 +7,7 @@
 """
 
 from countenance.gating.judge import gate
-from countenance.gating.outcome import Check, Gate, RuleOutcome
+from countenance.gating.outcome import Gate, RuleCheck, RuleOutcome
 from countenance.gating.policy import Policy, read_policy
 
-__all__ = ["Check", "Gate", "Policy", "RuleOutcome", "gate", "read_policy"]
+__all__ = ["Gate", "Policy", "RuleCheck", "RuleOutcome", "gate", "read_policy"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from countenance.audit.verdict import plural, shown
 from countenance.gating.needed import units_for_distance, units_for_rate
-from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, Check
+from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A number with two intervals: at the level of the rule, and at that level shared by all checks of the rule."""
 
     about: str
@@ -50,11 +50,11 @@ class Measured:
         A rule passes when all of its checks do, which needs no correction for how many they are; it fails when one of
         them does, so failing is decided at the level shared by all.
 
-        >>> Measured("m", .95, .92, .97, .91, .98).evidence(Limits(at_least=.9))
+        >>> Measurement("m", .95, .92, .97, .91, .98).evidence(Limits(at_least=.9))
         'pass'
-        >>> Measured("m", .85, .82, .88, .81, .89).evidence(Limits(at_least=.9))
+        >>> Measurement("m", .85, .82, .88, .81, .89).evidence(Limits(at_least=.9))
         'fail'
-        >>> Measured("m", .89, .86, .92, .85, .93).evidence(Limits(at_least=.9))
+        >>> Measurement("m", .89, .86, .92, .85, .93).evidence(Limits(at_least=.9))
         'insufficient'
         """
         if any(math.isnan(x) for x in (self.value, self.low, self.high)):
@@ -65,7 +65,7 @@ class Measured:
             return PASS
         return FAIL if self.high_shared < least or self.low_shared > most else INSUFFICIENT
 
-    def check(self, limits: Limits, alpha: float, words: str | None = None) -> Check:
+    def check(self, limits: Limits, alpha: float, words: str | None = None) -> RuleCheck:
         """The number held against its limits, in words; `words` replaces those for the limits."""
         evidence = self.evidence(limits)
         needed = self._needed(limits, alpha) if evidence == INSUFFICIENT else None
@@ -78,7 +78,7 @@ class Measured:
             said = f"{shown(self.value)} ({shown(self.low)} to {_end(self.high)}); wanted {wanted}"
         if evidence == INSUFFICIENT:
             said += f"; {_takes(self.units, needed, self.nouns)}"
-        return Check(
+        return RuleCheck(
             about=self.about, evidence=evidence, reason=said, value=self.value, low=self.low, high=self.high, n=self.n,
             units=self.units, unit=self.nouns[1], needed=needed,
         )  # fmt: skip

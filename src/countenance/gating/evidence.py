@@ -18,8 +18,8 @@ from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
-from countenance.gating.bounds import Measured, without_spread
-from countenance.gating.outcome import Check
+from countenance.gating.bounds import Measurement, without_spread
+from countenance.gating.outcome import RuleCheck
 from countenance.run.auditing import WHOLE, audit_run, check_names, metrics_of, read_audit, rows_about, with_everyone
 from countenance.run.run import Run
 from countenance.run.store import AUDIT
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RunEvidence:
     """A run as a policy sees it."""
 
     run: Run
@@ -83,7 +83,7 @@ class Evidence:
 
     # numbers
 
-    def measured(self, metric: str, by: str | None, group: str | None = None) -> list[Measured]:
+    def measured(self, metric: str, by: str | None, group: str | None = None) -> list[Measurement]:
         """A metric of everybody, of each group or of one group, with its intervals."""
         self.need_metric(metric, results=True)
         if metric not in self.metrics:
@@ -99,7 +99,7 @@ class Evidence:
         shared = self.estimates(metric, by, self.alpha / max(len(chosen), 1))
         nouns = self.nouns(metric, by)
         return [
-            Measured(
+            Measurement(
                 _about(metric, by, one[i].group), one[i].estimate if one[i].n else math.nan,
                 *_bounds(one[i], self.alpha), *_bounds(shared[i], self.alpha / len(chosen)), one[i].n,
                 one[i].clusters, nouns, one[i].kind, one[i].deff,
@@ -140,7 +140,7 @@ class Evidence:
         found: tuple[list[Estimate], tuple[str, str]] = self._kept[key]
         return found
 
-    def _of_results(self, name: str, by: str | None, group: str | None) -> list[Measured]:
+    def _of_results(self, name: str, by: str | None, group: str | None) -> list[Measurement]:
         """A number of the whole run, which has one interval, made by its task."""
         here = [n for n in self.numbers if n.name == name and n.attribute == by and (group in (None, n.group))]
         if not here:
@@ -153,7 +153,7 @@ class Evidence:
             noun = n.unit or "rows"
             one = "person" if noun == "people" else noun.removesuffix("s")
             made.append(
-                Measured(_about(name, by, n.group), n.value, n.low, n.high, n.low, n.high, n.n, n.n, (one, noun))
+                Measurement(_about(name, by, n.group), n.value, n.low, n.high, n.low, n.high, n.n, n.n, (one, noun))
             )
         return made
 
@@ -209,9 +209,9 @@ def _bounds(e: Estimate, alpha: float) -> tuple[float, float]:
     return e.low, e.high
 
 
-def missing(about: str, reason: str) -> Check:
+def missing(about: str, reason: str) -> RuleCheck:
     """A check that cannot be made."""
-    return Check(about=about, evidence="insufficient", reason=reason)
+    return RuleCheck(about=about, evidence="insufficient", reason=reason)
 
 
 def _about(metric: str, by: str | None, group: str | None) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import countenance
 from countenance.errors import InputError
-from countenance.gating.evidence import Evidence
-from countenance.gating.outcome import FAIL, PASS, Check, Gate, RuleOutcome
+from countenance.gating.evidence import RunEvidence
+from countenance.gating.outcome import FAIL, PASS, Gate, RuleCheck, RuleOutcome
 from countenance.gating.policy import Policy, read_policy
 from countenance.gating.rules import DECIDE
 from countenance.run.licences import of_manifest
@@ -38,7 +38,7 @@ def gate(run: Run | Path | str, policy: Any, *, baseline: Run | Path | str | Non
         raise InputError(
             "a baseline is given, but the policy has no rule of the kind regression; add one or leave it out"
         )
-    evidence = Evidence(judged, rules, before)
+    evidence = RunEvidence(judged, rules, before)
     outcomes = [] if rules.licences is None else [licences(rules, judged)]
     outcomes += [
         RuleOutcome.of(rule.name, rule.kind, rule.insufficient, DECIDE[rule.kind](rule.wants, evidence))
@@ -65,5 +65,5 @@ def licences(policy: Policy, run: Run) -> RuleOutcome:
     for what, licence in of_manifest(run.manifest).items():
         why = allowed.refused(licence)
         reason = f"{licence}{'' if why is None else f' ({why})'}; allowed: {', '.join(allowed.names)}"
-        checks.append(Check(about=what, evidence=PASS if why is None else FAIL, reason=reason))
+        checks.append(RuleCheck(about=what, evidence=PASS if why is None else FAIL, reason=reason))
     return RuleOutcome.of("licences", "licences", "fail", checks)

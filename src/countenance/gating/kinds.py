@@ -39,7 +39,7 @@ class Bound(Strict):
         return Limits(self.at_least, self.at_most).words()
 
 
-class Estimate(Bound):
+class EstimateRule(Bound):
     """A metric (or a number of the whole run): of everybody, of each group of `by`, or of one group."""
 
     metric: str
@@ -47,7 +47,7 @@ class Estimate(Bound):
     group: str | None = None
 
     @model_validator(mode="after")
-    def _grouped(self) -> Estimate:
+    def _grouped(self) -> EstimateRule:
         if self.group is not None and self.by is None:
             raise ValueError("a group needs by: the attribute that it is a value of")
         return self
@@ -56,7 +56,7 @@ class Estimate(Bound):
         return f"{self.metric}{_of(self.by, self.group)} {self.limit()}"
 
 
-class Gap(Strict):
+class GapRule(Strict):
     """The difference of each group of `by` to everyone else (or of every two groups)."""
 
     metric: str
@@ -68,7 +68,7 @@ class Gap(Strict):
         return f"gap of {self.metric} by {self.by} at most {self.at_most:g}"
 
 
-class Verdict(Strict):
+class VerdictRule(Strict):
     """The audit's verdict: no disparity, or no severe one."""
 
     forbid: Literal["disparity", "severe"]
@@ -89,7 +89,7 @@ Measure = Literal[
 ]  # fmt: skip
 
 
-class Equity(Bound):
+class EquityRule(Bound):
     """An equity measure over the groups of `by`, as the audit gives it.
 
     Of a metric, of `FMR` or `FNMR`; three measures are of both and take no metric.
@@ -100,7 +100,7 @@ class Equity(Bound):
     metric: str | None = None
 
     @model_validator(mode="after")
-    def _rates(self) -> Equity:
+    def _rates(self) -> EquityRule:
         if self.measure in TWO_RATES and self.metric is not None:
             raise ValueError(f"{self.measure} is of FMR and FNMR together; leave metric out")
         if self.measure not in TWO_RATES and self.metric is None:
@@ -111,7 +111,7 @@ class Equity(Bound):
         return f"{self.measure} of {self.metric or 'FMR and FNMR'} by {self.by} {self.limit()}"
 
 
-class People(Strict):
+class PeopleRule(Strict):
     """How many different people the run is about: in all, or in each group of `by`."""
 
     at_least: Annotated[int, Field(ge=1, strict=True)]
@@ -123,7 +123,7 @@ class People(Strict):
         )
 
 
-class FailedImages(Strict):
+class FailedImagesRule(Strict):
     """The share of images without a prediction."""
 
     at_most: Share
@@ -132,7 +132,7 @@ class FailedImages(Strict):
         return f"failed images at most {100 * self.at_most:g} %"
 
 
-class Speed(Strict):
+class SpeedRule(Strict):
     """Images per second of the whole run."""
 
     at_least: Positive
@@ -141,7 +141,7 @@ class Speed(Strict):
         return f"at least {self.at_least:g} images per second"
 
 
-class Latency(Strict):
+class LatencyRule(Strict):
     """A quantile of the time that images took, in the unit of its column."""
 
     at_most: Positive
@@ -153,7 +153,7 @@ class Latency(Strict):
         return f"{100 * self.quantile:g} % of images take at most {self.at_most:g} ({self.metric or 'latency'})"
 
 
-class Regression(Strict):
+class RegressionRule(Strict):
     """How much worse than the baseline a metric may be: overall, or in each group of `by`, on the same rows."""
 
     metric: str
@@ -170,15 +170,25 @@ def _of(by: str | None, group: str | None = None) -> str:
     return f" of each {by}" if group is None else f" of {by} = {group}"
 
 
-Kind = Estimate | Gap | Verdict | Equity | People | FailedImages | Speed | Latency | Regression
+Kind = (
+    EstimateRule
+    | GapRule
+    | VerdictRule
+    | EquityRule
+    | PeopleRule
+    | FailedImagesRule
+    | SpeedRule
+    | LatencyRule
+    | RegressionRule
+)
 KINDS: dict[str, type[Kind]] = {
-    "estimate": Estimate,
-    "gap": Gap,
-    "verdict": Verdict,
-    "equity": Equity,
-    "people": People,
-    "failed_images": FailedImages,
-    "speed": Speed,
-    "latency": Latency,
-    "regression": Regression,
+    "estimate": EstimateRule,
+    "gap": GapRule,
+    "verdict": VerdictRule,
+    "equity": EquityRule,
+    "people": PeopleRule,
+    "failed_images": FailedImagesRule,
+    "speed": SpeedRule,
+    "latency": LatencyRule,
+    "regression": RegressionRule,
 }

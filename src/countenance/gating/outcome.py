@@ -11,7 +11,7 @@ from countenance.audit.finding import NAN, plain
 PASS, FAIL, INSUFFICIENT, WARN = "pass", "fail", "insufficient", "warn"
 
 
-class Check(BaseModel):
+class RuleCheck(BaseModel):
     """One number held against its limit. `evidence` is pass, fail or insufficient, whatever the policy makes of it."""
 
     model_config = ConfigDict(frozen=True)
@@ -40,13 +40,13 @@ class RuleOutcome(BaseModel):
     """What the policy says about insufficient evidence."""
     evidence: str
     outcome: str
-    checks: list[Check]
+    checks: list[RuleCheck]
 
     @classmethod
-    def of(cls, name: str, kind: str, insufficient: str, checks: list[Check]) -> RuleOutcome:
+    def of(cls, name: str, kind: str, insufficient: str, checks: list[RuleCheck]) -> RuleOutcome:
         """The outcome that follows from the checks: the worst of them.
 
-        >>> one = Check(about="ok", evidence="insufficient", reason="few rows")
+        >>> one = RuleCheck(about="ok", evidence="insufficient", reason="few rows")
         >>> RuleOutcome.of("r", "estimate", "warn", [one]).outcome
         'warn'
         """

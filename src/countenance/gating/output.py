@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from countenance.files import write_text
-from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, WARN, Check, Gate, RuleOutcome
+from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, WARN, Gate, RuleCheck, RuleOutcome
 from countenance.report.cards.tables import cell
 from countenance.run.licences import in_words
 
@@ -34,19 +34,19 @@ def lines(gate: Gate) -> list[str]:
     return made
 
 
-def worst_first(rule: RuleOutcome) -> list[Check]:
+def worst_first(rule: RuleOutcome) -> list[RuleCheck]:
     """The checks to show: those that failed, then those that are undecided; of a rule that passes, a few."""
     ordered = sorted(rule.checks, key=lambda check: (FAIL, INSUFFICIENT, PASS).index(check.evidence))
     open_ones = [check for check in ordered if check.evidence != PASS]
     return open_ones[:MOST_CHECKS] or sorted(ordered, key=_room)[:MOST_PASSED]
 
 
-def _room(check: Check) -> float:
+def _room(check: RuleCheck) -> float:
     """The passed checks with the lowest numbers first; those without a number last."""
     return check.low if math.isfinite(check.low) else check.value if math.isfinite(check.value) else math.inf
 
 
-def _takes(check: Check) -> str:
+def _takes(check: RuleCheck) -> str:
     """How many units it takes, where the reason does not say it."""
     if check.evidence != INSUFFICIENT or check.needed is None or "takes about" in check.reason:
         return ""
@@ -107,7 +107,7 @@ def _open(rule: RuleOutcome, name: str) -> str:
     return f'<testcase classname="countenance.gate.{rule.kind}" name={_quoted(name)} time="0"'
 
 
-def _case(rule: RuleOutcome, name: str, check: Check) -> str:
+def _case(rule: RuleOutcome, name: str, check: RuleCheck) -> str:
     start = _open(rule, name)
     if check.evidence == PASS:
         return f"{start}>\n      <system-out>{_text(check.reason)}</system-out>\n    </testcase>"

@@ -99,7 +99,7 @@ def _policy(content: Any, place: str) -> Policy:
         _choice(usual, place)
     rules = content.get("rules") or []
     if not isinstance(rules, list):
-        raise InputError(f"{place}: rules is a {type(rules).__name__}, expected a list (each rule begins with '- ')")
+        raise InputError(f"{place}: rules is {rules!r}, expected a list (each rule begins with '- ')")
     if not rules and not content.get("licences"):
         raise InputError(f"{place}: no rules; `countenance gate --init RUN` prints a policy to begin with")
     made = [_rule(rule, f"{place}: rule {number}", usual) for number, rule in enumerate(rules, 1)]
@@ -119,7 +119,7 @@ def _where(given: Any, place: str) -> dict[str, list[str]]:
     from countenance.audit.settings import parse_where
 
     if given is not None and not isinstance(given, dict | str | list):
-        raise InputError(f"{place}: where is a {type(given).__name__}, expected ATTRIBUTE: [VALUE, …]")
+        raise InputError(f"{place}: where is {given!r}, expected ATTRIBUTE: [VALUE, …]")
     return parse_where(given)
 
 

@@ -10,15 +10,15 @@ from countenance.compare import Change, Comparison
 from countenance.compare.compare import compare
 from countenance.data.vocabulary import UNKNOWN
 from countenance.gating import kinds
-from countenance.gating.bounds import Limits, Measured
-from countenance.gating.evidence import Evidence, missing
-from countenance.gating.outcome import Check
+from countenance.gating.bounds import Limits, Measurement
+from countenance.gating.evidence import RunEvidence, missing
+from countenance.gating.outcome import RuleCheck
 from countenance.run.run import Run
 
 NAMES = ("baseline", "this run")
 
 
-def paired_changes(rule: kinds.Regression, evidence: Evidence, baseline: Run) -> list[Check]:
+def paired_changes(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: Run) -> list[RuleCheck]:
     """A check for everybody, or for each group; `countenance.compare` refuses a baseline that is not comparable."""
 
     def changes(found: Comparison) -> list[Change]:
@@ -53,14 +53,16 @@ def _the(name: str) -> str:
     return f"the {name}" if name == NAMES[0] else name
 
 
-def _compared(rule: kinds.Regression, evidence: Evidence, baseline: Run, alpha: float) -> Comparison:
+def _compared(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: Run, alpha: float) -> Comparison:
     return compare(
         baseline, evidence.run, by=[] if rule.by is None else [rule.by], metrics=[rule.metric], names=NAMES,
         alpha=alpha, where=evidence.policy.where, delta={rule.metric: max(rule.at_most, 1e-9)}, adjust="holm",
     )  # fmt: skip
 
 
-def _check(rule: kinds.Regression, evidence: Evidence, one: Change, shared: Change, nouns: tuple[str, str]) -> Check:
+def _check(
+    rule: kinds.RegressionRule, evidence: RunEvidence, one: Change, shared: Change, nouns: tuple[str, str]
+) -> RuleCheck:
     about = f"{rule.metric}{f' of {one.attribute} = {one.group}' if one.group else ''}"
     if math.isnan(one.low):
         facts = {"n": one.n, "units": one.clusters, "unit": nouns[1], "needed": 20 if one.clusters < 20 else None}
@@ -70,5 +72,5 @@ def _check(rule: kinds.Regression, evidence: Evidence, one: Change, shared: Chan
     low, high = sorted((sign * one.low, sign * one.high))
     low_shared, high_shared = sorted((sign * shared.low, sign * shared.high))
     about = f"{about}, worse by"
-    measured = Measured(about, worse, low, high, low_shared, high_shared, one.n, one.clusters, nouns)
+    measured = Measurement(about, worse, low, high, low_shared, high_shared, one.n, one.clusters, nouns)
     return measured.check(Limits(at_most=rule.at_most), evidence.alpha)

@@ -16,15 +16,15 @@ from countenance.audit.verdict import DISPARITY, UNTESTABLE, plural, shown
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.gating import kinds
-from countenance.gating.bounds import Limits, Measured
-from countenance.gating.evidence import Evidence, missing
+from countenance.gating.bounds import Limits, Measurement
+from countenance.gating.evidence import RunEvidence, missing
 from countenance.gating.needed import units_for_distance
-from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, Check
+from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
 
 LATENCIES = ("latency", "latency_ms", "latency_s")
 
 
-def estimate(rule: kinds.Estimate, evidence: Evidence) -> list[Check]:
+def estimate(rule: kinds.EstimateRule, evidence: RunEvidence) -> list[RuleCheck]:
     """A number against its limits, for everybody or for each group."""
     limits = Limits(rule.at_least, rule.at_most)
     found = evidence.measured(rule.metric, rule.by, rule.group)
@@ -32,7 +32,7 @@ def estimate(rule: kinds.Estimate, evidence: Evidence) -> list[Check]:
     return made if rule.group else _with_unknown(made, evidence.unknown(rule.metric, rule.by), rule.by)
 
 
-def _with_unknown(checks: list[Check], count: int, by: str | None) -> list[Check]:
+def _with_unknown(checks: list[RuleCheck], count: int, by: str | None) -> list[RuleCheck]:
     """The checks of a rule; the first also says how many rows are in no group."""
     if not count:
         return checks
@@ -40,7 +40,7 @@ def _with_unknown(checks: list[Check], count: int, by: str | None) -> list[Check
     return [checks[0].model_copy(update={"reason": said}), *checks[1:]]
 
 
-def gap(rule: kinds.Gap, evidence: Evidence) -> list[Check]:
+def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
     """The difference of every group to the others against the largest that is allowed."""
     evidence.need_metric(rule.metric)
     evidence.need_attribute(rule.by)
@@ -68,7 +68,7 @@ def gap(rule: kinds.Gap, evidence: Evidence) -> list[Check]:
             sizes = _sizes(f, nouns) | {"needed": max(takes or 0, 20)}
             made.append(missing(about, f"{f.reason}; wanted {words}").model_copy(update=sizes))
             continue
-        measured = Measured(
+        measured = Measurement(
             about, f.difference, f.diff_low, f.diff_high, s.diff_low, s.diff_high, f.n, f.clusters, nouns
         )
         made.append(measured.check(limits, evidence.alpha, words))
@@ -82,7 +82,7 @@ def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any
     return {"n": f.n, "units": f.clusters, "unit": nouns[1], "needed": needed}
 
 
-def verdict(rule: kinds.Verdict, evidence: Evidence) -> list[Check]:
+def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
     """The audit's verdict: one check for every comparison that differs or cannot tell, one for all the others."""
     from countenance.audit.attributes import split_names
 
@@ -100,7 +100,7 @@ def verdict(rule: kinds.Verdict, evidence: Evidence) -> list[Check]:
             said = f"{f.severity} disparity: {f.reason}" if forbidden else f.reason
             sizes = {"n": f.n, "units": f.clusters, "unit": nouns[1]} if forbidden else _sizes(f, nouns)
             made.append(
-                Check(
+                RuleCheck(
                     about=about, evidence=FAIL if forbidden else INSUFFICIENT, reason=said, value=f.difference,
                     low=f.diff_low, high=f.diff_high, **sizes,
                 )
@@ -109,7 +109,7 @@ def verdict(rule: kinds.Verdict, evidence: Evidence) -> list[Check]:
             fine += 1
     if fine:
         made.append(
-            Check(about="other comparisons", evidence=PASS, reason=f"{plural(fine, 'comparison', 'comparisons')}")
+            RuleCheck(about="other comparisons", evidence=PASS, reason=f"{plural(fine, 'comparison', 'comparisons')}")
         )
     clear = audit.verdict.startswith("none") or audit.verdict == DISPARITY
     if not clear and not any(check.evidence == INSUFFICIENT for check in made):
@@ -117,7 +117,7 @@ def verdict(rule: kinds.Verdict, evidence: Evidence) -> list[Check]:
     return made
 
 
-def equity(rule: kinds.Equity, evidence: Evidence) -> list[Check]:
+def equity(rule: kinds.EquityRule, evidence: RunEvidence) -> list[RuleCheck]:
     """An equity measure against its limits; value and interval are the audit's."""
     evidence.need_attribute(rule.by)
     wanted = rule.metric or "FMR and FNMR"
@@ -139,20 +139,20 @@ def equity(rule: kinds.Equity, evidence: Evidence) -> list[Check]:
         return [missing(about, one.undefined)]
     units = sum(e.clusters for e in evidence.estimates(metrics[0], rule.by, evidence.alpha))
     nouns = evidence.nouns(metrics[0], rule.by)
-    measured = Measured(about, one.value, one.low, one.high, one.low, one.high, units, units, nouns)
+    measured = Measurement(about, one.value, one.low, one.high, one.low, one.high, units, units, nouns)
     check = measured.check(Limits(rule.at_least, rule.at_most), evidence.alpha)
     further = f"; a fair system of this size shows {shown(one.fair)}" if math.isfinite(one.fair) else ""
     further += f"; left out, too few: {', '.join(one.left_out)}" if one.left_out else ""
     return [check.model_copy(update={"reason": f"{check.reason}{further}"})]
 
 
-def people(rule: kinds.People, evidence: Evidence) -> list[Check]:
+def people(rule: kinds.PeopleRule, evidence: RunEvidence) -> list[RuleCheck]:
     """How many different people there are: a count, which needs no interval."""
     found = evidence.people(rule.by)
     if found is None:
         return [missing("people", "the run does not say who is who (its rows have no identity)")]
     return [
-        Check(
+        RuleCheck(
             about=group if rule.by is None else f"{rule.by} = {group}",
             evidence=PASS if count >= rule.at_least else FAIL,
             reason=f"{plural(count, 'person', 'people')}; wanted at least {rule.at_least:,}",
@@ -162,7 +162,7 @@ def people(rule: kinds.People, evidence: Evidence) -> list[Check]:
     ]  # fmt: skip
 
 
-def failed_images(rule: kinds.FailedImages, evidence: Evidence) -> list[Check]:
+def failed_images(rule: kinds.FailedImagesRule, evidence: RunEvidence) -> list[RuleCheck]:
     """The share of images without a prediction, as it was in this run."""
     failed, images = int(evidence.run.manifest["failed"]), int(evidence.run.manifest["dataset"]["images"])
     if not images:
@@ -171,20 +171,20 @@ def failed_images(rule: kinds.FailedImages, evidence: Evidence) -> list[Check]:
     reason = f"{failed:,} of {plural(images, 'image', 'images')} ({share:.2%}); wanted at most {100 * rule.at_most:g} %"
     evidence_found = PASS if share <= rule.at_most else FAIL
     return [
-        Check(
+        RuleCheck(
             about="failed images", evidence=evidence_found, reason=reason, value=share, n=images, units=images,
             unit="images",
         )
     ]  # fmt: skip
 
 
-def speed(rule: kinds.Speed, evidence: Evidence) -> list[Check]:
+def speed(rule: kinds.SpeedRule, evidence: RunEvidence) -> list[RuleCheck]:
     """Images per second, as the run recorded it."""
     rate = evidence.run.manifest.images_per_second
     if not rate:
         return [missing("images per second", "the run does not record its speed (saved predictions have none)")]
     return [
-        Check(
+        RuleCheck(
             about="images per second",
             evidence=PASS if rate >= rule.at_least else FAIL,
             reason=f"{rate:g} images per second; wanted at least {rule.at_least:g}",
@@ -193,7 +193,7 @@ def speed(rule: kinds.Speed, evidence: Evidence) -> list[Check]:
     ]
 
 
-def latency(rule: kinds.Latency, evidence: Evidence) -> list[Check]:
+def latency(rule: kinds.LatencyRule, evidence: RunEvidence) -> list[RuleCheck]:
     """A quantile of the times of images, with the interval that order statistics give it."""
     from scipy.stats import binom
 
@@ -220,14 +220,14 @@ def latency(rule: kinds.Latency, evidence: Evidence) -> list[Check]:
     end = "any" if math.isinf(bounds[1]) else shown(bounds[1])
     reason = f"within {shown(value)} ({shown(bounds[0])} to {end}); wanted at most {rule.at_most:g}"
     return [
-        Check(
+        RuleCheck(
             about=f"{about} ({name})", evidence=evidence_found, reason=reason, value=value, low=bounds[0],
             high=bounds[1], n=n, units=n, unit="images", needed=needed,
         )
     ]  # fmt: skip
 
 
-def regression(rule: kinds.Regression, evidence: Evidence) -> list[Check]:
+def regression(rule: kinds.RegressionRule, evidence: RunEvidence) -> list[RuleCheck]:
     """How much worse than the baseline a metric is, on the same rows."""
     from countenance.gating.regression import paired_changes
 
@@ -237,7 +237,7 @@ def regression(rule: kinds.Regression, evidence: Evidence) -> list[Check]:
     return paired_changes(rule, evidence, evidence.baseline)
 
 
-DECIDE: dict[str, Callable[[Any, Evidence], list[Check]]] = {
+DECIDE: dict[str, Callable[[Any, RunEvidence], list[RuleCheck]]] = {
     "estimate": estimate,
     "gap": gap,
     "verdict": verdict,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from countenance.gating.evidence import Evidence
+from countenance.gating.evidence import RunEvidence
 from countenance.gating.policy import Policy
 from countenance.run.auditing import default_metrics
 from countenance.run.licences import names_in
@@ -17,7 +17,7 @@ MOST_ATTRIBUTES = 3
 
 def template(run: Run) -> str:
     """A policy as YAML with what the run shows beside every limit; it is valid as it is."""
-    evidence = Evidence(run, Policy())
+    evidence = RunEvidence(run, Policy())
     metrics = [name for name in default_metrics(run) if name in evidence.metrics][:MOST_METRICS]
     by = _attributes(run, evidence)
     made = [
@@ -70,7 +70,7 @@ def template(run: Run) -> str:
     return "\n".join(made) + "\n"
 
 
-def _estimates(evidence: Evidence, metric: str, by: list[str]) -> list[str]:
+def _estimates(evidence: RunEvidence, metric: str, by: list[str]) -> list[str]:
     one = next(iter(evidence.measured(metric, None)), None)
     if one is None or math.isnan(one.low):
         return []
@@ -112,7 +112,7 @@ def _gaps(metric: str, by: list[str]) -> list[str]:
     return made
 
 
-def _attributes(run: Run, evidence: Evidence) -> list[str]:
+def _attributes(run: Run, evidence: RunEvidence) -> list[str]:
     """The attributes of the stored audit, else the first that make groups."""
     audit = evidence.audit(None, None)
     named = [str(name) for name in audit.settings.get("by", []) if "*" not in str(name)]

@@ -14,14 +14,16 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from countenance.answers import Age, Boxes, Embedding, Labels
 from countenance.answers.finds import to_finds
-from countenance.data.resize import resize_linear
 from countenance.errors import InputError
 from countenance.metrics.boxes import suppress
+from countenance.models.inputs import InputSpec, Prepared, Strict, normalised, prepare
 from countenance.models.model import Images
+
+__all__ = ["InputSpec", "OnnxModel", "OnnxSpec", "OutputSpec", "open_session", "prepare"]
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
@@ -46,26 +48,7 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
         raise InputError(f"{path}: onnxruntime cannot open it ({str(error).splitlines()[0]})") from error
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class InputSpec(_Strict):
-    """How an image becomes the network's input."""
-
-    size: tuple[int, int]
-    """Width and height that the network takes."""
-    resize: Literal["stretch", "letterbox"] = "stretch"
-    pad: float = 114.0
-    colour: Literal["RGB", "BGR"] = "RGB"
-    layout: Literal["NCHW", "NHWC"] = "NCHW"
-    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    scale: float = 1.0
-    """input = (pixel − mean) × scale / std"""
-    std: tuple[float, float, float] = (1.0, 1.0, 1.0)
-
-
-class OutputSpec(_Strict):
+class OutputSpec(Strict):
     """How the network's outputs become an answer."""
 
     kind: Literal["boxes", "labels", "embedding", "age"]
@@ -78,15 +61,15 @@ class OutputSpec(_Strict):
     normalised: bool = False
     min_score: float = 0.5
     nms: float = 0.5
-    heads: dict[str, tuple[str, ...]] = {}
+    heads: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - pydantic copies it
     """kind labels: output name → the classes in order; the attribute is the part of the name before ':'."""
-    attributes: dict[str, str] = {}
+    attributes: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     """kind labels: output name → attribute name (default: the output's own name)."""
     vector: str | None = None
     """kind embedding, age: the output to take (default: the first); an age is one number or a share for each year."""
 
 
-class OnnxSpec(_Strict):
+class OnnxSpec(Strict):
     """The declaration beside an ONNX file."""
 
     name: str | None = None
@@ -124,11 +107,21 @@ class OnnxModel:
             if wanted is not None and wanted not in names:
                 raise InputError(f"{weights}: has no output {wanted!r}; it has {', '.join(names)}")
 
-    def __call__(self, images: Images) -> list[Any]:
-        return [self._one(image) for image in images]
+        self.input = spec.input
 
-    def _one(self, image: NDArray[np.uint8]) -> Any:
-        pixels, scale, offset = prepare(image, self.spec.input)
+    def __call__(self, images: Images) -> list[Any]:
+        return self.finish(self.begin(Prepared.of(images, self.input)))
+
+    def begin(self, batch: Prepared) -> list[Any]:
+        """The answers for a batch whose pictures have the network's size."""
+        return [self._one(batch, i) for i in range(len(batch))]
+
+    def finish(self, begun: list[Any]) -> list[Any]:
+        """What `begin` found: onnxruntime leaves nothing to wait for."""
+        return begun
+
+    def _one(self, batch: Prepared, i: int) -> Any:
+        pixels, scale, offset = normalised(batch.pixels[i], self.input), batch.scale[i], batch.offset[i]
         names = [output.name for output in self.session.get_outputs()]
         found = dict(zip(names, self.session.run(None, {self.input_name: pixels}), strict=True))
         out = self.spec.output
@@ -139,7 +132,7 @@ class OnnxModel:
             return Age(float(values[0])) if len(values) == 1 else Age.of(values)
         if out.kind == "labels":
             return _labels(found, out)
-        return self._boxes(found, scale, offset, image.shape)
+        return self._boxes(found, scale, offset, batch.shape[i])
 
     def _boxes(
         self,
@@ -177,28 +170,3 @@ def _labels(found: dict[str, Any], out: OutputSpec) -> Labels:
         values[attribute] = classes[int(np.argmax(logits))]
         shares[attribute] = dict(zip(classes, share.tolist(), strict=True))
     return Labels(values, shares)
-
-
-def prepare(
-    image: NDArray[np.uint8], spec: InputSpec
-) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
-    """The network's input, and scale and offset such that input = pixel position × scale + offset."""
-    height, width = image.shape[:2]
-    target_w, target_h = spec.size
-    if spec.resize == "stretch":
-        resized = resize_linear(image, target_w, target_h)
-        scale, offset = np.array([target_w / width, target_h / height]), np.zeros(2)
-    else:
-        ratio = min(target_w / width, target_h / height)
-        new_w, new_h = round(width * ratio), round(height * ratio)
-        inner = resize_linear(image, new_w, new_h)
-        left, top = (target_w - new_w) // 2, (target_h - new_h) // 2
-        resized = np.full((target_h, target_w, 3), spec.pad, dtype=np.uint8)
-        resized[top : top + new_h, left : left + new_w] = inner
-        scale, offset = np.array([ratio, ratio]), np.array([left, top], dtype=np.float64)
-    pixels = resized[:, :, ::-1] if spec.colour == "BGR" else resized
-    values = (pixels.astype(np.float32) - np.array(spec.mean, np.float32)) * np.float32(spec.scale)
-    values /= np.array(spec.std, np.float32)
-    if spec.layout == "NCHW":
-        values = values.transpose(2, 0, 1)
-    return np.ascontiguousarray(values[None]), scale, offset

@@ -123,7 +123,10 @@ def _card(spec: ModelSpec) -> ModelCard:
         missing = entry.missing()
         if missing:
             raise InputError(f"model {name!r} is {missing}")
-        files = [_weights(spec, name)] if entry.weights_by_path else entry.weights()
+        files = entry.weights()
+        if entry.weights_by_path:
+            given = _weights(spec, name)
+            files = [given, *(path for pattern in entry.beside for path in sorted(given.parent.glob(pattern)))]
         parts += [file_hash(path) for path in files]
         return ModelCard(
             name=name, version=countenance.__version__, description=entry.description, licence=entry.licence,

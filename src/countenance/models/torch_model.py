@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countenance.errors import InputError, MissingExtra
+from countenance.models.inputs import InputSpec, Prepared
 from countenance.models.model import Images
-from countenance.models.onnx import InputSpec, prepare
 
 
 def import_torch() -> Any:
@@ -41,26 +40,73 @@ class TorchModel:
     """A torch module with declared pre-processing; `answer` turns one image's output into an answer.
 
     `answer(output, scale, offset)` gets the module's output for one image, and scale and offset such that
-    input position = picture position × scale + offset.
+    input position = picture position × scale + offset. The input has the type of the module's numbers (half precision
+    for a module that was given `.half()`).
+
+    On a GPU a batch is begun and finished apart, so that the next one is on its way while this one is waited for.
     """
 
     def __init__(self, module: Any, spec: InputSpec, answer: Any, device: str = "cpu") -> None:
         self.torch = import_torch()
-        self.module, self.spec, self.answer, self.device = module.eval().to(device), spec, answer, device
+        self.module, self.input, self.answer, self.device = module.eval().to(device), spec, answer, device
+        kinds = [value.dtype for value in self.module.parameters() if value.is_floating_point()]
+        self.kind = kinds[0] if kinds else self.torch.float32
+        numbers = (spec.mean, (spec.scale,), spec.std)
+        self.mean, self.scale, self.std = (self.torch.tensor(n, dtype=self.torch.float32) for n in numbers)
+        if device != "cpu":
+            self.mean, self.scale, self.std = (value.to(device) for value in (self.mean, self.scale, self.std))
 
     def __call__(self, images: Images) -> list[Any]:
-        prepared = [prepare(np.asarray(image), self.spec) for image in images]
-        batch = self.torch.from_numpy(np.concatenate([pixels for pixels, _, _ in prepared])).to(self.device)
+        return self.finish(self.begin(Prepared.of(images, self.input)))
+
+    def begin(self, batch: Prepared) -> Any:
+        """Start the network on a batch; on a GPU this returns before it has an answer."""
         with self.torch.inference_mode():
-            outputs = self.module(batch)
-        return [self.answer(_item(outputs, i), scale, offset) for i, (_, scale, offset) in enumerate(prepared)]
+            outputs = _to_host(self.module(self._normalised(batch.pixels)))
+        done = None
+        if self.device.startswith("cuda"):
+            done = self.torch.cuda.Event(blocking=True)  # waiting for it must not keep a core busy
+            done.record()
+        return outputs, batch, done
+
+    def finish(self, begun: Any) -> list[Any]:
+        """The answers for a batch that was begun."""
+        outputs, batch, done = begun
+        if done is not None:
+            done.synchronize()
+        outputs = _as_numpy(outputs)
+        return [self.answer(_item(outputs, i), batch.scale[i], batch.offset[i]) for i in range(len(batch))]
+
+    def _normalised(self, pixels: Any) -> Any:
+        """The same numbers as `inputs.normalised`, made where the network runs."""
+        torch = self.torch
+        small = torch.from_numpy(pixels) if isinstance(pixels, np.ndarray) else pixels
+        values = small.to(self.device, non_blocking=True).to(torch.float32)
+        if self.input.colour == "BGR":
+            values = values.flip(-1)
+        values = (values - self.mean) * self.scale / self.std
+        if self.input.layout == "NCHW":
+            values = values.permute(0, 3, 1, 2)
+        return values.to(self.kind).contiguous()
+
+
+def _to_host(outputs: Any) -> Any:
+    """The same outputs on the way to the processor's memory."""
+    if isinstance(outputs, dict):
+        return {name: _to_host(value) for name, value in outputs.items()}
+    if isinstance(outputs, (list, tuple)):
+        return [_to_host(value) for value in outputs]
+    return outputs.detach().to("cpu", non_blocking=True)
+
+
+def _as_numpy(outputs: Any) -> Any:
+    if isinstance(outputs, dict):
+        return {name: _as_numpy(value) for name, value in outputs.items()}
+    return [_as_numpy(value) for value in outputs] if isinstance(outputs, list) else outputs.numpy()
 
 
 def _item(outputs: Any, i: int) -> Any:
-    """The i-th image's share of a batch's output, as numpy."""
+    """The i-th image's share of a batch's output."""
     if isinstance(outputs, dict):
         return {name: _item(value, i) for name, value in outputs.items()}
-    if isinstance(outputs, (list, tuple)):
-        return [_item(value, i) for value in outputs]
-    array: NDArray[Any] = outputs[i].detach().cpu().numpy()
-    return array
+    return [_item(value, i) for value in outputs] if isinstance(outputs, list) else outputs[i]

@@ -8,7 +8,7 @@ import numpy as np
 
 from countenance.audit import Audit
 from countenance.compare import Comparison
-from countenance.compare.entries import Entry, entries_of
+from countenance.compare.entries import ComparedModel, entries_of
 from countenance.compare.pairing import Paired, pair_entries
 from countenance.errors import InputError
 from countenance.report.drawing import said
@@ -57,7 +57,7 @@ def galleries(found: Comparison, entries: Sequence[Any], asked: str) -> list[Cha
 
 
 def _shown(
-    one: Changed, rows: Any, entries: Sequence[Entry], paired: Paired, asked: str, settings: dict[str, Any]
+    one: Changed, rows: Any, entries: Sequence[ComparedModel], paired: Paired, asked: str, settings: dict[str, Any]
 ) -> Changed:
     if not len(rows):
         return replace(one, sentence="No sample.")

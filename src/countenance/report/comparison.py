@@ -103,9 +103,10 @@ def write_leaderboard(found: Leaderboard, out: Path | str) -> Path:
                 "axis": forest.axis(_scale(pairs)),
             }
         )
+    mark, badge = board_badge(found)
     text = render.page(
-        "leaderboard.html.j2", found=found, boards=boards, gaps=_moved(found), csv=csv_link(csv_of(found)),
-        version=countenance.__version__,
+        "leaderboard.html.j2", found=found, mark=mark, badge=badge, boards=boards, gaps=_moved(found),
+        csv=csv_link(csv_of(found)), version=countenance.__version__,
     )  # fmt: skip
     return render.write(Path(out), text)
 
@@ -144,6 +145,27 @@ def badge_of(found: Comparison) -> tuple[str, str]:
     if any(g.delta is not None and not g.not_worse for g in found.groups if g.group != "(unknown)") or found.absent:
         return words.UNSURE, f"{verdicts[0]} overall; a loss is not ruled out for everyone"
     return words.NONE, BETTER if BETTER in verdicts else verdicts[0]
+
+
+def board_badge(found: Leaderboard) -> tuple[str, str]:
+    """The mark and the word of a leaderboard: may a model that is first be taken?
+
+    >>> from countenance.compare import leaderboard
+    >>> rows = {"sample": list(range(400))}
+    >>> board_badge(leaderboard([rows | {"ok": [1, 0] * 200}, rows | {"ok": [1, 1] * 200}], metrics="ok"))
+    ('none', 'one model is first')
+    """
+    first = {one.model for one in found.ranking if one.rank == 1}
+    worse = [g for g in found.groups if g.b in first and g.verdict == WORSE and not g.small]
+    widened = [g for g in found.gaps if g.b in first and g.verdict == DISPARITY and g.moved != NARROWED]
+    if worse:
+        return words.SEVERE, f"{worse[0].b}, which is first, is worse for some people than {worse[0].a}"
+    if [g for g in widened if g.direction != "better" and not g.mirrors]:
+        return words.MINOR, f"a gap of {widened[0].b}, which is first, is wider than with {widened[0].a}"
+    tied = [one for one in found.overall if {one.a, one.b} <= first]
+    if any(one.verdict == CANNOT_TELL for one in tied):
+        return words.UNSURE, "who is first cannot be told"
+    return words.NONE, "one model is first" if len(first) == 1 else "models that are alike are first"
 
 
 def change_mark(one: Change) -> str:

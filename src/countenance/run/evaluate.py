@@ -33,6 +33,8 @@ class Options(TypedDict, total=False):
     settings: dict[str, Any] | None
     workers: int
     threads: int | None
+    decoders: int | None
+    decode: str
     batch: int
     limit: int | None
     seed: int
@@ -74,8 +76,9 @@ def evaluate(
     it stopped; a changed model, dataset or version starts a new one and keeps the old one under another name.
 
     Keyword arguments: `weights`, `device` and `settings` of the model; `options` of the task; `by`, the attributes
-    that results by group are given for; `batch`, `limit`, `seed` and `shard`, which determine the numbers; `workers`,
-    `threads`, `time_limit`, `strict`, `max_failures`, `progress`, `say`, `engine` (`local` or `ray`), `address` and
+    that results by group are given for; `batch`, `limit`, `seed`, `shard` and `decode` (`exact`, or `gpu` for a GPU's
+    JPEG decoder), which determine the numbers; `workers`, `threads`, `decoders` (decode processes of each worker),
+    `time_limit`, `strict`, `max_failures`, `progress`, `say`, `engine` (`local` or `ray`), `address` and
     `gpus_per_worker`, which do not. `categories` chooses the categories of a COCO file (`face=1,person=18`),
     `box_format` and `units` say what the four numbers of the model's boxes are, `allow_mismatch` evaluates a model that
     finds something else than the task needs, `allow_licence` names the licences that data and weights may have, and
@@ -85,7 +88,7 @@ def evaluate(
     chosen: dict[str, Any] = dict(given)
     model_settings = {name: chosen.pop(name, None) for name in ("weights", "device", "settings")}
     plan_settings = Settings(
-        **{name: chosen.pop(name) for name in ("batch", "limit", "seed", "shard") if name in chosen}
+        **{name: chosen.pop(name) for name in ("batch", "limit", "seed", "shard", "decode") if name in chosen}
     )
     names = tuple(field.name for field in fields(EngineSettings))
     engine_settings = EngineSettings(**{name: chosen.pop(name) for name in names if name in chosen})

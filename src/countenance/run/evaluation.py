@@ -19,14 +19,14 @@ from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
 from countenance.run.engine.settings import EngineSettings, ProgressMaker
 from countenance.run.given import GivenModel
-from countenance.run.manifest import Manifest, Place
+from countenance.run.manifest import DamagedManifest, Manifest, Place
 from countenance.run.plan import InManifest, InMemory, Piece, Plan
 from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
 from countenance.run.stale import draw, lowest_score
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, REPORT, Marker, RunStore
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, Marker, RunStore
 from countenance.run.verify import verify
 from countenance.storage import is_url
 from countenance.tasks import findable
@@ -154,11 +154,16 @@ class Evaluation:
         if not self.store.exists():
             if all(name.startswith(("shards/", "answers/", "work/")) for name in names):
                 return  # killed before the manifest was written
+            if self.store.broken():
+                return self._move_aside(f"{MANIFEST} is missing")
             raise InputError(f"{self.store.place}: exists and holds no run; name a folder that is new or empty")
         if JOURNAL in names:
             raise InputError(f"{self.store.place}: a purge was interrupted; `countenance purge` goes on with it")
-        if self.store.manifest().key != self.plan.key():
-            self._move_aside("model, data, settings or version changed")
+        try:
+            if self.store.manifest().key != self.plan.key():
+                self._move_aside("model, data, settings or version changed")
+        except DamagedManifest:
+            self._move_aside(f"{MANIFEST} is damaged")
 
     def _move_aside(self, why: str) -> None:
         place = self.store.place
@@ -224,6 +229,7 @@ class Evaluation:
             "name": "local" if self._in_process() else self.settings.engine,
             "workers": 0 if self._in_process() else self.settings.workers,
             "threads": self.settings.threads,
+            "decoders": 0 if self._in_process() else self.settings.decode_processes(self.model.device),
             "device": self.model.device,
             "time_limit": self.settings.time_limit,
         }
@@ -267,6 +273,8 @@ class Evaluation:
             store=self.store.place if is_url(self.store.place) else str(Path(self.store.place).absolute()),
             columns=columns,
             batch=self.plan.settings.batch,
+            decoders=0 if self.plan.settings.decode == "gpu" else self.settings.decode_processes(self.model.device),
+            decode=self.plan.settings.decode,
             strict=self.settings.strict,
             time_limit=self.settings.time_limit,
             max_failures=self.settings.max_failures,

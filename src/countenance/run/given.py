@@ -45,7 +45,8 @@ def given_model(model: Any, settings: Mapping[str, Any], task: Task, data: Datas
         name = options.pop("format", None)
         wanted = Wanted(task.answer, names_of(data), options)
         found = read_predictions(predictions, wanted, name)
-        notes = tuple(note for note in (*found.notes, found.absent) if note)
+        elsewhere = wanted.names.other_folders(found.place)
+        notes = tuple(note for note in (*found.notes, found.absent, elsewhere) if note)
         model = SavedAnswers.of_file(found)
         return GivenModel(card_of_predictions(found), target=model, notes=notes, reading=found.reading)
     if isinstance(model, str | Path):

@@ -117,6 +117,10 @@ class Place(BaseModel):
     """Further places that a suite needs to make its files again."""
 
 
+class DamagedManifest(InputError):
+    """The manifest of a run is not what was written."""
+
+
 def read_manifest(content: bytes, place: str) -> Manifest:
     """The manifest in `content`; `place` names the file in messages.
 
@@ -127,9 +131,9 @@ def read_manifest(content: bytes, place: str) -> Manifest:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not JSON ({error})") from error
+        raise DamagedManifest(f"{place}: not JSON ({error})") from error
     if not isinstance(found, dict):
-        raise InputError(f"{place}: not a run's manifest; `countenance run` makes one")
+        raise DamagedManifest(f"{place}: not a run's manifest; `countenance run` makes one")
     version = found.get("format", 1)
     if isinstance(version, int) and version > FORMAT:
         raise InputError(
@@ -142,7 +146,7 @@ def read_manifest(content: bytes, place: str) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{place}: not a run's manifest ({where}: {first['msg']})") from None
+        raise DamagedManifest(f"{place}: not a run's manifest ({where}: {first['msg']})") from None
 
 
 def _from_format_1(found: dict[str, Any]) -> None:

@@ -146,8 +146,12 @@ class Settings:
     """Images in a shard; chosen from the number of images where it is not given."""
     reading: Reading = CORNERS
     """What the four numbers of the model's boxes are."""
+    decode: str = "exact"
+    """exact: the processor's pixels, the same everywhere; gpu: an NVIDIA GPU's, which differ a little."""
 
     def __post_init__(self) -> None:
+        if self.decode not in ("exact", "gpu"):
+            raise InputError(f"decode {self.decode!r}, expected exact or gpu")
         for name, least in (("batch", 1), ("seed", 0), ("limit", 1), ("shard", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -207,6 +211,7 @@ class Plan:
     def manifest(self) -> Manifest:
         """What `run.json` says of the plan."""
         from countenance.data.image import decoder
+        from countenance.run.engine.nvjpeg import gpu_decoder
 
         options = {} if self.task.options is None else self.task.options.model_dump(mode="json")
         return Manifest(
@@ -230,7 +235,7 @@ class Plan:
             shard=self.shard_size(),
             seed=self.settings.seed,
             limit=self.settings.limit,
-            decoder=decoder(),
+            decoder=decoder() if self.settings.decode == "exact" else gpu_decoder(),
             versions=versions(),
             by=None if self.by is None else list(self.by),
             about=dict(self.about or {}),

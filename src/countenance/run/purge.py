@@ -123,6 +123,12 @@ def _stores(place: Path | str) -> list[RunStore]:
         suite = suite_of(run)
         others = [RunStore(other) for other in store.storage.siblings(f"{Path(store.place).name}-")]
         others += [RunStore(other) for other in (suite.related(run) if suite else ())]
+        for other in others:
+            if other.broken():
+                raise InputError(
+                    f"{other.place}: files of a run whose {MANIFEST} is damaged or missing, from which nobody can be "
+                    "removed; delete them, then purge again"
+                )
         found = {str(Path(one.place).absolute()): one for one in (*others, store) if one.exists()}
         return sorted(found.values(), key=lambda one: one.manifest().finished or "")  # the latest run's files stay
     below = [entry.name for entry in store.storage.entries() if entry.name.endswith(f"/{MANIFEST}")]

@@ -1,4 +1,4 @@
-"""One shard: decode ahead, predict in batches, validate and score.
+"""One shard: predict in batches, validate and score.
 
 The same code runs in a worker process and, for models that are objects of the user's program, in that program.
 """
@@ -6,9 +6,7 @@ The same code runs in a worker process and, for models that are objects of the u
 import hashlib
 import inspect
 import itertools
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,21 +16,15 @@ from numpy.typing import NDArray
 from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.errors import InputError
+from countenance.run.feeding import Batch, Feed, Group, Pixels, by_thread, without_pixels
 from countenance.run.rows import failure_row, rows_table
 from countenance.run.store import Committed, RunStore
 from countenance.tasks import Context, Row, Task
 from countenance.tasks.task import CONTEXT, Refused
 
-Pixels = NDArray[np.uint8]
-Decoded = tuple[Pixels, str]
-"""The pixels of a picture and the hash of its file."""
 Failure = Mapping[str, Any]
 """A failed image: sample, kind, reason, and who is in it."""
 LARGEST_COORDINATE = 1e7
-AHEAD = 2
-"""Batches decoded before the model is ready for them."""
-BUDGET = 256 * 2**20
-"""Bytes of pixels that may wait for the model: of large pictures fewer batches are decoded ahead."""
 
 
 class Stop(Exception):
@@ -43,6 +35,8 @@ class Stop(Exception):
 class ShardResult:
     """What became of the images of a shard."""
 
+    number: int = 0
+    """The shard's number, where several are worked off together."""
     answers: list[tuple[str, Any]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)
@@ -89,35 +83,33 @@ def run_shard(
 
     `known_failures` are samples that brought a worker down before; they are not tried again.
     """
-    result, known, hooks = ShardResult(), known_failures or {}, hooks or Hooks()
+    hooks = hooks or Hooks()
+    result, left = started(task, samples, known_failures)
+    for ready in feed_for(model)(grouped(left, batch, result)):
+        hooks.before_batch([sample.id for sample in ready.group.samples])
+        found = answers(model, readable_of(ready))
+        ready.drop_pixels()
+        settle(task, ready, found, context, strict=strict, after=hooks.after_batch)
+    return result
+
+
+def started(
+    task: Task, samples: Sequence[Sample], known_failures: Mapping[str, str] | None = None
+) -> tuple[ShardResult, list[Sample]]:
+    """The result of a shard before its first prediction, and the samples that are to be predicted."""
+    result, known = ShardResult(), known_failures or {}
     asked = [sample for sample in samples if task.asks(sample)]
     result.skipped = len(samples) - len(asked)
     for sample in asked:
         if sample.id in known:
             result.fail(sample, "model", known[sample.id])
-    left = [sample for sample in asked if sample.id not in known]
-    for group, pixels in _batches(model, left, batch):
-        hooks.before_batch([sample.id for sample in group])
-        before = len(result.failures)
-        readable: list[tuple[Sample, Pixels | None]] = []
-        for sample, content in zip(group, pixels, strict=True):
-            if isinstance(content, Exception):
-                result.fail(sample, "image", str(content))
-            elif content is None:
-                readable.append((sample, None))
-            else:
-                readable.append((sample, content[0]))
-                result.pictures[sample.id] = content[1]
-        _predict(task, model, readable, result, context)
-        if strict and result.failures:
-            first = result.failures[0]
-            raise Stop(f"{first['sample']}: {first['reason']}")
-        boxes = result.refused
-        failed = [{**row, "boxes": boxes.get(row["sample"])} for row in result.failures[before:]]
-        hooks.after_batch(len(group), failed)
-        readable.clear()
-        pixels.clear()  # the next batch is decoded into the memory of this one
-    return result
+    return result, [sample for sample in asked if sample.id not in known]
+
+
+def grouped(samples: Sequence[Sample], batch: int, owner: Any = None) -> Iterator[Group]:
+    """Samples in batches; an owner without samples has one empty group."""
+    for i in range(0, max(len(samples), 1), batch):
+        yield Group(samples[i : i + batch], owner, i + batch >= len(samples))
 
 
 def needs_pixels(model: Any) -> bool:
@@ -125,60 +117,71 @@ def needs_pixels(model: Any) -> bool:
     return bool(getattr(model, "needs_pixels", True))
 
 
-def _batches(
-    model: Any, samples: Sequence[Sample], batch: int
-) -> Iterator[tuple[Sequence[Sample], list[Decoded | Exception | None]]]:
-    groups = [samples[i : i + batch] for i in range(0, len(samples), batch)]
-    if not needs_pixels(model):
-        for group in groups:
-            yield group, [None] * len(group)
-        return
-    with ThreadPoolExecutor(1) as pool:
-        waiting: deque[tuple[Sequence[Sample], Future[list[Decoded | Exception | None]]]] = deque()
-        for group in groups:
-            while waiting and (len(waiting) > AHEAD or sum(_bytes(g) for g, _ in waiting) + _bytes(group) > BUDGET):
-                ready, future = waiting.popleft()
-                yield ready, future.result()
-                del future  # its pixels are not needed while the next are decoded
-            waiting.append((group, pool.submit(_decode, group)))
-        while waiting:
-            ready, future = waiting.popleft()
-            yield ready, future.result()
+def feed_for(model: Any) -> Feed:
+    """Where a model's batches come from, in one process."""
+    return by_thread if needs_pixels(model) else without_pixels
 
 
-def _bytes(samples: Sequence[Sample]) -> int:
-    """Bytes of the pixels of some samples."""
-    return sum(sample.width * sample.height * 3 for sample in samples)
+def readable_of(batch: Batch) -> list[tuple[Sample, Pixels | None]]:
+    """The samples of a batch whose pictures could be read, with their pixels."""
+    together = zip(batch.group.samples, batch.pictures, strict=True)
+    return [(sample, found[0] if found else None) for sample, found in together if not isinstance(found, Exception)]
 
 
-def _decode(samples: Sequence[Sample]) -> list[Decoded | Exception | None]:
-    decoded: list[Decoded | Exception | None] = []
-    for sample in samples:
-        try:
-            decoded.append(sample.load_checked())
-        except Exception as error:  # one unreadable image is a failure of that image, not of the run
-            decoded.append(error)
-    return decoded
+@dataclass(frozen=True)
+class Problem:
+    """Why a sample has no answer."""
+
+    kind: str
+    reason: str
+
+    @classmethod
+    def of(cls, error: Exception) -> "Problem":
+        kind = "answer" if isinstance(error, InputError) else "model"
+        return cls(kind, words(error) if kind == "answer" else f"{type(error).__name__}: {words(error)}")
 
 
-def _predict(
-    task: Task, model: Any, batch: Sequence[tuple[Sample, Pixels | None]], result: ShardResult, context: Context
-) -> None:
+def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:
+    """What the model returns for each sample, or the problem; after an error each image is tried alone."""
     if not batch:
-        return
+        return []
     try:
-        answers = predictions(model, batch)
+        return predictions(model, batch)
     except Exception as error:
-        if len(batch) > 1:  # find out which image it was
-            for one in batch:
-                _predict(task, model, [one], result, context)
+        if len(batch) == 1:
+            return [Problem.of(error)]
+        return [found for one in batch for found in answers(model, [one])]
+
+
+def settle(
+    task: Task,
+    batch: Batch,
+    found: Sequence[Any],
+    context: Context,
+    *,
+    strict: bool = False,
+    after: Callable[[int, Sequence[Failure]], None] = lambda done, failures: None,
+) -> None:
+    """Score a batch into the result of its shard (the group's owner); `found` has what each readable sample got."""
+    result: ShardResult = batch.group.owner
+    before, readable = len(result.failures), []
+    for sample, picture in zip(batch.group.samples, batch.pictures, strict=True):
+        if isinstance(picture, Exception):
+            result.fail(sample, "image", str(picture))
+            continue
+        readable.append(sample)
+        if picture is not None:
+            result.pictures[sample.id] = picture[1]
+    for sample, raw in zip(readable, found, strict=True):
+        if isinstance(raw, Problem):
+            result.fail(sample, raw.kind, raw.reason)
         else:
-            kind = "answer" if isinstance(error, InputError) else "model"
-            reason = words(error) if kind == "answer" else f"{type(error).__name__}: {words(error)}"
-            result.fail(batch[0][0], kind, reason)
-        return
-    for (sample, _), raw in zip(batch, answers, strict=True):
-        score_one(task, sample, raw, result, context)
+            score_one(task, sample, raw, result, context)
+    if strict and result.failures:
+        first = result.failures[0]
+        raise Stop(f"{first['sample']}: {first['reason']}")
+    failed = [{**row, "boxes": result.refused.get(row["sample"])} for row in result.failures[before:]]
+    after(len(batch.group.samples), failed)
 
 
 def score_one(task: Task, sample: Sample, raw: Any, result: ShardResult, context: Context = CONTEXT) -> None:

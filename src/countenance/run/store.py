@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from countenance.answers.store import answers_from_table, answers_table
 from countenance.errors import InputError
 from countenance.files import to_json
-from countenance.run.manifest import Manifest, Place, read_manifest
+from countenance.run.manifest import DamagedManifest, Manifest, Place, read_manifest
 from countenance.storage import Missing, Storage, open_storage
 from countenance.tasks.results import Result, results_from_json, results_to_json
 
@@ -144,10 +144,26 @@ class RunStore:
 
     def move_aside(self) -> str:
         """Keep the run under another name beside its place, named after its key; returns where it is now."""
-        name, key = Path(self.place).name, self.manifest().key or "unknown"
+        name, key = Path(self.place).name, self._key() or "unknown"
         taken = {Path(storage.place).name for storage in self.storage.siblings(f"{name}-")}
         wanted = [f"{name}-{key[:8]}", *(f"{name}-{key[:8]}-{k}" for k in range(2, len(taken) + 3))]
         return self.storage.move_aside(next(one for one in wanted if one not in taken)).place
+
+    def broken(self) -> bool:
+        """Whether files of a run are here whose manifest is missing or damaged."""
+        if not self.exists():
+            return self.storage.has(FILES) or bool(self.storage.entries(SHARDS))
+        try:
+            self.manifest()
+        except DamagedManifest:
+            return True
+        return False
+
+    def _key(self) -> str:
+        try:
+            return self.manifest().key if self.exists() else ""
+        except DamagedManifest:
+            return ""
 
     # shards
 
@@ -255,6 +271,10 @@ class RunStore:
         """The predictions of a shard by sample id."""
         name, table = self._shard_table(number, ANSWERS, answers_name(number))
         return answers_from_table(table, f"{self.place}/{name}")
+
+    def shard_answer_table(self, number: int) -> Any:
+        """The predictions of a shard as an Arrow table, of which single rows can be decoded."""
+        return self._shard_table(number, ANSWERS, answers_name(number))[1]
 
     def shard_rows(self, number: int) -> Any:
         """The score rows of a shard."""

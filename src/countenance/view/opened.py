@@ -26,6 +26,8 @@ from countenance.view.scope import ScopedStorage
 from countenance.view.tables import tables
 
 MOST_AUDITS = 16
+MOST_ROWS = 2000
+"""Rows of the score table that are kept as they were last shown."""
 ROUNDING = 1e-12
 """Up to so much, two figures are one number that was added up in another order."""
 
@@ -48,6 +50,7 @@ class OpenRun:
         self._auditing = threading.Lock()
         self._loading = threading.Lock()
         self._table: str | None = None
+        self._rows: dict[int, dict[str, Any]] = {}
 
     @property
     def place(self) -> str:
@@ -217,12 +220,17 @@ class OpenRun:
             return None
 
     def rows_at(self, places: Sequence[int]) -> list[dict[str, Any]]:
-        """Rows of the score table by their places."""
+        """Rows of the score table by their places; the latest are kept, since their pictures are asked for next."""
         with self._loading:
             if self._table is None:
                 self._table = tables().load(self.columns.files)
                 weakref.finalize(self, tables().drop, self._table)
-        return tables().rows(self._table, places)
+            if missing := [place for place in places if place not in self._rows]:
+                self._rows |= {row["place"]: row for row in tables().rows(self._table, missing)}
+            found = [self._rows[place] for place in places if place in self._rows]
+            if len(self._rows) > MOST_ROWS:
+                self._rows = {row["place"]: row for row in found[-MOST_ROWS:]}
+            return found
 
 
 def stamp_of(storage: ScopedStorage) -> tuple[Any, ...]:

@@ -178,10 +178,11 @@ def unanswered_context(site: Site, opened: OpenRun, given: dict[str, str]) -> di
     pages = max(1, -(-len(kept) // size))
     number = min(max(number, 1), pages)
     shown = kept[(number - 1) * size : number * size]
+    known = gallery.some(str(row["sample"]) for row in shown)
     attributes = [name for name in (rows[0] if rows else {}) if name.startswith("attr.")]
     return shared(opened, opened.question()) | {
         "title": f"Images without a prediction in {opened.title}",
-        "rows": [(row, gallery.sample(str(row["sample"])) is not None) for row in shown],
+        "rows": [(row, str(row["sample"]) in known) for row in shown],
         "gallery": gallery,
         "privacy": site.privacy.sentence(opened.run.manifest.dataset.card.real_people),
         "group": group if by else "",

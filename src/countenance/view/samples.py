@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +15,13 @@ from countenance.errors import InputError
 from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
 from countenance.run.store import thumbnails_of
+from countenance.view.dataset import Samples, samples_of
 from countenance.view.opened import OpenRun, Unknown
+from countenance.view.predictions import Predictions
 from countenance.view.privacy import BLURRED
 
 THUMBNAIL = 320
 LARGE = 1600
-KEPT_SHARDS = 4
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,10 @@ class Gallery:
     def __init__(self, opened: OpenRun, mode: str) -> None:
         self.opened, self.mode = opened, mode
         self.problem = ""
-        self._samples: dict[str, Sample] = {}
+        self.predictions = Predictions(opened.run.store)
+        self._samples: Samples | None = None
         self._ready = threading.Event()
         self._lock = threading.Lock()
-        self._shards: OrderedDict[str, dict[str, Answer]] = OrderedDict()
-        self._where: dict[str, str] | None = None
         self._started = False
 
     @property
@@ -78,7 +76,7 @@ class Gallery:
             if dataset.fingerprint() != self.opened.run.manifest.dataset.fingerprint:
                 self.problem = "the dataset has changed since this run"
             else:
-                self._samples = {sample.id: sample for sample in dataset}
+                self._samples = samples_of(dataset)
         except InputError as error:
             self.problem = f"the dataset cannot be loaded again ({error})"
         except OSError as error:
@@ -90,29 +88,22 @@ class Gallery:
 
     def sample(self, name: str) -> Sample | None:
         """A sample by its id; None where the dataset is not there."""
-        return self._samples.get(name)
+        return self.some([name]).get(name)
+
+    def some(self, names: Iterable[str]) -> dict[str, Sample]:
+        """Samples by their ids; none where the dataset is not there."""
+        try:
+            return {} if self._samples is None else self._samples.some(names)
+        except InputError:  # a manifest that was damaged or removed since
+            return {}
 
     def answer(self, name: str) -> Answer | None:
         """What the model predicted for a sample."""
-        store = self.opened.run.store
-        with self._lock:
-            if self._where is None:
-                self._where = {}
-                for file in store.answer_files():
-                    self._where |= dict.fromkeys(_samples_in(self.opened.storage.path(file)), file)
-            file = self._where.get(name, "")
-            if not file:
-                return None
-            if file not in self._shards:
-                number = int(re.split("[.-]", file.rpartition("/")[2])[0])
-                self._shards[file] = store.shard_answers(number)
-                while len(self._shards) > KEPT_SHARDS:
-                    self._shards.popitem(last=False)
-            self._shards.move_to_end(file)
-            return self._shards[file].get(name)
+        return self.predictions.of(name)
 
     def items(self, rows: Sequence[dict[str, Any]], by: Sequence[str], metrics: Sequence[str]) -> list[Item]:
         """Rows of the score table as a page shows them."""
+        self.some(str(row.get("sample")) for row in rows)  # a manifest is asked once for all of them
         return [self.item(row, by, metrics) for row in rows]
 
     def item(self, row: dict[str, Any], by: Sequence[str], metrics: Sequence[str], *, whole: bool = False) -> Item:
@@ -151,7 +142,7 @@ class Gallery:
         path = self.opened.storage.path(name)
         if keep and path.is_file():
             return path.read_bytes()
-        content = pictures.jpeg(sample.load(), window, longest=THUMBNAIL, blurred=self.mode == BLURRED)
+        content = pictures.jpeg(sample.load_checked()[0], window, longest=THUMBNAIL, blurred=self.mode == BLURRED)
         if keep:
             self._keep(name, content)
         return content
@@ -171,7 +162,7 @@ class Gallery:
         """The whole picture of a row, large."""
         sample = self._known(row)
         window = pictures.window(*_size(sample))
-        return pictures.jpeg(sample.load(), window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
+        return pictures.jpeg(sample.load_checked()[0], window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
 
     def made(self, row: dict[str, Any]) -> bytes:
         """The picture that the model made."""
@@ -210,14 +201,3 @@ def _size(sample: Sample | None) -> tuple[int, int]:
 
 def _numbers(window: pictures.Window) -> tuple[float, float, float, float]:
     return window.x, window.y, window.width, window.height
-
-
-def _samples_in(path: Any) -> list[str]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        found: list[str] = pq.ParquetFile(path).read(columns=["sample"])["sample"].to_pylist()
-        return found
-    except (pa.ArrowException, OSError, KeyError):
-        return []

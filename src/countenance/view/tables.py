@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-MEMORY = "300MB"
+MEMORY = "200MB"
 """What duckdb may hold of all tables together; the rest stays in its file."""
 
 
@@ -30,12 +30,16 @@ class Tables:
         """Load Parquet files, in order, as a table and return its name."""
         import pyarrow.dataset as ds
 
+        # Through Arrow, since duckdb would take * and [ in the name of a folder for a pattern.
+        return self.take_in(ds.dataset([str(file) for file in files], format="parquet"))
+
+    def take_in(self, incoming: Any) -> str:
+        """Load whatever Arrow can stream as a table and return its name."""
         with self._lock:
             self._count += 1
             name = f"rows_{self._count}"
             here = self._database.cursor()
-            # Through Arrow, since duckdb would take * and [ in the name of a folder for a pattern.
-            here.register("incoming", ds.dataset([str(file) for file in files], format="parquet"))
+            here.register("incoming", incoming)
             here.execute(f"CREATE TABLE {name} AS SELECT * FROM incoming")  # noqa: S608 - a name of our own
             here.unregister("incoming")
             return name
@@ -54,6 +58,13 @@ class Tables:
         names = [column[0] for column in found.description]
         by_place = {row[0]: dict(zip(names[1:], row[1:], strict=True)) for row in found.fetchall()}
         return [by_place[int(place)] | {"place": int(place)} for place in places if int(place) in by_place]
+
+    def named(self, name: str, column: str, values: Sequence[str]) -> list[dict[str, Any]]:
+        """The rows whose column has one of some values."""
+        query = f'SELECT t.* FROM {name} t WHERE t."{column}" IN (SELECT unnest(?))'  # noqa: S608
+        found = self._database.cursor().execute(query, [list(values)])
+        names = [one[0] for one in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 _tables: Tables | None = None

@@ -105,3 +105,63 @@ def test_what_is_missing_is_named(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "a.names").write_text("cat\ndog\n")
     with pytest.raises(InputError, match="line 1: 'cat' says neither mask nor no mask"):
         Darknet(lonely)
+
+
+def write_yolov3(folder: Path, head: np.ndarray) -> Path:
+    """YOLOv3 in its published depth (52 convolutions, shortcuts, three heads), a sixteenth as wide."""
+    draw = np.random.default_rng(0)
+    text, blobs = f"[net]\nwidth={SIDE}\nheight={SIDE}\nchannels=3\n\n", []
+    channels: list[int] = []  # of every layer
+
+    def add(layer: str, outputs: int, kernel: tuple[int, int] | None = None, stride: int = 1) -> None:
+        nonlocal text
+        if kernel:
+            size, inputs = kernel
+            layer = conv(outputs, size).replace("stride=1", f"stride={stride}")
+            around = np.repeat([[0.0], [1.0], [0.0], [1.0]], outputs, axis=1)  # bias, batch norm
+            blobs.extend([around.astype("<f4").tobytes()])
+            blobs.append(draw.normal(0, 0.1, (outputs, inputs, size, size)).astype("<f4").tobytes())
+        text += layer
+        channels.append(outputs)
+
+    def convolve(outputs: int, size: int, stride: int = 1) -> None:
+        add("", outputs, (size, channels[-1] if channels else 3), stride)
+
+    def answer(numbers: np.ndarray, mask: str) -> None:
+        blobs.append(numbers.astype("<f4").tobytes() + bytes(4 * len(numbers) * channels[-1]))
+        add(conv(21, 1, linear=True), 21)
+        add(yolo(mask).replace("num=6", "num=9").replace("344,319", "344,319, 1,1, 2,2, 3,3"), 21)
+
+    kept = []
+    convolve(2, 3)
+    for outputs, blocks in ((4, 1), (8, 2), (16, 8), (32, 8), (64, 4)):
+        convolve(outputs, 3, 2)
+        for _ in range(blocks):
+            convolve(outputs // 2, 1)
+            convolve(outputs, 3)
+            add("[shortcut]\nfrom=-3\nactivation=linear\n", outputs)
+        kept.append(len(channels) - 1)
+    nothing = np.tile([0, 0, 0, 0, -20, 0, 0], 3).astype(float)
+    for k, (outputs, mask) in enumerate(((32, "6,7,8"), (16, "3,4,5"), (8, "0,1,2"))):
+        if k:
+            add("[route]\nlayers=-4\n", channels[-4])
+            convolve(outputs, 1)
+            add("[upsample]\nstride=2\n", outputs)
+            add(f"[route]\nlayers=-1,{kept[-1 - k]}\n", outputs + channels[kept[-1 - k]])
+        for _ in range(3):
+            convolve(outputs, 1)
+            convolve(outputs * 2, 3)
+        answer(head if k == 1 else nothing, mask)
+    (folder / "yolov3.cfg").write_text(text)
+    (folder / "yolov3.weights").write_bytes(struct.pack("<iiiq", 0, 2, 0, 0) + b"".join(blobs))
+    (folder / "yolov3.names").write_text("with_mask\nwithout_mask\n")
+    return folder / "yolov3.weights"
+
+
+def test_yolov3_with_its_three_heads(tmp_path: Path) -> None:
+    head = np.tile([0, 0, 0, 0, -20, 0, 0], 3).astype(float)
+    head[7:14] = [0, 0, -2, -2, 20, 20, -20]  # the second anchor of the middle head, made smaller: masked everywhere
+    (found,) = Darknet(write_yolov3(tmp_path, head))([np.zeros((96, 96, 3), np.uint8)])
+    assert len(found) == CELLS**2 and set(found.labels) == {"mask"}
+    width = np.exp(-2) * 135  # the fifth anchor is 135 × 169
+    assert np.abs(np.diff(found.xyxy[:, ::2], axis=1).max() - width) < 0.01

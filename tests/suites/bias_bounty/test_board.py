@@ -20,7 +20,8 @@ from countenance.suites.bias_bounty.files import (
 from countenance.suites.bias_bounty.page import write_pages
 from countenance.suites.bias_bounty.pairing import score_difference
 from countenance.suites.bias_bounty.printing import table_lines
-from countenance.suites.bias_bounty.submissions import checked_name, code_hash, hand_in
+from countenance.suites.bias_bounty.scoring import score_files
+from countenance.suites.bias_bounty.submissions import checked_name, code_hash, hand_in, same_code
 
 FEW = Rules(replicates=300)
 
@@ -194,11 +195,22 @@ def test_the_latest_submission_counts_and_the_earlier_ones_are_kept(challenge: P
     said = json.loads((board / "mine" / "submission.json").read_text())
     assert said["number"] == 3 and said["submitted"].endswith("+00:00")
     assert said["code_sha256"] == code_hash(tmp_path / "code") == standing.code_sha256
+    (tmp_path / "code" / "__pycache__").mkdir()
+    (tmp_path / "code" / "__pycache__" / "main.pyc").write_bytes(b"x")
+    (tmp_path / "code" / ".DS_Store").write_bytes(b"x")
+    assert said["code_sha256"] == code_hash(tmp_path / "code"), "what a folder gathers by itself is no code"
+    assert [one.number for one in same_code(board, "mine", tmp_path / "code")] == [1, 2, 3]
+    with pytest.raises(InputError, match=r"no submission of this name \(did you mean mine\?\)"):
+        same_code(board, "mime", tmp_path / "code")
     (tmp_path / "code" / "main.py").write_text("print(2)\n")
     assert said["code_sha256"] != code_hash(tmp_path / "code")
+    assert same_code(board, "mine", tmp_path / "code") == []
+    assert [one.number for one in standing.history] == [1, 2]
+    assert standing.history[0].score == pytest.approx(score_files(challenge / "test" / "labels.csv", files[0]).score1)
     page = write_pages(rank(board, challenge, FEW), challenge, tmp_path / "l.html")
     (entry,) = (page.parent / "l-entries").iterdir()
     assert said["code_sha256"] in entry.read_text() and "the latest of 3 submissions" in entry.read_text()
+    assert f"{standing.history[0].score:.3f}" in entry.read_text()
 
 
 def test_a_code_that_is_nowhere_is_refused() -> None:

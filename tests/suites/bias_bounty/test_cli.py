@@ -77,6 +77,20 @@ def test_the_run_has_the_numbers_of_the_score(challenge: Path, tmp_path: Path) -
     assert run.notes == score["notes"]
 
 
+def test_a_purge_finds_what_somebody_laid_into_the_run(challenge: Path, tmp_path: Path, capsys: Captured) -> None:
+    labels, run = challenge / "test" / "labels.csv", tmp_path / "run"
+    predictions = perfect(labels, tmp_path / "p.csv")
+    (tmp_path / "who.csv").write_text("name,identity\n" + "".join(f"h{i:03}.png,p{i // 4}\n" for i in range(30)))
+    files = ["--labels", str(labels), "--predictions", str(predictions), "--identities", str(tmp_path / "who.csv")]
+    assert root.run(["bias-bounty", "score", *files, "--replicates", "200", "--out", str(run)]) == 0
+    (run / "report.pdf").write_bytes(b"%PDF-1.4 of somebody's own")
+    (tmp_path / "gone.txt").write_text("p0\n")
+    capsys.readouterr()
+    assert root.run(["purge", str(run), "--subjects", str(tmp_path / "gone.txt")]) == 0
+    assert not (run / "report.pdf").exists()
+    assert "removed, since they may show somebody: report.pdf" in capsys.readouterr().out
+
+
 def test_a_wrong_submission_exits_with_2_in_one_line_and_writes_nothing(
     challenge: Path, tmp_path: Path, capsys: Captured
 ) -> None:

@@ -15,7 +15,7 @@ from countenance.errors import InputError
 from countenance.metrics.bounty import uniformity_p
 from countenance.suites.bias_bounty.entry import (
     SHIPPED,
-    Entry,
+    BountyEntry,
     EntryCard,
     entry_folder,
     image_files,
@@ -68,20 +68,20 @@ def test_a_second_training_writes_the_same_bytes(better: Path, challenge: Path, 
 
 def test_an_entry_answers_every_picture_with_known_classes(better: Path, challenge: Path) -> None:
     files = image_files(challenge / "test")
-    words = predict_files(Entry(better, threads=1), files)
+    words = predict_files(BountyEntry(better, threads=1), files)
     assert len(words) == len(files) == 36
     assert all(row[name] in CLASSES[name] for row in words for name in ATTRIBUTES)
 
 
 def test_the_same_picture_gets_the_same_answer_alone_and_among_others(unsupervised: Path, challenge: Path) -> None:
-    entry = Entry(unsupervised, threads=1)
+    entry = BountyEntry(unsupervised, threads=1)
     images = [LazyImage(path).load() for path in image_files(challenge / "test").values()]
     together = entry.classes(images)
     assert [entry.classes([image])[0] for image in images[:10]] == together[:10]
 
 
 def test_a_picture_below_the_face_threshold_gets_classes_from_its_content(unsupervised: Path, challenge: Path) -> None:
-    entry = Entry(unsupervised, threads=1)
+    entry = BountyEntry(unsupervised, threads=1)
     entry.card = entry.card.model_copy(update={"face_threshold": float("inf")})
     image = LazyImage(challenge / "test" / "h000.png").load()
     assert entry.classes([image]) == [random_classes(image)]
@@ -91,8 +91,8 @@ def test_predicting_needs_no_torch(unsupervised: Path, challenge: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from pathlib import Path\n"
-        "from countenance.suites.bias_bounty.entry import Entry, image_files, predict_files\n"
-        f"entry = Entry(Path({str(unsupervised)!r}), threads=1)\n"
+        "from countenance.suites.bias_bounty.entry import BountyEntry, image_files, predict_files\n"
+        f"entry = BountyEntry(Path({str(unsupervised)!r}), threads=1)\n"
         f"files = image_files(Path({str(challenge / 'test')!r}))\n"
         "print(len(predict_files(entry, files)))"
     )
@@ -113,7 +113,7 @@ def test_a_handful_of_pictures_is_enough_to_train_on(challenge: Path, tmp_path: 
         name = line.split(",")[0]
         (train / name).write_bytes((challenge / "train" / name).read_bytes())
     train_entry(entry, tmp_path / "data", tmp_path / "made", threads=1, epochs=1)
-    assert len(predict_files(Entry(tmp_path / "made", threads=1), image_files(train))) == 12
+    assert len(predict_files(BountyEntry(tmp_path / "made", threads=1), image_files(train))) == 12
 
 
 def test_training_without_any_label_of_an_attribute_is_refused(challenge: Path, tmp_path: Path) -> None:
@@ -134,14 +134,14 @@ def test_an_entry_that_misses_an_output_is_refused(unsupervised: Path, tmp_path:
     (tmp_path / "unsupervised.onnx").write_bytes((unsupervised / "unsupervised.onnx").read_bytes())
     (tmp_path / "entry.json").write_text(card.model_copy(update={"networks": (network,)}).model_dump_json())
     with pytest.raises(InputError, match="output 'gender' comes 0 times"):
-        Entry(tmp_path)
+        BountyEntry(tmp_path)
 
 
 def test_an_entry_whose_file_leads_out_is_refused(unsupervised: Path, tmp_path: Path) -> None:
     text = (unsupervised / "entry.json").read_text().replace("unsupervised.onnx", "../x.onnx")
     (tmp_path / "entry.json").write_text(text)
     with pytest.raises(InputError, match="leads out"):
-        Entry(tmp_path)
+        BountyEntry(tmp_path)
 
 
 def test_a_harder_class_weighs_more() -> None:
@@ -222,7 +222,7 @@ def test_the_shipped_entries_score_what_was_published(embedded: Path, tmp_path: 
     holdout = embedded / "holdout"
     files = image_files(holdout)
     for name in ("baseline", "better", "unsupervised"):
-        words = predict_files(Entry(name, threads=1), files)
+        words = predict_files(BountyEntry(name, threads=1), files)
         (tmp_path / f"{name}.csv").write_text(predictions_text(list(files), words))
         score = score_files(holdout / "labels.csv", tmp_path / f"{name}.csv", holdout / "nonfaces.txt")
         due = said["entries"][name]["holdout"]
@@ -251,7 +251,7 @@ def test_the_documentation_says_what_was_measured() -> None:
 
 
 def test_the_shipped_better_finds_non_faces_that_it_never_saw(embedded: Path) -> None:
-    entry = Entry("better", threads=1)
+    entry = BountyEntry("better", threads=1)
     files = image_files(embedded / "holdout")
     outside = set(read_names(embedded / "holdout" / "nonfaces.txt"))
     faces = entry.outputs([LazyImage(path).load() for path in files.values()])["face"][:, 0]

@@ -155,7 +155,7 @@ def test_pictures_of_one_person_widen_the_interval(tmp_path: Path) -> None:
 
 def test_the_intervals_cover(tmp_path: Path) -> None:
     from countenance.metrics.bounty import CLASS_COUNTS
-    from countenance.suites.bias_bounty.files import Table
+    from countenance.suites.bias_bounty.files import ClassTable
     from countenance.suites.bias_bounty.scoring import score_tables
 
     rng = np.random.default_rng(7)
@@ -167,7 +167,9 @@ def test_the_intervals_cover(tmp_path: Path) -> None:
         right = {name: rng.random(400) < 0.7 for name in CLASS_COUNTS}
         said = {name: np.where(right[name], truth[name], (truth[name] + 1) % k) for name, k in CLASS_COUNTS.items()}
         score = score_tables(
-            Truth(Table(tmp_path, names, truth, index)), Table(tmp_path, names, said, index), Draws(300, trial)
+            Truth(ClassTable(tmp_path, names, truth, index)),
+            ClassTable(tmp_path, names, said, index),
+            Draws(300, trial),
         )
         low, high = score.accuracy_interval["age"]
         covered += low <= 0.7 <= high

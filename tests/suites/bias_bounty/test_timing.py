@@ -12,7 +12,7 @@ from countenance.errors import InputError
 from countenance.suites.bias_bounty import board as boards
 from countenance.suites.bias_bounty import measured, timing
 from countenance.suites.bias_bounty.board import Rules, rank
-from countenance.suites.bias_bounty.entry import Entry, entry_hash, image_files, predict_files
+from countenance.suites.bias_bounty.entry import BountyEntry, entry_hash, image_files, predict_files
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text
 from countenance.suites.bias_bounty.prizes import award
 from countenance.suites.bias_bounty.submissions import hand_in
@@ -30,7 +30,7 @@ def honest(unsupervised: Path, challenge: Path) -> dict[str, Any]:
 def predictions(unsupervised: Path, challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the entry answers on test and holdout."""
     folder = tmp_path_factory.mktemp("answers")
-    entry = Entry(unsupervised, threads=1)
+    entry = BountyEntry(unsupervised, threads=1)
     for split in ("test", "holdout"):
         files = image_files(challenge / split)
         (folder / f"{split}.csv").write_text(predictions_text(list(files), predict_files(entry, files)))
@@ -183,9 +183,9 @@ def test_a_busy_machine_is_warned_of(honest: dict[str, Any]) -> None:
     assert any("took 2.5 times its CPU time: the machine was busy" in line for line in timing_lines(Timing(**busy)))
 
 
-def standing(name: str, passes: list[float], honest: dict[str, Any]) -> boards.Standing:
+def standing(name: str, passes: list[float], honest: dict[str, Any]) -> boards.BoardEntry:
     measured_ = Timing(**(honest | {"passes": passes, "milliseconds_per_image": sorted(passes)[2], "images": 1000}))
-    return boards.Standing(name, "supervised", None, timing=measured_)  # type: ignore[arg-type]
+    return boards.BoardEntry(name, "supervised", None, timing=measured_)  # type: ignore[arg-type]
 
 
 def test_the_fastest_shares_its_prize_only_with_entries_whose_passes_overlap(honest: dict[str, Any]) -> None:

@@ -144,6 +144,12 @@ def test_a_set_held_back_is_scored_and_stored(folder: Path, tmp_path: Path, monk
     assert command(["happyfaces", "run", *arguments, "--out", str(tmp_path / "run")]) == 0
     assert "held back   worst head 0.800" in capsys.readouterr().out
     assert record_of(Run(tmp_path / "run"))["held_back"]["worst_head"] == 0.8
+    table, page = tmp_path / "table.json", tmp_path / "page.html"
+    many = ["--mix-rates", "0,.1", "--seeds", "2", "--jobs", "2", "--json", str(table), "--quiet"]
+    assert command(["happyfaces", "sweep", *arguments, *many]) == 0
+    assert capsys.readouterr().out.count("held back 0.800") == 2
+    assert command(["happyfaces", "report", str(table), "--out", str(page)]) == 0
+    assert "held back</th>" in page.read_text("utf-8")
 
 
 def test_a_sweep_of_runs_can_be_audited_one_by_one(folder: Path, tmp_path: Path, monkeypatch, capsys):

@@ -8,8 +8,8 @@ from challenge_files import HEADER, write_truth
 
 from countenance.errors import InputError
 from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs.lines import cut
 from countenance.suites.uccs.scores import read_scores
-from countenance.suites.uccs.tokens import tokenize
 
 V3 = "FILE,DETECTION_SCORE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT"
 
@@ -151,10 +151,10 @@ def test_a_file_larger_than_a_block_is_read_in_pieces(tmp_path, monkeypatch, goo
 
     path = tmp_path / "mine.txt"
     path.write_text("\n".join(good_lines) + "\n")
-    expected = read_scores(path, labels=True)
+    expected = read_scores(path)
     for size in (1, 7, 50, 64):
         monkeypatch.setattr(files.blocks, "__defaults__", (size,))
-        pieces = read_scores(path, labels=True)
+        pieces = read_scores(path)
         assert pieces.images == expected.images
         for name in ("image", "line", "box", "score"):
             assert getattr(pieces, name).tolist() == getattr(expected, name).tolist()
@@ -172,7 +172,7 @@ def test_windows_line_ends_survive_a_block_border(tmp_path, monkeypatch, good_li
 
 
 def test_a_comment_line_is_no_detection():
-    assert tokenize(b"a,1\n# x\n\nb,2\n", 7).line.tolist() == [7, 10]
+    assert cut(b"a,1\n# x\n\nb,2\n", 7).line.tolist() == [7, 10]
 
 
 # version 3
@@ -258,7 +258,7 @@ def test_a_set_without_known_subjects_has_no_recognition_rate(tmp_path, good_lin
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("1\n1\n", "line 2: FACE_ID 1 stands in line 1 already"),
+        ("1\n1\n", "line 2: FACE_ID 1 is in line 1 already"),
         ("1\n99\n", "line 2: FACE_ID 99 is not in validation.csv"),
         ("one\n", "line 1: FACE_ID is 'one'"),
     ],

@@ -1,7 +1,5 @@
 """Baselines and made data, end to end with people whose colour is who they are."""
 
-import json
-
 import numpy as np
 import pytest
 from challenge_models import scenes
@@ -9,13 +7,14 @@ from PIL import Image
 
 from countenance.errors import InputError
 from countenance.suites.uccs import Settings, check_file, evaluate_detector, evaluate_recognizer, read_protocol
-from countenance.suites.uccs.baseline import detect, recognize, score
+from countenance.suites.uccs.baseline import Baseline, detect, recognize, score
 from countenance.suites.uccs.baseline.cache import Cache, save_arrays
 from countenance.suites.uccs.baseline.work import How, enlarged
 from countenance.suites.uccs.gallery_file import read_gallery
 from countenance.suites.uccs.make_data import make_data
 
-MODELS = {"model": "challenge_models:Colour", "detector_model": "challenge_models:Squares"}
+SQUARES = "challenge_models:Squares"
+MODELS = {"embedding": "challenge_models:Colour", "detector": SQUARES}
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -77,7 +76,7 @@ def test_made_data_is_whole_or_not_there(tmp_path):
 
 def test_the_detection_baseline_finds_every_face_and_its_file_is_good(made, how, tmp_path):
     folder, version = made
-    out, _ = detect(folder, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+    out, _ = detect(Baseline(folder, detector=SQUARES, result_file=tmp_path / "d.txt"), how)
     assert check_file(out, data=folder).good
     found = evaluate_detector(folder, [out])[0]
     assert (found.version, found.found, found.total) == (version, found.total, 8)
@@ -86,7 +85,7 @@ def test_the_detection_baseline_finds_every_face_and_its_file_is_good(made, how,
 
 def test_the_recognition_baseline_knows_everybody(made, how, tmp_path):
     folder, version = made
-    out = recognize(folder, how=how, result_file=tmp_path / "r.txt", **MODELS)
+    out = recognize(Baseline(folder, result_file=tmp_path / "r.txt", **MODELS), how)
     assert check_file(out, data=folder).good
     found = evaluate_recognizer(folder, [out])[0]
     assert (found.version, found.found, found.total) == (version, 4, 4)
@@ -99,15 +98,15 @@ def test_a_second_run_asks_no_model_and_force_asks_again(made, how, tmp_path, mo
     import challenge_models
 
     folder, _ = made
-    first = recognize(folder, how=how, result_file=tmp_path / "a.txt", **MODELS)
+    first = recognize(Baseline(folder, result_file=tmp_path / "a.txt", **MODELS), how)
     monkeypatch.setattr(challenge_models.Squares, "__call__", challenge_models.Broken.__call__)
     monkeypatch.setattr(challenge_models.Colour, "__call__", challenge_models.Broken.__call__)
-    second = recognize(folder, how=how, result_file=tmp_path / "b.txt", **MODELS)
+    second = recognize(Baseline(folder, result_file=tmp_path / "b.txt", **MODELS), how)
     body = [path.read_text().split("\n", 2)[2] for path in (first, second)]
     assert body[0] == body[1]
     forced = How(Cache(how.cache.folder, force=True))
     with pytest.raises(InputError, match="was asked"):
-        recognize(folder, how=forced, result_file=tmp_path / "c.txt", **MODELS)
+        recognize(Baseline(folder, result_file=tmp_path / "c.txt", **MODELS), forced)
     assert not (tmp_path / "c.txt").exists()
 
 
@@ -117,28 +116,28 @@ def test_a_changed_image_is_asked_about_again(made, how, tmp_path):
     folder, version = made
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    detect(copy, how=how, model="challenge_models:Squares", result_file=tmp_path / "a.txt")
+    detect(Baseline(copy, detector=SQUARES, result_file=tmp_path / "a.txt"), how)
     images = copy / ("validation" if version == 2 else "validation_images")
     picture = sorted(images.iterdir())[0]
     Image.new("RGB", (160, 120)).save(picture, "JPEG")
-    out, found = detect(copy, how=how, model="challenge_models:Squares", result_file=tmp_path / "b.txt")
+    out, found = detect(Baseline(copy, detector=SQUARES, result_file=tmp_path / "b.txt"), how)
     assert [len(one["score"]) for one in found.found] == [1, 5]
     assert out.read_text() != (tmp_path / "a.txt").read_text()
 
 
 def test_several_processes_give_the_same_file(made, how, tmp_path):
     folder, _ = made
-    one, _ = detect(folder, how=how, model="challenge_models:Squares", result_file=tmp_path / "a.txt")
+    one, _ = detect(Baseline(folder, detector=SQUARES, result_file=tmp_path / "a.txt"), how)
     several = How(Cache(tmp_path / "other"), parallel=2)
-    two, _ = detect(folder, how=several, model="challenge_models:Squares", result_file=tmp_path / "b.txt")
+    two, _ = detect(Baseline(folder, detector=SQUARES, result_file=tmp_path / "b.txt"), several)
     assert one.read_text() == two.read_text()
 
 
 def test_debug_takes_a_part_and_says_so(made, how, tmp_path):
     folder, version = made
-    _, found = detect(folder, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt", debug=1)
+    _, found = detect(Baseline(folder, detector=SQUARES, result_file=tmp_path / "d.txt", debug=1), how)
     assert len(found.images) == 1
-    out = recognize(folder, how=how, result_file=tmp_path / "r.txt", debug=1, **MODELS)
+    out = recognize(Baseline(folder, result_file=tmp_path / "r.txt", debug=1, **MODELS), how)
     assert out.name == "r-debug-1.txt"
     if version == 2:
         numbers = {int(i) for line in out.read_text().splitlines()[2:] for i in line.split(",")[6::2]}
@@ -148,7 +147,8 @@ def test_debug_takes_a_part_and_says_so(made, how, tmp_path):
 def test_display_draws_detections_green_and_truth_red(made, how, tmp_path):
     folder, _ = made
     detect(
-        folder, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt", display=tmp_path / "shown"
+        Baseline(folder, detector=SQUARES, result_file=tmp_path / "d.txt", display=tmp_path / "shown"),
+        how,
     )
     pictures = sorted((tmp_path / "shown").iterdir())
     assert len(pictures) == 2
@@ -172,11 +172,11 @@ def test_a_missing_or_damaged_image_is_told_and_the_rest_goes_on(made, tmp_path,
         bad.write_bytes(content[:200])
     told = []
     how = How(Cache(tmp_path / "temp"), warn=told.append)
-    out, found = detect(copy, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+    out, found = detect(Baseline(copy, detector=SQUARES, result_file=tmp_path / "d.txt"), how)
     assert len(told) == 1 and bad.name in told[0] and told[0].endswith("it has no detection")
     assert [len(one["score"]) > 0 for one in found.found] == [False, True]
     assert good.stem in out.read_text() and bad.stem not in out.read_text()
-    recognize(copy, how=how, result_file=tmp_path / "r.txt", **MODELS)
+    recognize(Baseline(copy, result_file=tmp_path / "r.txt", **MODELS), how)
     assert good.stem in (tmp_path / "r.txt").read_text() and bad.stem not in (tmp_path / "r.txt").read_text()
 
 
@@ -188,7 +188,7 @@ def test_no_image_at_all_is_refused(made, how, tmp_path):
     shutil.copytree(folder, copy)
     shutil.rmtree(copy / ("validation" if version == 2 else "validation_images"))
     with pytest.raises(InputError, match=r"no image that .* names is there; extract the validation images there"):
-        detect(copy, how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+        detect(Baseline(copy, detector=SQUARES, result_file=tmp_path / "d.txt"), how)
 
 
 def test_cards_and_models_that_are_not_there_are_refused_before_any_image_is_opened(made, tmp_path, monkeypatch):
@@ -197,19 +197,20 @@ def test_cards_and_models_that_are_not_there_are_refused_before_any_image_is_ope
     monkeypatch.setattr(work, "graphics_cards", lambda: 1)
     how = How(Cache(tmp_path / "temp"), parallel=2, gpus=(0, 1))
     with pytest.raises(InputError, match="--gpus 1: this machine has 1 graphics card; leave --gpus out"):
-        detect(made[0], how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+        detect(Baseline(made[0], detector=SQUARES, result_file=tmp_path / "d.txt"), how)
     monkeypatch.setattr("countenance.models.zoo.find_spec", lambda name: None)
     with pytest.raises(InputError, match="model 'dlib' is not installed: pip install"):
         recognize(
-            made[0], how=How(Cache(tmp_path / "temp")), result_file=tmp_path / "r.txt", **(MODELS | {"model": "dlib"})
+            Baseline(made[0], result_file=tmp_path / "r.txt", **(MODELS | {"embedding": "dlib"})),
+            How(Cache(tmp_path / "temp")),
         )
     assert not (tmp_path / "temp").exists()
 
 
 def test_a_part_never_replaces_the_result_of_the_whole_set(made, how, tmp_path):
-    whole, _ = detect(made[0], how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt")
+    whole, _ = detect(Baseline(made[0], detector=SQUARES, result_file=tmp_path / "d.txt"), how)
     content = whole.read_bytes()
-    part, _ = detect(made[0], how=how, model="challenge_models:Squares", result_file=tmp_path / "d.txt", debug=1)
+    part, _ = detect(Baseline(made[0], detector=SQUARES, result_file=tmp_path / "d.txt", debug=1), how)
     assert part.name == "d-debug-1.txt" and whole.read_bytes() == content
 
 
@@ -264,15 +265,11 @@ def test_an_enlarged_box_stays_in_the_image():
     assert enlarged(np.array([500.0, 5.0, 10.0, 10.0]), 20, 20) == (19, 3, 20, 17)
 
 
-def test_made_people_may_be_shown_and_real_ones_only_when_asked_for(made, tmp_path):
-    from countenance.suites.uccs.errors import show_pictures
+def test_made_people_are_not_real_and_all_others_are(made, tmp_path):
+    from countenance.suites.uccs.protocol import real_people
 
-    folder, _ = made
-    assert json.loads((folder / "countenance.json").read_text())["real_people"] is False
-    assert show_pictures(folder, "auto")
-    assert not show_pictures(folder, "off")
-    assert not show_pictures(tmp_path, "auto")
-    assert show_pictures(tmp_path, "full")
+    assert not real_people(made[0])
+    assert real_people(tmp_path)
 
 
 def test_real_networks_on_the_embedded_people(tmp_path, how):
@@ -282,6 +279,6 @@ def test_real_networks_on_the_embedded_people(tmp_path, how):
     if not (SHIPPED / "samples.parquet").exists():
         pytest.skip("the embedded people are not rendered in this checkout")
     make_data(load_dataset("people:groups"), tmp_path / "v2", 2)
-    out, _ = detect(tmp_path / "v2", how=how, result_file=tmp_path / "d.txt", debug=2)
+    out, _ = detect(Baseline(tmp_path / "v2", result_file=tmp_path / "d.txt", debug=2), how)
     found = evaluate_detector(tmp_path / "v2", [out], settings=Settings(only_present=True))[0]
     assert found.found / found.total > 0.5

@@ -171,6 +171,8 @@ def test_a_pth_file_that_runs_code_is_refused(command, embeddings, tmp_path):
 
 
 def test_the_scripts_of_version_three_hand_on_to_each_other(command, tmp_path, monkeypatch):
+    import torch
+
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setattr("countenance.cli.uccs.original._config", configured(tmp_path / "v3"))
     assert command("make-data", "--out", tmp_path / "v3", "--protocol-version", 3)[0] == 0
@@ -179,12 +181,25 @@ def test_the_scripts_of_version_three_hand_on_to_each_other(command, tmp_path, m
     code, _, err = command("baseline_recognition", "--quiet")
     assert code == 0, err
     first = Path("results/UCCS-scoring-baseline-validation.txt").read_text()
+    gallery = sorted(path.name for path in Path("results/gallery_embeddings").iterdir())
+    assert gallery and all(name.endswith(".pth") and name[:4].isdigit() for name in gallery)
+    one = torch.load(next(Path("results/validation_embeddings").iterdir()), weights_only=True)
+    assert set(one) == {"detection_scores", "bboxes", "embeddings"} and len(one["bboxes"]) == len(one["embeddings"])
     code, _, err = command("scoring")
     assert code == 0, err
     assert Path("results/UCCS-scoring-baseline-validation.txt").read_text() == first
     code, out, err = command("evaluation")
     assert code == 0, err
     assert "O-ROC written" in out and "FROC written" in out
+
+
+def test_embeddings_never_replace_other_files(tmp_path):
+    from countenance.suites.uccs.baseline.embeddings import write_embeddings
+
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds notes\.txt, and embeddings replace what is there"):
+        write_embeddings(tmp_path, {"subject": np.array([1]), "embedding": np.eye(1)})
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def configured(data):

@@ -1,4 +1,4 @@
-"""Readers: whatever is in a file, the answer is data or one clear line; the fast road leads where the slow one does."""
+"""Readers: whatever is in a file, the answer is data or one clear line; fast and slow parsing agree."""
 
 import gzip
 
@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countenance.errors import InputError
-from countenance.suites.uccs import check_file, scores_v2, scores_v3
+from countenance.suites.uccs import check_file
+from countenance.suites.uccs import lines as reader
 from countenance.suites.uccs.protocol import read_protocol
 from countenance.suites.uccs.scores import read_scores
+from countenance.suites.uccs.write import write_v2
 
 quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -32,20 +34,20 @@ def outcome(read):
     except InputError as error:
         assert "\n" not in str(error)
         return str(error)
-    labels = None if scores.labels is None else [x.tolist() for x in vars(scores.labels).values()]
-    columns = [getattr(scores, c).tolist() for c in ("image", "line", "box", "score", "top_score", "top_subject")]
+    labels = [x.tolist() for x in vars(scores.labels).values()]
+    columns = [getattr(scores, c).tolist() for c in ("image", "line", "box", "score")]
     return scores.images, columns, labels, scores.warnings
 
 
 @quick
-@given(st.one_of(lines(number, 3, 9), lines(good, 5, 5), lines(good, 7, 7)), st.booleans())
-def test_version_two_fast_and_slow_agree(tmp_path_factory, monkeypatch, text, labels):
+@given(st.one_of(lines(number, 3, 9), lines(good, 5, 5), lines(good, 7, 7)))
+def test_version_two_fast_and_slow_agree(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "two.txt"
     path.write_text("\n".join(text) + "\n")
-    fast = outcome(lambda: scores_v2.read(path, labels=labels))
+    fast = outcome(lambda: read_scores(path, 2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scores_v2, "tokenize", lambda block, line: None)
-        slow = outcome(lambda: scores_v2.read(path, labels=labels))
+        patch.setattr(reader, "cut", lambda block, line: None)
+        slow = outcome(lambda: read_scores(path, 2))
     assert fast == slow
 
 
@@ -56,10 +58,10 @@ def test_version_three_fast_and_slow_agree(tmp_path_factory, text, subjects):
     header = ["FILE", "DETECTION_SCORE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT"]
     header += [f"S_{k}" for k in range(1, subjects + 1)]
     path.write_text("\n".join([",".join(header), *text]) + "\n")
-    fast = outcome(lambda: scores_v3.read(path, top=subjects))
+    fast = outcome(lambda: read_scores(path, 3, top=subjects))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scores_v3, "tokenize", lambda block, line: None)
-        slow = outcome(lambda: scores_v3.read(path, top=subjects))
+        patch.setattr(reader, "cut", lambda block, line: None)
+        slow = outcome(lambda: read_scores(path, 3, top=subjects))
     assert fast == slow
 
 
@@ -89,8 +91,8 @@ def test_any_bytes_give_data_or_one_clear_line(tmp_path_factory, content, zipped
 def test_what_is_written_is_read_back(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "written.txt"
     found = [("b,c.jpg", [((x, x, w, w), s, [(7, s), (-1, s)]) for x, w, s in rows]), ("a.jpg", [])]
-    scores_v2.write(path, found, recognition=True, command="test\nwith a line break")
-    back = read_scores(path, labels=True)
+    write_v2(path, found, recognition=True, command="test\nwith a line break")
+    back = read_scores(path)
     assert back.images == ("b,c.jpg",)
     assert back.line[0] == 3
     np.testing.assert_allclose(back.box[:, 0], [x for x, _, _ in rows], atol=0.0051)

@@ -30,7 +30,7 @@ def line_of(axes, number=0):
 def test_every_point_of_the_curve_is_inside_the_axes(log, numbers):
     settings = Settings(log=log, numbers=numbers)
     (found,) = evaluate_detector(FIXTURES, [FIXTURES / "v2-detection.txt"], settings=settings)
-    _, axes = axes_of(chart_of([found], log=log, band=False))
+    _, axes = axes_of(chart_of([found], band=False))
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     x, y = line_of(axes).get_data()
     assert np.array_equal(y, found.curve.y)
@@ -45,11 +45,13 @@ def test_every_point_of_the_curve_is_inside_the_axes(log, numbers):
 def nothing_found(folder):
     data = write_truth(folder / "data", [(f"{k}.jpg", k + 1, BOX) for k in range(8)])
     path = write_v2(folder / "none.txt", [(f"{k}.jpg", AWAY, 0.1 * k, []) for k in range(8)])
-    return evaluate_detector(data, [path], labels=["$a_1$ " + "long " * 30 + "end"], version=2)[0]
+    return evaluate_detector(
+        data, [path], labels=["$a_1$ " + "long " * 30 + "end"], version=2, settings=Settings(log=True)
+    )[0]
 
 
 def test_a_curve_on_the_axis_is_drawn_above_it(tmp_path):
-    figure, axes = axes_of(chart_of([nothing_found(tmp_path)], log=True, band=False))
+    figure, axes = axes_of(chart_of([nothing_found(tmp_path)], band=False))
     figure.draw_without_rendering()
     line = line_of(axes)
     assert (line.get_ydata() == 0).all()
@@ -66,17 +68,17 @@ def test_one_point_is_a_dot(tmp_path):
     data = write_truth(tmp_path / "data", [("a.jpg", 1, BOX)])
     path = write_v2(tmp_path / "one.txt", [("a.jpg", BOX, 0.9, [])])
     (found,) = evaluate_detector(data, [path], version=2)
-    _, axes = axes_of(chart_of([found], log=False, band=False))
+    _, axes = axes_of(chart_of([found], band=False))
     assert line_of(axes).get_marker() == "o"
 
 
 def test_bands_and_groups_are_in_the_figure():
     settings = Settings(log=True, bootstrap=20, rank=3)
     (found,) = evaluate_recognizer(FIXTURES, [FIXTURES / "v2-recognition.txt"], settings=settings)
-    chart = chart_of([found], log=True, band=True)
+    chart = chart_of([found], band=True)
     _, axes = axes_of(chart)
     assert [one.get_gid() for one in axes.collections] == ["band-0"]
-    assert chart.title == "Rank 3 DIR curve" and group_charts(found, [], log=True) == {}
+    assert chart.title == "Rank 3 DIR curve" and group_charts(found, []) == {}
 
 
 def test_without_the_extra_one_line_says_what_to_install(command, monkeypatch):

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from countenance.data.tables import near
+from countenance.errors import InputError
 
 MOST_NAMED = 3
 
@@ -25,6 +26,8 @@ class Names:
 
     ids: list[str]
     aliases: Mapping[str, str] = field(default_factory=dict)
+    by_file_name: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Names in other folders than the images that they were taken for: only the name of the file is the same."""
 
     @cached_property
     def _exact(self) -> set[str]:
@@ -48,7 +51,32 @@ class Names:
         endings = list(_endings(name.replace("\\", "/")))
         whole = (self._endings.get(ending) for ending in endings)
         bare = (self._stems.get(_without_suffix(ending)) for ending in endings)
-        return next((found for found in (*whole, *bare) if found is not None), None)
+        found = next((found for found in (*whole, *bare) if found is not None), None)
+        if found is not None and not _one_path(endings[0], found):
+            self.by_file_name[name] = found
+        return found
+
+    def other_folders(self, place: str) -> str | None:
+        """A sentence about names that were taken for images in other folders; None when there are none.
+
+        InputError where two of them were taken for the same image.
+
+        >>> names = Names(["a/1.jpg"])
+        >>> names.find("b/1.jpg"), names.other_folders("p.csv")
+        ('a/1.jpg', 'p.csv: 1 image has another folder than in the dataset (b/1.jpg was taken for a/1.jpg)')
+        """
+        if not self.by_file_name:
+            return None
+        taken: dict[str, str] = {}
+        for name, found in self.by_file_name.items():
+            if _without_suffix(taken.setdefault(found, name)) != _without_suffix(name):
+                raise InputError(
+                    f"{place}: {taken[found]} and {name} can both only mean {found}; name images as the dataset does"
+                )
+        first = next(iter(self.by_file_name))
+        images = "1 image has" if len(taken) == 1 else f"{len(taken)} images have"
+        shown = f"{first} was taken for {self.by_file_name[first]}"
+        return f"{place}: {images} another folder than in the dataset ({shown})"
 
     def unmatched(self, names: Iterable[str], place: str) -> str | None:
         """A sentence about the names that mean no image of the dataset; None when all do."""
@@ -66,6 +94,12 @@ def _endings(name: str) -> Iterable[str]:
     parts = PurePosixPath(name).parts
     for i in range(len(parts)):
         yield "/".join(parts[i:])
+
+
+def _one_path(name: str, found: str) -> bool:
+    """Whether one of two paths, without their endings, is the end of the other."""
+    one, other = (f"/{_without_suffix(path).strip('/')}" for path in (name, found))
+    return one.endswith(other) or other.endswith(one)
 
 
 def _without_suffix(name: str) -> str:

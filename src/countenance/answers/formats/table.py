@@ -10,7 +10,6 @@
 A row that names an image and has no box says that the image was looked at and nothing was found.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 
 from countenance.answers.formats.base import Format, Predictions, Wanted
 from countenance.answers.types import Age, Boxes, Embedding, Labels
-from countenance.data.tables import near, read_csv
+from countenance.data.tables import finite_number, near, read_csv
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading
 
@@ -122,16 +121,6 @@ def _column(header: Sequence[str], names: Sequence[str]) -> str | None:
     return next((lower[name] for name in names if name in lower), None)
 
 
-def _number(value: Any, place: str, column: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{place}: {column} is {value!r:.40}, expected a number") from None
-    if not math.isfinite(number):
-        raise InputError(f"{place}: {column} is {value!r:.40}, expected a finite number")
-    return number
-
-
 def _box_columns(header: Sequence[str]) -> tuple[str, ...] | None:
     """The columns that hold the boxes, or None."""
     lower = {name.strip().lower() for name in header}
@@ -152,9 +141,9 @@ def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, p
         cells = [row[lower[name]] for name in found]
         if all(cell is None or cell == "" or cell != cell for cell in cells):
             continue  # looked at, nothing found
-        boxes.append([_number(cell, f"{place} {number}", name) for cell, name in zip(cells, found, strict=True)])
+        boxes.append([finite_number(cell, name, f"{place} {number}") for cell, name in zip(cells, found, strict=True)])
         scores.append(
-            1.0 if score is None or row[score] in (None, "") else _number(row[score], f"{place} {number}", score)
+            1.0 if score is None or row[score] in (None, "") else finite_number(row[score], score, f"{place} {number}")
         )
         labels.append("" if label is None else str(row[label]))
     return Boxes(np.array(boxes).reshape(-1, 4), scores, labels if label is not None else None)
@@ -178,7 +167,7 @@ def _embedding(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: st
             return Embedding(None)
         if isinstance(vector, str):
             vector = vector.strip("[] ").replace(",", " ").split()
-        return Embedding(np.array([_number(v, f"{place} {number}", "vector") for v in vector]))
+        return Embedding(np.array([finite_number(v, "vector", f"{place} {number}") for v in vector]))
     columns = [name for name in header if name != image and name.lstrip("eE_").isdigit()]
     if not columns:
         hint = near("vector", list(header))
@@ -189,7 +178,7 @@ def _embedding(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: st
     cells = [row[name] for name in columns]
     if all(cell is None or cell == "" for cell in cells):
         return Embedding(None)
-    return Embedding(np.array([_number(v, f"{place} {number}", n) for v, n in zip(cells, columns, strict=True)]))
+    return Embedding(np.array([finite_number(v, n, f"{place} {number}") for v, n in zip(cells, columns, strict=True)]))
 
 
 def _age(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Age:
@@ -199,14 +188,18 @@ def _age(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, pla
     column = _column(header, AGE_COLUMNS)
     if column is not None:
         value = row[column]
-        return Age(None) if value in (None, "") or value != value else Age(_number(value, f"{place} {number}", column))
+        return (
+            Age(None)
+            if value in (None, "") or value != value
+            else Age(finite_number(value, column, f"{place} {number}"))
+        )
     columns = sorted((name for name in header if re.fullmatch(r"[pP]\d+", name)), key=lambda name: int(name[1:]))
     if not columns or [int(name[1:]) for name in columns] != list(range(len(columns))):
         raise InputError(
             f"{place} {number}: no column age or years, and no columns p0, p1, …; it has {', '.join(header[:9])}"
         )
     try:
-        return Age.of([_number(row[name], f"{place} {number}", name) for name in columns])
+        return Age.of([finite_number(row[name], name, f"{place} {number}") for name in columns])
     except ValueError as error:
         raise InputError(f"{place} {number}: {error}") from None
 

@@ -77,20 +77,21 @@ def detect(
     verbose: Verbose = 0,
 ) -> None:
     """Run the detection baseline: MTCNN with lowered thresholds."""
-    from countenance.suites.uccs.baseline.detect import detect as run
+    from countenance.suites.uccs.baseline import Baseline
+    from countenance.suites.uccs.baseline import detect as run
 
     pictures = Path("display") / which_set.value if display else None
-    out, found = run(
+    asked = Baseline(
         data_directory,
-        how=how_of(temp_dir, force, parallel, gpus, quiet),
-        which=which_set.value,
-        version=protocol_version,
-        model=model,
-        weights=weights,
+        which_set.value,
+        protocol_version,
+        detector=model,
+        detector_weights=weights,
         result_file=named_set(result_file, which_set),
         debug=debug,
         display=pictures,
     )
+    out, found = run(asked, how_of(temp_dir, force, parallel, gpus, quiet))
     if verbose:
         for name, one in zip(found.images, found.found, strict=True):
             say(f"  {name}: {len(one['score'])} detections")
@@ -120,22 +121,23 @@ def recognize(
     verbose: Verbose = 0,
 ) -> None:
     """Run the recognition baseline: templates of the known subjects, cosines to every detected face."""
-    from countenance.suites.uccs.baseline.recognize import recognize as run
+    from countenance.suites.uccs.baseline import Baseline
+    from countenance.suites.uccs.baseline import recognize as run
 
     pictures = Path("display") / which_set.value if display else None
-    out = run(
+    asked = Baseline(
         data_directory,
-        how=how_of(temp_dir, force, parallel, gpus, quiet),
-        which=which_set.value,
-        version=protocol_version,
-        model=model,
-        weights=weights,
-        detector_model=detector,
-        most=maximum_scores,
+        which_set.value,
+        protocol_version,
+        detector,
+        embedding=model,
+        embedding_weights=weights,
+        labels=maximum_scores,
         result_file=named_set(result_file, which_set),
         debug=debug,
         display=pictures,
     )
+    out = run(asked, how_of(temp_dir, force, parallel, gpus, quiet))
     say(f"Recognition scores: {out}")
     if verbose:
         say(f"Kept for the next time: {temp_dir}")

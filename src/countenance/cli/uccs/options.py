@@ -80,7 +80,10 @@ Out = Annotated[
     typer.Option("--out", help="Also leave a run here (RUN/LABEL for each of several files).", metavar="RUN"),
 ]
 Gallery = Annotated[
-    str, typer.Option("--gallery", help="Pictures on the page: auto (made people only), off, full.", metavar="MODE")
+    str,
+    typer.Option(
+        "--gallery", help="Pictures on the page: auto (rendered people only), off, blurred, full.", metavar="MODE"
+    ),
 ]
 Result = Annotated[
     Path | None,

@@ -51,11 +51,11 @@ def evaluation(
 ) -> None:
     """Version 3: evaluation [CONFIG.yaml] [-t detection recognition] [--eval.iou 0.5 ...]."""
     from countenance.cli.uccs.output import Output, columns, ready_to_plot, written
-    from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
+    from countenance.suites.uccs import Settings
+    from countenance.suites.uccs.evaluate import evaluate
 
     config, tasks = _config(ctx.args)
-    data, which = config.path("data_directory"), config.which()
-    exclude = config.path("eval.exclude_gallery")
+    data, which, exclude = config.path("data_directory"), config["which_set"], config.path("eval.exclude_gallery")
     plots = {task: config.path(f"eval.{task}.{'froc' if task == 'detection' else 'oroc'}") for task in tasks}
     for plot in plots.values():
         ready_to_plot(plot)
@@ -65,18 +65,18 @@ def evaluation(
 
     for task in tasks:
         settings = Settings(
-            log=not config.flag("eval.linear"),
-            overlap=config.number("eval.iou"),
-            rank=1 if task == "detection" else config.whole("eval.recognition.rank", 1),
-            numbers=config.flag(f"eval.{task}.plot_numbers"),
+            log=not config["eval.linear"],
+            overlap=config["eval.iou"],
+            rank=1 if task == "detection" else config["eval.recognition.rank"],
+            numbers=config[f"eval.{task}.plot_numbers"],
             bootstrap=bootstrap,
             exclude=None if exclude == data / f"exclude_gallery_{which}.txt" else exclude,
         )
-        evaluate = evaluate_detector if task == "detection" else evaluate_recognizer
         found = evaluate(
             data,
-            config.paths(f"eval.{task}.files"),
-            labels=config.words(f"eval.{task}.labels"),
+            [Path(file) for file in config[f"eval.{task}.files"]],
+            recognition=task == "recognition",
+            labels=config[f"eval.{task}.labels"],
             which=which,
             version=3,
             settings=settings,
@@ -92,22 +92,19 @@ def baseline_detection(
     ctx: typer.Context, temp_dir: Temp = Path("temp"), force: Force = False, quiet: Quiet = False
 ) -> None:
     """Version 3: baseline_detection [CONFIG.yaml] [--detection.results FILE ...]."""
-    from countenance.suites.uccs.baseline.detect import Tuning, detect
+    from countenance.suites.uccs.baseline import Baseline, detect
 
     config, _ = _config(ctx.args)
-    tuning = Tuning(
-        config.numbers("detection.thresholds"),
-        config.whole("detection.max_detections", 1),
-        config.path("image_directory"),
-    )
-    out, found = detect(
+    asked = Baseline(
         config.path("data_directory"),
-        how=_how(config, "detection.parallel", temp_dir, force, quiet),
-        which=config.which(),
-        version=3,
+        config["which_set"],
+        3,
+        thresholds=tuple(config["detection.thresholds"]),
+        most=config["detection.max_detections"],
+        images=config.path("image_directory"),
         result_file=config.path("detection.results"),
-        tuning=tuning,
     )
+    out, found = detect(asked, _how(config, "detection.parallel", temp_dir, force, quiet))
     say(f"{sum(len(one['score']) for one in found.found):,} detections in {len(found.images):,} images: {out}")
 
 
@@ -116,20 +113,21 @@ def baseline_recognition(
     ctx: typer.Context, temp_dir: Temp = Path("temp"), force: Force = False, quiet: Quiet = False
 ) -> None:
     """Version 3: baseline_recognition [CONFIG.yaml]: embeddings of the gallery and of the detected faces."""
+    from countenance.suites.uccs.baseline import Baseline
     from countenance.suites.uccs.baseline.recognize import Kept, recognize
 
     config, _ = _config(ctx.args)
-    names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file", "image_directory")
+    names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file")
     kept = Kept(*(config.path(name) for name in names))
-    recognize(
+    asked = Baseline(
         config.path("data_directory"),
-        how=_how(config, "recognition.workers", temp_dir, force, quiet),
-        which=config.which(),
-        version=3,
-        model=config.text("recognition.arch"),
+        config["which_set"],
+        3,
+        images=config.path("image_directory"),
+        embedding=config["recognition.arch"],
         result_file=config.path("scoring.results"),
-        kept=kept,
     )
+    recognize(asked, _how(config, "recognition.workers", temp_dir, force, quiet), kept)
     say(f"Embeddings: {kept.gallery}, {kept.probes}")
 
 
@@ -140,11 +138,10 @@ def scoring(ctx: typer.Context) -> None:
 
     config, _ = _config(ctx.args)
     places = config.path("scoring.gallery"), config.path("scoring.probe")
-    say(f"Scoring file: {score(*places, which=config.which(), result_file=config.path('scoring.results'))}")
+    say(f"Scoring file: {score(*places, which=config['which_set'], result_file=config.path('scoring.results'))}")
 
 
 def _how(config: "Config", workers: str, temp_dir: Path, force: bool, quiet: bool) -> "How":
     from countenance.cli.uccs.baseline import how_of
 
-    gpu = config.whole("gpu", -1)
-    return how_of(temp_dir, force, max(1, config.whole(workers, 0)), [gpu], quiet)
+    return how_of(temp_dir, force, max(1, config[workers]), [config["gpu"]], quiet)

@@ -68,9 +68,8 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
     for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
         say(f"warning: {warning}", err=True)
     for one in found:
-        units = "probes" if one.kind == "DIR" else "faces"
         say(
-            f"{one.label}: {one.found:,} of {one.total:,} {units} found in {one.images:,} images, "
+            f"{one.label}: {one.found:,} of {one.total:,} {one.unit} found in {one.images:,} images, "
             f"{len(one.negatives):,} false alarms"
         )
         if out.verbose > 1:
@@ -80,10 +79,10 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
     if out.plot is not None:
         from countenance.suites.uccs.plot import chart_of, save_plot
 
-        save_plot(chart_of(found, log=settings.log, band=settings.bootstrap > 0), out.plot)
+        save_plot(chart_of(found, band=settings.bootstrap > 0), out.plot)
         files.append(out.plot)
     if out.by:
-        files += _by_group(found, settings, out)
+        files += _by_group(found, out)
     compared = []
     if len(found) > 1 and (out.report is not None or settings.bootstrap):
         from countenance.suites.uccs.comparison import compare
@@ -100,11 +99,11 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
         pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(found))]
         pages = pages if len(found) > 1 else [out.report]
         for one, page in zip(found, pages, strict=True):
-            write_page(one, data, page, by=out.by, gallery=out.gallery)
+            write_page(one, data, page, by=out.by, pictures=out.gallery)
         if len(found) > 1:
             from countenance.suites.uccs.comparison import write_comparison
 
-            write_comparison(found, compared, pages, out.report)
+            write_comparison(found, compared, pages, data, out.report)
             files.append(out.report)
         files += pages
     if out.run is not None:
@@ -114,7 +113,7 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
         say(f"{found[0].kind} written: " + ", ".join(map(str, files)))
 
 
-def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) -> list[Path]:
+def _by_group(found: "Sequence[Evaluation]", out: Output) -> list[Path]:
     from countenance.suites.uccs.operating import operating_points, table_lines
 
     written: list[Path] = []
@@ -126,7 +125,7 @@ def _by_group(found: "Sequence[Evaluation]", settings: "Settings", out: Output) 
             continue
         from countenance.suites.uccs.plot import group_charts, save_plot
 
-        for attribute, chart in group_charts(one, out.by, log=settings.log).items():
+        for attribute, chart in group_charts(one, out.by).items():
             number = f"-{k + 1}" if len(found) > 1 else ""
             path = out.plot.with_stem(f"{out.plot.stem}-by-{attribute}{number}")
             save_plot(chart, path)
@@ -154,7 +153,7 @@ def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output
     if compared:
         content["comparison"] = compared
     if out.by:
-        from countenance.suites.uccs.operating import group_curves, operating_points, point_rows
+        from countenance.suites.uccs.operating import group_curves, operating_points
 
         content["groups"] = [
             {
@@ -169,6 +168,6 @@ def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output
             for g in group_curves(one, out.by)
         ]
         content["operating_points"] = [
-            {"of": one.label, **row} for one in found for row in point_rows(operating_points(one, out.by))
+            {"of": one.label, **vars(point)} for one in found for point in operating_points(one, out.by)
         ]
     write_text(out.json, json.dumps(finite(content), allow_nan=False) + "\n")

@@ -29,6 +29,8 @@ class Entry:
     weights_by_path: bool = False
     weights: Callable[[], list[Path]] = field(default=lambda: [])
     """The files inside installed packages that the model reads (they enter the model's hash)."""
+    beside: tuple[str, ...] = ()
+    """Patterns of further files beside weights by path that the model reads (they enter its hash, too)."""
 
     def missing(self) -> str | None:
         """What keeps the model from running here, with the remedy, or None."""
@@ -98,6 +100,13 @@ def _aizoo(weights: Path | None, device: str, settings: dict[str, Any]) -> Model
 
     assert weights is not None
     return Aizoo(weights, **settings)
+
+
+def _res10(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
+    from countenance.models.zoo.res10 import Res10Mask
+
+    assert weights is not None
+    return Res10Mask(weights, **settings)
 
 
 def _countenance_mask(weights: Path | None, device: str, settings: dict[str, Any]) -> Model:
@@ -202,6 +211,20 @@ ZOO: dict[str, Entry] = {
             package="cv2",
             install="pip install 'countenance[opencv]'",
             weights_by_path=True,
+            beside=("*.prototxt",),
+        ),
+        Entry(
+            name="res10",
+            task="mask_detection",
+            description="res10 SSD for faces, then a classifier for their masks",
+            licence="that of the weights",
+            source="Caffe weights by path, beside the .caffemodel its .prototxt and the classifier as .onnx",
+            build=_res10,
+            finds=("face", "mask"),
+            package="cv2",
+            install="pip install 'countenance[opencv]'",
+            weights_by_path=True,
+            beside=("*.prototxt", "*.onnx"),
         ),
         Entry(
             name="darknet",
@@ -214,6 +237,7 @@ ZOO: dict[str, Entry] = {
             package="cv2",
             install="pip install 'countenance[opencv]'",
             weights_by_path=True,
+            beside=("*.cfg", "*.names", "classes.txt", "_darknet.labels"),
         ),
         Entry(
             name="dlib",

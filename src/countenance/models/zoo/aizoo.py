@@ -1,17 +1,16 @@
 """AIZOO FaceMaskDetection: an SSD that boxes faces and judges their masks. Weights by path (Caffe)."""
 
-import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
-from countenance.errors import InputError, opencv
+from countenance.errors import opencv
 from countenance.files import named
 from countenance.metrics.boxes import suppress
 from countenance.models.model import Images
+from countenance.models.zoo.caffe import open_caffe
 
 CLASSES = ("mask", "no_mask")
 SIDE = 260
@@ -43,18 +42,8 @@ class Aizoo:
     """Boxes labelled mask or no_mask; the picture is stretched to 260×260."""
 
     def __init__(self, weights: Path, prototxt: str | None = None, min_score: float = 0.5, nms: float = 0.4) -> None:
-        cv2 = opencv("a Caffe network")
-
         layout = Path(prototxt) if prototxt else named(weights).with_suffix(".prototxt")
-        if not layout.is_file():
-            raise InputError(f"{layout}: no such file; the .prototxt lies beside the .caffemodel under the same name")
-        if not hasattr(cv2.dnn, "readNetFromCaffe"):
-            raise InputError("this OpenCV has no Caffe importer: pip install 'countenance[opencv]'")
-        cv2.setNumThreads(int(os.environ.get("COUNTENANCE_THREADS", "0")) or -1)
-        try:
-            self.net: Any = cv2.dnn.readNetFromCaffe(str(layout), str(weights))
-        except cv2.error as error:
-            raise InputError(f"{weights}: OpenCV cannot open it with {layout.name} ({error.err})") from None
+        self.net = open_caffe(weights, [layout])
         self.anchors = anchors()
         self.min_score, self.nms = min_score, nms
 

@@ -16,7 +16,7 @@ import ray
 import countenance
 from countenance.errors import InputError
 from countenance.run.engine.base import Job
-from countenance.run.engine.local import serve
+from countenance.run.engine.worker import serve
 from countenance.run.store import RunStore
 
 TOLD_AT_END = 2

@@ -27,6 +27,10 @@ class Job:
     """Where the run is."""
     columns: Mapping[str, str]
     batch: int
+    decoders: int = 0
+    """Decode processes of each worker; 0: pictures are decoded by a thread of the worker."""
+    decode: str = "exact"
+    """exact: by the processor; gpu: by the GPU that the model is on."""
     strict: bool = False
     time_limit: float = 120.0
     max_failures: float = 0.05

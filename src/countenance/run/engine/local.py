@@ -1,28 +1,23 @@
 """The engines of one machine: in this process, or in worker processes that may hang, die or be killed."""
 
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from countenance.data.manifest import SampleManifest, read_manifest
 from countenance.errors import InputError
 from countenance.models.registry import default_threads
-from countenance.processes import Death, Handler, Order, Pool, Tell
+from countenance.processes import Death, Order, Pool
 from countenance.run.early_stop import Watch
 from countenance.run.engine.base import Job, Progress, Rate
-from countenance.run.plan import Piece, Plan, present, read_piece
+from countenance.run.engine.probing import probe
+from countenance.run.plan import Piece, Plan
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
-from countenance.run.stale import Difference, differs
+from countenance.run.stale import Difference
 from countenance.run.store import Committed, RunStore
-from countenance.storage import open_storage
-from countenance.tasks import Context, Task, load_task
 
-WRITING = 300.0
-"""Seconds that reading samples, decoding or writing a shard may take."""
-PROBED = 5
-"""Batches that the estimate of a run's cost is made from."""
+MOST_AT_ONCE = 8
+"""Pieces that one of several workers gets at once."""
 MOST_DEATHS = 10
 """Workers that may die one after the other without a single prediction in between."""
 
@@ -66,26 +61,6 @@ class InProcess:
         return probe(task, self.model, self.store, pieces, chosen, self.plan.read, context)
 
 
-def probe(
-    task: Task,
-    model: Any,
-    store: RunStore,
-    pieces: Sequence[Piece],
-    chosen: Mapping[int, Sequence[str]],
-    read: Any,
-    context: Context,
-) -> Difference | None:
-    """Predict the chosen samples again and compare with what is stored."""
-    for piece in pieces:
-        wanted = set(chosen.get(piece.number, ()))
-        if wanted:
-            samples = [sample for sample in read(piece) if sample.id in wanted]
-            found = differs(task, model, samples, store.shard_answers(piece.number), context)
-            if found is not None:
-                return found
-    return None
-
-
 @dataclass
 class Workers:
     """Works in `workers` processes."""
@@ -96,8 +71,8 @@ class Workers:
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         if pieces:
-            supervisor = _Shards(deque(_Work(piece) for piece in pieces), self.watch, progress)
-            self._pool(min(self.workers, len(pieces))).run(supervisor)
+            workers = min(self.workers, len(pieces))
+            self._pool(workers).run(_Shards(deque(_Work(piece) for piece in pieces), self.watch, progress, workers))
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
         orders = [
@@ -113,7 +88,7 @@ class Workers:
         return None if supervisor.result is None else Rate(**supervisor.result, workers=self.workers)
 
     def _pool(self, workers: int) -> Pool:
-        return Pool("countenance.run.engine.local:serve", self.job, workers, self.job.environment)
+        return Pool("countenance.run.engine.worker:serve", self.job, workers, self.job.environment)
 
 
 def thread_environment(workers: int, threads: int | None) -> dict[str, str]:
@@ -130,17 +105,19 @@ class _Work:
     careful: bool = False
     known_failures: dict[str, str] = field(default_factory=dict)
     asking: list[str] = field(default_factory=list)
+    begun: bool = False
     answered: int = 0
     retried: set[str] = field(default_factory=set)
 
 
 @dataclass
 class _Shards:
-    """Supervises the shards of a run."""
+    """Supervises the shards of a run. A worker gets several at once, so that it need not wait between them."""
 
     waiting: deque[_Work]
     watch: Watch
     progress: Progress
+    workers: int = 1
     left: int = field(init=False)
     under_way: dict[int, _Work] = field(default_factory=dict)
     reported: dict[int, int] = field(default_factory=dict)
@@ -155,15 +132,30 @@ class _Shards:
     def next(self) -> Order | None:
         if not self.waiting:
             return None
+        if self.waiting[0].careful:
+            work = self._begin()
+            return {"piece": asdict(work.piece), "careful": True, "known_failures": work.known_failures}
+        works = [self._begin()]
+        for _ in range(fair_share(len(self.waiting) + 1, self.workers) - 1):
+            if self.waiting[0].careful:
+                break
+            works.append(self._begin())
+        return {"pieces": [asdict(work.piece) for work in works]}
+
+    def _begin(self) -> _Work:
         work = self.waiting.popleft()
-        work.asking, work.answered = [], 0
+        work.asking, work.answered, work.begun = [], 0, False
         self.under_way[work.piece.number] = work
-        return {"piece": asdict(work.piece), "careful": work.careful, "known_failures": work.known_failures}
+        return work
 
     def heard(self, order: Order, message: Mapping[str, Any]) -> None:
-        work = self.under_way[order["piece"]["number"]]
+        work = self.under_way[message["shard"]]
+        work.begun = True
         if "asking" in message:
             work.asking = message["asking"]
+            return
+        if "kept" in message:
+            self._complete(work, message["kept"])
             return
         self.deaths = 0
         work.answered += message["answered"]
@@ -174,33 +166,49 @@ class _Shards:
             self.progress(work.answered - before)
         self.watch.saw(message["answered"] - len(message["failures"]), message["failures"])
 
-    def done(self, order: Order, result: Any) -> None:
-        self.under_way.pop(order["piece"]["number"])
-        if result.get("stop"):
-            raise InputError(f"stopped at the first failure (strict): {result['stop']}")
-        if result["kept"] == Committed.DIFFERENT:
-            self.watch.differed.add(order["piece"]["number"])
+    def _complete(self, work: _Work, kept: str) -> None:
+        self.under_way.pop(work.piece.number)
+        if kept == Committed.DIFFERENT:
+            self.watch.differed.add(work.piece.number)
         self.left -= 1
 
+    def done(self, order: Order, result: Any) -> None:
+        if result.get("stop"):
+            raise InputError(f"stopped at the first failure (strict): {result['stop']}")
+
     def died(self, order: Order, death: Death) -> None:
-        """The shard is done again image by image, without the image that did it."""
-        work = self.under_way.pop(order["piece"]["number"])
+        """Shards that were begun are done again image by image, without the image that did it; the others as before."""
+        pieces = [order["piece"]] if "piece" in order else order["pieces"]
+        works = [self.under_way.pop(piece["number"]) for piece in pieces if piece["number"] in self.under_way]
         self.deaths += 1
         if self.deaths > MOST_DEATHS:
             raise InputError(
                 f"{self.deaths} worker processes in a row ended without a prediction; the last: {death.reason}"
             )
-        if work.careful and work.asking:
-            name = work.asking[0]
-            if death.signal == 9 and not death.overdue and name not in work.retried:
-                work.retried.add(name)  # the machine may have run out of memory for another reason
-            else:
-                work.known_failures[name] = death.reason
-                self.watch.saw(0, [{"sample": name, "kind": "model", "reason": death.reason}], lost=True)
-        elif work.careful:
+        for work in reversed(works):
+            if work.careful:
+                self._blame(work, death)
+            work.careful = work.careful or work.begun or len(works) == 1
+            self.waiting.appendleft(work)
+
+    def _blame(self, work: _Work, death: Death) -> None:
+        if not work.asking:
             raise InputError(f"a worker process ended between two images: {death.reason}")
-        work.careful = True
-        self.waiting.appendleft(work)
+        name = work.asking[0]
+        if death.signal == 9 and not death.overdue and name not in work.retried:
+            work.retried.add(name)  # the machine may have run out of memory for another reason
+        else:
+            work.known_failures[name] = death.reason
+            self.watch.saw(0, [{"sample": name, "kind": "model", "reason": death.reason}], lost=True)
+
+
+def fair_share(pieces: int, workers: int) -> int:
+    """How many of the pieces that are left a worker gets at once: fewer towards the end, so that all end together.
+
+    >>> fair_share(100, 1), fair_share(100, 4), fair_share(3, 4)
+    (100, 8, 1)
+    """
+    return pieces if workers == 1 else max(1, min(pieces // (2 * workers), MOST_AT_ONCE))
 
 
 @dataclass
@@ -253,81 +261,3 @@ class _Once:
 
     def died(self, order: Order, death: Death) -> None:
         self.over = True
-
-
-def serve(job: Job) -> Handler:
-    """The worker's side: make the task and the model once, then work off pieces."""
-    task = load_task(job.task, job.options)
-    model = _model(job)
-    manifest = read_manifest(open_storage(job.manifest, patient=True))
-    store = RunStore(job.store, patient=True)
-
-    def handle(order: Order, tell: Tell) -> Any:
-        piece = _piece(order["piece"])
-        if "probe" in order:
-            tell(limit=job.time_limit * 4 + WRITING)
-            chosen = {piece.number: order["probe"]}
-            found = probe(task, model, store, [piece], chosen, lambda p: read_piece(manifest, p), job.context)
-            return {"difference": None if found is None else asdict(found)}
-        if "rate" in order:
-            tell(limit=job.time_limit * 8 + WRITING)
-            return measure(job, task, model, manifest, piece)
-        return _shard(job, task, model, manifest, store, piece, order, tell)
-
-    return handle
-
-
-def measure(job: Job, task: Task, model: Any, manifest: SampleManifest, piece: Piece) -> dict[str, Any] | None:
-    """Images and seconds of a few batches, predicted and scored without being stored; the first one warms up."""
-    few = min(PROBED * job.batch, piece.images)
-    chosen = None if piece.chosen is None else piece.chosen[:few]
-    stop = piece.start + few if chosen is None else chosen[-1] + 1
-    samples = read_piece(manifest, Piece(piece.number, piece.partition, piece.start, stop, chosen))
-    samples = present(samples, job.withdrawn)
-    if len(samples) < 2 * job.batch:
-        return None
-    run_shard(task, model, samples[: job.batch], batch=job.batch, context=job.context)
-    started = time.perf_counter()
-    run_shard(task, model, samples[job.batch :], batch=job.batch, context=job.context)
-    return {"images": len(samples) - job.batch, "seconds": time.perf_counter() - started}
-
-
-def _model(job: Job) -> Any:
-    try:
-        return job.model.load()
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:
-        first = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise InputError(f"model {job.model.source!r} cannot be made ({first})") from error
-
-
-def _piece(content: Mapping[str, Any]) -> Piece:
-    chosen = content["chosen"]
-    return Piece(**{**content, "chosen": None if chosen is None else tuple(chosen)})
-
-
-def _shard(
-    job: Job, task: Task, model: Any, manifest: SampleManifest, store: RunStore, piece: Piece, order: Order, tell: Tell
-) -> Any:
-    def before(ids: Sequence[str]) -> None:
-        tell(asking=list(ids), limit=job.time_limit)
-
-    def after(done: int, failures: Sequence[Failure]) -> None:
-        told = [{name: row.get(name) for name in ("sample", "kind", "reason", "boxes")} for row in failures]
-        tell(answered=done, failures=told, limit=WRITING)
-
-    samples = present(read_piece(manifest, piece), job.withdrawn)
-    if "only" in order:
-        low, high = order["only"]
-        samples = samples[low:high]
-    try:
-        result = run_shard(
-            task, model, samples, batch=1 if order["careful"] else job.batch, strict=job.strict,
-            known_failures=order["known_failures"], context=job.context, hooks=Hooks(before, after),
-        )  # fmt: skip
-    except Stop as stop:
-        return {"stop": str(stop)}
-    if "only" in order:  # a search for the image that kills workers stores nothing
-        return {}
-    return {"kept": str(result.commit(store, piece.number, task, job.columns))}

@@ -16,8 +16,9 @@ from countenance.errors import InputError
 from countenance.run.early_stop import Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.cluster import connect
-from countenance.run.engine.local import MOST_DEATHS, WRITING
+from countenance.run.engine.local import MOST_DEATHS
 from countenance.run.engine.search import Search
+from countenance.run.engine.worker import WRITING
 from countenance.run.plan import Piece
 from countenance.run.stale import Difference
 from countenance.run.store import Committed

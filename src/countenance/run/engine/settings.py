@@ -1,5 +1,6 @@
 """How a run is worked off: workers, limits, progress, and which engine."""
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ class EngineSettings:
 
     workers: int = 1
     threads: int | None = None
+    decoders: int | None = None
+    """Decode processes of each worker; None: all cores but one for a model on a GPU, otherwise none."""
     time_limit: float = 120.0
     strict: bool = False
     max_failures: float = 0.05
@@ -27,7 +30,19 @@ class EngineSettings:
     """The cluster's address; None: one is started on this machine."""
     gpus_per_worker: float = 0.0
 
+    def decode_processes(self, device: str) -> int:
+        """Decode processes of each worker for a model on a device.
+
+        >>> EngineSettings(decoders=3).decode_processes("cpu"), EngineSettings().decode_processes("cpu")
+        (3, 0)
+        """
+        if self.decoders is not None:
+            return self.decoders
+        return max(1, ((os.cpu_count() or 1) - 1) // self.workers) if device.startswith("cuda") else 0
+
     def __post_init__(self) -> None:
+        if self.decoders is not None and self.decoders < 0:
+            raise InputError(f"decoders is {self.decoders}, expected 0 or more")
         if self.workers < 1:
             raise InputError(f"workers is {self.workers}, expected at least 1")
         if self.engine not in ("local", "ray"):

@@ -12,12 +12,12 @@ from typing import Any
 from countenance.audit.ranking import Pair, Ranking
 from countenance.errors import InputError
 from countenance.metrics.bounty import efficiency, score2
-from countenance.suites.bias_bounty.files import Draws, Table, Truth
+from countenance.suites.bias_bounty.files import ClassTable, Draws, Truth
 from countenance.suites.bias_bounty.measured import measured_timings, time_entries
 from countenance.suites.bias_bounty.pairing import rank_predictions
 from countenance.suites.bias_bounty.prizes import Prize, award
 from countenance.suites.bias_bounty.scoring import Score, score_tables
-from countenance.suites.bias_bounty.submissions import ENTRY, HISTORY, KINDS, SUBMISSION, TIMING, read_object
+from countenance.suites.bias_bounty.submissions import ENTRY, KINDS, SUBMISSION, TIMING, Handed, earlier, read_object
 from countenance.suites.bias_bounty.timing import BUSY, PASSES, Timing, busy_warning, read_timing
 
 GROUPS: Mapping[str, Sequence[str]] = {"all": KINDS, "supervised": KINDS[:2], "unsupervised": KINDS[2:]}
@@ -30,7 +30,7 @@ Step = Callable[..., None]
 
 
 @dataclass(frozen=True)
-class Standing:
+class BoardEntry:
     """One entry on the board."""
 
     name: str
@@ -44,10 +44,15 @@ class Standing:
     efficiency: float = 1.0
     labels_used: str = ""
     has_entry: bool = False
-    submissions: int = 1
-    """How often something was handed in under this name; the latest counts."""
+    history: tuple[Handed, ...] = ()
+    """What was handed in under this name before; the latest counts."""
     submitted: str = ""
     code_sha256: str = ""
+
+    @property
+    def submissions(self) -> int:
+        """How often something was handed in under this name."""
+        return len(self.history) + 1
 
     @property
     def factor(self) -> float:
@@ -75,12 +80,12 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Place:
+class BoardRow:
     """A row of a table: entries that the evidence cannot tell apart share a rank."""
 
     rank: int
     tied: bool
-    standing: Standing
+    standing: BoardEntry
     value: float
     low: float
     high: float
@@ -92,7 +97,7 @@ class Place:
 class Board:
     """Every submission, ranked or rejected."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[BoardEntry, ...]
     rejected: dict[str, str]
     notes: tuple[str, ...]
     rankings: Mapping[tuple[str, str], Ranking] = field(default_factory=dict)
@@ -101,7 +106,7 @@ class Board:
     strict_rubric: bool = False
     folder: Path = field(default=Path())
 
-    def places(self, which: str, group: str = "all") -> list[Place]:
+    def places(self, which: str, group: str = "all") -> list[BoardRow]:
         """The table `public` or `private` of a group, best first."""
         ranking = self.rankings.get((which, group))
         if ranking is None:
@@ -112,7 +117,7 @@ class Board:
             standing = by_name[name]
             value = standing.value(which) or (float("nan"),) * 3
             behind = None if name == ranking.names[0] else ranking.pair(name, ranking.names[0])
-            rows.append(Place(rank_, tied, standing, *value, behind))
+            rows.append(BoardRow(rank_, tied, standing, *value, behind))
         return rows
 
     def part(self, which: str) -> "Board":
@@ -145,12 +150,13 @@ class Board:
         }
 
 
-def _entry_json(standing: Standing) -> dict[str, Any]:
+def _entry_json(standing: BoardEntry) -> dict[str, Any]:
     shown = standing.timing or standing.claimed
     return {
         "kind": standing.kind,
         "labels_used": standing.labels_used,
         "submissions": standing.submissions,
+        "history": [vars(one) for one in standing.history],
         "submitted": standing.submitted,
         "code_sha256": standing.code_sha256,
         "public": standing.public.to_json(),
@@ -217,7 +223,7 @@ def submission_folders(board: Path) -> list[Path]:
 
 def _standing(
     folder: Path, splits: Mapping[str, Truth], rules: Rules, notes: list[str]
-) -> tuple[Standing, dict[str, Table]]:
+) -> tuple[BoardEntry, dict[str, ClassTable]]:
     """An entry scored, and its predictions for each table."""
     said = read_object(folder / SUBMISSION)
     kind = said.get("kind")
@@ -235,18 +241,18 @@ def _standing(
             claimed = read_timing(folder / TIMING, model)
         except InputError as error:
             notes.append(str(error))
-    standing = Standing(
+    standing = BoardEntry(
         folder.name, str(kind), scores["public"], scores.get("private"), claimed=claimed,
         labels_used=str(said.get("labels_used") or ""), has_entry=model is not None,
-        submissions=len(list(folder.glob(f"{HISTORY}/*/{SUBMISSION}"))) + 1,
+        history=earlier(folder),
         submitted=str(said.get("submitted") or ""), code_sha256=str(said.get("code_sha256") or ""),
     )  # fmt: skip
     return standing, tables
 
 
 def _rankings(
-    standings: Sequence[Standing],
-    answers: Mapping[str, Mapping[str, Table]],
+    standings: Sequence[BoardEntry],
+    answers: Mapping[str, Mapping[str, ClassTable]],
     splits: Mapping[str, Truth],
     rules: Rules,
 ) -> dict[tuple[str, str], Ranking]:
@@ -261,7 +267,7 @@ def _rankings(
     return found
 
 
-def _notes(standings: Sequence[Standing], rules: Rules) -> list[str]:
+def _notes(standings: Sequence[BoardEntry], rules: Rules) -> list[str]:
     notes = []
     timed = [s for s in standings if s.timing is not None]
     if not timed:

@@ -29,7 +29,7 @@ BATCH = 16
 Images = Sequence[NDArray[np.uint8]]
 
 
-class Network(BaseModel):
+class EntryNetwork(BaseModel):
     """One ONNX file: input `images` (N × 3 × size × size, RGB, 0 to 255), outputs named after attributes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,7 +47,7 @@ class EntryCard(BaseModel):
     description: str = ""
     labels_used: str = ""
     """What labels served for where that is not plain from `kind`; the leaderboard shows it beside the entry."""
-    networks: tuple[Network, ...]
+    networks: tuple[EntryNetwork, ...]
     face_output: str | None = None
     """The output whose first number rises with being a face; below `face_threshold` the classes are random."""
     face_threshold: float = 0.0
@@ -115,7 +115,7 @@ def random_classes(pixels: NDArray[np.uint8]) -> dict[str, int]:
     }
 
 
-class Entry:
+class BountyEntry:
     """A trained entry (a folder, or the name of a shipped one): a model, callable on a list of images."""
 
     def __init__(self, where: str | Path, *, threads: int | None = None, device: str = "cpu") -> None:
@@ -200,7 +200,7 @@ def image_files(folder: Path) -> dict[str, Path]:
 
 
 def predict_files(
-    entry: Entry, files: Mapping[str, Path], step: Callable[..., None] = lambda n=1: None
+    entry: BountyEntry, files: Mapping[str, Path], step: Callable[..., None] = lambda n=1: None
 ) -> list[dict[str, str]]:
     """The words for each file, a batch in memory at a time."""
     paths = list(files.values())

@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Table:
+class ClassTable:
     """Names with a class code for each attribute; −1 is unlabelled."""
 
     path: Path
@@ -55,7 +55,7 @@ class Table:
 class Truth:
     """What is known of a set of pictures: their labels, whose pictures they are, and which are not faces."""
 
-    labels: Table
+    labels: ClassTable
     people: tuple[str, ...] | None = None
     """The cluster of each picture; None: every picture stands for itself."""
     nonfaces: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Truth:
         listed = folder / NONFACES_FILE
         return cls.read(folder / "labels.csv", listed if split == "holdout" and listed.exists() else None)
 
-    def predictions(self, path: Path) -> Table:
+    def predictions(self, path: Path) -> ClassTable:
         """Predictions of every picture, non-faces included; refused with every problem when they are not whole."""
         return read_predictions(path, (*self.labels.names, *self.nonfaces))
 
@@ -118,7 +118,7 @@ def _header(path: Path, header: Sequence[str]) -> None:
             raise InputError(f"{path} line 1: no column {column!r}{near(column, header)}; expected {','.join(COLUMNS)}")
 
 
-def _parse(path: Path, *, may_be_empty: bool, problems: Problems) -> Table:
+def _parse(path: Path, *, may_be_empty: bool, problems: Problems) -> ClassTable:
     header, rows = read_csv(path)
     _header(path, header)
     codes_of = {attribute: {word: i for i, word in enumerate(CLASSES[attribute])} for attribute in ATTRIBUTES}
@@ -145,10 +145,10 @@ def _parse(path: Path, *, may_be_empty: bool, problems: Problems) -> Table:
                 hint = near(word, CLASSES[attribute])
                 problems.add(f"unknown classes of {attribute}", f"{word!r} at {name} line {line}{hint}")
     arrays = {attribute: np.array(values, dtype=np.int64) for attribute, values in codes.items()}
-    return Table(path, tuple(index), arrays, index)
+    return ClassTable(path, tuple(index), arrays, index)
 
 
-def read_labels(path: Path) -> Table:
+def read_labels(path: Path) -> ClassTable:
     """The truth: `name,skin_tone,gender,age`, an empty cell is an unlabelled one."""
     problems = Problems()
     table = _parse(path, may_be_empty=True, problems=problems)
@@ -171,7 +171,7 @@ def read_names(path: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def read_predictions(path: Path, expected: Iterable[str] | None = None) -> Table:
+def read_predictions(path: Path, expected: Iterable[str] | None = None) -> ClassTable:
     """Predictions with the columns of labels.csv: every expected name once, a known class in every cell.
 
     Everything wrong is told at once: missing, extra and duplicate names, unknown classes, empty cells and NaN,

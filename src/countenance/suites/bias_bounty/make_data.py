@@ -41,7 +41,7 @@ ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]
 
 
 @dataclass(frozen=True)
-class Picture:
+class ChallengePicture:
     """One file to write."""
 
     source: Sample
@@ -52,21 +52,21 @@ class Picture:
     identity: str = ""
 
 
-def _faces(people: Dataset, split: str) -> Iterator[Picture]:
+def _faces(people: Dataset, split: str) -> Iterator[ChallengePicture]:
     parts = ("portraits", "twins") if split == "train" else ("portraits",)
     for sample in people:
         if sample.attributes.get("part") in parts and sample.attributes.get("split") == split:
             (person,) = sample.subjects
             about = person.attributes
             labels = {"skin_tone": about["skin_tone"], "gender": about["gender"], "age": about["age_group"]}
-            yield Picture(sample, None, {k: str(v) for k, v in labels.items()}, person.identity or sample.id)
+            yield ChallengePicture(sample, None, {k: str(v) for k, v in labels.items()}, person.identity or sample.id)
 
 
-def _nonfaces(people: Dataset, split: str, wanted: int, rng: np.random.Generator) -> list[Picture]:
+def _nonfaces(people: Dataset, split: str, wanted: int, rng: np.random.Generator) -> list[ChallengePicture]:
     own = [sample for sample in people if sample.attributes.get("split") == split]
-    whole = [Picture(sample) for sample in own if sample.attributes.get("part") == "objects"][:wanted]
+    whole = [ChallengePicture(sample) for sample in own if sample.attributes.get("part") == "objects"][:wanted]
     scenes = [s for s in own if s.attributes.get("part") in ("bodies", "groups") and min(s.width, s.height) >= SIDE]
-    cuttings: list[Picture] = []
+    cuttings: list[ChallengePicture] = []
     for _ in range(50 * wanted):  # a crowded scene may have no place left; then the share is a little smaller
         if len(whole) + len(cuttings) >= wanted or not scenes:
             break
@@ -74,7 +74,7 @@ def _nonfaces(people: Dataset, split: str, wanted: int, rng: np.random.Generator
         corner = _corner(scene, rng)
         apart = all(_apart(corner, other.cut) for other in cuttings if other.source is scene)
         if apart and not any(_touches(corner, person.face_box) for person in scene.subjects):
-            cuttings.append(Picture(scene, corner))
+            cuttings.append(ChallengePicture(scene, corner))
     return whole + cuttings
 
 
@@ -97,7 +97,7 @@ def _touches(corner: tuple[int, int], box: NDArray[np.float64] | None) -> bool:
     return bool(across and top < box[3] + margin and top + SIDE > box[1] - margin)
 
 
-def _content(picture: Picture) -> bytes:
+def _content(picture: ChallengePicture) -> bytes:
     """The file's bytes: every picture is encoded again in the same way, whether whole or cut."""
     from PIL import Image
 
@@ -129,7 +129,7 @@ def _hide(labels: Mapping[str, str], rng: np.random.Generator, share: float) -> 
     return {**labels, str(rng.choice(sorted(labels))): ""}
 
 
-def _labels(pictures: Sequence[Picture], rng: np.random.Generator, unlabelled: float) -> list[dict[str, str]]:
+def _labels(pictures: Sequence[ChallengePicture], rng: np.random.Generator, unlabelled: float) -> list[dict[str, str]]:
     """The row of each picture: a face's own labels, some of them hidden; a non-face's those of a random face."""
     known = [picture.labels for picture in pictures if picture.labels is not None]
     return [
@@ -138,7 +138,7 @@ def _labels(pictures: Sequence[Picture], rng: np.random.Generator, unlabelled: f
     ]
 
 
-def _identities(pictures: Sequence[Picture], rng: np.random.Generator) -> list[str]:
+def _identities(pictures: Sequence[ChallengePicture], rng: np.random.Generator) -> list[str]:
     """Whose picture each is; non-faces share made-up identities as large as those of persons."""
     sizes = list(Counter(picture.identity for picture in pictures if picture.identity).values())
     found = [picture.identity for picture in pictures]
@@ -164,7 +164,7 @@ def write_challenge(
 ) -> dict[str, dict[str, int]]:
     """Write the folders; returns how many images, non-faces and incompletely labelled faces each split has."""
     dataset = load_dataset(people)
-    plan: dict[str, list[Picture]] = {}
+    plan: dict[str, list[ChallengePicture]] = {}
     for number, (theirs, ours) in enumerate(SPLITS.items()):
         rng = np.random.default_rng([seed, 61, number])
         faces = list(_faces(dataset, theirs))
@@ -189,7 +189,7 @@ def _nothing(n: int = 1) -> None:
 
 
 def _write_split(
-    root: Path, split: str, pictures: list[Picture], rng: np.random.Generator, unlabelled: float, step: Any
+    root: Path, split: str, pictures: list[ChallengePicture], rng: np.random.Generator, unlabelled: float, step: Any
 ) -> dict[str, int]:
     folder, private = root / split, organiser_folder(root, split)
     folder.mkdir()

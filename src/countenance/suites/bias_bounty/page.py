@@ -19,7 +19,7 @@ from countenance.report.figures import forest
 from countenance.report.figures.scale import Scale
 from countenance.report.names import value_label
 from countenance.report.pictures import embedded, window
-from countenance.suites.bias_bounty.board import Board, Place, Standing
+from countenance.suites.bias_bounty.board import Board, BoardEntry, BoardRow
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels, read_predictions
 from countenance.suites.bias_bounty.layout import read_challenge
 from countenance.suites.bias_bounty.printing import TITLES
@@ -119,7 +119,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
     }
 
 
-def _row(place: Place, which: str, scale: Scale) -> dict[str, Any]:
+def _row(place: BoardRow, which: str, scale: Scale) -> dict[str, Any]:
     standing = place.standing
     score = standing.public if which == "public" else standing.private or standing.public
     timing = standing.timing
@@ -143,7 +143,7 @@ def _row(place: Place, which: str, scale: Scale) -> dict[str, Any]:
 
 
 def _entry(
-    board: Board, standing: Standing, data: Path, card: Any, pictures: bool, back: str, wanted: Sequence[str]
+    board: Board, standing: BoardEntry, data: Path, card: Any, pictures: bool, back: str, wanted: Sequence[str]
 ) -> dict[str, Any]:
     every = [
         ("public", "Public test", standing.public, "test"),

@@ -16,14 +16,14 @@ from countenance.compare import Change, Comparison
 from countenance.compare.compare import compare
 from countenance.compare.scores import change_of
 from countenance.metrics import bounty
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Draws, Ints, Table, Truth
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Draws, Ints, Truth
 from countenance.suites.bias_bounty.intervals import degrees_of_freedom
 
 SCORE1 = "Score₁"
 
 
 def rank_predictions(
-    truth: Truth, said: Mapping[str, Table], draws: Draws, factors: Mapping[str, float] | None = None
+    truth: Truth, said: Mapping[str, ClassTable], draws: Draws, factors: Mapping[str, float] | None = None
 ) -> Ranking:
     """Rank entries by Score₁, or by Score₁ times the factor that each has earned."""
     names, labels = list(said), truth.labels
@@ -82,7 +82,7 @@ def _names(new: Path, old: Path) -> list[str]:
     return [new.name, f"{old.name} (again)"]
 
 
-def _rows(truth: Truth, said: Table, labelled: list[str]) -> dict[str, Any]:
+def _rows(truth: Truth, said: ClassTable, labelled: list[str]) -> dict[str, Any]:
     """The table of a comparison: a row for each picture, with its labels as groups and whether each was named."""
     labels = truth.labels
     predicted = said.rows(labels.names)

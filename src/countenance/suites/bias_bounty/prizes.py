@@ -12,7 +12,7 @@ from countenance.audit.ranking import Ranking
 from countenance.report.numbers import probability
 
 if TYPE_CHECKING:
-    from countenance.suites.bias_bounty.board import Standing
+    from countenance.suites.bias_bounty.board import BoardEntry
 
 FASTEST = "fastest"
 
@@ -33,13 +33,13 @@ class Prize:
         return f"{self.name}: {', '.join(self.winners)}{shared}; {self.why}"
 
 
-def award(standings: "Sequence[Standing]", rankings: Mapping[tuple[str, str], Ranking]) -> tuple[Prize, ...]:
+def award(standings: "Sequence[BoardEntry]", rankings: Mapping[tuple[str, str], Ranking]) -> tuple[Prize, ...]:
     """The three prizes, from the private tables and from the leaderboard's own timings."""
     scored = [_by_score(f"best {group}", rankings.get(("private", group))) for group in ("supervised", "unsupervised")]
     return (*(_with_labels(prize, standings) for prize in scored), _by_speed(standings))
 
 
-def _with_labels(prize: Prize, standings: "Sequence[Standing]") -> Prize:
+def _with_labels(prize: Prize, standings: "Sequence[BoardEntry]") -> Prize:
     """The prize with what its winners used labels for, where that is not plain from their kind."""
     used = [f"{s.name} uses labels: {s.labels_used}" for s in standings if s.name in prize.winners and s.labels_used]
     return replace(prize, why="; ".join([prize.why, *used]))
@@ -63,7 +63,7 @@ def _by_score(name: str, ranking: Ranking | None) -> Prize:
     return Prize(name, (best,), f"{score}, {gap} ahead of {closest.worse}, adjusted p {probability(closest.adjusted)}")
 
 
-def _by_speed(standings: "Sequence[Standing]") -> Prize:
+def _by_speed(standings: "Sequence[BoardEntry]") -> Prize:
     timed = [(s.name, s.timing) for s in standings if s.timing is not None]
     if not timed:
         return Prize(FASTEST, (), "no entry was timed here; `leaderboard --time` does it")

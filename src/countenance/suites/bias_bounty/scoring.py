@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.metrics import bounty
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Draws, Table, Truth, nobody
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Draws, Truth, nobody
 from countenance.suites.bias_bounty.intervals import Interval, accuracy_intervals, score_intervals
 
 
@@ -124,7 +124,7 @@ def score_files(
     return score_tables(truth, truth.predictions(predictions), Draws(replicates, seed))
 
 
-def score_tables(known: Truth, said: Table, draws: Draws = Draws()) -> Score:
+def score_tables(known: Truth, said: ClassTable, draws: Draws = Draws()) -> Score:
     """Score checked tables."""
     truth, nonfaces, people, seed = known.labels, known.nonfaces, known.people, draws.seed
     predicted = said.rows(truth.names)
@@ -173,7 +173,7 @@ def score_tables(known: Truth, said: Table, draws: Draws = Draws()) -> Score:
     )
 
 
-def _faces_alone(truth: Table, predicted: Mapping[str, Any], nonfaces: Sequence[str]) -> float:
+def _faces_alone(truth: ClassTable, predicted: Mapping[str, Any], nonfaces: Sequence[str]) -> float:
     """Score₁ without the known non-faces, whose labels are random and cannot be predicted."""
     if not nonfaces:
         return math.nan
@@ -184,7 +184,7 @@ def _faces_alone(truth: Table, predicted: Mapping[str, Any], nonfaces: Sequence[
     return float(bounty.scores_from_sums(bounty.class_sums(codes, said).sum(axis=0, keepdims=True))[0, -1])
 
 
-def _notes(truth: Table, nonfaces: Sequence[str], people: Sequence[str] | None) -> tuple[str, ...]:
+def _notes(truth: ClassTable, nonfaces: Sequence[str], people: Sequence[str] | None) -> tuple[str, ...]:
     notes = []
     labelled = [name for name in nonfaces if name in truth.index and _any_label(truth, truth.index[name])]
     if labelled:
@@ -197,5 +197,5 @@ def _notes(truth: Table, nonfaces: Sequence[str], people: Sequence[str] | None) 
     return tuple(notes)
 
 
-def _any_label(truth: Table, row: int) -> bool:
+def _any_label(truth: ClassTable, row: int) -> bool:
     return any(truth.codes[name][row] >= 0 for name in ATTRIBUTES)

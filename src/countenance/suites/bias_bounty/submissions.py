@@ -10,12 +10,15 @@ earns nothing.
 import datetime
 import hashlib
 import json
+import math
 import re
 import shutil
 import unicodedata
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged, write_json
 from countenance.suites.bias_bounty.entry import EntryCard, entry_files, entry_folder, entry_hash
@@ -53,7 +56,8 @@ def checked_name(name: str) -> str:
 def code_hash(code: str | Path) -> str:
     """The sha256 of an entry's code: of a file, of a folder (names and contents, sorted), or as it is given.
 
-    With it the organiser can tell later whether code that is handed over is the code that made the predictions.
+    With it the organiser can tell later whether code that is handed over is the code that made the predictions. What a
+    folder gathers by itself (`__pycache__`, names that begin with a dot) is left out.
     """
     if HASH.fullmatch(str(code)):
         return str(code)
@@ -63,9 +67,54 @@ def code_hash(code: str | Path) -> str:
     if not path.is_dir():
         raise InputError(f"--code {code}: no such file or folder, and no sha256 (64 digits and letters a to f)")
     found = hashlib.sha256()
-    for file in sorted(file for file in path.rglob("*") if file.is_file() and not file.is_symlink()):
-        found.update(f"{file.relative_to(path).as_posix()}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+    for name in sorted(name for name, file in files.items() if not file.is_symlink() and not _gathered(name)):
+        found.update(f"{name}\0".encode() + hashlib.sha256(files[name].read_bytes()).digest())
     return found.hexdigest()
+
+
+def _gathered(name: str) -> bool:
+    return any(part.startswith(".") or part == "__pycache__" for part in name.split("/"))
+
+
+@dataclass(frozen=True)
+class Handed:
+    """One submission under a name, as it was handed in."""
+
+    number: int
+    submitted: str
+    score: float
+    """Score₁ on the public test, as it was computed then."""
+    code_sha256: str
+
+    @classmethod
+    def read(cls, folder: Path, number: int) -> "Handed":
+        said = read_object(folder / SUBMISSION)
+        score = said.get("score")
+        shown = float(score) if isinstance(score, int | float) else math.nan
+        return cls(number, str(said.get("submitted") or ""), shown, str(said.get("code_sha256") or ""))
+
+
+def earlier(folder: Path) -> tuple[Handed, ...]:
+    """What was handed in under a name before the latest, oldest first."""
+    found = sorted(path.parent for path in folder.glob(f"{HISTORY}/*/{SUBMISSION}"))
+    return tuple(Handed.read(path, number) for number, path in enumerate(found, 1))
+
+
+def same_code(board: Path, name: str, code: str | Path) -> list[Handed]:
+    """The submissions under a name that were made by this code; InputError where none recorded a hash."""
+    folder = board / checked_name(name)
+    if not (folder / SUBMISSION).exists():
+        there = sorted(path.parent.name for path in board.glob(f"*/{SUBMISSION}"))
+        raise InputError(
+            f"{folder}: no submission of this name{near(name, there)}; there are {', '.join(there) or 'none'}"
+        )
+    before = earlier(folder)
+    handed = [*before, Handed.read(folder, len(before) + 1)]
+    if not any(one.code_sha256 for one in handed):
+        raise InputError(f"{folder}: no submission recorded a hash of its code; `submit --code` does")
+    found = code_hash(code)
+    return [one for one in handed if one.code_sha256 == found]
 
 
 def hand_in(

@@ -20,8 +20,8 @@ from countenance.suites.bias_bounty.files import (
     CLASSES,
     COLUMNS,
     IDENTITY,
+    ClassTable,
     Draws,
-    Table,
     Truth,
     nobody,
     read_predictions,
@@ -95,8 +95,8 @@ def scored(state: State, rules: ScoreOptions) -> Score:
     return score_tables(known, said, Draws(rules.replicates, rules.seed))
 
 
-def _table(what: str, names: list[str], codes: dict[str, Any]) -> Table:
-    return Table(Path(what), tuple(names), codes, {name: i for i, name in enumerate(names)})
+def _table(what: str, names: list[str], codes: dict[str, Any]) -> ClassTable:
+    return ClassTable(Path(what), tuple(names), codes, {name: i for i, name in enumerate(names)})
 
 
 def _finish(rules: ScoreOptions) -> Callable[[State, Whole], Reduced]:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from countenance.errors import InputError
 from countenance.processes import each
-from countenance.suites.bias_bounty.entry import Entry, EntryCard, entry_folder, entry_hash, image_files
+from countenance.suites.bias_bounty.entry import BountyEntry, EntryCard, entry_folder, entry_hash, image_files
 
 PASSES = 5
 WARM_UP = 32
@@ -165,7 +165,7 @@ def _measured(order: dict[str, Any]) -> dict[str, Any]:
     from countenance.data.image import LazyImage
 
     start = time.perf_counter()
-    entry = Entry(Path(order["entry"]), threads=order["threads"])
+    entry = BountyEntry(Path(order["entry"]), threads=order["threads"])
     opening = time.perf_counter() - start
     start = time.perf_counter()
     images = [LazyImage(path).load() for path in image_files(Path(order["images"])).values()]

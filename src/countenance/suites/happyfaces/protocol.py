@@ -125,6 +125,7 @@ def sweep(
     tasks: Iterable[Task],
     kept: Path,
     *,
+    held_back: Path | None = None,
     jobs: int = 1,
     step: Callable[..., None] = lambda n=1: None,
 ) -> list[Record]:
@@ -133,7 +134,7 @@ def sweep(
 
     if kept.exists() and not kept.is_dir():
         raise InputError(f"{kept}: is a file; name a folder")
-    data = _data(str(source))
+    data = _data(source, held_back)
     wanted = list(tasks)
     done: dict[Task, Record] = {}
     for task in wanted:
@@ -144,11 +145,11 @@ def sweep(
     missing = [task for task in wanted if task not in done]
     if jobs <= 1 or len(missing) <= 1:
         for task in missing:
-            done[task] = run_and_keep(str(source), task, kept)
+            done[task] = run_and_keep(source, task, kept, held_back)
             step()
     else:
         orders = [asdict(task) for task in missing]
-        job = {"source": str(source), "kept": str(kept)}
+        job = {"source": str(source), "kept": str(kept), "held_back": str(held_back or "")}
         found = each(f"{__name__}:worker", job, orders, workers=jobs, done=lambda index, result: step())
         done |= dict(zip(missing, found, strict=True))
     return [done[task] for task in wanted]
@@ -159,24 +160,23 @@ def worker(job: Mapping[str, str]) -> Callable[..., Record]:
 
     def handle(order: Mapping[str, Any], tell: Callable[..., None]) -> Record:
         tell(limit=86400.0)  # a network may learn for hours
-        options = tuple((name, value) for name, value in order["options"])
-        return run_and_keep(job["source"], Task(**{**order, "options": options}), Path(job["kept"]))
+        task = Task(**{**order, "options": tuple((name, value) for name, value in order["options"])})
+        held_back = Path(job["held_back"]) if job["held_back"] else None
+        return run_and_keep(Path(job["source"]), task, Path(job["kept"]), held_back)
 
     return handle
 
 
-@lru_cache(maxsize=1)
-def _data(source: str) -> HappyFaces:
-    return read_happyfaces(Path(source))
+_data = lru_cache(maxsize=1)(read_happyfaces)
 
 
-def run_and_keep(source: str, task: Task, kept: Path) -> Record:
+def run_and_keep(source: Path, task: Task, kept: Path, held_back: Path | None = None) -> Record:
     """Evaluate, store the run and return its record."""
     from threadpoolctl import threadpool_limits
 
     from countenance.suites.happyfaces.runs import store
 
-    data = _data(source)
+    data = _data(source, held_back)
     with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
         outcome = evaluate(data, task)
     store(kept / task.run_name(), data, task, outcome, source)

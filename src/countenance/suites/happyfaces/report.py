@@ -97,6 +97,7 @@ def _with_numbers(table: dict[str, Any]) -> dict[str, Any]:
     kinds = list(rows[0]["validation_heads"][heads[0]]["by_type"]) if rows else []
     at_10 = next((row["worst_head_mean"] for row in rows if row["mix_rate"] == HEADLINE_RATE), None)
     said = {"seeds_told": _seeds(table), "few": _fewest(table) == 1, "at_10": at_10}
+    said["held_back"] = bool(rows) and all(row.get("held_back_mean") is not None for row in rows)
     return {**table, "heads": heads, "kinds": kinds, **said}
 
 

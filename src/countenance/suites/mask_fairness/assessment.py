@@ -5,7 +5,6 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from countenance.answers import Boxes
@@ -13,7 +12,6 @@ from countenance.audit import Audit, Finding
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
-from countenance.files import write_text
 from countenance.run.run import Run
 from countenance.run.store import AUDIT
 from countenance.suites.mask_fairness.seed_rule import SeedRow, seed_columns, seed_table
@@ -65,22 +63,19 @@ class Assessment:
         return sorted(found, key=lambda row: (not row.ours, row.seed.p if row.seed.tested else 1.0))
 
 
+SIDES = ("n", "clusters", "estimate", "low", "high", "deff")
+"""What a finding has of each side: of the other one under `NAME_versus`."""
+
+
 def mirrored(finding: Finding) -> Finding:
     """The same comparison seen from the other group (an attribute with two values is compared once)."""
-    return finding.model_copy(
-        update={
-            "group": finding.versus, "versus": finding.group,
-            "n": finding.n_versus, "n_versus": finding.n,
-            "clusters": finding.clusters_versus, "clusters_versus": finding.clusters,
-            "estimate": finding.estimate_versus, "estimate_versus": finding.estimate,
-            "low": finding.low_versus, "low_versus": finding.low,
-            "high": finding.high_versus, "high_versus": finding.high,
-            "deff": finding.deff_versus, "deff_versus": finding.deff,
-            "difference": -finding.difference, "diff_low": -finding.diff_high, "diff_high": -finding.diff_low,
-            "effect": -finding.effect, "effect_low": -finding.effect_high, "effect_high": -finding.effect_low,
-            "z": -finding.z,
-        }
-    )  # fmt: skip
+    f = finding
+    sides = {name: getattr(f, f"{name}_versus") for name in SIDES} | {
+        f"{name}_versus": getattr(f, name) for name in SIDES
+    }
+    turned = {"difference": -f.difference, "diff_low": -f.diff_high, "diff_high": -f.diff_low, "z": -f.z}
+    turned |= {"effect": -f.effect, "effect_low": -f.effect_high, "effect_high": -f.effect_low}
+    return f.model_copy(update={"group": f.versus, "versus": f.group, **sides, **turned})
 
 
 def _finding(findings: Sequence[Finding], metric: str, attribute: str, group: str) -> Finding | None:
@@ -152,43 +147,37 @@ def _why_not(run: Run, metric: str) -> str:
     return "not assessable: no such face was localised"
 
 
+OWN = {
+    "low": "low", "high": "high", "clusters": "clusters", "low_other": "low_versus", "high_other": "high_versus",
+    "design_effect": "deff", "difference": "difference", "difference_low": "diff_low", "difference_high": "diff_high",
+    "h_low": "effect_low", "h_high": "effect_high", "test": "test", "p_test": "p", "p_adjusted": "p_adjusted",
+    "smallest_detectable_h": "mde", "n_needed": "n_needed", "verdict": "verdict", "severity": "severity",
+    "reason": "reason",
+}  # fmt: skip
+"""Our columns, and what they are called in a finding."""
+
+
 def csv_columns(row: Row) -> Mapping[str, Any]:
     """The published columns, then ours."""
-    f = row.finding
-    own = {
-        "low": f.low if f else math.nan,
-        "high": f.high if f else math.nan,
-        "clusters": f.clusters if f else None,
-        "low_other": f.low_versus if f else math.nan,
-        "high_other": f.high_versus if f else math.nan,
-        "design_effect": f.deff if f else math.nan,
-        "difference": f.difference if f else math.nan,
-        "difference_low": f.diff_low if f else math.nan,
-        "difference_high": f.diff_high if f else math.nan,
-        "h_low": f.effect_low if f else math.nan,
-        "h_high": f.effect_high if f else math.nan,
-        "test": f.test if f else None,
-        "p_test": f.p if f else math.nan,
-        "p_adjusted": f.p_adjusted if f else math.nan,
-        "smallest_detectable_h": f.mde if f else math.nan,
-        "n_needed": f.n_needed if f else None,
-        "verdict": f.verdict if f else row.cause,
-        "severity": f.severity if f else None,
-        "reason": f.reason if f else row.sentence,
-        "rules_differ_by": row.cause,
-        "why": row.sentence,
-    }
-    return {**seed_columns(row.seed), **own}
+    own = {column: getattr(row.finding, name, None) for column, name in OWN.items()}
+    if row.finding is None:
+        own |= {"verdict": row.cause, "reason": row.sentence}
+    return {**seed_columns(row.seed), **own, "rules_differ_by": row.cause, "why": row.sentence}
 
 
 def _cell(value: Any) -> Any:
+    """A cell of a CSV: twelve digits of a number, so that no rounding error shows; empty for what does not exist.
+
+    >>> _cell(0.1 + 0.2), _cell(float("nan"))
+    ('0.3', '')
+    """
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
-    return repr(value) if isinstance(value, float) else value
+    return f"{value:.12g}" if isinstance(value, float) else value
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]], header: Sequence[str]) -> str:
-    """A CSV; numbers keep every digit, what does not exist is empty."""
+    """A CSV; what does not exist is empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(header)
@@ -196,9 +185,10 @@ def csv_text(rows: Sequence[Mapping[str, Any]], header: Sequence[str]) -> str:
     return stream.getvalue()
 
 
-def write_table(path: Path, rows: Sequence[Mapping[str, Any]], header: Sequence[str]) -> None:
-    """Write a CSV, whole or not at all."""
-    write_text(path, csv_text(rows, header))
+FINDING_COLUMNS = (
+    "metric", "attribute", "group", "n", "rate", "rate_other", "p", "h", "significant", "severe",
+    "p_adjusted", "verdict", "severity", "rules_differ_by", "why",
+)  # fmt: skip
 
 
 def tables_of(assessment: Assessment) -> dict[str, str]:
@@ -208,7 +198,7 @@ def tables_of(assessment: Assessment) -> dict[str, str]:
         for metric in METRICS:
             rows = [csv_columns(row) for row in assessment.table(attribute, metric)]
             made[f"assessment_{attribute}_{metric}.csv"] = csv_text(rows, list(rows[0]))
-    rows = [dict(finding_columns(row)) for row in assessment.significant()]
+    rows = [{"metric": row.metric, "attribute": row.attribute, **csv_columns(row)} for row in assessment.significant()]
     return made | {"assessment_findings.csv": csv_text(rows, FINDING_COLUMNS)}
 
 
@@ -227,15 +217,3 @@ def tables_again(run: Run, names: Sequence[str]) -> list[str]:
 
     had = any(name.startswith("assessment_") for name in names) and run.scores().num_rows
     return store_tables(run, assessment_of(run, read_audit(run))) if had and run.store.storage.entries(AUDIT) else []
-
-
-FINDING_COLUMNS = (
-    "metric", "attribute", "group", "n", "rate", "rate_other", "p", "h", "significant", "severe",
-    "p_adjusted", "verdict", "severity", "rules_differ_by", "why",
-)  # fmt: skip
-
-
-def finding_columns(row: Row) -> Mapping[str, Any]:
-    """A line of the table of findings that either rule calls significant."""
-    columns = {"metric": row.metric, "attribute": row.attribute, **csv_columns(row)}
-    return {name: columns[name] for name in FINDING_COLUMNS}

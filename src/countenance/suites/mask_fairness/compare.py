@@ -82,23 +82,18 @@ def _in_order(differences: Sequence[Difference], metrics: Sequence[str], by: Seq
     return sorted(differences, key=lambda one: (metrics.index(one.metric), place[one.attribute, one.group]))
 
 
+COLUMNS = {
+    "n": "n", "first": "estimate", "second": "estimate_versus", "difference": "difference",
+    "difference_low": "diff_low", "difference_high": "diff_high", "p": "p", "p_adjusted": "p_adjusted",
+    "verdict": "verdict", "reason": "reason",
+}  # fmt: skip
+"""The columns of the table, and what they are called in a finding."""
+
+
 def table_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """The comparison as rows of a table."""
     return [
-        {
-            "metric": item.metric,
-            "attribute": item.attribute,
-            "group": item.group,
-            "n": item.finding.n,
-            "first": item.finding.estimate,
-            "second": item.finding.estimate_versus,
-            "difference": item.finding.difference,
-            "difference_low": item.finding.diff_low,
-            "difference_high": item.finding.diff_high,
-            "p": item.finding.p,
-            "p_adjusted": item.finding.p_adjusted,
-            "verdict": item.finding.verdict,
-            "reason": item.finding.reason,
-        }
+        {"metric": item.metric, "attribute": item.attribute, "group": item.group}
+        | {column: getattr(item.finding, name) for column, name in COLUMNS.items()}
         for item in comparison.differences
     ]

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from countenance.models.zoo import ZOO
+
 Status = Literal["runs here", "runs here with --weights", "predictions only"]
 
 
@@ -20,10 +22,15 @@ class Algorithm:
     assessed: bool = True
     """Whether the published assessment has it."""
     zoo: str | None = None
-    judges: bool = True
-    """Whether it judges masks; a face detector has a localisation rate only."""
 
 
+FURTHER = {
+    "AIZOO FaceMaskDetection": "aizoo",
+    "YuNet": "yunet",
+    "RFB-320": "rfb320",
+    "countenance-mask": "countenance-mask",
+}
+"""Detectors that the published assessment does not have: their names, and those of the zoo."""
 ALGORITHMS = (
     Algorithm(
         name="RHF",
@@ -36,18 +43,20 @@ ALGORITHMS = (
     Algorithm(
         name="Facemask_Detection",
         what="res10 SSD for the face, then a CNN",
-        status="predictions only",
+        status="runs here with --weights",
         licence="MIT",
-        weights="in the repository techyhoney/Facemask_Detection (Keras .h5, res10 caffemodel)",
+        weights="techyhoney/Facemask_Detection: the res10 .caffemodel and, beside it, the Keras .h5 as ONNX (tf2onnx)",
         predictions="image_name,image_path,class,confidence,x,y,w,h (inference.py)",
+        zoo="res10",
     ),
     Algorithm(
         name="Face-Mask-Detection",
         what="res10 SSD for the face, then MobileNetV2",
-        status="predictions only",
+        status="runs here with --weights",
         licence="MIT",
-        weights="in the repository chandrikadeb7/Face-Mask-Detection (Keras .model, res10 caffemodel)",
+        weights="chandrikadeb7/Face-Mask-Detection: the res10 .caffemodel and, beside it, the .model as ONNX (tf2onnx)",
         predictions="image_name,image_path,class,confidence,x,y,w,h",
+        zoo="res10",
     ),
     Algorithm(
         name="WearMask",
@@ -76,47 +85,18 @@ ALGORITHMS = (
         predictions="path,class,x,y,w,h",
         zoo="darknet",
     ),
-    Algorithm(
-        name="AIZOO FaceMaskDetection",
-        what="a small SSD, two classes",
-        status="runs here with --weights",
-        licence="MIT",
-        weights="AIZOOTech/FaceMaskDetection, models/face_mask_detection.caffemodel with its .prototxt beside it",
-        predictions="any of the formats",
-        assessed=False,
-        zoo="aizoo",
-    ),
-    Algorithm(
-        name="YuNet",
-        what="face detector, judges no masks: localisation rate only",
-        status="runs here with --weights",
-        licence="BSD-3-Clause",
-        weights="opencv_zoo or libfacedetection.train (ONNX)",
-        predictions="any of the formats",
-        assessed=False,
-        zoo="yunet",
-        judges=False,
-    ),
-    Algorithm(
-        name="RFB-320",
-        what="face detector, judges no masks: localisation rate only",
-        status="runs here with --weights",
-        licence="MIT",
-        weights="Linzaer/Ultra-Light-Fast-Generic-Face-Detector-1MB, models/onnx/version-RFB-320.onnx",
-        predictions="any of the formats",
-        assessed=False,
-        zoo="rfb320",
-        judges=False,
-    ),
-    Algorithm(
-        name="countenance-mask",
-        what="our own small detector, trained on the embedded people",
-        status="runs here",
-        licence="Apache-2.0",
-        weights="inside this package",
-        predictions="any of the formats",
-        assessed=False,
-        zoo="countenance-mask",
+    *(
+        Algorithm(
+            name=name,
+            what=ZOO[zoo].description + (": localisation rate only" if "mask" not in ZOO[zoo].finds else ""),
+            status="runs here with --weights" if ZOO[zoo].weights_by_path else "runs here",
+            licence=ZOO[zoo].licence,
+            weights=ZOO[zoo].source,
+            predictions="any of the formats",
+            assessed=False,
+            zoo=zoo,
+        )
+        for name, zoo in FURTHER.items()
     ),
 )
 
@@ -146,6 +126,6 @@ def detector_names() -> list[str]:
     """What `--detector` takes by name.
 
     >>> detector_names()
-    ['wearmask', 'darknet', 'aizoo', 'yunet', 'rfb320', 'countenance-mask']
+    ['res10', 'wearmask', 'darknet', 'aizoo', 'yunet', 'rfb320', 'countenance-mask']
     """
     return list(dict.fromkeys(row.zoo for row in ALGORITHMS if row.zoo is not None))

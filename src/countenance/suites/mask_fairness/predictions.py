@@ -10,17 +10,16 @@ a COCO results file (.json), or the stored answers of a run     bbox x, y, w, h 
 import csv
 import io
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countenance.answers import Boxes
-from countenance.data import Sample
-from countenance.data.tables import read_text
+from countenance.answers.formats.names import Names
+from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Form, Reading, Units, fitting, guessed_units
 from countenance.models.model import Images, file_hash
@@ -184,13 +183,7 @@ def _predicted(row: dict[str, str], classes: Mapping[int, str] | None, place: st
 
 def _number(text: str, name: str, place: str) -> float:
     plain = text.strip().removeprefix("tensor(").removesuffix(")")  # as published scripts print them
-    try:
-        value = float(plain)
-    except ValueError:
-        raise InputError(f"{place}: {name} is {text!r}, expected a number") from None
-    if not math.isfinite(value):
-        raise InputError(f"{place}: {name} is {text!r}, expected a finite number")
-    return value
+    return finite_number(plain, name, place)
 
 
 def _class(text: str, classes: Mapping[int, str], place: str) -> str:
@@ -229,31 +222,16 @@ def _coco_rows(path: Path, classes: Mapping[int, str] | None) -> list[Predicted]
     return rows
 
 
-def _lookup(data: MaskData) -> dict[str, Sample]:
-    """Samples by every name a prediction file may use: id, foreign id, file name, file name without its ending."""
-    samples = {sample.id: sample for sample in data.dataset}
-    names: dict[str, Sample | None] = {}
-    for sample in data.dataset:
-        file = PurePosixPath(sample.id)
-        for name in (file.name, file.stem):
-            names[name] = None if names.get(name, sample) is not sample else sample  # of two, neither
-    by_name = {name: sample for name, sample in names.items() if sample is not None}
-    foreign = {number: samples[name] for number, name in data.image_ids.items()}
-    return {**by_name, **foreign, **samples}
-
-
 def _by_sample(rows: list[Predicted], reading: Reading, data: MaskData, path: Path, say: Say) -> dict[str, Boxes]:
-    lookup = _lookup(data)
+    names = Names([sample.id for sample in data.dataset], data.image_ids)
     found: dict[str, list[Predicted]] = {}
     strangers = []
     for row in rows:
-        name = row.image.replace("\\", "/")
-        file = PurePosixPath(name)
-        sample = lookup.get(name) or lookup.get(file.name) or lookup.get(file.stem)
-        if sample is None:
+        sample_id = names.find(row.image)
+        if sample_id is None:
             strangers.append(row)
         else:
-            found.setdefault(sample.id, []).append(row)
+            found.setdefault(sample_id, []).append(row)
     if rows and not found:
         known = next(iter(data.dataset)).id
         raise InputError(f"{path}: names no picture of the dataset ({rows[0].image!r}; the dataset has {known!r})")

@@ -44,6 +44,12 @@ class SeedRow:
     def severe(self) -> bool:
         return self.significant and abs(self.h) > SEVERE
 
+    @property
+    def verdict(self) -> str:
+        """The rule in a word."""
+        said = "severe" if self.severe else "significant" if self.significant else "not significant"
+        return said if self.tested else "–"
+
 
 def seed_row(group: str, k: int, n: int, k_other: int, n_other: int) -> SeedRow:
     """The published rule on counts: k of n against k_other of n_other.

@@ -56,7 +56,7 @@ def twins_audit(
     weights, settings = weights_and_settings(model, weights)
     run = evaluate(model, MASK_DETECTION, dataset, out=out, weights=weights, settings=settings, **engine)
     effects = effects_of(run, twins)
-    table = csv_text([_columns(effect) for effect in effects.compared], COLUMNS)
+    table = csv_text([_columns(effect) for effect in effects.compared], ["question", *COLUMNS])
     with run.store.replacing("twins.csv"):
         run.store.storage.write("twins.csv", table.encode())
     return effects
@@ -121,19 +121,18 @@ def _rows(run: Run, twins: Dataset) -> list[dict[str, Any]]:
     return rows
 
 
-COLUMNS = (
-    "question", "metric", "first", "second", "pairs", "first_value", "second_value", "difference", "difference_low",
-    "difference_high", "test", "p", "p_adjusted", "verdict", "reason",
-)  # fmt: skip
+COLUMNS = {
+    "metric": "metric", "first": "group", "second": "versus", "pairs": "n", "first_value": "estimate",
+    "second_value": "estimate_versus", "difference": "difference", "difference_low": "diff_low",
+    "difference_high": "diff_high", "test": "test", "p": "p", "p_adjusted": "p_adjusted", "verdict": "verdict",
+    "reason": "reason",
+}  # fmt: skip
+"""The columns of the table, and what they are called in a finding."""
 
 
 def _columns(effect: Effect) -> dict[str, Any]:
-    f = effect.finding
-    values = (
-        effect.question, f.metric, f.group, f.versus, f.n, f.estimate, f.estimate_versus, f.difference, f.diff_low,
-        f.diff_high, f.test, f.p, f.p_adjusted, f.verdict, f.reason,
-    )  # fmt: skip
-    return dict(zip(COLUMNS, values, strict=True))
+    own = {column: getattr(effect.finding, name) for column, name in COLUMNS.items()}
+    return {"question": effect.question, **own}
 
 
 def effect_lines(effects: Effects) -> list[str]:

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from countenance.audit.estimates import interval
 from countenance.errors import InputError
-from countenance.metrics.curves import MISSED, thresholds_at
+from countenance.metrics.curves import thresholds_at
 from countenance.suites.uccs.evaluation import Evaluation
-from countenance.suites.uccs.tokens import Floats, Ints
+from countenance.suites.uccs.lines import Floats, Ints
+from countenance.suites.uccs.operating import clustered
 
 ROUNDS = 500
 
@@ -69,43 +71,28 @@ def calibrate(evaluation: Evaluation, wanted: float, *, rounds: int = ROUNDS, se
         )
     if n == 0:
         raise InputError(f"{evaluation.label}: no false alarm at all, so no threshold can be chosen by their number")
-    units, negatives = evaluation.units, evaluation.negatives
-    unit_image = evaluation.protocol.image[evaluation.unit_face]
-    negative_image = evaluation.row_image[evaluation.negative_row]
+    negatives, negative_image = evaluation.negatives, evaluation.negative_image
     threshold = float(thresholds_at(negatives, np.array([wanted]))[0])
+    hit = evaluation.hit(threshold)
     random = np.random.default_rng(seed)
     images = len(evaluation.protocol.images)
-    thresholds, rates, elsewhere = [], [], []
+    thresholds, elsewhere = [], []
     for _ in range(rounds):
         weight = np.bincount(random.integers(0, images, images), minlength=images)
-        one = weighted_threshold(negatives, weight[negative_image], wanted)
-        thresholds.append(one)
-        mine = weight[unit_image]
-        if mine.sum():
-            rates.append(float((mine * ((units >= threshold) & (units > MISSED))).sum() / mine.sum()))
+        thresholds.append(weighted_threshold(negatives, weight[negative_image], wanted))
         half = random.permutation(images) < images // 2
         inside = half[negative_image]
         chosen = weighted_threshold(negatives, inside.astype(np.int64), wanted / 2)
-        passed = np.count_nonzero((negatives >= chosen) & ~inside)
         share = (images - images // 2) / images
-        elsewhere.append(passed / (wanted * share))
+        elsewhere.append(np.count_nonzero((negatives >= chosen) & ~inside) / (wanted * share))
     finite = [t for t in thresholds if np.isfinite(t)] or [threshold]
-    low, high = np.quantile(finite, [0.025, 0.975])
-    rate_low, rate_high = np.quantile(rates, [0.025, 0.975])
-    else_low, else_high = np.quantile(elsewhere, [0.025, 0.975])
+    moved, passing = (np.quantile(drawn, [0.025, 0.975]).tolist() for drawn in (finite, elsewhere))
+    low, high, _ = interval(clustered(hit.astype(np.float64), evaluation.unit_image), "rate")
     return Calibration(
-        float(wanted),
-        threshold,
-        int(np.count_nonzero(negatives >= threshold)),
-        int(np.count_nonzero((units >= threshold) & (units > MISSED))),
-        evaluation.total,
-        float(low),
-        float(high),
-        float(else_low),
-        float(else_high),
-        float(rate_low),
-        float(rate_high),
-    )
+        float(wanted), threshold, int(np.count_nonzero(negatives >= threshold)), int(hit.sum()), evaluation.total,
+        threshold_low=moved[0], threshold_high=moved[1], elsewhere_low=passing[0], elsewhere_high=passing[1],
+        rate_low=low, rate_high=high,
+    )  # fmt: skip
 
 
 def weighted_threshold(negatives: Floats, weight: Ints, wanted: float) -> float:

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from countenance.errors import InputError
-from countenance.suites.uccs import scores_v2, scores_v3
-from countenance.suites.uccs.evaluation import Settings
+from countenance.suites.uccs.evaluation import Settings, Submission
+from countenance.suites.uccs.lines import data_blocks, rows
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
-from countenance.suites.uccs.rows import number, rows
-from countenance.suites.uccs.scores import Scores, data_blocks, file_version, on_protocol, read_scores
+from countenance.suites.uccs.scores import Scores, file_version, on_protocol, parser_of, read_scores
 
 MOST_PROBLEMS = 20
 
@@ -37,7 +36,7 @@ def check_file(path: Path, *, data: Path | None = None, which: str = "validation
     version = version or file_version(path)
     found = Check(path, version)
     try:
-        scores = read_scores(path, version, labels=True, top=1)
+        scores = read_scores(path, version, top=1)
     except InputError as error:
         found.problems = _problems(path, version) or [str(error)]
         found.more_problems = len(found.problems) > MOST_PROBLEMS
@@ -54,25 +53,13 @@ def check_file(path: Path, *, data: Path | None = None, which: str = "validation
 def _problems(path: Path, version: int) -> list[str]:
     """Every line that is wrong, one more than are shown at most."""
     problems: list[str] = []
-    header_line, header, which, similar = 0, [""], [0], [0]
-    if version == 3:
-        try:
-            header_line, header = scores_v3.read_header(path)
-            similar, _ = scores_v3.gallery_columns(header, path, header_line)
-        except InputError as error:
-            return [str(error)]
-        which = [header.index(name) for name in ("FILE", *scores_v3.NUMERIC)]
     try:
+        header_line, parse = parser_of(path, version)
         for start, block in data_blocks(path, header_line):
-            for line, fields in _rows(block, start, path, problems):
-                place = f"{path} line {line}"
+            for line, text in enumerate(block.split(b"\n")[:-1], start):
                 try:
-                    if version == 2:
-                        scores_v2.parse(fields, place)
-                    else:
-                        scores_v3.parse(fields, header, which, place)
-                        for k in similar:
-                            number(fields[k], header[k], place)
+                    for _, fields in rows(text + b"\n", line, path):
+                        parse(fields, f"{path} line {line}")
                 except InputError as error:
                     problems.append(str(error))
                 if len(problems) > MOST_PROBLEMS:
@@ -80,16 +67,6 @@ def _problems(path: Path, version: int) -> list[str]:
     except InputError as error:  # the file cannot be read on from here
         problems.append(str(error))
     return problems
-
-
-def _rows(block: bytes, start: int, path: Path, problems: list[str]) -> list[tuple[int, list[str]]]:
-    found: list[tuple[int, list[str]]] = []
-    for line, text in enumerate(block.split(b"\n")[:-1], start):
-        try:
-            found += rows(text + b"\n", line, path)
-        except InputError as error:
-            problems.append(str(error))
-    return found
 
 
 def _summary(scores: Scores) -> dict[str, str]:
@@ -102,8 +79,8 @@ def _summary(scores: Scores) -> dict[str, str]:
         f"{len(np.unique(scores.score)):,} different",
         "box sides": f"{scores.box[:, 2:].min():g} to {scores.box[:, 2:].max():g} pixels",
     }
-    if scores.labels is not None and scores.kind == "recognition":
-        labels = scores.labels
+    labels = scores.labels
+    if scores.version == 2 and scores.kind == "recognition":
         unknown = np.count_nonzero(labels.identity == -1)
         summary["labels"] = (
             f"{labels.identity.size:,} ({labels.count.mean():.1f} a detection, at most {labels.count.max()}), "
@@ -112,7 +89,7 @@ def _summary(scores: Scores) -> dict[str, str]:
         summary["recognition scores"] = f"{labels.score.min():g} to {labels.score.max():g}"
     if len(scores.subjects):
         summary["gallery subjects"] = f"{len(scores.subjects):,}"
-        summary["largest similarities"] = f"{scores.top_score.min():g} to {scores.top_score.max():g}"
+        summary["largest similarities"] = f"{labels.score.min():g} to {labels.score.max():g}"
     return summary
 
 
@@ -131,7 +108,7 @@ def _suspicions(scores: Scores, found: Check) -> None:
             "all but one of each are false alarms"
         )
     labels = scores.labels
-    if labels is None or not labels.identity.size:
+    if scores.version == 3 or not labels.identity.size:
         return
     odd = np.flatnonzero((labels.identity < -1) | (labels.identity == 0))
     if odd.size:
@@ -163,7 +140,7 @@ def _against_protocol(scores: Scores, data: Path, which: str, found: Check) -> N
         return
     found.notices += warnings
     if protocol.truth:
-        found.notices += reading_warnings(protocol, scores, image, Settings().overlap, data)
+        found.notices += reading_warnings(Submission("", protocol, scores, image, Settings()), data)
     covered = len(np.unique(image[image >= 0]))
     found.summary["protocol"] = f"{covered:,} of the {len(protocol.images):,} images of {protocol.path}"
     if covered < len(protocol.images):

@@ -13,8 +13,10 @@ from countenance.metrics.curves import MISSED
 from countenance.report import render
 from countenance.suites.uccs.calibration import weighted_threshold
 from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.lines import Ints
 from countenance.suites.uccs.operating import default_targets
 from countenance.suites.uccs.plot import chart_of, drawn
+from countenance.suites.uccs.protocol import real_people
 
 ROUNDS = 500
 
@@ -64,70 +66,44 @@ def compare(
     """
     if wanted is None:
         fewest = min(found, key=lambda one: len(one.negatives))
-        scale = 1 if fewest.version == 2 else fewest.images
-        wanted = [round(target * scale, 6) for target in default_targets(fewest) if target > 0]
+        wanted = [round(target * fewest.scale, 6) for target in default_targets(fewest) if target > 0]
     images = len(found[0].protocol.images)
     random = np.random.default_rng(seed)
     weights = [np.bincount(random.integers(0, images, images), minlength=images) for _ in range(rounds)]
-    sorted_ = [_Sorted.of(one) for one in found]
-    df = effective_df(np.bincount(found[0].protocol.image[found[0].unit_face], minlength=images))
+    df = effective_df(np.bincount(found[0].unit_image, minlength=images))
     once = np.ones(images, np.int64)
     made = []
     for target in wanted:
-        estimates = np.array([one.rate(once, target) for one in sorted_])
-        drawn = np.array([[one.rate(weight, target) for one in sorted_] for weight in weights])
+        estimates = np.array([_rate(one, once, target) for one in found])
+        drawn = np.array([[_rate(one, weight, target) for one in found] for weight in weights])
         made.append(Comparison(float(target), rank_paired(names_of(found), estimates, drawn, df=df)))
     return made
 
 
-@dataclass(frozen=True)
-class _Sorted:
-    """An evaluation prepared for many draws: false alarms by falling score."""
-
-    units: Any
-    unit_image: Any
-    negatives: Any
-    negative_image: Any
-
-    @classmethod
-    def of(cls, one: Evaluation) -> "_Sorted":
-        order = np.argsort(-one.negatives, kind="stable")
-        image = one.row_image[one.negative_row]
-        return cls(one.units, one.protocol.image[one.unit_face], one.negatives[order], image[order])
-
-    def rate(self, weight: Any, wanted: float) -> float:
-        """The share found when every image counts so often, at the threshold that lets so many false alarms pass."""
-        own = weight[self.unit_image]
-        if not own.sum():
-            return float("nan")
-        threshold = MISSED
-        if len(self.negatives):
-            threshold = weighted_threshold(self.negatives, weight[self.negative_image], wanted)
-        return float((own * ((self.units >= threshold) & (self.units > MISSED))).sum() / own.sum())
+def _rate(one: Evaluation, weight: Ints, wanted: float) -> float:
+    """The share found when every image counts so often, at the threshold that lets so many false alarms pass."""
+    own = weight[one.unit_image]
+    if not own.sum():
+        return float("nan")
+    threshold = MISSED
+    if len(one.negatives):
+        threshold = weighted_threshold(one.negatives, weight[one.negative_image], wanted)
+    return float((own * one.hit(threshold)).sum() / own.sum())
 
 
 def write_comparison(
-    found: Sequence[Evaluation], compared: Sequence[Comparison], pages: Sequence[Path], path: Path
+    found: Sequence[Evaluation], compared: Sequence[Comparison], pages: Sequence[Path], data: Path, path: Path
 ) -> None:
     """Write the page that shows all submissions together and leads to the page of each."""
     first = found[0]
-    names = names_of(found)
-    chart = chart_of(found, log=first.settings.log, band=first.settings.bootstrap > 0)
     content = render.page(
         render.template(Path(__file__).parent, "comparison.html.j2"),
         title=f"{first.kind} of {len(found)} submissions",
-        plot=drawn(chart, "curve"),
-        units="probes" if first.kind == "DIR" else "faces",
-        entries=[
-            {"name": name, "page": page.name, **one.summary(), "total": one.total, "share": one.found / one.total}
-            for name, one, page in zip(names, found, pages, strict=True)
-        ],
+        real=real_people(data),
+        plot=drawn(chart_of(found, band=first.settings.bootstrap > 0), "curve"),
+        entries=list(zip(names_of(found), found, [page.name for page in pages], strict=True)),
         compared=[
-            {
-                "what": one.what,
-                "ranks": list(zip(one.ranking.names, one.ranking.ranks, one.ranking.estimates, strict=True)),
-                "pairs": one.ranking.pairs,
-            }
+            (one, list(zip(one.ranking.names, one.ranking.ranks, one.ranking.estimates, strict=True)))
             for one in compared
         ],
         rounds=ROUNDS,

@@ -22,35 +22,37 @@ DEFAULTS: Mapping[str, Any] = {
     "detection": {"thresholds": [0.2, 0.2, 0.2], "results": _DETECTIONS, "max_detections": 50, "parallel": 0},
     "recognition": {
         "detection_file": _DETECTIONS, "result_dir": _EMBEDDINGS, "workers": 1, "batch_size_perImg": 1,
-        "embedding_size": None, "arch": "dlib",
+        "embedding_size": 512, "arch": "dlib",
     },
     "scoring": {"gallery": "{result_directory}/gallery_embeddings", "probe": _EMBEDDINGS, "results": _SCORES},
     "eval": {
         "exclude_gallery": "{data_directory}/exclude_gallery_{which_set}.txt", "iou": 0.5, "linear": False,
         "detection": {
-            "files": [_DETECTIONS], "labels": None, "froc": "{result_directory}/UCCS-FROC-{which_set}.pdf",
+            "files": [_DETECTIONS], "labels": [], "froc": "{result_directory}/UCCS-FROC-{which_set}.pdf",
             "plot_numbers": False,
         },
         "recognition": {
-            "files": [_SCORES], "rank": 1, "labels": None, "oroc": "{result_directory}/UCCS-OROC-{which_set}.pdf",
+            "files": [_SCORES], "rank": 1, "labels": [], "oroc": "{result_directory}/UCCS-OROC-{which_set}.pdf",
             "plot_numbers": False,
         },
     },
 }  # fmt: skip
 """The original's keys and defaults; `arch` names our embedding, since the original's network is not shipped."""
+LEAST = {"gpu": -1, "detection.max_detections": 1, "eval.recognition.rank": 1}
+"""Whole numbers are at least 0, but for these."""
 MOST_ROUNDS = 10
 """So often may a `{key}` lead to another."""
 
 
 class Config:
-    """A configuration with every `{key}` filled in, read by dotted names.
+    """A configuration with every `{key}` filled in and every value checked, read by dotted names.
 
     >>> Config.made({"data_directory": "uccs"}, {"which_set": "test"})["image_directory"]
     'uccs/test_images'
     """
 
-    def __init__(self, values: Mapping[str, Any], place: str, notices: Sequence[str] = ()) -> None:
-        self.values, self.place, self.notices = values, place, tuple(notices)
+    def __init__(self, values: Mapping[str, Any], notices: Sequence[str] = ()) -> None:
+        self.values, self.notices = values, tuple(notices)
 
     @classmethod
     def read(cls, path: Path | None, overrides: Sequence[str] = ()) -> "Config":
@@ -59,70 +61,55 @@ class Config:
 
     @classmethod
     def made(cls, given: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> "Config":
+        """The defaults with what is given over them; a wrong key or value is one line that names it."""
         values = copy.deepcopy(dict(DEFAULTS))
-        known = set(_names(DEFAULTS))
-        strange = _merge(values, given, "", known)
-        notices = [f"{place}: {name!r} is not used here{near(name, sorted(known))}" for name in strange]
-        for name, value in overrides.items():
+        known = dict(_flat(DEFAULTS))
+        strange = [name for name in _merge(values, given, "") if name not in known]
+        for name in overrides:
             if name not in known:
-                raise InputError(f"--{name}: no such key{near(name, sorted(known))}; there are {', '.join(known)}")
-            _set(values, name, value)
-        return cls(_filled(values, values, place), place, notices)
+                raise InputError(f"--{name}: no such key{near(name, list(known))}; there are {', '.join(known)}")
+        chosen = {name: value for name, value in (dict(_flat(values)) | dict(overrides)).items() if name in known}
+        filled = {name: _filled(value, chosen, place) for name, value in chosen.items()}
+        notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in strange]
+        return cls({name: _checked(name, filled[name], known[name], place) for name in known}, notices)
 
     def __getitem__(self, name: str) -> Any:
-        found: Any = self.values
-        for part in name.split("."):
-            found = found[part]
-        return found
+        return self.values[name]
 
     def path(self, name: str) -> Path:
-        return Path(self.text(name))
+        return Path(self[name])
 
-    def text(self, name: str) -> str:
-        return str(self._of(name, (str, int, float), "a word"))
 
-    def paths(self, name: str) -> list[Path]:
-        """One path or a list of them."""
-        value = self[name]
-        listed = value if isinstance(value, list) else [value]
-        if not listed or not all(isinstance(one, str) for one in listed):
-            raise InputError(f"{self.place}: {name} is {value!r:.60}, expected a file or a list of files")
-        return [Path(one) for one in listed]
+def _checked(name: str, value: Any, default: Any, place: str) -> Any:
+    """A value of the kind that its default is."""
+    least = LEAST.get(name, 0)
+    if isinstance(default, bool):
+        good, expected = isinstance(value, bool), "true or false"
+    elif isinstance(default, int):
+        good, expected = _number(value, int) and value >= least, f"a whole number, at least {least}"
+    elif isinstance(default, float):
+        good, expected = _number(value, int, float), "a number"
+    elif name == "detection.thresholds":
+        good, expected = isinstance(value, list) and all(_number(one, int, float) for one in value), "a list of numbers"
+    elif isinstance(default, list):
+        value = [] if value is None else value if isinstance(value, list) else [value]
+        good, expected = bool(value or not default) and all(_word(one) for one in value), "a name or a list of names"
+        value = [str(one) for one in value]
+    elif name == "which_set":
+        good, expected = value in SETS, f"one of {', '.join(SETS)}"
+    else:
+        good, expected, value = _word(value), "a word", str(value) if _word(value) else value
+    if not good:
+        raise InputError(f"{place}: {name} is {value!r:.60}, expected {expected}")
+    return value
 
-    def words(self, name: str) -> list[str] | None:
-        """A list of words; None where nothing is given."""
-        value = self[name]
-        return None if value is None else [str(one) for one in (value if isinstance(value, list) else [value])]
 
-    def whole(self, name: str, least: int) -> int:
-        value = self._of(name, (int,), f"a whole number, at least {least}")
-        if value < least:
-            raise InputError(f"{self.place}: {name} is {value}, expected a whole number, at least {least}")
-        return int(value)
+def _number(value: Any, *kinds: type) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
 
-    def number(self, name: str) -> float:
-        return float(self._of(name, (int, float), "a number"))
 
-    def numbers(self, name: str) -> tuple[float, ...]:
-        value = self._of(name, (list,), "a list of numbers")
-        if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in value):
-            raise InputError(f"{self.place}: {name} is {value!r:.60}, expected a list of numbers")
-        return tuple(float(one) for one in value)
-
-    def flag(self, name: str) -> bool:
-        return bool(self._of(name, (bool,), "true or false"))
-
-    def which(self) -> str:
-        which = self.text("which_set")
-        if which not in SETS:
-            raise InputError(f"{self.place}: which_set is {which!r}, expected one of {', '.join(SETS)}")
-        return which
-
-    def _of(self, name: str, kinds: tuple[type, ...], expected: str) -> Any:
-        value = self[name]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise InputError(f"{self.place}: {name} is {value!r:.60}, expected {expected}")
-        return value
+def _word(value: Any) -> bool:
+    return isinstance(value, str) or _number(value, int, float)
 
 
 def parse_overrides(words: Sequence[str]) -> dict[str, Any]:
@@ -154,7 +141,6 @@ def _scalar(text: str, place: str) -> Any:
 
     if text.startswith("{"):
         return text
-
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -165,59 +151,45 @@ def _yaml(path: Path) -> Mapping[str, Any]:
     import yaml
 
     text = read_text(path)
-    if any(isinstance(token, yaml.AliasToken) for token in _tokens(text, path)):
-        raise InputError(f"{path}: aliases (*name) are not read; write the value out")
     try:
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=yaml.SafeLoader)):
+            raise InputError(f"{path}: aliases (*name) are not read; write the value out")
         found = yaml.safe_load(text)
+    except InputError:
+        raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise InputError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
+    if not isinstance(found, dict | None):
         raise InputError(f"{path}: a {type(found).__name__}, expected keys such as data_directory and eval")
-    return found
+    return found or {}
 
 
-def _tokens(text: str, path: Path) -> Iterator[Any]:
-    import yaml
-
-    try:
-        yield from yaml.scan(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, ValueError) as error:
-        raise InputError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
-
-
-def _names(values: Mapping[str, Any], before: str = "") -> Iterator[str]:
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value under its dotted name."""
     for name, value in values.items():
-        yield from _names(value, f"{before}{name}.") if isinstance(value, Mapping) else (f"{before}{name}",)
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
 
 
-def _merge(values: dict[str, Any], given: Mapping[Any, Any], before: str, known: set[str]) -> list[str]:
-    """Put what is given over the defaults; the names of keys that nothing here uses are returned."""
-    strange = []
+def _merge(values: dict[str, Any], given: Mapping[Any, Any], before: str) -> list[str]:
+    """Put what is given over the defaults; returns the names of all that was given."""
+    names = []
     for key, value in given.items():
         name = f"{before}{key}"
-        if isinstance(values.get(key), dict) and isinstance(value, Mapping):
-            strange += _merge(values[key], value, f"{name}.", known)
-        elif isinstance(values.get(key), dict):
-            raise InputError(f"{name} is {value!r:.40}, expected keys below it")
+        if isinstance(values.get(key), dict):
+            if not isinstance(value, Mapping):
+                raise InputError(f"{name} is {value!r:.40}, expected keys below it")
+            names += _merge(values[key], value, f"{name}.")
         else:
             values[key] = value
-            strange += [] if name in known else [name]
-    return strange
-
-
-def _set(values: dict[str, Any], name: str, value: Any) -> None:
-    *folders, last = name.split(".")
-    for part in folders:
-        values = values[part]
-    values[last] = value
+            names.append(name)
+    return names
 
 
 def _filled(value: Any, values: Mapping[str, Any], place: str) -> Any:
     """The same with every `{key}` replaced by the value of that key."""
-    if isinstance(value, Mapping):
-        return {name: _filled(one, values, place) for name, one in value.items()}
     if isinstance(value, list):
         return [_filled(one, values, place) for one in value]
     if not isinstance(value, str):
@@ -231,9 +203,6 @@ def _filled(value: Any, values: Mapping[str, Any], place: str) -> Any:
 
 
 def _looked_up(name: str, values: Mapping[str, Any], place: str) -> str:
-    found: Any = values
-    for part in name.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    if not isinstance(found, str | int | float):
+    if not _word(values.get(name)):
         raise InputError(f"{place}: {{{name}}} stands for no word or number; name a key such as {{data_directory}}")
-    return str(found)
+    return str(values[name])

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from countenance.errors import InputError
-from countenance.suites.uccs.evaluation import Evaluation, Settings
+from countenance.suites.uccs.evaluation import Evaluation, Settings, Submission
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
-from countenance.suites.uccs.rules import rule_of, with_band
+from countenance.suites.uccs.rules import evaluated
 from countenance.suites.uccs.scores import file_version, on_protocol, read_scores
 
 
@@ -21,45 +22,23 @@ def shown_name(path: Path) -> str:
     return path.name.removesuffix(".gz")
 
 
-def evaluate_detector(
+def evaluate(
     data: Path,
     result_files: Sequence[Path],
-    *,
-    labels: Sequence[str] | None = None,
-    which: str = "validation",
-    version: int | None = None,
-    settings: Settings | None = None,
-    attributes: bool = False,
-) -> list[Evaluation]:
-    """FROC of every result file, of the version that the files themselves show unless `version` says otherwise."""
-    return _evaluate(data, result_files, labels, which, version, settings or Settings(), attributes, recognition=False)
-
-
-def evaluate_recognizer(
-    data: Path,
-    result_files: Sequence[Path],
-    *,
-    labels: Sequence[str] | None = None,
-    which: str = "validation",
-    version: int | None = None,
-    settings: Settings | None = None,
-    attributes: bool = False,
-) -> list[Evaluation]:
-    """DIR (version 2) or O-ROC (version 3) of every result file."""
-    return _evaluate(data, result_files, labels, which, version, settings or Settings(), attributes, recognition=True)
-
-
-def _evaluate(
-    data: Path,
-    files: Sequence[Path],
-    labels: Sequence[str] | None,
-    which: str,
-    version: int | None,
-    settings: Settings,
-    attributes: bool,
     *,
     recognition: bool,
+    labels: Sequence[str] | None = None,
+    which: str = "validation",
+    version: int | None = None,
+    settings: Settings | None = None,
+    attributes: bool = False,
 ) -> list[Evaluation]:
+    """The curve of every result file: FROC, or for recognition DIR (version 2) and O-ROC (version 3).
+
+    The version is the one that the files themselves show unless `version` says otherwise; `attributes` reads the
+    further columns of the protocol, to group by.
+    """
+    files, settings = result_files, settings or Settings()
     if not files:
         raise InputError("no result file given; name at least one after --result-files")
     labels = list(labels) if labels else [shown_name(path) for path in files]
@@ -84,10 +63,9 @@ def _evaluate(
             f"{protocol.path}: names images only, so there is no truth to compare with; "
             "evaluate on --which-set validation (the test set's truth stays with the organisers)"
         )
-    function = rule_of(version, recognition=recognition)
     found = []
     for path, label in zip(files, labels, strict=True):
-        scores = read_scores(path, version, labels=recognition, top=settings.rank + 1 if recognition else 0)
+        scores = read_scores(path, version, top=settings.rank + 1 if recognition else 0)
         if recognition and scores.kind == "detection":
             what = (
                 "SUBJECT_ID,SCORE pairs after the first six fields" if version == 2 else "columns S_0001, S_0002, ..."
@@ -96,11 +74,14 @@ def _evaluate(
                 f"{path}: detections only; a recognition curve needs {what} (use evaluate-detector for this file)"
             )
         image, warnings = on_protocol(scores, protocol.images, protocol.path.name)
-        evaluation = function(label, protocol, scores, image, settings)
-        warnings += reading_warnings(protocol, scores, image, settings.overlap, data)
-        evaluation = replace(evaluation, warnings=(*protocol.warnings, *scores.warnings, *warnings))
-        found.append(with_band(evaluation) if settings.bootstrap else evaluation)
+        made = evaluated(Submission(label, protocol, scores, image, settings), recognition=recognition)
+        warnings += reading_warnings(made, data)
+        found.append(replace(made, warnings=(*protocol.warnings, *scores.warnings, *warnings)))
     return found
+
+
+evaluate_detector = partial(evaluate, recognition=False)
+evaluate_recognizer = partial(evaluate, recognition=True)
 
 
 def _common_version(files: Sequence[Path]) -> int:

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from countenance.metrics.curves import MISSED, Band, Curve
+from countenance.suites.uccs.lines import Bools, Floats, Ints
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.scores import Scores
-from countenance.suites.uccs.tokens import Floats, Ints
 
 Kind = Literal["FROC", "DIR", "O-ROC"]
 
@@ -32,15 +32,26 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Submission:
+    """A score file beside the truth."""
+
+    label: str
+    protocol: Protocol
+    scores: Scores
+    row_image: Ints
+    """Each detection's image in the protocol, or -1."""
+    settings: Settings
+
+    @property
+    def version(self) -> int:
+        return self.protocol.version
+
+
+@dataclass(frozen=True)
+class Evaluation(Submission):
     """One score file against the truth: the curve, and the outcome of every unit behind it."""
 
     kind: Kind
-    label: str
-    version: int
-    settings: Settings
-    protocol: Protocol
-    scores: Scores
     curve: Curve
     units: Floats
     """The score of each face (FROC) or probe (DIR, O-ROC); minus infinity: missed."""
@@ -49,8 +60,6 @@ class Evaluation:
     negatives: Floats
     negative_row: Ints
     """The detection behind each false alarm, a row of the score file."""
-    row_image: Ints
-    """Each detection's image in the protocol, or -1."""
     total: int
     """What the rates are shares of."""
     images: int
@@ -64,6 +73,31 @@ class Evaluation:
     def found(self) -> int:
         return int(np.count_nonzero(self.units > MISSED))
 
+    @property
+    def unit_image(self) -> Ints:
+        return self.protocol.image[self.unit_face]
+
+    @property
+    def negative_image(self) -> Ints:
+        return self.row_image[self.negative_row]
+
+    @property
+    def scale(self) -> int:
+        """How many false alarms one on the curve's axis stands for: version 3 counts them per image."""
+        return 1 if self.version == 2 else self.images
+
+    @property
+    def unit(self) -> str:
+        return "probes" if self.kind == "DIR" else "faces"
+
+    @property
+    def alarms(self) -> str:
+        return "false alarms" if self.kind == "FROC" else "false identifications"
+
+    def hit(self, threshold: float) -> Bools:
+        """Which units are found at a threshold."""
+        return (self.units >= threshold) & (self.units > MISSED)
+
     def to_dict(self) -> dict[str, Any]:
         """The curve as plain numbers: label, x, y, and its band where one was asked for."""
         curve: dict[str, Any] = {"label": self.label, "x": self.curve.x.tolist(), "y": self.curve.y.tolist()}
@@ -76,7 +110,7 @@ class Evaluation:
         return {
             "label": self.label,
             "images": self.images,
-            "probes" if self.kind == "DIR" else "faces": self.total,
+            self.unit: self.total,
             "found": self.found,
             "false_alarms": len(self.negatives),
             "detections": len(self.scores),

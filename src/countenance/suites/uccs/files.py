@@ -2,12 +2,11 @@
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from countenance.errors import InputError
-from countenance.files import write_atomically
 
 BLOCK = 4 * 2**20
 LONGEST_LINE = 64 * 2**20
@@ -80,13 +79,3 @@ def first_line(path: Path) -> tuple[int, str] | None:
             if line.strip() and not line.lstrip().startswith(b"#"):
                 return number, line.decode("utf-8")
     return None
-
-
-def write_text(path: Path, text: str | Callable[[IO[str]], object]) -> None:
-    """Write a text file whole or not at all; `text` is the content, or a function that writes it."""
-
-    def write(part: Path) -> None:
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
-            text(stream) if callable(text) else stream.write(text)
-
-    write_atomically(path, write)

@@ -7,8 +7,8 @@ import numpy as np
 from countenance.answers import Identifications
 from countenance.answers.formats import Format, Predictions, Wanted
 from countenance.errors import InputError
+from countenance.suites.uccs.lines import Ints
 from countenance.suites.uccs.scores import Scores, file_version, on_protocol, read_scores
-from countenance.suites.uccs.tokens import Ints
 
 TOP = 11
 """How many of a detection's similarities are kept where nobody says which rank is asked for: enough for rank 10."""
@@ -20,7 +20,7 @@ def read(path: Path, wanted: Wanted) -> Predictions:
     if not top.isdigit():
         raise InputError(f"{path}: top is {top!r}, expected a whole number")
     version = wanted.options.get("version")
-    scores = read_scores(path, int(version) if version in ("2", "3") else None, labels=True, top=int(top))
+    scores = read_scores(path, int(version) if version in ("2", "3") else None, top=int(top))
     ids = tuple(wanted.names.ids)
     image, warnings = on_protocol(scores, ids, "the dataset")
     order = np.argsort(image, kind="stable")[np.count_nonzero(image < 0) :]  # by image, in the order of the file
@@ -35,17 +35,11 @@ def read(path: Path, wanted: Wanted) -> Predictions:
 
 
 def _answer(scores: Scores, rows: Ints) -> Identifications:
-    if scores.labels is not None and scores.kind == "recognition":
-        labels = scores.labels
-        count = labels.count[rows]
-        first = np.cumsum(count) - count
-        entry = np.arange(count.sum()) + np.repeat(labels.start[rows] - first, count)
-        return Identifications(scores.box[rows], scores.score[rows], count, labels.identity[entry], labels.score[entry])
-    if scores.top_score.shape[1]:
-        count = np.full(len(rows), scores.top_score.shape[1])
-        similar, who = scores.top_score[rows].ravel(), scores.top_subject[rows].ravel()
-        return Identifications(scores.box[rows], scores.score[rows], count, who, similar)
-    return Identifications(scores.box[rows], scores.score[rows])
+    labels = scores.labels
+    count = labels.count[rows]
+    first = np.cumsum(count) - count
+    entry = np.arange(count.sum()) + np.repeat(labels.start[rows] - first, count)
+    return Identifications(scores.box[rows], scores.score[rows], count, labels.identity[entry], labels.score[entry])
 
 
 def detects(path: Path) -> bool:

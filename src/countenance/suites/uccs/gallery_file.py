@@ -5,8 +5,8 @@ from pathlib import Path
 
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError
+from countenance.suites.uccs.lines import integer, number
 from countenance.suites.uccs.protocol import LANDMARKS
-from countenance.suites.uccs.rows import integer, number
 
 
 @dataclass(frozen=True)

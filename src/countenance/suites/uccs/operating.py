@@ -1,8 +1,7 @@
 """Operating points: at so many false alarms, which threshold, and whom it finds; by group and with intervals."""
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from countenance.audit import Audit, audit
 from countenance.audit.estimates import Side, interval
 from countenance.data.tables import near
+from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, Curve, thresholds_at
 from countenance.suites.uccs.evaluation import Evaluation
@@ -66,25 +66,12 @@ def groups_of(evaluation: Evaluation, by: Sequence[str]) -> dict[str, NDArray[np
     return found
 
 
-def in_order(values: NDArray[np.str_]) -> list[str]:
-    """The groups, with numbers in their words counted as numbers.
-
-    >>> in_order(np.array(["monk_10", "monk_9", "monk_9"]))
-    ['monk_9', 'monk_10']
-    """
-
-    def key(word: str) -> list[tuple[int, str]]:
-        return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", word)]
-
-    return sorted(set(values.tolist()), key=key)
-
-
 def group_curves(evaluation: Evaluation, by: Sequence[str], *, least: int = FEW) -> list[GroupCurve]:
     """A curve for every group of at least `least` units, at the thresholds of the whole curve."""
     curve, found = evaluation.curve, []
     nothing = curve.y == 0
     for attribute, values in groups_of(evaluation, by).items():
-        for group in in_order(values):
+        for group in in_order(attribute, values.tolist()):
             units = np.sort(evaluation.units[values == group])
             if len(units) < least or not group:
                 continue
@@ -98,18 +85,13 @@ def group_curves(evaluation: Evaluation, by: Sequence[str], *, least: int = FEW)
 
 def default_targets(evaluation: Evaluation) -> list[float]:
     """Powers of ten up to all false alarms; in version 3, per image."""
-    n = len(evaluation.negatives)
-    if evaluation.version == 2:
-        return [float(10**k) for k in range(7) if 10**k < n] + [float(n)]
-    per_image = n / evaluation.images
-    return [10.0**k for k in range(-3, 3) if 1 / evaluation.images <= 10.0**k < per_image] + [per_image]
+    all_ = len(evaluation.negatives) / evaluation.scale
+    return [10.0**k for k in range(-3, 7) if 1 / evaluation.scale <= 10.0**k < all_] + [all_]
 
 
 def middle(evaluation: Evaluation) -> float:
     """A target in the middle of the curve: a tenth of all false alarms, at least one; a count over all images."""
-    targets = default_targets(evaluation)
-    scale = 1 if evaluation.version == 2 else evaluation.images
-    return max(1.0, float(round(targets[-1] * scale / 10))) if targets else 1.0
+    return max(1.0, float(round(len(evaluation.negatives) / 10)))
 
 
 def operating_points(
@@ -120,19 +102,17 @@ def operating_points(
     Intervals are Wilson's, with faces of the same image not taken as independent.
     """
     wanted = list(targets) if targets is not None else default_targets(evaluation)
-    scale = 1 if evaluation.version == 2 else evaluation.images
-    thresholds = thresholds_at(evaluation.negatives, np.array(wanted) * scale)
-    image = evaluation.protocol.image[evaluation.unit_face]
+    thresholds = thresholds_at(evaluation.negatives, np.array(wanted) * evaluation.scale)
     groups: dict[str, NDArray[np.str_]] = {EVERYBODY: np.full(len(evaluation.units), EVERYBODY)}
     groups |= groups_of(evaluation, by)
     found = []
     for target, threshold in zip(wanted, thresholds.tolist(), strict=True):
-        hit = (evaluation.units >= threshold) & (evaluation.units > MISSED)
-        passed = float(np.count_nonzero(evaluation.negatives >= threshold)) / scale
+        hit = evaluation.hit(threshold)
+        passed = float(np.count_nonzero(evaluation.negatives >= threshold)) / evaluation.scale
         for attribute, values in groups.items():
-            for group in in_order(values):
+            for group in in_order(attribute, values.tolist()):
                 mine = values == group
-                side = clustered(hit[mine].astype(float), image[mine])
+                side = clustered(hit[mine].astype(float), evaluation.unit_image[mine])
                 low, high, _ = interval(side, "rate")
                 counts = (int(mine.sum()), int(hit[mine].sum()))
                 found.append(Point(attribute, group, target, threshold, passed, *counts, side.mean, low, high))
@@ -155,15 +135,8 @@ def compare_groups(evaluation: Evaluation, by: Sequence[str], target: float, **s
     """Whether groups are found unequally at one operating point: the audit of the outcomes of every unit."""
     point = operating_points(evaluation, (), [target])[0]
     table: dict[str, Any] = {name: values.tolist() for name, values in groups_of(evaluation, by).items()}
-    table["image"] = evaluation.protocol.image[evaluation.unit_face].tolist()
-    hit = (evaluation.units >= point.threshold) & (evaluation.units > MISSED)
-    table["found"] = hit.astype(float).tolist()
+    table |= {"image": evaluation.unit_image.tolist(), "found": evaluation.hit(point.threshold).astype(float).tolist()}
     return audit(table, by=[name.lower() for name in by], metrics=["found"], cluster="image", depth=1, **settings)
-
-
-def point_rows(points: Sequence[Point]) -> list[Mapping[str, Any]]:
-    """The table as plain values."""
-    return [asdict(point) for point in points]
 
 
 def table_lines(points: Sequence[Point]) -> list[str]:

@@ -10,11 +10,12 @@ import numpy as np
 from countenance.errors import InputError
 from countenance.files import write_text
 from countenance.report.figures.curves import Chart, Line, colours, panel, swatch
+from countenance.report.names import phrase, value_label
 from countenance.report.plots import ENDINGS, check_installed, curve_figure, save
 from countenance.report.plots.interactive import interactive
 from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.operating import group_curves
-from countenance.suites.uccs.tokens import Floats
 
 FORMATS = (*ENDINGS, ".html")
 HEIGHT = 4.5
@@ -58,9 +59,10 @@ def drawn(chart: Chart, key: str) -> dict[str, Any]:
     return {"drawing": picture, "legend": [(swatch(line), line.label) for line in chart.lines], "told": f"{told}."}
 
 
-def chart_of(evaluations: Sequence[Evaluation], *, log: bool, band: bool) -> Chart:
+def chart_of(evaluations: Sequence[Evaluation], *, band: bool) -> Chart:
     """The challenge's plot of several evaluations of one kind."""
     first = evaluations[0]
+    log = first.settings.log
     numbers, version, kind, rank = first.settings.numbers, first.version, first.kind, first.settings.rank
     lines = styled([_line(one, band) for one in evaluations])
     top = float(max(1, first.total)) if numbers else 1.0
@@ -71,15 +73,16 @@ def chart_of(evaluations: Sequence[Evaluation], *, log: bool, band: bool) -> Cha
     return Chart((ACROSS[kind, version], UP[kind, numbers]), lines, (log, False), (), (limits, (0.0, top)), title)
 
 
-def group_charts(evaluation: Evaluation, by: Sequence[str], *, log: bool) -> dict[str, Chart]:
+def group_charts(evaluation: Evaluation, by: Sequence[str]) -> dict[str, Chart]:
     """A plot by group for each attribute that has groups large enough; the curve of all comes first."""
     found: dict[str, list[Line]] = {}
     for one in group_curves(evaluation, by):
-        label, curve = f"{one.attribute} {one.group} ({one.n})", one.curve
+        name, curve = phrase(one.attribute, one.group), one.curve
+        label = f"{name or value_label(one.attribute, one.group)} ({one.n})"
         found.setdefault(one.attribute, []).append(
             Line(label, 0, curve.x.tolist(), curve.y.tolist(), GREY, thresholds=curve.thresholds.tolist())
         )
-    whole = chart_of([evaluation], log=log, band=False)
+    whole = chart_of([evaluation], band=False)
     first, *chance = whole.lines
     everybody = replace(first, label=f"all ({evaluation.total})")
     return {

@@ -10,10 +10,18 @@ from numpy.typing import NDArray
 
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.suites.uccs.files import blocks, first_line
-from countenance.suites.uccs.rows import integer, number, rows
-from countenance.suites.uccs.tokens import Floats, Ints, chosen, names, numbers, tokenize
-from countenance.suites.uccs.tokens import columns as fields_in
+from countenance.suites.uccs.files import first_line
+from countenance.suites.uccs.lines import (
+    Floats,
+    Gathered,
+    Ints,
+    Lines,
+    all_rows,
+    integer,
+    number,
+    read_lines,
+    whole,
+)
 
 COLUMNS = ("FACE_ID", "FILE", "SUBJECT_ID", "FACE_X", "FACE_Y", "FACE_WIDTH", "FACE_HEIGHT")
 CARD = "countenance.json"
@@ -85,13 +93,8 @@ def read_protocol(
     header = [name.strip().strip('"') for name in head[1].split(",")]
     if len(header) == 1:
         return _images_only(path, version, header[0], head[0])
-    columns = _positions(header, version, path, head[0])
-    protocol = _read_faces(path, version, columns, head[0])
-    if attributes and len(header) > len(COLUMNS):
-        protocol = replace(protocol, attributes=_read_attributes(path, header, columns, head[0]))
-    if version == 3:
-        protocol = _exclude(protocol, exclude or data / f"exclude_gallery_{which}.txt")
-    return protocol
+    protocol = _read_faces(path, version, header, head[0], attributes)
+    return protocol if version == 2 else _exclude(protocol, exclude or data / f"exclude_gallery_{which}.txt")
 
 
 def _positions(header: list[str], version: int, path: Path, line: int) -> list[int]:
@@ -114,110 +117,61 @@ def _positions(header: list[str], version: int, path: Path, line: int) -> list[i
 def _images_only(path: Path, version: int, header: str, line: int) -> Protocol:
     if header.upper() != "FILE":
         raise InputError(f"{path} line {line}: the only column is {header!r}, expected FILE")
-    known: dict[str, int] = {}
-    for start, block in blocks(path):
-        for number_, fields in rows(block, start, path):
-            if number_ != line:
-                if len(fields) != 1:
-                    raise InputError(f"{path} line {number_}: {len(fields)} fields, expected 1 (FILE)")
-                known.setdefault(fields[0], len(known))
+    known: dict[str, None] = {}
+    for number_, fields in all_rows(path, line):
+        if len(fields) != 1:
+            raise InputError(f"{path} line {number_}: {len(fields)} fields, expected 1 (FILE)")
+        known[fields[0]] = None
     if not known:
         raise InputError(f"{path}: no image below the header")
     return Protocol(path, version, tuple(known), truth=False)
 
 
-def _read_faces(path: Path, version: int, columns: Sequence[int], header_line: int) -> Protocol:
-    known: dict[str, int] = {}
-    images: list[Ints] = []
-    values: list[Floats] = []
-    for start, block in blocks(path):
-        if start <= header_line:
-            cut = 0
-            for _ in range(header_line - start + 1):
-                cut = block.index(b"\n", cut) + 1
-            block, start = block[cut:], header_line + 1
-        fast = _fast(block, start, columns, version, known)
-        image, value = fast or _slow(block, start, path, columns, version, known)
-        images.append(image)
-        values.append(value)
-    table = np.concatenate(values) if values else np.empty((0, 6))
-    if not len(table):
-        raise InputError(f"{path}: no face below the header")
-    box = table[:, 2:]
-    empty = int(np.count_nonzero((box[:, 2:] <= 0).any(axis=1)))
-    # The published protocol is not the participant's to mend: such a face stays in the count, and nobody finds it.
-    warnings = (f"{path}: {empty} faces have no area; they count as missed",) if empty else ()
-    return Protocol(
-        path,
-        version,
-        tuple(known),
-        image=np.concatenate(images),
-        face_id=table[:, 0].astype(np.int64),
-        subject=table[:, 1].astype(np.int64),
-        box=np.ascontiguousarray(box),
-        excluded=np.zeros(len(table), dtype=bool),
-        warnings=warnings,
-    )
+def _read_faces(path: Path, version: int, header: list[str], line: int, attributes: bool) -> Protocol:
+    columns = _positions(header, version, path, line)
+    numeric = columns[2:] if version == 2 else [columns[0], *columns[2:]]
+    further = {name: k for k, name in enumerate(header) if k not in columns and name} if attributes else {}
+    found, words = Gathered(), {name: list[str]() for name in further}
 
+    def take(lines: Lines) -> bool:
+        if lines.count.min() <= max([*columns, *further.values()]):
+            return False
+        wanted = np.zeros(len(lines.fields), dtype=bool)
+        wanted[lines.first[:, None] + np.array(numeric)] = True
+        values = lines.numbers(wanted)
+        if values is None:
+            return False
+        table = values[lines.first[:, None] + np.array(numeric)]
+        if not whole(table[:, :-4]) or not found.add(lines, columns[1], table):
+            return False
+        for name, k in further.items():
+            words[name] += [word.strip() for word in lines.texts(k).to_pylist()]
+        return True
 
-def _fast(
-    block: bytes, start: int, columns: Sequence[int], version: int, known: dict[str, int]
-) -> tuple[Ints, Floats] | None:
-    tokens = tokenize(block, start)
-    if tokens is None or not len(tokens.count) or tokens.count.min() <= max(columns):
-        return None
-    if version == 3 and tokens.count.max() != tokens.count.min():
-        return None
-    numeric = [columns[0], *columns[2:]] if version == 3 else list(columns[2:])
-    values = numbers(tokens, chosen(tokens, numeric))
-    if values is None:
-        return None
-    table = fields_in(tokens, values, numeric)
-    if version == 2:
-        table = np.concatenate([np.zeros((len(table), 1)), table], axis=1)
-    if not np.isfinite(table).all() or (table[:, :2] != np.floor(table[:, :2])).any():
-        return None
-    before = dict(known)
-    image = names(tokens, columns[1], known)
-    if image is None:
-        known.clear()
-        known.update(before)
-        return None
-    return image, table
-
-
-def _slow(
-    block: bytes, start: int, path: Path, columns: Sequence[int], version: int, known: dict[str, int]
-) -> tuple[Ints, Floats]:
-    images, values = [], []
-    for line, fields in rows(block, start, path):
-        place = f"{path} line {line}"
+    def parse(fields: Sequence[str], place: str) -> Sequence[object]:
         if len(fields) <= max(columns):
             raise InputError(f"{place}: {len(fields)} fields, expected at least 7 ({','.join(COLUMNS)})")
-        face, name, subject, *box = (fields[column] for column in columns)
-        if not name:
+        if not fields[columns[1]]:
             raise InputError(f"{place}: FILE is empty, expected an image's name")
-        images.append(known.setdefault(name, len(known)))
-        values.append(
-            [
-                integer(face, "FACE_ID", place) if version == 3 else 0,
-                integer(subject, "SUBJECT_ID", place),
-                *(number(text, column, place) for text, column in zip(box, COLUMNS[3:], strict=True)),
-            ]
-        )
-    return np.array(images, dtype=np.int64), np.array(values, dtype=np.float64).reshape(-1, 6)
+        made: list[object] = [*fields, *[""] * (len(header) - len(fields))]
+        for k, name in zip(columns, COLUMNS, strict=True):
+            if k in numeric:
+                made[k] = (integer if name.endswith("_ID") else number)(fields[k], name, place)
+        return made
 
-
-def _read_attributes(path: Path, header: list[str], columns: Sequence[int], line: int) -> dict[str, list[str]]:
-    further = {name: k for k, name in enumerate(header) if k not in columns and name}
-    found: dict[str, list[str]] = {name: [] for name in further}
-    for start, block in blocks(path):
-        for number_, fields in rows(block, start, path):
-            if number_ == line:
-                continue
-            for name, k in further.items():
-                found[name].append(fields[k] if k < len(fields) else "")
-    return found
+    read_lines(path, line, take, parse)
+    if not found.table:
+        raise InputError(f"{path}: no face below the header")
+    table = np.concatenate(found.table)
+    box = np.ascontiguousarray(table[:, -4:])
+    empty = int(np.count_nonzero((box[:, 2:] <= 0).any(axis=1)))
+    # A participant cannot correct the published protocol: such a face stays in the count, and nobody finds it.
+    warnings = (f"{path}: {empty} faces have no area; they count as missed",) if empty else ()
+    face_id = np.zeros(len(table), np.int64) if version == 2 else table[:, 0].astype(np.int64)
+    return Protocol(
+        path, version, tuple(found.known), True, np.concatenate(found.image), face_id, table[:, -5].astype(np.int64),
+        box, np.zeros(len(table), dtype=bool), words, warnings,
+    )  # fmt: skip
 
 
 def _exclude(protocol: Protocol, path: Path) -> Protocol:
@@ -226,15 +180,14 @@ def _exclude(protocol: Protocol, path: Path) -> Protocol:
         notice = f"{path.name} is not beside the protocol: no face is excluded"
         return replace(protocol, warnings=(*protocol.warnings, notice))
     wanted: dict[int, int] = {}
-    for start, block in blocks(path):
-        for line, fields in rows(block, start, path):
-            place = f"{path} line {line}"
-            if len(fields) != 1:
-                raise InputError(f"{place}: {len(fields)} fields, expected 1 (FACE_ID)")
-            face = integer(fields[0], "FACE_ID", place)
-            if face in wanted:
-                raise InputError(f"{place}: FACE_ID {face} stands in line {wanted[face]} already; remove one")
-            wanted[face] = line
+    for line, fields in all_rows(path):
+        place = f"{path} line {line}"
+        if len(fields) != 1:
+            raise InputError(f"{place}: {len(fields)} fields, expected 1 (FACE_ID)")
+        face = integer(fields[0], "FACE_ID", place)
+        if face in wanted:
+            raise InputError(f"{place}: FACE_ID {face} is in line {wanted[face]} already; remove one")
+        wanted[face] = line
     ids = np.fromiter(wanted, np.int64, len(wanted))
     strange = ids[~np.isin(ids, protocol.face_id)]
     if strange.size:

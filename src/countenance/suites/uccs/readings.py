@@ -10,20 +10,18 @@ from countenance.errors import InputError
 from countenance.metrics.curves.pairs import challenge_overlap, intersection_over_union
 from countenance.metrics.reading_trials import FileBoxes, Found, file_note
 from countenance.metrics.readings import Reading
-from countenance.suites.uccs.protocol import Protocol, image_folder
-from countenance.suites.uccs.scores import Scores
-from countenance.suites.uccs.tokens import Floats, Ints
+from countenance.suites.uccs.evaluation import Submission
+from countenance.suites.uccs.lines import Floats
+from countenance.suites.uccs.protocol import image_folder
 
 AS_WRITTEN = Reading("topleft", "pixels")
 """FACE_X, FACE_Y, FACE_WIDTH, FACE_HEIGHT and their BB_ counterparts."""
 REMEDY = "write BB_X, BB_Y, BB_WIDTH, BB_HEIGHT as the top-left corner and the size in pixels"
 
 
-def reading_warnings(protocol: Protocol, scores: Scores, image: Ints, overlap: float, data: Path) -> tuple[str, ...]:
-    """A sentence when the boxes of a score file look as if they were given in another reading.
-
-    `image` is each detection's image in the protocol, `data` the folder with the pictures.
-    """
+def reading_warnings(given: Submission, data: Path) -> tuple[str, ...]:
+    """A sentence when the boxes of a score file look as if they were given in another reading."""
+    protocol, scores = given.protocol, given.scores
     folder = image_folder(data, protocol.path.stem, protocol.version)
 
     def size(number: int) -> tuple[float, float] | None:
@@ -34,10 +32,10 @@ def reading_warnings(protocol: Protocol, scores: Scores, image: Ints, overlap: f
 
     told = file_note(
         FileBoxes(protocol.box, protocol.image, AS_WRITTEN),
-        FileBoxes(scores.box, image, AS_WRITTEN),
+        FileBoxes(scores.box, given.row_image, AS_WRITTEN),
         size=size,
         remedy=REMEDY,
-        found=_found(protocol.version, overlap),
+        found=_found(given.version, given.settings.overlap),
     )
     return () if told is None else (f"{scores.path}: {told}",)
 

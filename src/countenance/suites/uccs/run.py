@@ -11,7 +11,7 @@ from countenance.run import Run, evaluate
 from countenance.run.store import RunStore
 from countenance.suites.uccs.dataset import read_dataset, source_of
 from countenance.suites.uccs.evaluation import Evaluation
-from countenance.suites.uccs.task import DETECTION, RECOGNITION
+from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions
 
 
 def places(out: Path, labels: Sequence[str]) -> list[Path]:
@@ -45,19 +45,15 @@ def write_runs(
     dataset = read_dataset(data, which, version, pictures=False, exclude=first.settings.exclude)
     made = []
     for one, place in zip(found, places(out, [one.label for one in found]), strict=True):
-        settings = one.settings
-        options = {
-            "version": version, "overlap": settings.overlap, "rank": settings.rank, "log": settings.log,
-            "only_present": settings.only_present, "bootstrap": settings.bootstrap, "seed": settings.seed,
-        }  # fmt: skip
+        own = {name: value for name, value in vars(one.settings).items() if name in CurveOptions.model_fields}
         made.append(
             evaluate(
                 f"predictions:{one.scores.path}",
                 DETECTION if one.kind == "FROC" else RECOGNITION,
                 dataset,
                 out=place,
-                options=options,
-                settings={"format": "uccs", "top": str(settings.rank + 1), "version": str(version)},
+                options={"version": version, **own},
+                settings={"format": "uccs", "top": str(one.settings.rank + 1), "version": str(version)},
                 card=ModelCard(
                     name=one.label, description="score file", content=file_hash(one.scores.path), hashed=True
                 ),

@@ -5,6 +5,7 @@ run: the threshold is the one that lets a wanted number of false alarms pass. Th
 those of `countenance uccs evaluate-...`.
 """
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -18,12 +19,12 @@ from countenance.data import Sample, Subject
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, Labels
 from countenance.suites.uccs.dataset import Face
-from countenance.suites.uccs.evaluation import Evaluation, Settings
-from countenance.suites.uccs.operating import clustered, middle, operating_points
+from countenance.suites.uccs.evaluation import Evaluation, Settings, Submission
+from countenance.suites.uccs.lines import Floats
+from countenance.suites.uccs.operating import Point, clustered, middle, operating_points
 from countenance.suites.uccs.protocol import Protocol
-from countenance.suites.uccs.rules import rule_of, with_band
+from countenance.suites.uccs.rules import evaluated
 from countenance.suites.uccs.scores import Scores
-from countenance.suites.uccs.tokens import Floats
 from countenance.tasks import Metric, Options, Reduce, Reduced, Result, Row, Shard, State, Task, Whole
 from countenance.tasks.results import Axis, Curve, Line, Number
 from countenance.tasks.task import subject_row
@@ -108,47 +109,18 @@ def _number(face: Subject) -> int:
 
 def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Evaluation:
     """The run as the challenge's rules see it."""
-    version = rules.version or int(state["version"][0])
+    version, count = rules.version or int(state["version"][0]), state["count"]
+    faces = np.arange(len(state["face_image"]))
     protocol = Protocol(
-        Path("protocol"),
-        version,
-        tuple(state["images"].tolist()),
-        image=state["face_image"],
-        face_id=np.arange(len(state["face_image"])),
-        subject=state["face_subject"],
-        box=state["face_box"],
-        excluded=state["face_excluded"],
-    )
-    count = state["count"]
-    start = np.cumsum(count) - count
-    top_score, top_subject = _table(start, count, state["similarity"], state["identity"])
+        Path("protocol"), version, tuple(state["images"].tolist()), True, state["face_image"], faces,
+        state["face_subject"], state["face_box"], state["face_excluded"],
+    )  # fmt: skip
+    labels = Labels(np.cumsum(count) - count, count, state["identity"], state["similarity"])
     scores = Scores(
-        Path("predictions"),
-        version,
-        "recognition" if count.any() else "detection",
-        protocol.images,
-        state["image"],
-        np.arange(len(state["image"])),
-        state["box"],
-        state["score"],
-        Labels(start, count, state["identity"], state["similarity"]),
-        top_score=top_score,
-        top_subject=top_subject,
-    )
-    rule = rule_of(version, recognition=recognition)
-    found = rule("", protocol, scores, state["image"], rules.settings())
-    return with_band(found) if rules.bootstrap else found
-
-
-def _table(start: Any, count: Any, similarity: Floats, identity: Any) -> tuple[Floats, Any]:
-    """Each detection's similarities in a row, the largest first, with whose they are; short rows end in `MISSED`."""
-    width = int(count.max(initial=0))
-    top, who = np.full((len(count), width), MISSED), np.zeros((len(count), width), np.int64)
-    row = np.repeat(np.arange(len(count)), count)
-    place = np.arange(len(row)) - np.repeat(start, count)
-    top[row, place], who[row, place] = similarity, identity
-    order = np.argsort(-top, axis=1, kind="stable")
-    return np.take_along_axis(top, order, axis=1), np.take_along_axis(who, order, axis=1)
+        Path("predictions"), version, "recognition" if count.any() else "detection", protocol.images, state["image"],
+        np.arange(len(state["image"])), state["box"], state["score"], labels,
+    )  # fmt: skip
+    return evaluated(Submission("", protocol, scores, state["image"], rules.settings()), recognition=recognition)
 
 
 def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], Reduced]:
@@ -159,8 +131,7 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
             raise InputError("detections only: recognition needs identities with similarities for each detection")
         found = evaluation_of(state, rules, recognition=recognition)
         wanted = rules.false_alarms or middle(found)
-        scale = 1 if found.version == 2 else found.images
-        point = operating_points(found, (), [wanted / scale])[0]
+        point = operating_points(found, (), [wanted / found.scale])[0]
         return Reduced(_results(found, point, wanted), _columns(found, point.threshold, recognition, state))
 
     return finish
@@ -180,7 +151,7 @@ def _columns(found: Evaluation, threshold: float, recognition: bool, state: Stat
     passed = found.negative_row[found.negatives >= threshold]
     alarms = column(image_row, np.bincount(found.row_image[passed], minlength=images))
     units = face_row[found.unit_face]
-    hit = column(units, (found.units >= threshold) & (found.units > MISSED))
+    hit = column(units, found.hit(threshold))
     ever = column(units, found.units > MISSED)
     if not recognition:
         return {"found": hit, "found_at_all": ever, "false_alarms": alarms}
@@ -190,18 +161,16 @@ def _columns(found: Evaluation, threshold: float, recognition: bool, state: Stat
     return {"identified": hit, "identified_at_all": ever, "rejected": rejected, "false_identifications": alarms}
 
 
-def _results(found: Evaluation, point: Any, wanted: float) -> list[Result]:
+def _results(found: Evaluation, point: Point, wanted: float) -> list[Result]:
     """The curve, and the operating point that the rows are read at."""
     per_image = " per image" if found.version == 3 else ""
-    what = "false alarms" if found.kind == "FROC" else "false identifications"
-    units = "probes" if found.kind == "DIR" else "faces"
-    line = Line(**found.to_dict())
+    what, units = found.alarms, found.unit
     curve = Curve(
         name=found.kind,
         meaning=f"share of {units} {'found' if found.kind == 'FROC' else 'identified'} over {what}{per_image}",
         x=Axis(label=f"{what}{per_image}", log=found.settings.log or found.version == 3),
         y=Axis(label=f"share of {units}"),
-        lines=[line],
+        lines=[Line(**found.to_dict())],
         marks=[point.false_alarms],
     )
     rate = Number(
@@ -209,8 +178,7 @@ def _results(found: Evaluation, point: Any, wanted: float) -> list[Result]:
         meaning=f"{wanted:g} {what} over all images: threshold {point.threshold:.6g}; the rows are read at it",
         value=point.rate, low=point.low, high=point.high, n=point.n, unit=units, better="higher",
     )  # fmt: skip
-    ever = clustered((found.units > MISSED).astype(np.float64), found.protocol.image[found.unit_face])
-    low, high, _ = interval(ever, "rate")
+    low, high, _ = interval(clustered((found.units > MISSED).astype(np.float64), found.unit_image), "rate")
     lowest = Number(
         name=f"{found.kind}: rate at the lowest threshold",
         meaning=f"with {len(found.negatives)} {what}",
@@ -223,46 +191,35 @@ def _results(found: Evaluation, point: Any, wanted: float) -> list[Result]:
     return [rate, lowest, threshold, curve]
 
 
-def detection(rules: CurveOptions) -> Task:
-    """The detection task under the rules given."""
+FOUND = (
+    Metric("found", "share of faces found at the run's operating point", headline=True),
+    Metric("found_at_all", "share of faces found at the lowest threshold"),
+    Metric("false_alarms", "false alarms in an image at the operating point", better="lower"),
+)
+IDENTIFIED = (
+    Metric("identified", "share of known people identified at the run's operating point", headline=True),
+    Metric("rejected", "share of unknown faces that pass as nobody at the operating point", headline=True),
+    Metric("identified_at_all", "share of known people identified at the lowest threshold"),
+    Metric("false_identifications", "false identifications in an image at the operating point", better="lower"),
+)
+
+
+def task(rules: CurveOptions, *, recognition: bool) -> Task:
+    """The detection or the recognition task under the rules given."""
+    who = "Who is known, who is not, and how many false identifications does it take?"
     return Task(
-        name="uccs_detection",
-        question="Where are the faces, and how many false alarms does it take?",
+        name="uccs_recognition" if recognition else "uccs_detection",
+        question=who if recognition else "Where are the faces, and how many false alarms does it take?",
         answer=Identifications,
-        metrics=(
-            Metric("found", "share of faces found at the run's operating point", headline=True),
-            Metric("found_at_all", "share of faces found at the lowest threshold"),
-            Metric("false_alarms", "false alarms in an image at the operating point", better="lower"),
-        ),
+        metrics=IDENTIFIED if recognition else FOUND,
         coerce=to_identifications,
         score=score,
-        reduce=Reduce(partial, _finish(rules, recognition=False), merge),
-        needs=("face",),
+        reduce=Reduce(partial, _finish(rules, recognition), merge),
+        needs=("embedding",) if recognition else ("face",),
         options=rules,
-        make=detection,
+        make=functools.partial(task, recognition=recognition),
     )
 
 
-def recognition(rules: CurveOptions) -> Task:
-    """The recognition task under the rules given."""
-    return Task(
-        name="uccs_recognition",
-        question="Who is known, who is not, and how many false identifications does it take?",
-        answer=Identifications,
-        metrics=(
-            Metric("identified", "share of known people identified at the run's operating point", headline=True),
-            Metric("rejected", "share of unknown faces that pass as nobody at the operating point", headline=True),
-            Metric("identified_at_all", "share of known people identified at the lowest threshold"),
-            Metric("false_identifications", "false identifications in an image at the operating point", better="lower"),
-        ),
-        coerce=to_identifications,
-        score=score,
-        reduce=Reduce(partial, _finish(rules, recognition=True), merge),
-        needs=("embedding",),
-        options=rules,
-        make=recognition,
-    )
-
-
-DETECTION = detection(CurveOptions())
-RECOGNITION = recognition(CurveOptions())
+DETECTION = task(CurveOptions(), recognition=False)
+RECOGNITION = task(CurveOptions(), recognition=True)

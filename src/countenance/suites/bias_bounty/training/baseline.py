@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from countenance.suites.bias_bounty.entry import EntryCard, Network
+from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training.export import export
 from countenance.suites.bias_bounty.training.images import TrainImages, batches, mixed
@@ -50,5 +50,5 @@ def train(images: TrainImages, out: Path, *, device: str, epochs: int, seed: int
         name="baseline",
         kind="supervised",
         description="three plain CNNs, one for each attribute, at 256 × 256; cross-entropy",
-        networks=tuple(Network(file=f"{name}.onnx", size=SIZE, outputs=(name,)) for name in ATTRIBUTES),
+        networks=tuple(EntryNetwork(file=f"{name}.onnx", size=SIZE, outputs=(name,)) for name in ATTRIBUTES),
     )

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from countenance.suites.bias_bounty.entry import EntryCard, Network
+from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training.evidence import face_posterior
 from countenance.suites.bias_bounty.training.export import export
@@ -29,7 +29,7 @@ Tensor = Any
 
 
 @dataclass(frozen=True)
-class Settings:
+class BetterSettings:
     """What was chosen on the public test."""
 
     size: int = 128
@@ -85,10 +85,17 @@ def ordered_targets(classes: int, share: float) -> Tensor:
 
 
 def train(
-    images: TrainImages, out: Path, *, device: str, epochs: int, seed: int, step: Any, settings: Settings | None = None
+    images: TrainImages,
+    out: Path,
+    *,
+    device: str,
+    epochs: int,
+    seed: int,
+    step: Any,
+    settings: BetterSettings | None = None,
 ) -> EntryCard:
     """Train and export; the card says what was made."""
-    chosen = settings or Settings()
+    chosen = settings or BetterSettings()
     pixels, targets = images.tensor(chosen.size, device), images.targets(device)
     # Small matrices and many steps: a CPU is faster at these than a GPU.
     faces = face_posterior(images.tensor(FEATURE_SIZE, "cpu").float(), images.targets("cpu"), seed).to(device)
@@ -135,7 +142,7 @@ def train(
         description=f"one shared backbone at {chosen.answer_size} pixels, colours read where the network looks, "
         "class-balanced and disparity-aware loss; non-faces are learned from the randomness of their labels and get "
         "uniform random classes drawn from their content",
-        networks=(Network(file="better.onnx", size=chosen.answer_size, outputs=(*ATTRIBUTES, "face")),),
+        networks=(EntryNetwork(file="better.onnx", size=chosen.answer_size, outputs=(*ATTRIBUTES, "face")),),
         face_output="face",
         face_threshold=0.0,
         training={"settings": asdict(chosen)},

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from countenance.suites.bias_bounty.entry import EntryCard, Network
+from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training.export import export
 from countenance.suites.bias_bounty.training.features import SIZE, Features, principal
@@ -140,7 +140,7 @@ def train(images: TrainImages, out: Path, *, device: str, epochs: int, seed: int
         description="fixed colour and edge features, k-means without labels, clusters named by labelled prototypes; "
         "the fifth least like the bulk of the pictures is taken for non-faces",
         labels_used=f"{PROTOTYPES} labelled pictures of each class name the clusters",
-        networks=(Network(file="unsupervised.onnx", size=SIZE, outputs=(*ATTRIBUTES, "face")),),
+        networks=(EntryNetwork(file="unsupervised.onnx", size=SIZE, outputs=(*ATTRIBUTES, "face")),),
         face_output="face",
         face_threshold=threshold,
     )

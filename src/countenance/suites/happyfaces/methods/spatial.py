@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures
 from countenance.suites.happyfaces.spatial import em, hog
 from countenance.suites.happyfaces.spatial.assumption import Separation, separation
-from countenance.suites.happyfaces.spatial.heads import GAMMAS, DeepFeatures, Head, choose_head
+from countenance.suites.happyfaces.spatial.heads import GAMMAS, DeepFeatures, Head, choose_head, with_deep
 from countenance.suites.happyfaces.spatial.regions import Groups, regions, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
@@ -42,8 +42,7 @@ class Discovery:
     def moves(self, pictures: Pictures) -> list[NDArray[np.int64]]:
         """For each head, by how many pixels (down, right) its region is moved in each photo."""
         fine = hog.fine_votes(pictures)
-        still = np.zeros((len(pictures), 2), np.int64)
-        return [hog.FINE * head.template.shifts(fine) if head.design.follow else still for head in self.heads]
+        return [hog.FINE * head.moves(fine) for head in self.heads]
 
 
 def discover(labelled: Pictures, labels: Labels, deep: DeepFeatures | None = None) -> Discovery:
@@ -65,9 +64,9 @@ def _discover(pixels: bytes, shape: tuple[int, ...], label_bytes: bytes, deep: D
         raise CannotAnswer(f"no two features found: {error}") from None
     shapes = tuple(hog.grid(fine, cell) for cell, _ in SCALES)
     by_gamma = {gamma: regions(groups, shapes, gamma) for gamma in GAMMAS}
-    first, second = (
-        choose_head(pictures, fine, labels, {gamma: both[k] for gamma, both in by_gamma.items()}, deep) for k in (0, 1)
-    )
+    first, second = (choose_head(fine, labels, {gamma: both[k] for gamma, both in by_gamma.items()}) for k in (0, 1))
+    if deep is not None:
+        first, second = (with_deep(head, deep, pictures, fine, labels) for head in (first, second))
     accuracies = (first.design.accuracy, second.design.accuracy)
     losses = (first.design.log_loss, second.design.log_loss)
     return Discovery(groups, (first, second), separation(groups, target, by_gamma[1.0], accuracies, losses))
@@ -78,6 +77,8 @@ class SpatialDiscovery:
 
     name = "spatial"
     deep: DeepFeatures | None = None
+    most = em.MOST
+    """The largest mix rate that is considered."""
 
     def __init__(self, seed: int = 0, insist: bool = False) -> None:
         self.seed = seed
@@ -104,7 +105,7 @@ class SpatialDiscovery:
         kernels = [head.kernel(features, features) for head, features in zip(found.heads, both, strict=True)]
         ridges = (found.heads[0].design.ridge, found.heads[1].design.ridge)
         told = [np.concatenate([labels, answers[:, k]]) for k in (0, 1)]
-        outcome = em.learn((kernels[0], kernels[1]), (told[0], told[1]), ridges)
+        outcome = em.learn((kernels[0], kernels[1]), (told[0], told[1]), ridges, most=self.most)
 
         def predict(pictures: Pictures) -> Floats:
             seen = found.features(pictures)
@@ -123,9 +124,13 @@ class SpatialDiscovery:
 
 
 class SpatialDiscoveryDeep(SpatialDiscovery):
-    """The same with pretrained features of the discovered regions beside HOG, where labelled photos favour them."""
+    """The same with pretrained features of the discovered regions, where labelled photos favour them.
+
+    Its mix rate may be any: where most photos disagree, what one head knows tells the other the opposite.
+    """
 
     name = "spatial-deep"
+    most = 1 - em.LEAST
 
     def __init__(self, seed: int = 0, insist: bool = False) -> None:
         super().__init__(seed, insist)

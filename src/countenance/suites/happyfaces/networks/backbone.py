@@ -89,12 +89,13 @@ def efficientnet_lite0(weights: Path | None = None) -> Any:
             self._conv_head = SameConv(320, 1280, 1, bias=False)
             self._bn1 = norm(1280)
 
-        def forward(self, x: Any, blocks: int | None = None) -> Any:
-            """Features of the head, or, with `blocks`, of that many blocks."""
-            x = functional.relu6(self._bn0(self._conv_stem(x)))
-            for block in self._blocks[:blocks]:
+        def forward(self, x: Any, *depths: int) -> Any:
+            """Features of the head, or, with `depths`, a list of those after so many blocks."""
+            x, seen = functional.relu6(self._bn0(self._conv_stem(x))), []
+            for number, block in enumerate(self._blocks[: max(depths, default=None)], 1):
                 x = block(x)
-            return x if blocks is not None else functional.relu6(self._bn1(self._conv_head(x)))
+                seen += [x] if number in depths else []
+            return seen if depths else functional.relu6(self._bn1(self._conv_head(x)))
 
     network = Lite0()
     if weights is not None:

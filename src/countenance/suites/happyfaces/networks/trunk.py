@@ -76,7 +76,7 @@ class Trunk:
         torch = self.torch
         with torch.no_grad():
             x = shrunk(pictures, self.size).to(self.device, memory_format=torch.channels_last)
-            return torch.stack([self.network(side, self.blocks) for side in (x, x.flip(3))], 1).half()
+            return torch.stack([self.network(side, self.blocks)[0] for side in (x, x.flip(3))], 1).half()
 
 
 @lru_cache(maxsize=2)

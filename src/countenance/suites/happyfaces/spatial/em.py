@@ -47,12 +47,12 @@ def posteriors(first: Floats, second: Floats, mix_rate: float) -> tuple[Floats, 
     return q, float(((one + other) / whole).mean())
 
 
-def estimate_mix_rate(first: Floats, second: Floats, start: float) -> float:
-    """The mix rate that equals the disagreement it implies, within [.005, .5]."""
+def estimate_mix_rate(first: Floats, second: Floats, start: float, most: float = MOST) -> float:
+    """The mix rate that equals the disagreement it implies, at least .005 and at most `most`."""
     rate = start
     for _ in range(200):
         _, disagree = posteriors(first, second, rate)
-        new = float(np.clip(disagree, LEAST, MOST))
+        new = float(np.clip(disagree, LEAST, most))
         if abs(new - rate) < 1e-6:
             break
         rate = new
@@ -64,6 +64,7 @@ def learn(
     labels: tuple[NDArray[np.int64], NDArray[np.int64]],
     ridges: tuple[float, float],
     rounds: int = ROUNDS,
+    most: float = MOST,
 ) -> Outcome:
     """Fit both heads on labelled photos, then `rounds` times on labelled photos and unlabelled posteriors.
 
@@ -82,13 +83,13 @@ def learn(
         guess.append(platt(ridge.score(kernels[k][n:, :n])))
     rate = 0.1
     for _ in range(rounds):
-        rate = estimate_mix_rate(guess[0], guess[1], rate)
+        rate = estimate_mix_rate(guess[0], guess[1], rate, most)
         q, _ = posteriors(guess[0], guess[1], rate)
         for k in (0, 1):
             ridge = fit_ridge(kernels[k], np.concatenate([hard[k], 2 * q[:, k] - 1]), ridges[k])
             platt = fit_platt(ridge.left_out[:n], soft[k])
             heads[k] = Learnt(ridge, platt)
             guess[k] = platt(ridge.left_out[n:])
-    rate = estimate_mix_rate(guess[0], guess[1], rate)
+    rate = estimate_mix_rate(guess[0], guess[1], rate, most)
     q, _ = posteriors(guess[0], guess[1], rate)
     return Outcome((heads[0], heads[1]), rate, q)

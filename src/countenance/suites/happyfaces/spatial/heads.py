@@ -1,8 +1,9 @@
 """Step d: one head for each region, a kernel ridge whose settings are chosen by labelled leave-one-out log-loss."""
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,9 @@ from countenance.suites.happyfaces.spatial.ridge import fit_platt, fit_ridge, so
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
 Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
 DeepFeatures = Callable[[hog.Pictures, Region, NDArray[np.int64]], hog.Floats]
-"""Optional further features of a region: photos, region and each photo's move in, unit vectors out."""
+"""Optional further features of a region: photos, region and each photo's move in, a row for each photo out."""
 
 GAMMAS = (1.0, 2.0, 3.0, 4.0)
 TEMPLATE_GAMMA = 2.0
@@ -22,7 +24,12 @@ TEMPLATE_GAMMA = 2.0
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 WIDTHS = (0.5, 1.0, 2.0)
 RIDGES = (0.01, 0.03, 0.1, 0.3)
-DEEP_SHARES = (0.0, 0.25, 0.5, 0.75)
+DEEP_SHARES = (0.25, 0.5, 0.75)
+DEEP_WIDTHS = (0.125, 0.25, 0.5, 1.0, 2.0)
+DEEP_GAIN = 0.9
+"""Pretrained features take much longer: a head takes them if its log-loss falls to this share of what it was."""
+STEADY = 0.1
+"""Share of the mean spread that is added to each pretrained feature's own, so that dead ones are not blown up."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,22 @@ class Design:
     accuracy: float
 
 
+@dataclass(frozen=True)
+class Standardised:
+    """Pretrained features, each with the labelled photos' mean 0 and spread near 1."""
+
+    compute: DeepFeatures
+    centre: hog.Floats
+    spread: hog.Floats
+
+    def __call__(
+        self, pictures: hog.Pictures, region: Region, moves: NDArray[np.int64], raw: hog.Floats | None = None
+    ) -> hog.Floats:
+        """Of photos; `raw` where they are computed already."""
+        seen = self.compute(pictures, region, moves) if raw is None else raw
+        return np.asarray((seen - self.centre) / self.spread, np.float32)
+
+
 @dataclass
 class Head:
     """A head's eyes: photos to features, features to kernel. What it has learnt is a `Ridge` over that kernel."""
@@ -55,18 +78,22 @@ class Head:
     """Median distance of the labelled photos, the kernel's unit."""
     scales: tuple[float, float]
     """Median distances in HOG and in pretrained features, which make their shares comparable."""
-    deep: DeepFeatures | None = None
+    deep: Standardised | None = None
+
+    def moves(self, fine: hog.Floats) -> NDArray[np.int64]:
+        """By how many fine squares (down, right) the region is moved in each photo."""
+        return self.template.shifts(fine) if self.design.follow else align.still(fine)
 
     def features(self, pictures: hog.Pictures, fine: hog.Floats) -> hog.Floats:
         """Features whose squared distances are the distances of the kernel."""
-        moves = self.template.shifts(fine) if self.design.follow else align.still(fine)
+        moves = self.moves(fine)
         share = self.design.deep
         parts = [
             look(fine, self.region, scale, moves) * np.float32(np.sqrt(part * (1 - share) / self.scales[0]))
             for scale, part in enumerate((self.design.mix, 1 - self.design.mix))
             if part
         ]
-        if share and self.deep is not None:
+        if self.deep is not None:
             parts.append(self.deep(pictures, self.region, moves) * np.float32(np.sqrt(share / self.scales[1])))
         return np.concatenate(parts, 1)
 
@@ -101,54 +128,67 @@ def distances(a: hog.Floats, b: hog.Floats) -> Floats:
     return np.asarray(np.maximum(square, 0), np.float64)
 
 
-def _unit_of(apart: Floats | None) -> float:
-    return 1.0 if apart is None else float(np.median(apart)) or 1.0
+def _unit_of(apart: Floats) -> float:
+    return float(np.median(apart)) or 1.0
 
 
-def choose_head(
-    pictures: hog.Pictures,
-    fine: hog.Floats,
-    labels: NDArray[np.int64],
-    candidates: dict[float, Region],
-    deep: DeepFeatures | None = None,
-) -> Head:
+def _designs(between: Floats, median: float, labels: Labels, widths: Sequence[float]) -> Iterator[dict[str, Any]]:
+    """Every kernel width and ridge with its leave-one-out log-loss and accuracy on the labelled photos."""
+    target, soft = np.where(labels == 1, 1.0, -1.0), soft_targets(labels)
+    for width, ridge in itertools.product(widths, RIDGES):
+        left_out = fit_ridge(np.exp(-width / median * between), target, ridge).left_out
+        platt = fit_platt(left_out, soft)
+        # Left-out scores of a kernel that sees nothing are the mean of the others: wrong every time, and perfectly
+        # calibrated by a falling line. Such a line is no evidence.
+        loss = platt.loss if platt.slope > 0 else float(np.log(2))
+        accuracy = float(((left_out > 0) == (target > 0)).mean())
+        yield {"width": width, "ridge": ridge, "log_loss": loss, "accuracy": accuracy}
+
+
+def choose_head(fine: hog.Floats, labels: Labels, candidates: dict[float, Region]) -> Head:
     """The head with the lowest leave-one-out log-loss on the labelled photos; `candidates` maps γ to its region.
 
     Two kinds of regions compete: the same box in every photo, with the weights of the discovery; and regions moved
     to where each photo looks most usual, with these weights or with those of windows scored again after the move.
     """
-    target, soft = np.where(labels == 1, 1.0, -1.0), soft_targets(labels)
     best: Head | None = None
     template = align.make_template(fine, candidates[TEMPLATE_GAMMA])
     there, here = align.still(fine), template.shifts(fine)
-    again = score_windows(align.moved(fine, here), target)
+    again = score_windows(align.moved(fine, here), np.where(labels == 1, 1.0, -1.0))
     tries = [(gamma, region, False, there) for gamma, region in candidates.items()]
     tries += [(gamma, region, True, here) for gamma, region in candidates.items()]
     tries += [(gamma, weigh_again(region, again, gamma), True, here) for gamma, region in candidates.items()]
     for gamma, region, follow, moves in tries:
         by_scale = [look(fine, region, scale, moves) for scale in range(len(SCALES))]
         apart = [distances(part, part) for part in by_scale]
-        deep_apart = None
-        if deep is not None:
-            extra = deep(pictures, region, moves)
-            deep_apart = distances(extra, extra)
-        for mix, share in itertools.product(MIXES, DEEP_SHARES if deep_apart is not None else (0.0,)):
+        for mix in MIXES:
             seen = mix * apart[0] + (1 - mix) * apart[1]
-            scales = (_unit_of(seen), _unit_of(deep_apart))
-            between = (1 - share) * seen / scales[0]
-            if deep_apart is not None:
-                between = between + share * deep_apart / scales[1]
-            median = _unit_of(between)
-            for width, ridge in itertools.product(WIDTHS, RIDGES):
-                left_out = fit_ridge(np.exp(-width / median * between), target, ridge).left_out
-                platt = fit_platt(left_out, soft)
-                # Left-out scores of a kernel that sees nothing are the mean of the others: wrong every time, and
-                # perfectly calibrated by a falling line. Such a line is no evidence.
-                loss = platt.loss if platt.slope > 0 else float(np.log(2))
-                if best is None or loss < best.design.log_loss:
-                    accuracy = float(((left_out > 0) == (target > 0)).mean())
-                    design = Design(gamma, mix, width, ridge, follow, share, loss, accuracy)
-                    best = Head(design, region, template, median, scales, deep)
+            unit = _unit_of(seen)
+            median = _unit_of(seen / unit)
+            for found in _designs(seen / unit, median, labels, WIDTHS):
+                if best is None or found["log_loss"] < best.design.log_loss:
+                    design = Design(gamma=gamma, mix=mix, follow=follow, deep=0.0, **found)
+                    best = Head(design, region, template, median, (unit, 1.0))
     if best is None:
         raise ValueError("no candidate region")
+    return best
+
+
+def with_deep(head: Head, compute: DeepFeatures, pictures: hog.Pictures, fine: hog.Floats, labels: Labels) -> Head:
+    """The head with pretrained features of its region beside HOG, if labelled photos favour them."""
+    moves = head.moves(fine)
+    raw = compute(pictures, head.region, moves)
+    spread = raw.std(0)
+    deep = Standardised(compute, raw.mean(0), spread + STEADY * spread.mean())
+    extra, seen = deep(pictures, head.region, moves, raw), head.features(pictures, fine)
+    apart, hog_apart = distances(extra, extra), distances(seen, seen)
+    best, least = head, DEEP_GAIN * head.design.log_loss
+    units = _unit_of(hog_apart) * head.scales[0], _unit_of(apart)
+    for share in DEEP_SHARES:
+        between = (1 - share) * hog_apart / _unit_of(hog_apart) + share * apart / units[1]
+        median = _unit_of(between)
+        for found in _designs(between, median, labels, DEEP_WIDTHS):
+            if found["log_loss"] < least:
+                least = found["log_loss"]
+                best = Head(replace(head.design, deep=share, **found), head.region, head.template, median, units, deep)
     return best

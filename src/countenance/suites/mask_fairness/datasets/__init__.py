@@ -1,6 +1,6 @@
 """Adapters: annotated and raw BAFMD, FairFace, any folder, and every dataset that the package knows by name."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
@@ -8,85 +8,64 @@ from countenance.data import Dataset, load_dataset
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading
-from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, Say, of_split
+from countenance.suites.mask_fairness.datasets.truth import YOLO, Asked, MaskData, of_split
 
 NAMES = ("fairface", "bafmd", "bafmd-yolo", "bafmd-voc", "folder", "people")
 
-__all__ = ["NAMES", "MaskData", "load", "load_mask_data", "source_of"]
+__all__ = ["NAMES", "Asked", "MaskData", "load", "load_mask_data", "source_of"]
 
 
-def source_of(
-    name: str,
-    directory: Path | None,
-    *,
-    reading: Reading = YOLO,
-    classes: Mapping[int, str] | None = None,
-    attributes: Path | None = None,
-    only_present: bool = False,
-    split: str | None = None,
-) -> str | None:
+def source_of(name: str, directory: Path | None, asked: Asked) -> str | None:
     """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=centre…`.
 
     None for data that have a name of their own, and where the attributes are outside of the folder.
 
-    >>> source_of("fairface", Path("faces"), split="validation")
+    >>> source_of("fairface", Path("faces"), Asked(split="validation"))
     'mask_fairness:faces?name=fairface&form=centre&units=normalised&split=validation'
     """
     if directory is None:
         return None
-    asked = {"name": name, "form": reading.form, "units": reading.units}
-    if attributes is not None:
-        if not attributes.resolve().is_relative_to(directory.resolve()):
+    query = {"name": name, "form": asked.reading.form, "units": asked.reading.units}
+    if asked.attributes is not None:
+        if not asked.attributes.resolve().is_relative_to(directory.resolve()):
             return None
-        asked["attributes"] = str(attributes.resolve().relative_to(directory.resolve()))
-    asked |= {"classes": ",".join(f"{k}={v}" for k, v in classes.items())} if classes else {}
-    asked |= {"only_present": "yes"} if only_present else {}
-    asked |= {"split": split} if split else {}
-    return f"mask_fairness:{directory}?{urlencode(asked, safe=',=')}"
+        query["attributes"] = str(asked.attributes.resolve().relative_to(directory.resolve()))
+    query |= {"classes": ",".join(f"{k}={v}" for k, v in asked.classes.items())} if asked.classes else {}
+    query |= {"only_present": "yes"} if asked.only_present else {}
+    query |= {"split": asked.split} if asked.split else {}
+    return f"mask_fairness:{directory}?{urlencode(query, safe=',=')}"
 
 
 def load(part: str | None) -> Dataset:
     """The dataset of such a source, without its scheme."""
-    folder, _, query = (part or "").partition("?")
-    asked = dict(parse_qsl(query))
-    if not folder or "name" not in asked:
+    folder, _, text = (part or "").partition("?")
+    query = dict(parse_qsl(text))
+    if not folder or "name" not in query:
         raise InputError(f"mask_fairness:{part}: expected mask_fairness:FOLDER?name=bafmd")
-    classes = dict(pair.split("=") for pair in asked["classes"].split(",")) if "classes" in asked else None
+    classes = dict(pair.split("=") for pair in query["classes"].split(",")) if "classes" in query else None
     try:
-        reading = Reading(asked.get("form", YOLO.form), asked.get("units", YOLO.units))  # type: ignore[arg-type]
+        reading = Reading(query.get("form", YOLO.form), query.get("units", YOLO.units))  # type: ignore[arg-type]
         numbered = None if classes is None else {int(k): v for k, v in classes.items()}
     except ValueError as error:
         raise InputError(f"mask_fairness:{part}: {error}") from None
-    found = load_mask_data(
-        asked["name"],
-        Path(folder),
-        reading=reading,
-        classes=numbered,
-        attributes=Path(folder) / asked["attributes"] if "attributes" in asked else None,
-        only_present="only_present" in asked,
-    )
-    return of_split(found, asked.get("split")).dataset
+    attributes = Path(folder) / query["attributes"] if "attributes" in query else None
+    asked = Asked(reading, numbered, attributes, "only_present" in query, query.get("split"))
+    return load_mask_data(query["name"], Path(folder), asked).dataset
 
 
-def load_mask_data(
-    name: str,
-    directory: Path | None = None,
-    *,
-    reading: Reading = YOLO,
-    classes: Mapping[int, str] | None = None,
-    attributes: Path | None = None,
-    only_present: bool = False,
-    say: Say = lambda line: None,
-) -> MaskData:
+def load_mask_data(name: str, directory: Path | None = None, asked: Asked | None = None) -> MaskData:
     """A dataset of this suite by its name; all but the embedded people need their folder.
-
-    `reading` says what the four numbers of a box are in annotated BAFMD and in YOLO files, `classes` which class number
-    is mask and which no_mask in YOLO files without a classes.txt and in COCO files.
 
     >>> load_mask_data("farface", Path("."))
     Traceback (most recent call last):
     countenance.errors.InputError: no dataset 'farface' here (did you mean fairface?); there are fairface, bafmd, ...
     """
+    asked = asked or Asked()
+    found = of_split(_read(name, directory, asked), asked.split)
+    return replace(found, origin=source_of(name, directory, asked))
+
+
+def _read(name: str, directory: Path | None, asked: Asked) -> MaskData:
     base = name.partition(":")[0]
     if base == "people":
         return MaskData(load_dataset(name), attributes=("skin_tone", "age_group", "gender"), source=name)
@@ -97,14 +76,13 @@ def load_mask_data(
     if base == "fairface":
         from countenance.suites.mask_fairness.datasets.fairface import read_fairface
 
-        return read_fairface(directory, only_present=only_present, say=say)
+        return read_fairface(directory, asked)
     if base == "folder":
         from countenance.suites.mask_fairness.datasets.folder import read_any
 
-        return read_any(directory, attributes=attributes, classes=classes, reading=reading, say=say)
+        return read_any(directory, asked)
     from countenance.suites.mask_fairness.datasets.bafmd import read_annotated, read_raw
 
     if base == "bafmd":
-        return read_annotated(directory, reading=reading, say=say)
-    kind = base.removeprefix("bafmd-")
-    return read_raw(directory, kind, classes=classes, attributes=attributes, reading=reading, say=say)
+        return read_annotated(directory, asked)
+    return read_raw(directory, base.removeprefix("bafmd-"), asked)

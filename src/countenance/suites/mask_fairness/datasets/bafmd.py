@@ -1,21 +1,21 @@
 """BAFMD: annotated (one CSV with skin colour and sex) and raw (a YOLO .txt or Pascal VOC .xml for each picture)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from countenance.data import AttributeCard, Dataset, DatasetCard, LazyImage, Sample, Subject
 from countenance.data.image import IMAGE_SUFFIXES
-from countenance.data.tables import near, read_csv, read_text
+from countenance.data.tables import finite_number, near, read_csv, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading, fitting
 from countenance.suites.mask_fairness.datasets.attributes_file import with_attributes
 from countenance.suites.mask_fairness.datasets.classes import DEFAULT, Classes, classes_beside
 from countenance.suites.mask_fairness.datasets.label_files import Faces, read_voc, read_yolo
 from countenance.suites.mask_fairness.datasets.truth import (
-    YOLO,
+    Asked,
     MaskData,
     Say,
     checked_corners,
@@ -43,16 +43,6 @@ CARD = DatasetCard(
 )
 
 
-def _number(row: dict[str, str], name: str, place: str) -> float:
-    try:
-        value = float(row[name])
-    except ValueError:
-        raise InputError(f"{place}: {name} is {row[name]!r}, expected a number") from None
-    if not np.isfinite(value):
-        raise InputError(f"{place}: {name} is {row[name]!r}, expected a finite number")
-    return value
-
-
 def _annotation_file(source: Path) -> Path:
     if source.is_file():
         return source
@@ -66,12 +56,12 @@ def _annotation_file(source: Path) -> Path:
     return tables[0]
 
 
-def read_annotated(source: Path, *, reading: Reading = YOLO, say: Say = lambda line: None) -> MaskData:
+def read_annotated(source: Path, asked: Asked) -> MaskData:
     """Read the annotated CSV `index, filename, x, y, dx, dy, mask, skincolor, sex` and the pictures beside it.
 
     Every further column is an attribute. The reading of the boxes is checked, see `checked_corners`.
     """
-    table = _annotation_file(source)
+    table, reading, say = _annotation_file(source), asked.reading, asked.say
     header, rows = read_csv(table)
     for name in COLUMNS:
         if name not in header:
@@ -86,7 +76,7 @@ def read_annotated(source: Path, *, reading: Reading = YOLO, say: Say = lambda l
             image = LazyImage(find_picture(table.parent, name, place))
             pictures[name] = (image, *image.size())
         about = {"masked": masked_word(row["mask"], place), **{key: row[key].strip() or None for key in further}}
-        faces.append((name, [_number(row, key, place) for key in ("x", "y", "dx", "dy")], about))
+        faces.append((name, [finite_number(row[key], key, place) for key in ("x", "y", "dx", "dy")], about))
     if not faces:
         raise InputError(f"{table}: no face below the header")
     boxes = np.array([box for _, box, _ in faces])
@@ -103,27 +93,19 @@ def read_annotated(source: Path, *, reading: Reading = YOLO, say: Say = lambda l
     return MaskData(Dataset(CARD, samples), attributes=compared_by(samples, further), reading=reading)
 
 
-def read_raw(
-    root: Path,
-    kind: str = "yolo",
-    *,
-    classes: Mapping[int, str] | None = None,
-    attributes: Path | None = None,
-    reading: Reading = YOLO,
-    say: Say = lambda line: None,
-) -> MaskData:
+def read_raw(root: Path, kind: str, asked: Asked) -> MaskData:
     """Read raw BAFMD: pictures, and a `.txt` (YOLO) or `.xml` (Pascal VOC) of the same name anywhere in the folder.
 
     The published lists of train and test pictures become the attribute `split`. The faces have no attributes but
     `masked`, unless a CSV of attributes is named.
     """
-    labelled = labelled_pictures(root, kind, classes, reading, say)
-    samples = _with_splits(_without_copies(labelled.samples, root, say), root, say)
+    data = labelled_pictures(root, kind, asked)
+    samples = _with_splits(_without_copies(list(data.dataset), root, asked.say), root, asked.say)
     compared: tuple[str, ...] = ("masked",)
-    if attributes is not None:
-        samples, found = with_attributes(samples, attributes)
+    if asked.attributes is not None:
+        samples, found = with_attributes(samples, asked.attributes)
         compared = compared_by(samples, found)
-    return replace(labelled.data, dataset=Dataset(CARD, samples), attributes=compared)
+    return replace(data, dataset=Dataset(CARD, samples), attributes=compared)
 
 
 def _without_copies(samples: list[Sample], root: Path, say: Say) -> list[Sample]:
@@ -165,17 +147,9 @@ def _label_of(picture: Path, labels: list[Path]) -> Path | None:
     return next(iter(beside or (alike if len(alike) == 1 else labels)), None)
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Pictures with label files: the samples, and what else was learned on the way."""
-
-    samples: list[Sample]
-    data: MaskData
-    """Without its samples."""
-
-
-def labelled_pictures(root: Path, kind: str, classes: Mapping[int, str] | None, reading: Reading, say: Say) -> Labelled:
+def labelled_pictures(root: Path, kind: str, asked: Asked) -> MaskData:
     """Every picture under `root` that has a label file, with its faces."""
+    reading, say = asked.reading, asked.say
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; --data-directory names the folder with pictures and label files")
     suffix = ".txt" if kind == "yolo" else ".xml"
@@ -193,7 +167,7 @@ def labelled_pictures(root: Path, kind: str, classes: Mapping[int, str] | None, 
         image = LazyImage(path)
         width, height = image.size()
         if kind == "yolo":
-            order = orders.setdefault(label.parent, _order(label.parent, root, classes))
+            order = orders.setdefault(label.parent, _order(label.parent, root, asked.classes))
             faces: Faces = read_yolo(label, width, height, order, reading)
         else:
             faces = read_voc(label, width, height)
@@ -206,15 +180,15 @@ def labelled_pictures(root: Path, kind: str, classes: Mapping[int, str] | None, 
     if alone:
         what = "1 picture has" if alone == 1 else f"{alone} pictures have"
         say(f"{root}: {what} no {suffix} file and {'is' if alone == 1 else 'are'} left out")
-    empty = Dataset(CARD, [])
+    found = Dataset(CARD, samples)
     if kind != "yolo":
-        return Labelled(samples, MaskData(empty))
+        return MaskData(found)
     _check_all(samples, reading, root)
     for told in dict.fromkeys(str(order) for order in orders.values()):
         say(f"{root}: classes of the label files: {told}")
     different = {str(order.labels()): order for order in orders.values()}
     one_order = next(iter(different.values())) if len(different) == 1 else None
-    return Labelled(samples, MaskData(empty, yolo_classes=one_order, reading=reading))
+    return MaskData(found, yolo_classes=one_order, reading=reading)
 
 
 def _order(folder: Path, root: Path, told: Mapping[int, str] | None) -> Classes:

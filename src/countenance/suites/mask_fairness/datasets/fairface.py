@@ -7,7 +7,7 @@ from countenance.data import AttributeCard, Dataset, DatasetCard, LazyImage, Sam
 from countenance.data.paths import inside
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.datasets.truth import ONE_FACE, MaskData, Say
+from countenance.suites.mask_fairness.datasets.truth import ONE_FACE, Asked, MaskData
 
 AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
 COLUMNS = ("file", "age", "gender", "race")
@@ -78,7 +78,7 @@ def _picture_root(table: Path) -> Path:
     return unpacked[0] if unpacked else table.parent
 
 
-def read_fairface(source: Path, *, only_present: bool = False, say: Say = lambda line: None) -> MaskData:
+def read_fairface(source: Path, asked: Asked) -> MaskData:
     """Read a FairFace folder (or its label file); rows without their picture are refused, or left out and counted."""
     table = _table(source)
     header, rows = read_csv(table)
@@ -107,13 +107,15 @@ def read_fairface(source: Path, *, only_present: bool = False, say: Say = lambda
         if row.get("service_test"):
             about["service_test"] = row["service_test"]
         samples.append(Sample(row["file"], image, width, height, (Subject("0", attributes=about),)))
-    if missing and not only_present:
+    if missing and not asked.only_present:
         more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
         raise InputError(f"{missing[0]}{more} not there; --only-present assesses the {len(samples)} that are")
     if not samples:
         raise InputError(f"{table}: no row has its picture in {root}")
     if repaired:
-        say(f"{table.name}: a spreadsheet had turned {repaired} ages into dates; they were repaired (03-Sep is 3-9)")
+        asked.say(
+            f"{table.name}: a spreadsheet had turned {repaired} ages into dates; they were repaired (03-Sep is 3-9)"
+        )
     if missing:
-        say(f"{table.name}: {len(missing)} of {len(seen)} pictures are not there and are left out")
+        asked.say(f"{table.name}: {len(missing)} of {len(seen)} pictures are not there and are left out")
     return MaskData(Dataset(CARD, samples), ONE_FACE, ("age", "gender", "race"))

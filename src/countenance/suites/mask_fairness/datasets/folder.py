@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,48 +12,31 @@ from countenance.data.cells import numbers
 from countenance.data.paths import inside
 from countenance.data.tables import read_text
 from countenance.errors import InputError
-from countenance.metrics.readings import Reading
 from countenance.suites.mask_fairness.datasets.attributes_file import with_attributes
 from countenance.suites.mask_fairness.datasets.bafmd import labelled_pictures
 from countenance.suites.mask_fairness.datasets.classes import LABELS
-from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, Say, compared_by
+from countenance.suites.mask_fairness.datasets.truth import Asked, MaskData, Say, compared_by
 
 
-def read_any(
-    root: Path,
-    *,
-    attributes: Path | None = None,
-    classes: Mapping[int, str] | None = None,
-    reading: Reading = YOLO,
-    say: Say = lambda line: None,
-) -> MaskData:
-    """Read a folder whose boxes are COCO (annotations.json), VOC (.xml) or YOLO (.txt), in this order of preference.
-
-    `classes` are the class numbers of YOLO files, or the categories of the COCO file, as mask and no_mask.
-    """
+def read_any(root: Path, asked: Asked) -> MaskData:
+    """Read a folder whose boxes are COCO (annotations.json), VOC (.xml) or YOLO (.txt), in this order of preference."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder")
     card_file = root / "card.json"
     card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)
-    table = attributes or (root / "attributes.csv" if (root / "attributes.csv").is_file() else None)
+    table = asked.attributes or (root / "attributes.csv" if (root / "attributes.csv").is_file() else None)
     coco = next((path for path in (root / "annotations.json", root / "_annotations.coco.json") if path.is_file()), None)
-    if coco is not None:
-        samples, data = _coco(coco, classes, say)
-    elif any(root.rglob("*.xml")):
-        labelled = labelled_pictures(root, "voc", classes, reading, say)
-        samples, data = labelled.samples, labelled.data
-    elif any(root.rglob("*.txt")):
-        labelled = labelled_pictures(root, "yolo", classes, reading, say)
-        samples, data = labelled.samples, labelled.data
-    else:
+    kind = next((kind for kind, suffix in (("voc", "xml"), ("yolo", "txt")) if any(root.rglob(f"*.{suffix}"))), None)
+    if coco is None and kind is None:
         raise InputError(f"{root}: no boxes: expected annotations.json (COCO), .xml (VOC) or .txt (YOLO) label files")
-    found: tuple[str, ...] = ()
+    data = _coco(coco, asked) if coco else labelled_pictures(root, kind or "", asked)
+    samples, found = list(data.dataset), ()
     if table is not None:
         samples, found = with_attributes(samples, table)
     return replace(data, dataset=Dataset(card, samples), attributes=compared_by(samples, found))
 
 
-def _coco(path: Path, told: Mapping[int, str] | None, say: Say) -> tuple[list[Sample], MaskData]:
+def _coco(path: Path, asked: Asked) -> MaskData:
     try:
         content: Any = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
@@ -69,8 +51,7 @@ def _coco(path: Path, told: Mapping[int, str] | None, say: Say) -> tuple[list[Sa
             raise InputError(f"{path}: {key} is {odd[0]!r:.60}, expected a number or text")
     words = {row.get("id"): str(row.get("name", "")) for row in content["categories"]}
     masked_by = {key: says_masked(name) for key, name in words.items()}
-    if told is not None:
-        masked_by |= {key: "yes" if label == "mask" else "no" for key, label in told.items()}
+    masked_by |= {key: "yes" if label == "mask" else "no" for key, label in (asked.classes or {}).items()}
     people: dict[Any, list[Subject]] = {}
     left_out: Counter[str] = Counter()
     for i, row in enumerate(content["annotations"]):
@@ -89,7 +70,7 @@ def _coco(path: Path, told: Mapping[int, str] | None, say: Say) -> tuple[list[Sa
         box[2:] += box[:2]
         about = {str(k): None if v is None else str(v) for k, v in (row.get("attributes") or {}).items()}
         faces.append(Subject(str(len(faces)), face_box=box, attributes={**about, "masked": masked}))
-    _say_left_out(left_out, len(content["annotations"]), path, say)
+    _say_left_out(left_out, len(content["annotations"]), path, asked.say)
     samples, image_ids = [], {}
     for i, row in enumerate(content["images"]):
         name = row.get("file_name")
@@ -101,7 +82,7 @@ def _coco(path: Path, told: Mapping[int, str] | None, say: Say) -> tuple[list[Sa
     if people:
         raise InputError(f"{path}: annotations of image_id {next(iter(people))!r}, which is not among the images")
     used = {key: LABELS[masked] for key, masked in masked_by.items() if isinstance(key, int) and masked is not None}
-    return samples, MaskData(Dataset(DatasetCard(name=""), []), image_ids=image_ids, classes=used)
+    return MaskData(Dataset(DatasetCard(name=""), samples), image_ids=image_ids, classes=used)
 
 
 def _say_left_out(left_out: Counter[str], annotations: int, path: Path, say: Say) -> None:

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from countenance.data.tables import read_text
+from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import LARGEST_NORMALISED, Reading
 from countenance.suites.mask_fairness.datasets.classes import DEFAULT, Classes
@@ -29,12 +29,10 @@ def read_yolo(path: Path, width: int, height: int, classes: Classes = DEFAULT, r
         fields = line.split()
         if len(fields) != 5:
             raise InputError(f"{place}: {len(fields)} fields, expected 5 (class cx cy w h)")
-        try:
-            index, *box = (float(field) for field in fields)
-        except ValueError:
-            raise InputError(f"{place}: {line.strip()!r:.60} holds a field that is no number") from None
-        if not np.isfinite([index, *box]).all():
-            raise InputError(f"{place}: a number that is not finite")
+        index, *box = (
+            finite_number(field, name, place)
+            for field, name in zip(fields, ("class", "cx", "cy", "w", "h"), strict=True)
+        )
         if index != int(index):
             raise InputError(f"{place}: class {index:g}, expected a whole number")
         masked.append("yes" if classes.label(int(index), place) == "mask" else "no")
@@ -68,7 +66,7 @@ def read_voc(path: Path, width: int, height: int) -> Faces:
         box = item.find("bndbox")
         if box is None:
             raise InputError(f"{place}: no bndbox")
-        values = [_value(box, name, place) for name in ("xmin", "ymin", "xmax", "ymax")]
+        values = [finite_number(box.findtext(name) or "", name, place) for name in ("xmin", "ymin", "xmax", "ymax")]
         if values[2] < values[0] or values[3] < values[1]:
             raise InputError(f"{place}: bndbox {values} has xmax < xmin or ymax < ymin")
         faces.append((np.array(values) * np.tile(scale, 2), masked_word(item.findtext("name") or "", place)))
@@ -97,14 +95,3 @@ def _scale(root: ElementTree.Element, width: int, height: int, path: Path) -> Ar
             "which is another shape; put the picture there that the labels belong to"
         )
     return scale
-
-
-def _value(box: ElementTree.Element, name: str, place: str) -> float:
-    text = box.findtext(name)
-    try:
-        value = float(text or "")
-    except ValueError:
-        raise InputError(f"{place}: {name} is {text!r}, expected a number") from None
-    if not np.isfinite(value):
-        raise InputError(f"{place}: {name} is {text!r}, expected a finite number")
-    return value

@@ -47,6 +47,22 @@ class MaskData:
     """What the four numbers of its boxes are, where --box-format and --units say so."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """How a dataset is to be read."""
+
+    reading: Reading = YOLO
+    """What the four numbers of a box are in annotated BAFMD and in YOLO files."""
+    classes: Mapping[int, str] | None = None
+    """Which class number is mask and which no_mask, in YOLO files without a classes.txt and in COCO files."""
+    attributes: Path | None = None
+    """A CSV of attributes."""
+    only_present: bool = False
+    """FairFace: leave out rows whose pictures are not there."""
+    split: str | None = None
+    say: Say = field(default=lambda line: None, compare=False)
+
+
 USUAL = ("skincolor", "sex", "skin_tone", "age_group", "gender", "race")
 MOST_GROUPS = 20
 

@@ -8,25 +8,70 @@ import numpy as np
 from countenance.data.paths import inside
 from countenance.errors import InputError
 from countenance.models import ModelSpec
-from countenance.suites.uccs import scores_v2, scores_v3
 from countenance.suites.uccs.baseline.cache import Arrays
 from countenance.suites.uccs.baseline.work import How, Job, check, run_jobs
 from countenance.suites.uccs.protocol import Protocol, detect_version, image_folder, read_protocol
+from countenance.suites.uccs.scores import MOST_LABELS
+from countenance.suites.uccs.write import write_detections, write_v2
 
-THRESHOLDS = (0.2, 0.2, 0.2)
 MOST = {2: None, 3: 50}
 """How many detections an image may have; version 3 asks for its 50 best."""
 
 
 @dataclass(frozen=True)
-class Tuning:
-    """What version 3's configuration may set of the baseline."""
+class Baseline:
+    """What a baseline is asked for."""
 
-    thresholds: tuple[float, ...] = THRESHOLDS
+    data: Path
+    which: str = "validation"
+    version: int | None = None
+    """Of the challenge; default: the version of the data."""
+    detector: str = "mtcnn"
+    detector_weights: Path | None = None
+    thresholds: tuple[float, ...] = (0.2, 0.2, 0.2)
+    """Of MTCNN's three networks."""
     most: int | None = None
     """Detections an image may have; default: 50 in version 3, any number in version 2."""
     images: Path | None = None
     """Where the images are, when not below the data directory."""
+    embedding: str = "dlib"
+    embedding_weights: Path | None = None
+    labels: int = MOST_LABELS
+    """Version 2: identities listed for a face."""
+    result_file: Path | None = None
+    debug: int | None = None
+    """A part only: so many images (detection) or identities (recognition); the result's name says so."""
+    display: Path | None = None
+    """A folder for annotated pictures."""
+
+    def of_version(self) -> int:
+        return self.version or detect_version(self.data, self.which)
+
+    def out(self, task: str) -> Path:
+        """Where the result goes; that of a part never replaces the result of the whole set.
+
+        >>> Baseline(Path("uccs"), version=2, debug=5).out("detection").as_posix()
+        'results/UCCS-v2-detection-baseline-validation-debug-5.txt'
+        """
+        if self.debug is not None and self.debug < 1:
+            raise InputError(f"--debug is {self.debug}, expected 1 or more")
+        path = self.result_file or default_result_file(self.which, self.of_version(), task)
+        return path.with_stem(path.stem + self.suffix)
+
+    @property
+    def suffix(self) -> str:
+        return "" if self.debug is None else f"-debug-{self.debug}"
+
+    def face_detector(self, how: How) -> ModelSpec:
+        settings = {"thresholds": self.thresholds} if self.detector == "mtcnn" else {}
+        return ModelSpec(self.detector, _text(self.detector_weights), how.device(), settings)
+
+    def face_embedding(self, how: How) -> ModelSpec:
+        return ModelSpec(self.embedding, _text(self.embedding_weights), how.device())
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 @dataclass(frozen=True)
@@ -38,6 +83,9 @@ class Detections:
     images: tuple[str, ...]
     found: list[Arrays]
 
+    def path(self, name: str) -> Path:
+        return inside(self.folder, name, f"{self.protocol.path}: FILE")
+
 
 def default_result_file(which: str, version: int, task: str) -> Path:
     """Where the seed writes its results.
@@ -48,84 +96,42 @@ def default_result_file(which: str, version: int, task: str) -> Path:
     return Path("results") / f"UCCS-v{version}-{task}-baseline-{which}.txt"
 
 
-def partly(path: Path, debug: int | None) -> Path:
-    """The name of a result of a part only, so that it never replaces the result of the whole set.
-
-    >>> partly(Path("results/r.txt"), 5).as_posix()
-    'results/r-debug-5.txt'
-    """
-    if debug is not None and debug < 1:
-        raise InputError(f"--debug is {debug}, expected 1 or more")
-    return path if debug is None else path.with_stem(f"{path.stem}-debug-{debug}")
-
-
-def detector(
-    model: str, how: How, weights: Path | None = None, thresholds: tuple[float, ...] = THRESHOLDS
-) -> ModelSpec:
-    """The detector by name; MTCNN with lowered thresholds."""
-    settings = {"thresholds": thresholds} if model == "mtcnn" else {}
-    return ModelSpec(model, None if weights is None else str(weights), how.device(), settings)
-
-
-def find_faces(
-    data: Path,
-    which: str,
-    version: int,
-    how: How,
-    *,
-    spec: ModelSpec,
-    debug: int | None = None,
-    tuning: Tuning | None = None,
-) -> Detections:
+def find_faces(asked: Baseline, which: str, how: How, *, debug: int | None = None) -> Detections:
     """Detect the faces of a set's images (the first `debug` of them)."""
-    protocol = read_protocol(data, which, version)
-    tuning = tuning or Tuning()
-    folder = tuning.images or image_folder(data, which, version)
-    images = protocol.images[:debug]
-    paths = [inside(folder, name, f"{protocol.path}: FILE") for name in images]
+    version = asked.of_version()
+    protocol = read_protocol(asked.data, which, version)
+    found = Detections(protocol, asked.images or image_folder(asked.data, which, version), protocol.images[:debug], [])
+    paths = [found.path(name) for name in found.images]
     if not any(path.is_file() for path in paths):
-        raise InputError(f"{folder}: no image that {protocol.path} names is there; extract the {which} images there")
-    most = tuning.most or MOST[version]
-    settings = {} if most is None else {"most": most}
+        where = f"{found.folder}: no image that {protocol.path} names is there"
+        raise InputError(f"{where}; extract the {which} images there")
     nothing = {"box": np.zeros((0, 4)), "score": np.zeros(0), "landmarks": np.zeros((0, 10))}
-    jobs = [Job(path, settings=settings) for path in paths]
-    found = run_jobs("detections", spec, jobs, how, instead=nothing)
-    return Detections(protocol, folder, images, found)
+    made = run_jobs("detections", asked.face_detector(how), [Job(path) for path in paths], how, instead=nothing)
+    most = asked.most or MOST[version]
+    found.found.extend({name: array[:most] for name, array in one.items()} for one in made)
+    return found
 
 
-def detect(
-    data: Path,
-    *,
-    how: How,
-    which: str = "validation",
-    version: int | None = None,
-    model: str = "mtcnn",
-    weights: Path | None = None,
-    result_file: Path | None = None,
-    debug: int | None = None,
-    display: Path | None = None,
-    tuning: Tuning | None = None,
-) -> tuple[Path, Detections]:
-    """Detect faces and write them as a score file; `display` is a folder for annotated pictures."""
-    version = version or detect_version(data, which)
-    out = partly(result_file or default_result_file(which, version, "detection"), debug)
-    spec = detector(model, how, weights, tuning.thresholds if tuning else THRESHOLDS)
-    check(how, spec)
-    found = find_faces(data, which, version, how, spec=spec, debug=debug, tuning=tuning)
-    if version == 2:
-        rows = [
-            (name, [(box.tolist(), float(score), ()) for box, score in zip(one["box"], one["score"], strict=True)])
-            for name, one in zip(found.images, found.found, strict=True)
-        ]
-        scores_v2.write(out, rows, recognition=False)
+def detect(asked: Baseline, how: How) -> tuple[Path, Detections]:
+    """Detect faces and write them as a score file."""
+    out = asked.out("detection")
+    check(how, asked.face_detector(how))
+    found = find_faces(asked, asked.which, how, debug=asked.debug)
+    pairs = list(zip(found.images, found.found, strict=True))
+    if asked.of_version() == 2:
+        rows = [(name, list(zip(one["box"].tolist(), one["score"].tolist(), [()] * len(one["box"]), strict=True)))
+                for name, one in pairs]  # fmt: skip
+        write_v2(out, rows, recognition=False)
     else:
-        table = [
-            (name, np.column_stack([one["score"], one["box"], one["landmarks"]]).tolist())
-            for name, one in zip(found.images, found.found, strict=True)
-        ]
-        scores_v3.write_detections(out, table)
-    if display is not None:
+        tables = [(name, np.column_stack([one["score"], one["box"], one["landmarks"]]).tolist()) for name, one in pairs]
+        write_detections(out, tables)
+    show(asked, found)
+    return out, found
+
+
+def show(asked: Baseline, found: Detections) -> None:
+    """Write annotated pictures where they are asked for."""
+    if asked.display is not None:
         from countenance.suites.uccs.baseline.display import write_pictures
 
-        write_pictures(found, display)
-    return out, found
+        write_pictures(found, asked.display)

@@ -20,7 +20,7 @@ def write_pictures(found: Detections, folder: Path) -> None:
     number = {name: k for k, name in enumerate(protocol.images)}
     for name, one in zip(found.images, found.found, strict=True):
         try:
-            pixels = LazyImage(inside(found.folder, name, f"{protocol.path}: FILE")).load()
+            pixels = LazyImage(found.path(name)).load()
         except InputError:
             continue  # it was told when it was to be detected
         picture = Image.fromarray(pixels)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +12,15 @@ from countenance.errors import InputError
 from countenance.metrics.curves import best_detection
 from countenance.metrics.topk import cosine_top_k, unit_rows
 from countenance.models import ModelSpec
-from countenance.suites.uccs import scores_v2
-from countenance.suites.uccs.baseline.cache import Arrays, digest, save_arrays
-from countenance.suites.uccs.baseline.detect import (
-    Detections,
-    default_result_file,
-    detector,
-    find_faces,
-    partly,
-)
+from countenance.suites.uccs.baseline.cache import Arrays, digest
+from countenance.suites.uccs.baseline.detect import Baseline, Detections, find_faces, show
+from countenance.suites.uccs.baseline.embeddings import write_embeddings
 from countenance.suites.uccs.baseline.score import gallery_file, probe_file, write_scores
 from countenance.suites.uccs.baseline.work import How, Job, check, run_jobs
 from countenance.suites.uccs.gallery_file import read_gallery
-from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
+from countenance.suites.uccs.protocol import image_folder, protocol_path, read_protocol
 from countenance.suites.uccs.scores import MOST_LABELS, on_protocol, read_scores
+from countenance.suites.uccs.write import write_v2
 
 UNKNOWN = -1
 
@@ -74,101 +68,68 @@ class Kept:
     probes: Path
     """Folders of embeddings."""
     detections: Path
-    images: Path
 
 
-def _from_file(data: Path, which: str, kept: Kept) -> Detections:
+def _from_file(asked: Baseline, kept: Kept) -> Detections:
     """The detections of a version 3 file instead of a detector's."""
-    protocol = read_protocol(data, which, 3)
+    protocol = read_protocol(asked.data, asked.which, 3)
     scores = read_scores(kept.detections, 3)
     image, _ = on_protocol(scores, protocol.images, protocol.path.name)
     order = np.argsort(image, kind="stable")
     ends = np.searchsorted(image[order], np.arange(len(protocol.images) + 1))
     rows = [order[start:end] for start, end in pairwise(ends.tolist())]
     found: list[Arrays] = [{"box": scores.box[own], "score": scores.score[own]} for own in rows]
-    return Detections(protocol, kept.images, protocol.images, found)
+    return Detections(protocol, asked.images or image_folder(asked.data, asked.which, 3), protocol.images, found)
 
 
-def recognize(
-    data: Path,
-    *,
-    how: How,
-    which: str = "validation",
-    version: int | None = None,
-    model: str = "dlib",
-    weights: Path | None = None,
-    detector_model: str = "mtcnn",
-    detector_weights: Path | None = None,
-    result_file: Path | None = None,
-    debug: int | None = None,
-    display: Path | None = None,
-    most: int = MOST_LABELS,
-    kept: Kept | None = None,
-) -> Path:
-    """Enrol, compare, and write a recognition file (version 2) or a scoring file (version 3).
-
-    `debug` keeps so many identities only, and says so in the name of the result file.
-    """
-    version = version or detect_version(data, which)
-    task = "recognition" if version == 2 else "scoring"
-    out = partly(result_file or default_result_file(which, version, task), debug)
-    embedder = ModelSpec(model, None if weights is None else str(weights), how.device())
-    faces = detector(detector_model, how, detector_weights)
-    check(how, faces, embedder)
-    if version == 2:
-        templates = _templates_of_training(data, how, faces, embedder, debug)
-    else:
-        templates = _templates_of_gallery(data, how, faces, embedder, debug)
-    detections = _from_file(data, which, kept) if kept else find_faces(data, which, version, how, spec=faces)
-    probes = _embedded(detections, how, embedder)
+def recognize(asked: Baseline, how: How, kept: Kept | None = None) -> Path:
+    """Enrol, compare, and write a recognition file (version 2) or a scoring file (version 3)."""
+    version = asked.of_version()
+    out = asked.out("recognition" if version == 2 else "scoring")
+    check(how, asked.face_detector(how), asked.face_embedding(how))
+    templates = (_templates_of_training if version == 2 else _templates_of_gallery)(asked, how)
+    detections = _from_file(asked, kept) if kept else find_faces(asked, asked.which, how)
+    probes = _embedded(detections, how, asked.face_embedding(how))
     if version == 2:
         rows = [
-            (
-                name,
-                list(zip(one["box"].tolist(), one["score"].tolist(), named(templates, embedding, most), strict=True)),
-            )
-            for name, one, embedding in zip(detections.images, detections.found, probes, strict=True)
-        ]
-        scores_v2.write(out, rows, recognition=True)
+            (name, list(zip(one["box"].tolist(), one["score"].tolist(), named(templates, own, asked.labels),
+                            strict=True)))
+            for name, one, own in zip(detections.images, detections.found, probes, strict=True)
+        ]  # fmt: skip
+        write_v2(out, rows, recognition=True)
     else:
         gallery: Arrays = {"subject": templates.subject, "embedding": templates.vector}
         table = _probe_table(detections, probes)
-        suffix = "" if debug is None else f"-debug-{debug}"
-        save_arrays(kept.gallery / "gallery.npz" if kept else gallery_file(how.cache.folder, suffix), gallery)
-        save_arrays(kept.probes / "probes.npz" if kept else probe_file(how.cache.folder, which, suffix), table)
+        folder, suffix = how.cache.folder, asked.suffix
+        write_embeddings(kept.gallery if kept else gallery_file(folder, suffix), gallery)
+        write_embeddings(kept.probes if kept else probe_file(folder, asked.which, suffix), table)
         write_scores(gallery, table, out)
-    if display is not None:
-        from countenance.suites.uccs.baseline.display import write_pictures
-
-        write_pictures(detections, display)
+    show(asked, detections)
     return out
 
 
 def _embedded(detections: Detections, how: How, embedder: ModelSpec) -> list[NDArray[np.float32]]:
-    paths = [inside(detections.folder, name, "FILE") for name in detections.images]
-    jobs = [Job(path, one["box"]) for path, one in zip(paths, detections.found, strict=True)]
-    some = [job for job in jobs if job.boxes is not None and len(job.boxes)]
-    made = iter(run_jobs("embeddings", embedder, some, how))
+    paths = [detections.path(name) for name in detections.images]
+    jobs = [Job(path, one["box"]) for path, one in zip(paths, detections.found, strict=True) if len(one["box"])]
+    made = iter(run_jobs("embeddings", embedder, jobs, how))
     nothing = np.zeros((0, 0), np.float32)
     return [next(made)["embedding"] if len(one["box"]) else nothing for one in detections.found]
 
 
-def _templates_of_training(data: Path, how: How, faces: ModelSpec, embedder: ModelSpec, debug: int | None) -> Templates:
+def _templates_of_training(asked: Baseline, how: How) -> Templates:
     """Of each training face the detection that overlaps it most; faces that were not detected are not enrolled."""
-    if not protocol_path(data, "training", 2).is_file():
-        raise InputError(
-            f"{protocol_path(data, 'training', 2)}: missing; the subjects are enrolled from the training set"
-        )
-    found = find_faces(data, "training", 2, how, spec=faces)
+    training = protocol_path(asked.data, "training", 2)
+    if not training.is_file():
+        raise InputError(f"{training}: missing; the subjects are enrolled from the training set")
+    found = find_faces(asked, "training", how)
     protocol = found.protocol
-    counts = [len(one["box"]) for one in found.found]
     box = np.concatenate([one["box"] for one in found.found])
-    image = np.repeat(np.arange(len(found.images)), counts)
+    image = np.repeat(np.arange(len(found.images)), [len(one["box"]) for one in found.found])
     row, _ = best_detection(protocol.box, protocol.image, box, image)
     use = (row >= 0) & (protocol.subject != 0)
-    if debug is not None:
-        kept = np.unique(protocol.subject[protocol.subject > 0])[:debug]
-        use &= np.isin(protocol.subject, [*kept, UNKNOWN])
+    if asked.debug is not None:
+        first = np.unique(protocol.subject[protocol.subject > 0])[: asked.debug]
+        use &= np.isin(protocol.subject, [*first, UNKNOWN])
     if not use.any():
         raise InputError(f"{protocol.path}: none of its faces was detected, so nobody can be enrolled")
     wanted = np.flatnonzero(use)
@@ -176,36 +137,34 @@ def _templates_of_training(data: Path, how: How, faces: ModelSpec, embedder: Mod
     for k, name in enumerate(found.images):
         here = wanted[protocol.image[wanted] == k]
         if here.size:
-            jobs.append(Job(inside(found.folder, name, f"{protocol.path}: FILE"), box[row[here]]))
+            jobs.append(Job(found.path(name), box[row[here]]))
             owners.append(protocol.subject[here])
-    made = run_jobs("embeddings", embedder, jobs, how, label="training faces")
-    return _cached_templates(how, np.concatenate(owners), np.concatenate([one["embedding"] for one in made]))
+    return _enrolled(asked, how, jobs, np.concatenate(owners), "training faces")
 
 
-def _cached_templates(how: How, subject: NDArray[np.int64], embedding: NDArray[np.float32]) -> Templates:
+def _templates_of_gallery(asked: Baseline, how: How) -> Templates:
+    """Gallery pictures are cropped faces already: the landmarks say where the face lies in them."""
+    entries = read_gallery(asked.data)
+    if asked.debug is not None:
+        first = sorted({entry.subject for entry in entries})[: asked.debug]
+        entries = [entry for entry in entries if entry.subject in first]
+    jobs = []
+    for entry in entries:
+        path = gallery_picture(asked.data, entry.file, f"{asked.data / 'gallery.csv'} line {entry.line}")
+        jobs.append(Job(path, box_of_landmarks(np.array(entry.landmarks).reshape(5, 2))[None]))
+    return _enrolled(asked, how, jobs, np.array([entry.subject for entry in entries], dtype=np.int64), "gallery faces")
+
+
+def _enrolled(asked: Baseline, how: How, jobs: list[Job], subject: NDArray[np.int64], label: str) -> Templates:
+    made = run_jobs("embeddings", asked.face_embedding(how), jobs, how, label=label)
+    embedding = np.concatenate([one["embedding"] for one in made])
     key = digest("templates", subject, embedding)
     kept = how.cache.get("templates", key)
     if kept is None:
-        made = enroll(np.where(subject < 0, UNKNOWN, subject), embedding)
-        kept = {"subject": made.subject, "vector": made.vector}
+        fresh = enroll(np.where(subject < 0, UNKNOWN, subject), embedding)
+        kept = {"subject": fresh.subject, "vector": fresh.vector}
         how.cache.put("templates", key, kept)
     return Templates(kept["subject"], kept["vector"])
-
-
-def _templates_of_gallery(data: Path, how: How, faces: ModelSpec, embedder: ModelSpec, debug: int | None) -> Templates:
-    """Gallery pictures are cropped faces already: the landmarks say where the face lies in them."""
-    entries = read_gallery(data)
-    if debug is not None:
-        kept = sorted({entry.subject for entry in entries})[:debug]
-        entries = [entry for entry in entries if entry.subject in kept]
-    jobs = []
-    for entry in entries:
-        path = gallery_picture(data, entry.file, f"{data / 'gallery.csv'} line {entry.line}")
-        points = np.array(entry.landmarks).reshape(5, 2)
-        jobs.append(Job(path, box_of_landmarks(points)[None]))
-    made = run_jobs("embeddings", embedder, jobs, how, label="gallery faces")
-    subject = np.array([entry.subject for entry in entries], dtype=np.int64)
-    return _cached_templates(how, subject, np.concatenate([one["embedding"] for one in made]))
 
 
 def gallery_picture(data: Path, file: str, place: str) -> Path:
@@ -230,13 +189,10 @@ def box_of_landmarks(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([centre[0] - side / 2, (eyes[1] + mouth[1]) / 2 - side / 2 - side * 0.045, side, side]).round(0)
 
 
-def _probe_table(detections: Detections, probes: list[NDArray[np.float32]]) -> dict[str, NDArray[Any]]:
-    counts = [len(one["box"]) for one in detections.found]
-    stack: Arrays = {name: np.concatenate([one[name] for one in detections.found]) for name in ("box", "score")}
+def _probe_table(detections: Detections, probes: list[NDArray[np.float32]]) -> Arrays:
     filled = [one for one in probes if len(one)]
     return {
-        "image": np.repeat(np.array(detections.images, dtype=np.str_), counts),
-        "box": stack["box"],
-        "score": stack["score"],
+        "image": np.repeat(np.array(detections.images, dtype=np.str_), [len(one["box"]) for one in detections.found]),
+        **{name: np.concatenate([one[name] for one in detections.found]) for name in ("box", "score")},
         "embedding": np.concatenate(filled) if filled else np.empty((0, 0), np.float32),
     }

@@ -1,20 +1,17 @@
 """Version 3's scoring: probe embeddings against gallery templates, one similarity for every pair."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.metrics.topk import unit_rows
-from countenance.suites.uccs import scores_v3
+from countenance.suites.uccs.baseline.cache import Arrays
 from countenance.suites.uccs.baseline.detect import default_result_file
-from countenance.suites.uccs.pth import read_gallery, read_probes
-
-GALLERY = ("subject", "embedding")
-PROBES = ("image", "box", "score", "embedding")
+from countenance.suites.uccs.baseline.embeddings import GALLERY, PROBES, read_embeddings
+from countenance.suites.uccs.write import write_scoring
 
 
 def gallery_file(folder: Path, suffix: str = "") -> Path:
@@ -35,48 +32,11 @@ def score(gallery: Path, probes: Path, *, which: str = "validation", result_file
     .pth files as the original's scripts write them, or of one such .npz file.
     """
     out = result_file or default_result_file(which, 3, "scoring")
-    write_scores(_loaded(gallery, GALLERY, read_gallery), _loaded(probes, PROBES, read_probes), out)
+    write_scores(read_embeddings(gallery, GALLERY), read_embeddings(probes, PROBES), out)
     return out
 
 
-def _loaded(
-    place: Path, names: tuple[str, ...], read_folder: Callable[[Path], dict[str, NDArray[Any]]]
-) -> dict[str, NDArray[Any]]:
-    if not place.is_dir():
-        return _arrays(place, names)
-    files = list(place.glob("*.npz"))
-    return _arrays(files[0], names) if len(files) == 1 else _checked(read_folder(place), place)
-
-
-def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    import zipfile
-
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as kept:
-            missing = [name for name in names if name not in kept.files]
-            if missing:
-                raise InputError(f"{path}: no array {missing[0]!r}; expected {', '.join(names)}")
-            arrays = {name: kept[name] for name in names}
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; `countenance uccs recognize` makes it, or save your own") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}: not a readable .npz file ({error}); save plain arrays with numpy.savez") from None
-    return _checked(arrays, path)
-
-
-def _checked(arrays: dict[str, NDArray[Any]], path: Path) -> dict[str, NDArray[Any]]:
-    sizes = {len(array) for array in arrays.values()}
-    if len(sizes) != 1 or arrays["embedding"].ndim != 2:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise InputError(f"{path}: arrays of different length or shape ({shapes}); expected one row for each face")
-    if not np.isfinite(arrays["embedding"]).all():
-        raise InputError(f"{path}: an embedding holds a number that is not finite")
-    return arrays
-
-
-def write_scores(gallery: Mapping[str, NDArray[Any]], probes: Mapping[str, NDArray[Any]], out: Path) -> None:
+def write_scores(gallery: Arrays, probes: Arrays, out: Path) -> None:
     """Cosines between every probe and every gallery subject, an image at a time, into a scoring file."""
     if not len(probes["image"]):
         raise InputError("no detection to score: the detector found nothing in the images")
@@ -86,8 +46,7 @@ def write_scores(gallery: Mapping[str, NDArray[Any]], probes: Mapping[str, NDArr
     subjects = np.unique(gallery["subject"])
     subjects = subjects[subjects > 0]
     rows = unit_rows(gallery["embedding"])
-    means = np.array([rows[gallery["subject"] == subject].mean(axis=0) for subject in subjects])
-    templates = unit_rows(means)
+    templates = unit_rows(np.array([rows[gallery["subject"] == subject].mean(axis=0) for subject in subjects]))
 
     def images() -> Iterator[tuple[str, list[tuple[list[float], NDArray[np.float64]]]]]:
         files = probes["image"]
@@ -98,4 +57,4 @@ def write_scores(gallery: Mapping[str, NDArray[Any]], probes: Mapping[str, NDArr
             boxes = np.column_stack([probes["score"][part], probes["box"][part]]).tolist()
             yield str(files[part[0]]), list(zip(boxes, cosine.astype(np.float64), strict=True))
 
-    scores_v3.write_scoring(out, subjects.tolist(), images())
+    write_scoring(out, subjects.tolist(), images())

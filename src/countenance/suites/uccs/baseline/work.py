@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,7 +47,6 @@ class Job:
 
     path: Path
     boxes: NDArray[np.float64] | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
 
 
 Kind = Literal["detections", "embeddings"]
@@ -115,9 +114,32 @@ def run_jobs(
         failures.append({"sample": jobs[k].path.name, "kind": "model", "reason": str(problem)})
         watch.saw(0, failures[-1:])
 
+    readable = [k for k in missing if keys[k] is not None]
+    orders = [
+        {
+            "path": str(jobs[k].path.absolute()), "key": keys[k],
+            "boxes": None if (boxes := jobs[k].boxes) is None else boxes.tolist(),
+            "card": how.gpus[i % len(how.gpus)] if how.gpus else None,
+        }
+        for i, k in enumerate(readable)
+    ]  # fmt: skip
+    job = {"kind": kind, "spec": spec.located(), "cache": how.cache.folder.absolute()}
     with how.progress(label or kind, len(jobs)) as tell:
         tell(len(jobs) - len(missing))
-        _work(kind, spec, [(k, jobs[k], keys[k]) for k in missing], how, done)
+        for k in set(missing) - set(readable):
+            done(k, "missing" if not jobs[k].path.exists() else "cannot be read")
+        workers = min(how.parallel, len(orders))
+        if workers <= 1:
+            handle = serve(job)
+            for k, order in zip(readable, orders, strict=True):
+                done(k, handle(order, lambda **message: None))
+        else:
+            threads = str(max(1, (os.cpu_count() or 1) // workers))
+            each(
+                "countenance.suites.uccs.baseline.work:serve", job, orders, workers=workers,
+                environment=dict.fromkeys(("COUNTENANCE_THREADS", "OMP_NUM_THREADS"), threads),
+                done=lambda index, problem: done(readable[index], problem),
+            )  # fmt: skip
         watch.finished(failures, len(jobs))
     return [arrays for arrays in found if arrays is not None]
 
@@ -125,46 +147,9 @@ def run_jobs(
 def _key(kind: Kind, card: str, job: Job) -> str | None:
     """Everything that a job's arrays depend on; None where the image cannot be read."""
     try:
-        return digest(kind, card, LazyImage(job.path).read_bytes(), job.boxes, sorted(job.settings.items()))
+        return digest(kind, card, LazyImage(job.path).read_bytes(), job.boxes)
     except InputError:
         return None
-
-
-def _work(
-    kind: Kind,
-    spec: ModelSpec,
-    jobs: Sequence[tuple[int, Job, str | None]],
-    how: How,
-    done: Callable[[int, str | None], None],
-) -> None:
-    """Do the jobs, here or in several processes; `done` hears of each, with the reason where it failed."""
-    readable = []
-    for k, job, key in jobs:
-        if key is None:
-            done(k, "missing" if not job.path.exists() else "cannot be read")
-        else:
-            readable.append((k, job, key))
-    orders = [
-        {
-            "path": str(job.path.absolute()), "settings": job.settings, "key": key,
-            "boxes": None if job.boxes is None else job.boxes.tolist(),
-            "card": how.gpus[i % len(how.gpus)] if how.gpus else None,
-        }
-        for i, (_, job, key) in enumerate(readable)
-    ]  # fmt: skip
-    workers = min(how.parallel, len(orders))
-    job_ = {"kind": kind, "spec": spec.located(), "cache": how.cache.folder.absolute()}
-    if workers <= 1:
-        handle = serve(job_)
-        for (k, _, _), order in zip(readable, orders, strict=True):
-            done(k, handle(order, lambda **message: None))
-        return
-    threads = str(max(1, (os.cpu_count() or 1) // workers))
-    environment = dict.fromkeys(("COUNTENANCE_THREADS", "OMP_NUM_THREADS"), threads)
-    each(
-        "countenance.suites.uccs.baseline.work:serve", job_, orders, workers=workers, environment=environment,
-        done=lambda index, problem: done(readable[index][0], problem),
-    )  # fmt: skip
 
 
 def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | None]:
@@ -187,7 +172,7 @@ def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | No
         except InputError as error:
             return str(error).removeprefix(f"{order['path']}: ")
         try:
-            arrays = step(loaded[0], image, Job(Path(order["path"]), boxes, order["settings"]))
+            arrays = step(loaded[0], image, boxes)
         except InputError:
             raise
         except Exception as error:
@@ -198,28 +183,24 @@ def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | No
     return handle
 
 
-def detect_step(model: Any, image: NDArray[np.uint8], job: Job) -> Arrays:
-    """Boxes (left, top, width, height), scores and landmarks of the best detections, rounded as a score file is."""
+def detect_step(model: Any, image: NDArray[np.uint8], boxes: Any) -> Arrays:
+    """Boxes (left, top, width, height), scores and landmarks, best first, rounded as a score file is."""
     answer = to_boxes(model([image])[0])
     problem = answer.problem(image.shape[1], image.shape[0])
     if problem:
         raise ValueError(problem)
-    order = np.argsort(-answer.scores, kind="stable")[: job.settings.get("most")]
+    order = np.argsort(-answer.scores, kind="stable")
     corners = answer.xyxy[order]
     box = np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1).round(2)
     landmarks = np.zeros((len(order), 0)) if answer.landmarks is None else answer.landmarks[order].reshape(-1, 10)
     keep = (box[:, 2:] > 0).all(axis=1)
-    return {
-        "box": box[keep],
-        "score": answer.scores[order][keep].round(2),
-        "landmarks": landmarks[keep].round(2),
-    }
+    score = answer.scores[order][keep].round(2)
+    return {"box": box[keep], "score": score, "landmarks": landmarks[keep].round(2)}
 
 
-def embed_step(model: Any, image: NDArray[np.uint8], job: Job) -> Arrays:
+def embed_step(model: Any, image: NDArray[np.uint8], boxes: Any) -> Arrays:
     """An embedding of length 1 for every box of an image."""
-    assert job.boxes is not None
-    found = [embedding(model, image, box) for box in job.boxes]
+    found = [embedding(model, image, box) for box in boxes]
     return {"embedding": np.array(found, dtype=np.float32).reshape(len(found), -1)}
 
 
@@ -261,7 +242,7 @@ def enlarged(box: NDArray[np.float64], width: int, height: int) -> tuple[int, in
     return x0, y0, max(x1, x0 + 1), max(y1, y0 + 1)
 
 
-STEPS: dict[str, Callable[[Any, NDArray[np.uint8], Job], Arrays]] = {
+STEPS: dict[str, Callable[[Any, NDArray[np.uint8], Any], Arrays]] = {
     "detections": detect_step,
     "embeddings": embed_step,
 }

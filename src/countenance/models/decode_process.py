@@ -1,0 +1,76 @@
+"""A decode process: reads pictures, checks them, decodes them into shared memory, and resizes where that is declared.
+
+`countenance.run.engine.decoding` starts it with four numbers: the handle and the size of the shared memory, and the
+handles of two pipes.
+"""
+
+import mmap
+import os
+import pickle  # between our own two processes only
+import struct
+import sys
+from typing import IO, Any
+
+import numpy as np
+
+from countenance.data.jpeg import installed
+from countenance.models.inputs import InputSpec, resized
+from countenance.processes import die_with_parent
+
+
+def receive(stream: IO[bytes]) -> Any:
+    """The next message of a pipe; None at its end."""
+    head = _exactly(stream, 8)
+    content = None if head is None else _exactly(stream, struct.unpack("<Q", head)[0])
+    return None if content is None else pickle.loads(content)  # noqa: S301 - written by our own process
+
+
+def _exactly(stream: IO[bytes], size: int) -> bytes | None:
+    parts = b""
+    while len(parts) < size:
+        part = stream.read(size - len(parts))
+        if not part:
+            return None
+        parts += part
+    return parts
+
+
+def packed(message: Any) -> bytes:
+    """A message as it goes through a pipe."""
+    content = pickle.dumps(message)
+    return struct.pack("<Q", len(content)) + content
+
+
+def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
+    """Decode a sample's picture into `room`; what the parent must know about it."""
+    pixels, digest = sample.load_checked()
+    shape = (int(pixels.shape[0]), int(pixels.shape[1]))
+    told: dict[str, Any] = {"digest": digest, "shape": shape}
+    if spec is not None:
+        pixels, told["scale"], told["offset"] = resized(pixels, spec)
+    if pixels.size > len(room):  # larger than the dataset says: the parent decodes it for itself
+        return {"large": True}
+    room[: pixels.size] = np.ascontiguousarray(pixels).reshape(-1)
+    return told
+
+
+def main() -> None:
+    """Work off messages until the parent closes the pipe."""
+    die_with_parent()
+    if (cv2 := installed()) is not None:
+        cv2.setNumThreads(1)  # there are as many processes as there are cores to use
+    arena, size, commands, replies = (int(word) for word in sys.argv[1:5])
+    memory = np.frombuffer(mmap.mmap(arena, size), np.uint8)
+    orders = os.fdopen(commands, "rb")
+    spec: InputSpec | None = receive(orders)["input"]
+    while (order := receive(orders)) is not None:
+        number, start, room, sample = order
+        try:
+            told = decoded(sample, spec, memory[start : start + room])
+        except Exception as error:  # one unreadable image is a failure of that image
+            told = {"error": str(error)}
+        os.write(replies, packed({"number": number, **told}))
+
+
+if __name__ == "__main__":
+    main()

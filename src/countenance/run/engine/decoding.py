@@ -1,0 +1,269 @@
+"""Decode processes: pictures become pixels in shared memory, so that the model's process only has to use them.
+
+A picture is given to whichever process has the least to do; batches are handed on in their order. A process that dies
+is replaced and its pictures are given out again; a picture on which two processes died is a failed image. Pictures
+that do not fit into the shared memory are decoded by the model's own process.
+"""
+
+import os
+import selectors
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countenance.data import Sample
+from countenance.data.image import EncodedImage
+from countenance.data.manifest import StoredImage
+from countenance.errors import InputError
+from countenance.models.decode_process import packed, receive
+from countenance.models.inputs import InputSpec, Prepared, resized
+from countenance.run.engine.arena import Arena
+from countenance.run.feeding import Batch, Group, Outcome, ahead, decode_one, pixel_bytes
+
+ARENA = 512 * 2**20
+"""Bytes of pictures that may wait for the model."""
+AT_ONCE = 3
+"""Pictures that a process is given before it has answered: it never waits for the next."""
+WAITING = 64
+"""Batches that may be ready; of pictures of some size the shared memory holds fewer."""
+READ_AHEAD = 4
+"""Batches whose samples are read from the dataset before there is room for their pictures."""
+
+
+@dataclass
+class _Work:
+    """A batch that is being decoded."""
+
+    group: Group
+    start: int | None
+    """Where its block of the shared memory begins; None: it is too large and was decoded here."""
+    left: int
+    found: list[dict[str, Any]]
+
+
+@dataclass
+class _Picture:
+    """A picture that is to be decoded: the place in its batch, and its part of the shared memory."""
+
+    work: _Work
+    index: int
+    start: int
+    room: int
+    deaths: int = 0
+
+
+@dataclass(eq=False)
+class _Process:
+    """A decode process, seen from its parent."""
+
+    popen: Any
+    commands: int
+    replies: Any
+    given: deque[int] = field(default_factory=deque)
+
+
+class Decoders:
+    """Several decode processes and their shared memory; use it as a feed, and close it."""
+
+    def __init__(self, count: int, spec: InputSpec | None, size: int = ARENA, pin: Any = None) -> None:
+        self.spec, self.arena = spec, Arena(size)
+        if pin is not None:
+            self.arena.pin(pin)
+        self.selector = selectors.DefaultSelector()
+        self.bell, self._bell = os.pipe()
+        os.set_blocking(self.bell, False)
+        os.set_blocking(self._bell, False)
+        self.selector.register(self.bell, selectors.EVENT_READ, None)
+        self.arena.on_free = self._ring
+        self.processes = [self._start() for _ in range(count)]
+        self.number = 0
+        self.under_way: dict[int, _Picture] = {}
+        self.todo: deque[_Picture] = deque()
+
+    def __call__(self, groups: Iterable[Group]) -> Iterator[Batch]:
+        """The batches of some groups, in order."""
+        yield from ahead(lambda: self._batches(ahead(lambda: iter(groups), READ_AHEAD)), WAITING)
+
+    def _batches(self, groups: Iterator[Group]) -> Iterator[Batch]:
+        works: deque[_Work] = deque()
+        waiting: Group | None = next(groups, None)
+        while waiting is not None or works:
+            while waiting is not None and (begun := self._begin(waiting)) is not None:
+                works.append(begun)
+                waiting = next(groups, None)
+            self._give()
+            while works and works[0].left == 0:
+                yield self._finished(works.popleft())
+            if works or waiting is not None:
+                self._listen()
+
+    def _begin(self, group: Group) -> _Work | None:
+        """Find room for a batch; None while there is none."""
+        sizes = [self._size(sample) for sample in group.samples]
+        if sum(sizes) > self.arena.size // 2:
+            return _Work(group, None, 0, [])
+        start = self.arena.take(sum(sizes))
+        if start is None:
+            return None
+        work = _Work(group, start, len(sizes), [{} for _ in sizes])
+        for index, size in enumerate(sizes):
+            self.todo.append(_Picture(work, index, start, size))
+            start += size
+        return work
+
+    def _size(self, sample: Sample) -> int:
+        return int(np.prod(self.spec.shape())) if self.spec is not None else max(pixel_bytes([sample]), 1)
+
+    def _give(self) -> None:
+        """Give pictures to the processes that have the least to do."""
+        while self.todo:
+            process = min(self.processes, key=lambda one: len(one.given))
+            if len(process.given) >= AT_ONCE:
+                return
+            picture = self.todo.popleft()
+            self.number += 1
+            self.under_way[self.number] = picture
+            process.given.append(self.number)
+            sample = _alone(picture.work.group.samples[picture.index])
+            if isinstance(sample, Exception):
+                process.given.remove(self.number)
+                self._note(self.number, {"error": str(sample)})
+                continue
+            self._send(process, packed((self.number, picture.start, picture.room, sample)))
+
+    def _send(self, process: _Process, data: bytes) -> None:
+        try:
+            while data:
+                data = data[os.write(process.commands, data) :]
+        except BrokenPipeError:
+            return  # its end is noticed where its replies are read
+
+    def _listen(self) -> None:
+        for key, _ in self.selector.select(timeout=0.5):
+            if key.data is None:
+                os.read(self.bell, 4096)
+                continue
+            process: _Process = key.data
+            told = receive(process.replies)
+            if told is None:
+                self._replace(process)
+                continue
+            process.given.remove(told["number"])
+            self._note(told.pop("number"), told)
+
+    def _note(self, number: int, told: dict[str, Any]) -> None:
+        picture = self.under_way.pop(number)
+        picture.work.found[picture.index] = told
+        picture.work.left -= 1
+
+    def _replace(self, process: _Process) -> None:
+        """Start another process in place of one that died; the picture it worked on is tried once more."""
+        code = self._end(process)
+        self.processes[self.processes.index(process)] = self._start()
+        pictures = [self.under_way.pop(number) for number in process.given]
+        if pictures:
+            pictures[0].deaths += 1
+            if pictures[0].deaths > 1:
+                self.number += 1
+                self.under_way[self.number] = pictures.pop(0)
+                self._note(self.number, {"error": f"a decode process ended on this picture twice ({code})"})
+        self.todo.extendleft(reversed(pictures))
+
+    def _finished(self, work: _Work) -> Batch:
+        samples = work.group.samples
+        if work.start is None:
+            return self._here(work.group)
+        pictures: list[Outcome] = []
+        start = work.start
+        for sample, told in zip(samples, work.found, strict=True):
+            pictures.append(self._picture(sample, told, start))
+            start += self._size(sample)
+        prepared = None
+        if self.spec is not None:
+            block = self.arena.view(work.start, (len(samples), *self.spec.shape()))
+            prepared = self._prepared(block, pictures, work.found)
+        return Batch(work.group, pictures, prepared, self.arena.free)
+
+    def _picture(self, sample: Sample, told: dict[str, Any], start: int) -> Outcome:
+        if "error" in told:
+            return InputError(told["error"])
+        if "large" in told:
+            return decode_one(sample)
+        pixels = None if self.spec is not None else self.arena.view(start, (*told["shape"], 3))
+        return pixels, told["digest"]
+
+    @staticmethod
+    def _prepared(block: Any, pictures: list[Outcome], found: list[dict[str, Any]]) -> Prepared:
+        fine = [i for i, picture in enumerate(pictures) if isinstance(picture, tuple)]
+        told = [found[i] for i in fine]
+        pixels = block if len(fine) == len(pictures) else block[fine]
+        return Prepared(
+            pixels, [one["scale"] for one in told], [one["offset"] for one in told], [one["shape"] for one in told]
+        )
+
+    def _here(self, group: Group) -> Batch:
+        """A batch that is larger than the shared memory, decoded in this process."""
+        pictures = [decode_one(sample) for sample in group.samples]
+        if self.spec is None:
+            return Batch(group, pictures)
+        fine = [picture[0] for picture in pictures if isinstance(picture, tuple) and picture[0] is not None]
+        hidden: list[Outcome] = [(None, one[1]) if isinstance(one, tuple) else one for one in pictures]
+        made = [resized(pixels, self.spec) for pixels in fine]
+        pixels = np.stack([one.pixels for one in made]) if made else np.zeros((0, *self.spec.shape()), np.uint8)
+        shapes = [(int(one.shape[0]), int(one.shape[1])) for one in fine]
+        return Batch(group, hidden, Prepared(pixels, [one.scale for one in made], [one.offset for one in made], shapes))
+
+    def _start(self) -> _Process:
+        orders, commands = os.pipe()
+        replies, answers = os.pipe()
+        path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
+        words = (str(self.arena.handle), str(self.arena.size), str(orders), str(answers))
+        popen = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            [sys.executable, "-m", "countenance.models.decode_process", *words],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(self.arena.handle, orders, answers),
+            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        )
+        os.close(orders)
+        os.close(answers)
+        process = _Process(popen, commands, os.fdopen(replies, "rb", buffering=0))
+        self.selector.register(process.replies, selectors.EVENT_READ, process)
+        self._send(process, packed({"input": self.spec}))
+        return process
+
+    def _end(self, process: _Process) -> int:
+        self.selector.unregister(process.replies)
+        process.popen.kill()
+        code: int = process.popen.wait()
+        os.close(process.commands)
+        process.replies.close()
+        return code
+
+    def _ring(self) -> None:
+        try:
+            os.write(self._bell, b"!")
+        except BlockingIOError:
+            return  # it has not heard the last ones either
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self.processes:
+            self._end(process)
+        self.processes = []
+
+
+def _alone(sample: Sample) -> Sample | Exception:
+    """What a decode process needs of a sample: where its picture is, or, from a table, the picture's file."""
+    image = sample.image
+    if isinstance(image, StoredImage):
+        try:
+            image = EncodedImage(image.read_bytes(), image.name)
+        except Exception as error:  # one unreadable image is a failure of that image
+            return error
+    return Sample(sample.id, image, sample.width, sample.height, sha256=sample.sha256)

@@ -1,0 +1,204 @@
+"""A worker's side: makes the task and the model once, then works off shards."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from countenance.data import Sample
+from countenance.data.manifest import SampleManifest, read_manifest
+from countenance.errors import InputError
+from countenance.models.inputs import InputSpec
+from countenance.models.torch_model import import_torch
+from countenance.processes import Handler, Order, Tell
+from countenance.run.engine.base import Job
+from countenance.run.engine.decoding import Decoders
+from countenance.run.engine.nvjpeg import GpuDecoder
+from countenance.run.engine.probing import probe
+from countenance.run.engine.stream import Stream, Told
+from countenance.run.feeding import Feed
+from countenance.run.plan import Piece, present, read_piece
+from countenance.run.shard import Failure, Hooks, ShardResult, Stop, feed_for, needs_pixels, run_shard, takes_ids
+from countenance.run.store import RunStore
+from countenance.storage import open_storage
+from countenance.tasks import Task, load_task
+
+WRITING = 300.0
+"""Seconds that reading samples, decoding or writing a shard may take."""
+SWITCH = 0.0005
+"""Seconds after which a Python thread lets another one go on: the one that feeds decoders must not wait for scoring."""
+PROBED = 5
+"""Batches that the estimate of a run's cost is made from."""
+
+
+def serve(job: Job) -> Handler:
+    """Make the task and the model, and return what handles orders."""
+    task, model = load_task(job.task, job.options), _model(job)
+    manifest = read_manifest(open_storage(job.manifest, patient=True))
+    worker = Worker(job, task, model, manifest, RunStore(job.store, patient=True))
+    sys.setswitchinterval(SWITCH)
+    return worker.handle
+
+
+class Worker:
+    """Handles the orders of one process."""
+
+    def __init__(self, job: Job, task: Task, model: Any, manifest: SampleManifest, store: RunStore) -> None:
+        self.job, self.task, self.model, self.manifest, self.store = job, task, model, manifest, store
+        self.feed: Feed = made_feed(job, model)
+
+    def handle(self, order: Order, tell: Tell) -> Any:
+        """Work off an order."""
+        if "pieces" in order:
+            return self._shards([_piece(content) for content in order["pieces"]], tell)
+        piece = _piece(order["piece"])
+        if "probe" in order:
+            tell(limit=self.job.time_limit * 4 + WRITING)
+            chosen = {piece.number: order["probe"]}
+            found = probe(
+                self.task, self.model, self.store, [piece], chosen, lambda p: read_piece(self.manifest, p),
+                self.job.context,
+            )  # fmt: skip
+            return {"difference": None if found is None else asdict(found)}
+        if "rate" in order:
+            tell(limit=self.job.time_limit * 8 + WRITING)
+            return self._measure(piece)
+        return self._carefully(piece, order, tell) if order["careful"] else self._one(piece, tell)
+
+    def _samples(self, piece: Piece) -> list[Sample]:
+        return present(read_piece(self.manifest, piece), self.job.withdrawn)
+
+    def _commit(self, result: ShardResult) -> str:
+        return str(result.commit(self.store, result.number, self.task, self.job.columns))
+
+    def _shards(self, pieces: Sequence[Piece], tell: Tell) -> Any:
+        """Work off shards one after the other, the next one begun while the last one is stored."""
+        kept: dict[int, str] = {}
+        deadline = _Deadlines(tell, self.job.time_limit)
+
+        def complete(result: ShardResult) -> None:
+            kept[result.number] = self._commit(result)
+            deadline.tell(shard=result.number, kept=kept[result.number])
+
+        def shards() -> Iterator[tuple[Piece, list[Sample]]]:
+            for piece in pieces:
+                yield piece, self._samples(piece)
+
+        stream = Stream(self.task, self.model, self.feed, self.job.batch, self.job.context, self.job.strict)
+        try:
+            stream.run(shards(), Told(deadline.asking, deadline.answered, complete))
+        except Stop as stop:
+            return {"stop": str(stop)}
+        return {"kept": kept}
+
+    def _one(self, piece: Piece, tell: Tell) -> Any:
+        """Work off one shard for an engine that gives out single ones."""
+        result = self._shards([piece], tell)
+        return result if "stop" in result else {"kept": result["kept"][piece.number]}
+
+    def _carefully(self, piece: Piece, order: Order, tell: Tell) -> Any:
+        """Image by image, with nothing beside it, so that the image that ends this process is known."""
+
+        def before(ids: Sequence[str]) -> None:
+            tell(shard=piece.number, asking=list(ids), limit=self.job.time_limit)
+
+        def after(done: int, failures: Sequence[Failure]) -> None:
+            tell(shard=piece.number, answered=done, failures=_told(failures), limit=WRITING)
+
+        samples = self._samples(piece)
+        if "only" in order:
+            low, high = order["only"]
+            samples = samples[low:high]
+        try:
+            result = run_shard(
+                self.task, self.model, samples, batch=1, strict=self.job.strict,
+                known_failures=order["known_failures"], context=self.job.context, hooks=Hooks(before, after),
+            )  # fmt: skip
+        except Stop as stop:
+            return {"stop": str(stop)}
+        if "only" in order:  # a search for the image that kills workers stores nothing
+            return {}
+        result.number = piece.number
+        kept = self._commit(result)
+        tell(shard=piece.number, kept=kept, limit=WRITING)
+        return {"kept": kept}
+
+    def _measure(self, piece: Piece) -> dict[str, Any] | None:
+        """Images and seconds of a few batches, predicted and scored without being stored; the first one warms up."""
+        job = self.job
+        few = min(PROBED * job.batch * max(1, job.decoders // 2), piece.images)
+        chosen = None if piece.chosen is None else piece.chosen[:few]
+        stop = piece.start + few if chosen is None else chosen[-1] + 1
+        samples = present(
+            read_piece(self.manifest, Piece(piece.number, piece.partition, piece.start, stop, chosen)), job.withdrawn
+        )
+        if len(samples) < 2 * job.batch:
+            return None
+        stream = Stream(self.task, self.model, self.feed, job.batch, job.context)
+        stream.run([(piece, samples[: job.batch])])
+        started = time.perf_counter()
+        stream.run([(piece, samples[job.batch :])])
+        return {"images": len(samples) - job.batch, "seconds": time.perf_counter() - started}
+
+
+class _Deadlines:
+    """Tells the driver what is under way, and by when it must hear again: two threads report, one model is called."""
+
+    def __init__(self, tell: Tell, limit: float) -> None:
+        self._tell, self.limit = tell, limit
+        self.lock = threading.Lock()
+        self.asked = 0
+
+    def tell(self, **message: Any) -> None:
+        with self.lock:
+            self._tell(**message, limit=self.limit if self.asked else WRITING)
+
+    def asking(self, shard: int, ids: Sequence[str]) -> None:
+        with self.lock:
+            self.asked += 1
+        self.tell(shard=shard, asking=list(ids))
+
+    def answered(self, shard: int, done: int, failures: Sequence[Failure]) -> None:
+        with self.lock:
+            self.asked -= 1
+        self.tell(shard=shard, answered=done, failures=_told(failures))
+
+
+def _told(failures: Sequence[Failure]) -> list[dict[str, Any]]:
+    return [{name: row.get(name) for name in ("sample", "kind", "reason", "boxes")} for row in failures]
+
+
+def made_feed(job: Job, model: Any) -> Feed:
+    """Where the model's batches come from: a GPU's decoder, decode processes, or a thread."""
+    takes = getattr(model, "input", None)
+    spec = takes if isinstance(takes, InputSpec) and hasattr(model, "begin") and not takes_ids(model) else None
+    if not needs_pixels(model):
+        return feed_for(model)
+    on_gpu = str(getattr(model, "device", "cpu")).startswith("cuda")
+    if job.decode == "gpu":
+        if spec is None or not on_gpu:
+            raise InputError(
+                f"model {job.model.source!r} cannot take pictures from a GPU; --decode gpu needs a TorchModel with a "
+                "declared input on a cuda device (docs/extend/model.md)"
+            )
+        return GpuDecoder(spec, str(model.device))
+    if job.decoders:
+        return Decoders(job.decoders, spec, pin=import_torch() if on_gpu and spec is not None else None)
+    return feed_for(model)
+
+
+def _model(job: Job) -> Any:
+    try:
+        return job.model.load()
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        first = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"model {job.model.source!r} cannot be made ({first})") from error
+
+
+def _piece(content: Mapping[str, Any]) -> Piece:
+    chosen = content["chosen"]
+    return Piece(**{**content, "chosen": None if chosen is None else tuple(chosen)})

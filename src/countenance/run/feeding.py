@@ -1,0 +1,143 @@
+"""Batches of decoded pictures, made ahead of the model: by a thread, by decode processes, or by a GPU's decoder."""
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data import Sample
+from countenance.models.inputs import Prepared
+
+Pixels = NDArray[np.uint8]
+Decoded = tuple[Pixels | None, str]
+"""The pixels of a picture, or None where they are in the batch as the network's input, and the hash of its file."""
+Outcome = Decoded | Exception | None
+"""A picture, or why it cannot be read; None for a model that needs no pixels."""
+AHEAD = 2
+"""Batches decoded before the model is ready for them."""
+BUDGET = 256 * 2**20
+"""Bytes of pixels that may wait for the model: of large pictures fewer batches are decoded ahead."""
+
+T = TypeVar("T")
+
+
+@dataclass
+class Group:
+    """The samples of one batch, and whose they are."""
+
+    samples: Sequence[Sample]
+    owner: Any = None
+    last: bool = False
+    """Whether its owner has no more samples after these."""
+
+
+@dataclass
+class Batch:
+    """A group with its pictures."""
+
+    group: Group
+    pictures: list[Outcome]
+    prepared: Prepared | None = None
+    """The pictures that could be read, as the network's input, where the model declares one."""
+    free: Callable[[], None] = field(default=lambda: None)
+    """To be called once, when nobody looks at the pixels any more."""
+
+    def drop_pixels(self) -> None:
+        """Forget the pixels, so that the next batch is decoded into their memory; hashes and failures stay."""
+        self.pictures = [(None, one[1]) if isinstance(one, tuple) else one for one in self.pictures]
+        self.prepared = None
+        self.free()
+
+
+class Feed(Protocol):
+    """Turns groups into batches, in their order."""
+
+    def __call__(self, groups: Iterable[Group]) -> Iterator[Batch]: ...
+
+
+def without_pixels(groups: Iterable[Group]) -> Iterator[Batch]:
+    """Batches for a model that looks at no picture."""
+    for group in groups:
+        yield Batch(group, [None] * len(group.samples))
+
+
+def by_thread(groups: Iterable[Group]) -> Iterator[Batch]:
+    """Batches decoded by one thread beside the model."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting: deque[tuple[Group, Future[list[Outcome]]]] = deque()
+        for group in groups:
+            size = pixel_bytes(group.samples)
+            while waiting and (len(waiting) > AHEAD or sum(pixel_bytes(g.samples) for g, _ in waiting) + size > BUDGET):
+                yield _ready(waiting)
+            waiting.append((group, pool.submit(decode_all, group.samples)))
+        while waiting:
+            yield _ready(waiting)
+
+
+def _ready(waiting: deque[tuple[Group, Future[list[Outcome]]]]) -> Batch:
+    group, future = waiting.popleft()
+    return Batch(group, future.result())
+
+
+def pixel_bytes(samples: Sequence[Sample]) -> int:
+    """Bytes of the pixels of some samples."""
+    return sum(sample.width * sample.height * 3 for sample in samples)
+
+
+def decode_all(samples: Sequence[Sample]) -> list[Outcome]:
+    """The pictures of some samples, decoded here."""
+    return [decode_one(sample) for sample in samples]
+
+
+def decode_one(sample: Sample) -> Outcome:
+    """A sample's picture, or why it cannot be read."""
+    try:
+        return sample.load_checked()
+    except Exception as error:  # one unreadable image is a failure of that image, not of the run
+        return error
+
+
+def ahead(source: Callable[[], Iterator[T]], most: int) -> Iterator[T]:
+    """The values of an iterator that runs in a thread, at most so many ahead.
+
+    >>> list(ahead(lambda: iter(range(4)), 2))
+    [0, 1, 2, 3]
+    """
+    ready: queue.Queue[tuple[str, Any]] = queue.Queue(most)
+    stopped = threading.Event()
+
+    def put(kind: str, value: Any) -> bool:
+        while not stopped.is_set():
+            try:
+                ready.put((kind, value), timeout=0.2)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        try:
+            for value in source():
+                if not put("value", value):
+                    return
+            put("end", None)
+        except BaseException as error:
+            put("error", error)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        while True:
+            kind, value = ready.get()
+            if kind == "end":
+                return
+            if kind == "error":
+                raise value
+            yield value
+    finally:
+        stopped.set()

@@ -1,0 +1,302 @@
+"""Saved predictions as people have them: plain tables, COCO results, and names that differ from the dataset's."""
+
+import dataclasses
+import inspect
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from countenance import answers as package
+from countenance.answers import Age, Boxes, Embedding, Keypoints, Labels, Masks
+from countenance.answers.formats import Wanted, base, read_predictions
+from countenance.answers.formats.coco import write_coco_results
+from countenance.answers.formats.names import Names
+from countenance.errors import InputError
+
+IDS = ["a/1.jpg", "a/2.jpg", "b/3.jpg"]
+
+
+def read(source, kind, ids=IDS, **options):
+    return read_predictions(source, Wanted(kind, Names(list(ids)), options))
+
+
+def written(tmp_path, text, name="p.csv"):
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+# plain tables
+
+
+@pytest.mark.parametrize("header", ["x0,y0,x1,y1", "X0, Y0 ,x1,Y1", "xmin,ymin,xmax,ymax"])
+@pytest.mark.parametrize("image", ["image", "File", "image_id", "photo"])
+def test_boxes_of_a_table(tmp_path, header, image):
+    path = written(tmp_path, f"{image},{header},score,label\na/1.jpg,1,2,3,4,.5,mask\n1,5,6,7,8,,no\na/2.jpg,,,,,,\n")
+    found = read(path, Boxes)
+    assert found.by_id["a/1.jpg"].xyxy.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert found.by_id["a/1.jpg"].scores.tolist() == [0.5, 1] and found.by_id["a/1.jpg"].labels == ("mask", "no")
+    assert found.by_id["a/2.jpg"].xyxy.shape == (0, 4) and found.reading.form == "corners"
+    assert found.absent.endswith("1 of 3 images have no row and count as images without boxes")
+    assert found.empty().xyxy.shape == (0, 4) and found.format == "table" and found.notes == ()
+
+
+@pytest.mark.parametrize("header", ["x,y,w,h", "x,y,width,height"])
+def test_boxes_by_their_sizes_are_read_so(tmp_path, header):
+    found = read(written(tmp_path, f"image,{header}\n" + "".join(f"{name},1,2,3,4\n" for name in IDS)), Boxes)
+    assert found.reading.form == "topleft" and found.absent is None and found.by_id["b/3.jpg"].labels is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("picture,x0,y0,x1,y1\n1,1,2,3,4\n", Boxes, "no column that names the image .*; it has picture, x0"),
+        ("image,x0,y0\n1,1,2\n", Boxes, r"p\.csv: no columns x0, y0, x1, y1 \(or x, y, w, h\); it has image, x0, y0"),
+        ("image,x0,y0,x1,y1\n1,1,2,3,\n", Boxes, "line 2: y1 is '', expected a number"),
+        ("image,x0,y0,x1,y1\n1,1,2,3,inf\n", Boxes, "line 2: y1 is 'inf', expected a finite number"),
+        ("image,x0,y0,x1,y1,score\n1,1,2,3,4,high\n", Boxes, "line 2: score is 'high'"),
+        ("image,x0,y0,x1,y1\n9,1,2,3,4\n", Boxes, "names 1 image that the dataset does not have"),
+        ("image,x0,y0,x1,y1\n", Boxes, "holds no predictions"),
+        ("image,gender\n1,f\n1,m\n", Labels, "line 3: names '1' a second time; expected one row an image"),
+        ("image,e0\n1,1\na/1.jpg,1\n", Embedding, "line 3: names 'a/1.jpg' a second time"),
+        ("image,age\n1,1\n1,1\n", Age, "line 3: names '1' a second time"),
+        ("image,vektor\n1,1\n", Embedding, r"line 2: no column vector and no columns e0, e1, ….*it has image, vektor"),
+        ("image,vector\n1,1 x\n", Embedding, "line 2: vector is 'x'"),
+        ("image,old\n1,1\n", Age, "line 2: no column age or years, and no columns p0, p1"),
+        ("image,p0,p2\n1,.5,.5\n", Age, "line 2: no column age or years, and no columns p0, p1"),
+        ("image,p0,p1\n1,.5,.6\n", Age, "line 2: a distribution over years"),
+        ("image,x0\n1,1\n", Masks, "table holds boxes, labels, embedding, age; the task needs masks"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said_with_its_line(tmp_path, text, kind, message):
+    with pytest.raises(InputError, match=message):
+        read(written(tmp_path, text), kind)
+
+
+def test_labels_of_a_table(tmp_path):
+    found = read(written(tmp_path, "image,gender,tone\n1, f ,\nb/3.jpg,m,2\n"), Labels)
+    assert found.by_id == {"a/1.jpg": Labels({"gender": "f"}), "b/3.jpg": Labels({"gender": "m", "tone": "2"})}
+    assert found.absent is None and found.empty is None  # an image without labels is a failed image
+
+
+@pytest.mark.parametrize(
+    ("text", "vectors"),
+    [
+        ("image,e1,e0,e10,note\n1,2,1,3,x\n2,,,,\n", [[1, 2, 3], None]),
+        ("image,0,1\n1,1,2\n2,,\n", [[1, 2], None]),
+        ('image,vector\n1,"[1, 2.5]"\n2,3 4\n', [[1, 2.5], [3, 4]]),
+    ],
+)
+def test_embeddings_of_a_table(tmp_path, text, vectors):
+    found = read(written(tmp_path, text), Embedding)
+    shown = [None if one.vector is None else one.vector.tolist() for one in found.by_id.values()]
+    assert shown == vectors and found.empty().vector is None
+    assert "1 of 3 images have no row and count as failures to enrol" in found.absent
+    assert read(written(tmp_path, text), Embedding, IDS[:2]).absent is None
+
+
+def test_one_missing_number_of_an_embedding_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="line 2: e1 is ''"):
+        read(written(tmp_path, "image,e0,e1\n1,1,\n"), Embedding)
+
+
+@pytest.mark.parametrize(("cell", "years"), [("31.5", 31.5), ("", None), ("nan", None)])
+@pytest.mark.parametrize("column", ["age", "Years", "predicted_age"])
+def test_ages_of_a_table(cell, years, column):
+    value = float(cell) if cell == "nan" else cell
+    assert read({"image": ["1"], column: [value]}, Age).by_id == {"a/1.jpg": Age(years)}
+
+
+def test_ages_as_a_distribution(tmp_path):
+    found = read(written(tmp_path, "image,p1,p0,P2\n1,.25,.25,.5\n"), Age).by_id["a/1.jpg"]
+    assert found.years == 1.25 and found.probabilities.tolist() == [0.25, 0.25, 0.5]
+
+
+def test_tables_of_a_program():
+    columns = {"image": ["1", "2"], "x0": [1, None], "y0": [2, None], "x1": [3, None], "y1": [4, float("nan")]}
+    pandas = pytest.importorskip("pandas")
+    for source in (columns, pa.table(columns), pandas.DataFrame(columns)):
+        found = read(source, Boxes)
+        assert [len(boxes) for boxes in found.by_id.values()] == [1, 0] and found.place == "predictions"
+    assert read(pa.table({"image": ["1"], "vector": [[1.0, 2.0]]}), Embedding).by_id["a/1.jpg"].vector.tolist() == [
+        1,
+        2,
+    ]
+    with pytest.raises(InputError, match="columns of different lengths"):
+        read({"image": ["1"], "x0": []}, Boxes)
+    with pytest.raises(InputError, match="predictions are a int"):
+        read(7, Boxes)
+    for empty in ({"image": [], "age": []}, pandas.DataFrame({"image": [], "age": []})):
+        with pytest.raises(InputError, match="holds no predictions"):
+            read(empty, Age)
+    with pytest.raises(InputError, match="row 2: x0 is 'a'"):
+        read({"image": ["1", "1"], "x0": [1, "a"], "y0": [1, 1], "x1": [2, 2], "y1": [2, 2]}, Boxes)
+
+
+def test_a_parquet_file_is_read_and_a_damaged_one_refused(tmp_path):
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"image": ["1"], "age": [3.0]}), tmp_path / "p.parquet")
+    assert read(tmp_path / "p.parquet", Age).by_id == {"a/1.jpg": Age(3.0)}
+    (tmp_path / "p.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match="not a readable Parquet file"):
+        read(tmp_path / "p.parquet", Age)
+
+
+# names
+
+
+def test_names_are_found_in_every_way_that_means_one_image():
+    names = Names([*IDS, "b/1.png", "c/3.jpg"], {"7": "a/2.jpg"})
+    for name, found in {
+        "a/1.jpg": "a/1.jpg", "7": "a/2.jpg", "2": "a/2.jpg", "a/2": "a/2.jpg", "C:\\x\\a\\2.jpg": "a/2.jpg",
+        "1.jpg": "a/1.jpg", "1.png": "b/1.png", "1": None, "3.jpg": None, "x/b/3.jpeg": "b/3.jpg", "": None,
+    }.items():  # fmt: skip
+        assert names.find(name) == found, name
+    assert names.other_folders("p") is None
+
+
+def test_names_in_other_folders_are_told(tmp_path):
+    names = Names(list(IDS))
+    assert [names.find(name) for name in ("z/1.jpg", "z/b/3.jpg", "y/2")] == ["a/1.jpg", "b/3.jpg", "a/2.jpg"]
+    sentence = "p: 2 images have another folder than in the dataset (z/1.jpg was taken for a/1.jpg)"
+    assert names.other_folders("p") == sentence
+
+
+def test_two_names_for_one_image_are_refused():
+    names = Names(list(IDS))
+    names.find("y/1.jpg"), names.find("z/1.jpg")
+    with pytest.raises(InputError, match=r"p: y/1\.jpg and z/1\.jpg can both only mean a/1\.jpg"):
+        names.other_folders("p")
+
+
+@pytest.mark.parametrize(
+    ("lost", "shown"), [("x", "1 image that"), ("xxy", "2 images that"), ("xyzw", r"\(x, y, z, …\)")]
+)
+def test_names_of_no_image_are_counted_and_some_shown(lost, shown):
+    import re
+
+    assert re.search(shown, Names(list(IDS)).unmatched(list(lost), "p"))
+    assert Names(list(IDS)).unmatched(["1"], "p") is None
+
+
+# COCO results
+
+
+def coco(tmp_path, rows, kind, ids=IDS):
+    return read(written(tmp_path, json.dumps(rows), "p.json"), kind, ids)
+
+
+def test_coco_boxes(tmp_path):
+    rows = [{"image_id": "1", "bbox": [1, 2, 3, 4], "score": 0.5, "category": "mask"}]
+    found = coco(tmp_path, rows, Boxes)
+    assert found.by_id["a/1.jpg"].xyxy.tolist() == [[1, 2, 3, 4]] and found.by_id["a/1.jpg"].labels == ("mask",)
+    assert found.reading.form == "topleft" and found.empty().xyxy.shape == (0, 4)
+    assert found.absent.endswith("2 of 3 images have no result and count as images where nothing was found")
+    rows.append({"image_id": "1", "bbox": [1, 2, 3, 4]})
+    found = coco(tmp_path, rows, Boxes, IDS[:1])
+    assert found.by_id["a/1.jpg"].labels is None and found.by_id["a/1.jpg"].scores.tolist() == [0.5, 1]
+    assert found.absent is None
+
+
+def test_an_empty_list_of_results_found_nothing(tmp_path):
+    found = coco(tmp_path, [], Boxes)
+    assert found.by_id == {} and "3 of 3 images" in found.absent
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "message"),
+    [
+        ([{"image_id": "9", "bbox": [1, 2, 3, 4]}], Boxes, "names 1 image .* image_id is the id of the image"),
+        ([{"image_id": "1", "bbox": [1, 2, 3]}], Boxes, r"\[0\]: bbox is \[1, 2, 3\], expected 4 numbers"),
+        ([{"image_id": "1", "bbox": [1, 2, 3, True]}], Boxes, r"\[0\]: bbox is"),
+        ([{"image_id": "1", "bbox": [1, 2, 3, 4], "score": True}], Boxes, r"\[0\]: score is True"),
+        ([{"image_id": "1", "bbox": [1, 2, 3, 4], "score": "1"}], Boxes, r"\[0\]: score is '1'"),
+        ([{"image_id": "1", "keypoints": [0] * 50}], Keypoints, r"\[0\]: keypoints is .* expected 51 numbers"),
+        ([{"image_id": "1", "segmentation": [[1, 2]]}], Masks, r"\[0\]: segmentation is .* expected run lengths"),
+        ([{"image_id": "1", "segmentation": {"size": [0, 2], "counts": [0]}}], Masks, r"\[0\]: segmentation is"),
+        ([{"image_id": "1", "segmentation": {"size": [1, 2, 3], "counts": [6]}}], Masks, r"\[0\]: segmentation is"),
+        ([{"image_id": "1"}, 7], Boxes, r"\[1\]: expected an object with image_id"),
+    ],
+)
+def test_what_is_wrong_with_results_is_said_with_their_place(tmp_path, rows, kind, message):
+    with pytest.raises(InputError, match=message):
+        coco(tmp_path, rows, kind)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Boxes([[0, 1, 4, 6]], [0.25], ["mask"]),
+        Masks(np.random.default_rng(0).random((2, 5, 7)) > 0.5, [0.5, 0.25]),
+        Keypoints(np.random.default_rng(0).random((2, 17, 3)), [1, 0.5]),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_written_results_are_read_back(tmp_path, answer):
+    write_coco_results(tmp_path / "p.json", [("a/1.jpg", answer)])
+    found = read(tmp_path / "p.json", type(answer))
+    again = found.by_id["a/1.jpg"]
+    assert again.scores.tolist() == answer.scores.tolist() and len(found.empty().scores) == 0
+    if isinstance(answer, Boxes):
+        assert again.xyxy.tolist() == [[0, 1, 4, 5]] and again.labels == answer.labels
+    elif isinstance(answer, Masks):
+        assert np.array_equal(again.masks, answer.masks)
+    else:
+        assert np.allclose(again.points, answer.points)
+
+
+def test_other_answers_are_not_written_as_results(tmp_path):
+    with pytest.raises(InputError, match="not from embedding"):
+        write_coco_results(tmp_path / "p.json", [("a", Embedding(None))])
+
+
+def test_a_file_in_no_format_lists_them(tmp_path):
+    with pytest.raises(InputError, match=r"in none of the formats that hold boxes \(coco: .*table: "):
+        read(written(tmp_path, "x", "p.xml"), Boxes)
+    with pytest.raises(InputError, match="no such file"):
+        read(tmp_path / "no.csv", Boxes)
+    with pytest.raises(InputError, match=r"format table has no option 'units'; it has none"):
+        read(written(tmp_path, "image,age\n1,1\n"), Age, units="pixels")
+    with pytest.raises(InputError, match=r"no format 'coko' \(did you mean coco\?\); there are"):
+        read_predictions(written(tmp_path, "x"), Wanted(Boxes, Names(IDS)), "coko")
+
+
+# answers
+
+
+@pytest.mark.parametrize("years", [-1, 0, 150, None])
+def test_ages_that_people_have(years):
+    assert Age(years).problem(1, 1) is None
+
+
+@pytest.mark.parametrize("years", [-1.01, 150.01, float("nan"), float("inf")])
+def test_ages_that_nobody_has(years):
+    assert "expected 0 to 150" in Age(years).problem(1, 1)
+
+
+@pytest.mark.parametrize("shares", [[[1.0]], [0.5, 0.4], [1.5, -0.5], [float("nan")], [0.5, 0.502]])
+def test_what_is_no_distribution_of_ages(shares):
+    with pytest.raises(ValueError, match="distribution"):
+        Age.of(shares)
+
+
+def test_a_distribution_may_round():
+    assert Age.of([0.5, 0.4995]).years == pytest.approx(0.4995 / 0.9995)
+
+
+def test_answers_and_formats_never_change():
+    found = [one for one in vars(package).values() if inspect.isclass(one) and dataclasses.is_dataclass(one)]
+    found += [one for one in vars(base).values() if inspect.isclass(one) and dataclasses.is_dataclass(one)]
+    assert len(found) > 12
+    for one in found:
+        assert one.__dataclass_params__.frozen, one
+
+
+@pytest.mark.parametrize(("size", "fine"), [(0.5, True), (1, True), (0, False), (-1, False)])
+def test_an_identified_box_has_a_size(size, fine):
+    from countenance.answers import Identifications
+
+    for sides in ((size, 5), (5, size)):
+        assert (Identifications([[1, 1, *sides]], [0.5]).problem(20, 20) is None) is fine
