@@ -14,8 +14,9 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from countenance.files import write_json
 from countenance.suites.happyfaces.people import PAIRS, build_people
-from countenance.suites.happyfaces.protocol import Task, summary, sweep, write_json
+from countenance.suites.happyfaces.protocol import Task, summary, sweep
 from countenance.suites.happyfaces.sampler import MIX_RATES
 
 GOAL = 0.98
@@ -59,7 +60,7 @@ def main() -> None:
             seeds = {"seeds": range(8), "fresh": range(100, 108)}[name]
             kept = args.out / f"{method}_{name}.runs"
             table = measure(args.data, method, seeds, kept)
-            write_json(table, args.out / f"{method}_{name}.json")
+            write_json(args.out / f"{method}_{name}.json", table)
             print(method, name, f"AUC {table['auc_0_30']:.4f}")
             for row in table["mix_rates"]:
                 told = f"worst head {row['worst_head_mean']:.4f}, not drawn {row['not_drawn_mean']:.4f}"
@@ -71,7 +72,7 @@ def main() -> None:
             for pair in PAIRS:
                 build_people(Path(scratch) / pair, pair=pair)
                 table = measure(Path(scratch) / pair, "spatial", range(4), args.out / f"{pair}.runs")
-                write_json(table, args.out / f"{pair}.json")
+                write_json(args.out / f"{pair}.json", table)
                 print(pair, [row["worst_head_mean"] for row in table["mix_rates"]], table["not_answered"])
 
 

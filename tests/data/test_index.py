@@ -239,7 +239,8 @@ def test_what_cannot_be_read_is_one_line_and_leaves_no_manifest(
 
 
 def test_look_ahead_has_a_budget_of_bytes(discs: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    from countenance.run import shard
+    from countenance.run import feeding
+    from countenance.run.shard import grouped
 
     decoded: list[str] = []
 
@@ -254,9 +255,9 @@ def test_look_ahead_has_a_budget_of_bytes(discs: Dataset, monkeypatch: pytest.Mo
         import time
 
         decoded.clear()
-        monkeypatch.setattr(shard, "BUDGET", budget)
+        monkeypatch.setattr(feeding, "BUDGET", budget)
         most = 0
-        for k, _ in enumerate(shard._batches(lambda images: images, samples, 5)):
+        for k, _ in enumerate(feeding.by_thread(grouped(samples, 5))):
             time.sleep(0.05)
             most = max(most, len(decoded) - 5 * (k + 1))
         return most

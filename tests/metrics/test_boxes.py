@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from pycocotools import mask as coco
 from sklearn.metrics import average_precision_score
 
-from countenance.metrics.boxes import average_recall, best_overlap, iou_matrix, match_greedy, recall_curve, suppress
+from countenance.metrics.boxes import average_recall, best_overlap, iou_matrix, recall_curve, suppress
 from countenance.metrics.ranking import average_precision
 
 corner = st.floats(-100, 100, allow_nan=False, width=32)
@@ -50,12 +50,6 @@ def test_an_overlap_of_exactly_the_threshold_passes() -> None:
 
 def test_no_subjects_is_nan() -> None:
     assert np.isnan(recall_curve(np.zeros(0), np.array([0.5]))).all()
-
-
-def test_a_duplicate_box_is_a_false_alarm() -> None:
-    truth = np.array([[0, 0, 10, 10.0]])
-    answered = np.array([[0, 0, 10, 10.0], [0, 0, 10, 9.0]])
-    assert match_greedy(truth, answered, np.array([0.5, 0.9]), 0.5).tolist() == [-1, 0]
 
 
 @given(boxes(12), st.floats(0.1, 0.9))

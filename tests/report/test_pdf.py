@@ -37,9 +37,9 @@ class Written(Paper):
         self.texts += [badge, headline, *(text for _, text in lines), *after]
         super().box(kind, badge, headline, lines, after)
 
-    def table(self, columns, rows, widths, right) -> None:  # type: ignore[no-untyped-def]
+    def table(self, columns, rows, right) -> None:  # type: ignore[no-untyped-def]
         self.texts += [cell for row in rows for cell in row]
-        super().table(columns, rows, widths, right)
+        super().table(columns, rows, right)
 
     def facts(self, facts) -> None:  # type: ignore[no-untyped-def]
         self.texts += [f"{name} {value}" for name, value in facts]
@@ -146,7 +146,7 @@ def test_markup_is_put_on_paper_in_its_order() -> None:
         def facts(self, facts: list[tuple[str, str]]) -> None:
             done.append(("facts", facts[0]))
 
-        def table(self, columns, rows, widths, right) -> None:  # type: ignore[no-untyped-def]
+        def table(self, columns, rows, right) -> None:  # type: ignore[no-untyped-def]
             done.append(("table", (list(columns), [list(row) for row in rows], right)))
 
     put_markup(
@@ -158,6 +158,50 @@ def test_markup_is_put_on_paper_in_its_order() -> None:
     )
     assert done == [
         ("text", "One <b> two."), ("heading", "Head"),
-        ("table", (["group", "n"], [["a b", "1,204"], ["short row", ""]], "LR")),
+        ("table", (["group", "n"], [["a b", "1,204"], ["short row"]], "LR")),
         ("facts", ("age", "in years")), ("text", "· item"),
     ]  # fmt: skip
+
+
+def test_a_table_has_the_same_report_on_paper(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    """`audit TABLE --pdf`: the headline, statements, numbers and command of the page, the same bytes every time."""
+    import random
+
+    draw = random.Random(0)
+    rows = (f"p{k // 2},monk_{k % 10 + 1},{int(draw.random() < (0.4 if k % 10 == 9 else 0.9))}" for k in range(600))
+    lines = ["person,tone,right", *rows]
+    (tmp_path / "scores.csv").write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr("countenance.report.pdf.Paper", Written)
+    Written.texts = []
+    asked = ["audit", str(tmp_path / "scores.csv"), "--by", "tone", "--metric", "right", "--cluster", "person"]
+    asked += ["--adjust", "holm", "--report", str(tmp_path / "page.html")]
+    for name in ("one.pdf", "one again.pdf"):
+        assert run_command([*asked, "--pdf", str(tmp_path / name)]) == 0
+    page, texts = (tmp_path / "page.html").read_text(encoding="utf-8"), Written.texts
+    headline = next(text for text in texts if "does worse" in text)
+    assert headline in page and any(text.startswith("right is ") and text in page for text in texts)
+    assert any(text.startswith("Versions countenance") for text in texts)
+    one, again = ((tmp_path / name).read_bytes() for name in ("one.pdf", "one again.pdf"))
+    assert one.startswith(b"%PDF-") and len(one) > 10_000 and abs(len(one) - len(again)) < 200
+    capsys.readouterr()
+    assert run_command([*asked, "--pdf", str(tmp_path / "page.txt")]) == 2
+    assert ".pdf" in capsys.readouterr().err
+
+
+def test_a_row_of_one_cell_goes_across_and_words_stay_whole() -> None:
+    from countenance.report.paper import widths
+
+    assert widths([["n", "300"], ["rate", "99.7\u202f%"]])[1] > len("99.7 %")
+    Written.texts = []
+    paper = Written("title", "foot")
+    put_markup(paper, "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr>"
+                      "<tr><td colspan='2'>why the two differ</td></tr></table>")  # fmt: skip
+    assert Written.texts == ["1", "2", "why the two differ"]
+
+
+def test_long_nouns_are_said_once_in_the_heading(run: Run) -> None:
+    source = Source.of(run)
+    source.audit.settings["unit"] = "person and image (columns identity and sample, crossed)"
+    rows = rows_of(source, source.metrics[0])
+    sizes = {row.size for row in rows if not row.heading}
+    assert all(len(size) < 14 for size in sizes)

@@ -17,7 +17,7 @@ from countenance.models.inputs import InputSpec, Prepared, normalised, resized
 from countenance.run import evaluate
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.decoding import Decoders
-from countenance.run.feeding import Group, by_thread
+from countenance.run.feeding import Group
 from countenance.testing import write_small_dataset
 
 
@@ -147,12 +147,6 @@ def test_gpu_decoding_is_refused_where_it_cannot_be_had(pictures: Path, tmp_path
         evaluate("fakes:TorchDiscs", "face_localization", pictures, out=tmp_path / "run", decode="gpu")
     with pytest.raises(InputError, match="decode 'fast', expected exact or gpu"):
         evaluate("fakes:TorchDiscs", "face_localization", pictures, out=tmp_path / "run", decode="fast")
-
-
-def test_the_thread_decodes_ahead_within_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("countenance.run.feeding.BUDGET", 1)
-    found = [picture[0][0, 0, 0] for batch in by_thread(groups_of(tmp_path, 9)) for picture in batch.pictures]
-    assert found == list(range(9))
 
 
 @pytest.mark.parametrize("resize", ["stretch", "letterbox"])

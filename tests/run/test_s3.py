@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,16 @@ import pytest
 
 from countenance.answers import Boxes
 from countenance.cli.app import run as command
+from countenance.data import DatasetCard
+from countenance.data.image import UrlImage, encode_png
+from countenance.data.manifest import ManifestWriter
 from countenance.run import Run, evaluate
 from countenance.run.rows import columns_of, rows_table
 from countenance.run.store import Committed, RunStore
 from countenance.run.verify import verify
+from countenance.storage import open_storage
 from countenance.tasks import load_task
-from countenance.testing import write_small_dataset
+from countenance.testing import small_dataset, write_small_dataset
 from s3_servers import Fault, Proxy
 
 MODEL = "countenance.testing:DiscDetector"
@@ -217,3 +222,26 @@ def test_a_model_that_answers_a_shard_twice_differently_is_called_nondeterminist
     found = evaluate(Model(), "face_localization", local[0], out=url, batch=4, say=said.append)
     assert any("the model is nondeterministic: shard 0" in line for line in said)
     assert any("nondeterministic" in note for note in found.notes)
+
+
+def test_pictures_of_a_manifest_may_be_in_the_store(s3: str, tmp_path: Path) -> None:
+    store, tar = open_storage("s3://tests/pictures"), b""
+    samples = []
+    for sample in small_dataset(24, 16):
+        content = encode_png(sample.image.load())
+        store.write(f"{sample.id}.png", content)
+        url = UrlImage(f"s3://tests/pictures/{sample.id}.png")
+        if int(sample.id[1:]) % 2:  # a part of a larger object
+            url, tar = UrlImage("s3://tests/pictures/all.tar", len(tar), len(content)), tar + content
+        samples.append(replace(sample, image=url))
+    store.write("all.tar", tar)
+    store.delete("s00004.png")
+    card = DatasetCard(name="discs", real_people=False)
+    data = ManifestWriter(tmp_path / "manifest", card).write(samples).storage.place
+    runs = [
+        evaluate(MODEL, "face_localization", data, out=tmp_path / name, batch=4, decoders=count, max_failures=1.0)
+        for name, count in (("thread", 0), ("processes", 2))
+    ]
+    assert same(*runs)
+    assert runs[0].failures()["reason"].to_pylist() == ["s3://tests/pictures/s00004.png: no such image"]
+    assert len(runs[0].scores()) >= 23

@@ -219,3 +219,18 @@ def test_a_dataset_in_a_manifest_is_not_held_in_memory(runs: Path, first_run: Ru
     one, two = few.some([*names, "nobody"]), all_of_them.some([*names, "nobody"])
     assert one.keys() == two.keys() == set(names)
     assert all(one[name].subjects[0].face_box.tolist() == two[name].subjects[0].face_box.tolist() for name in names)
+
+
+def test_a_hash_that_is_not_of_the_picture_costs_no_picture(first_run: Run) -> None:
+    """Datasets of score files have another hash; the fingerprint of the dataset has been compared already."""
+    from dataclasses import replace
+
+    from countenance.data import Dataset
+    from countenance.view.dataset import InMemory
+    from countenance.view.samples import Gallery
+
+    dataset = first_run.dataset()
+    sample = replace(dataset[0], sha256="of something else")
+    gallery = Gallery.__new__(Gallery)
+    gallery._samples = InMemory(Dataset(dataset.card, [sample]))
+    assert gallery._pixels(sample).shape == (sample.height, sample.width, 3)

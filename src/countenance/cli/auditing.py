@@ -64,16 +64,19 @@ def audit(
     seed: Annotated[int, typer.Option(help="Seed of permutations.")] = 0,
     json: Annotated[Path | None, typer.Option(help="Write verdict, settings and findings here as JSON.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
+    pdf: Annotated[Path | None, typer.Option(help="Write the same report as PDF here.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Compare groups: of a run, or of any table with a row per unit."""
     from countenance.audit import audit as audit_table
     from countenance.files import write_json
-    from countenance.report import write_report, write_table_report
+    from countenance.report import write_pdf, write_report, write_table_pdf, write_table_report
     from countenance.run import Run, audit_run, store_audit
     from countenance.run.licences import of_manifest
 
-    check_writable([json, report])
+    check_writable([json, report, pdf])
+    if pdf is not None and pdf.suffix.lower() != ".pdf":
+        raise InputError(f"--pdf {pdf}: expected a name that ends in .pdf")
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
     settings = {
         "cluster": cluster_of(cluster), "comparison": comparison, "reference": reference, "pair": names_of(pair),
@@ -98,6 +101,9 @@ def audit(
     if report is not None:
         page = write_report(finished, report) if finished is not None else write_table_report(table, found, report)
         say(f"report   {page.resolve()}")
+    if pdf is not None:
+        page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(table, found, pdf)
+        say(f"pdf      {page.resolve()}")
 
 
 def check_writable(paths: Sequence[Path | None]) -> None:

@@ -102,12 +102,12 @@ def score(
 
 def _told(source: Path, data: Any, task: Any, outcome: Any, json_: Path | None, out: Path | None) -> None:
     """Write the record and the run of an evaluation, and print what it found."""
-    from countenance.suites.happyfaces.protocol import write_json
+    from countenance.files import write_json
     from countenance.suites.happyfaces.runs import PARTS, store
 
     record = outcome.record
     if json_ is not None:
-        write_json(record, json_)
+        write_json(json_, record)
     if out is not None:
         store(out, data, task, outcome, source)
     if not record["answered"]:
@@ -146,7 +146,8 @@ def sweep(
 ) -> None:
     """Run a method at many mix rates and seeds; what was run before is not run again."""
     from countenance.cli.progress import progress
-    from countenance.suites.happyfaces.protocol import Task, summary, write_json
+    from countenance.files import write_json
+    from countenance.suites.happyfaces.protocol import Task, summary
     from countenance.suites.happyfaces.protocol import sweep as run_all
 
     rates = _rates(mix_rates)
@@ -155,7 +156,7 @@ def sweep(
     kept = runs or json_.with_suffix(".runs")
     with progress(method, len(tasks), quiet=quiet) as step:
         table = summary(run_all(data_directory, tasks, kept, held_back=held_back, jobs=jobs, step=step))
-    write_json(table, json_)
+    write_json(json_, table)
     for row in table["mix_rates"]:
         if row["answered"]:
             beside = "" if row["not_drawn_mean"] is None else f"   not drawn {row['not_drawn_mean']:.3f}"
@@ -232,12 +233,12 @@ def ask(
 ) -> None:
     """Ask about the photos on which the heads disagree most, learn from the answers, and draw the curve."""
     from countenance.cli.progress import progress
+    from countenance.files import write_json
     from countenance.suites.happyfaces.ask import ask as ask_about
     from countenance.suites.happyfaces.ask import simulated
     from countenance.suites.happyfaces.asking import at_the_terminal, means
     from countenance.suites.happyfaces.dataset import read_happyfaces
     from countenance.suites.happyfaces.interface import CannotAnswer
-    from countenance.suites.happyfaces.protocol import write_json
 
     _not_a_folder(json_)
     data = read_happyfaces(data_directory)
@@ -259,7 +260,7 @@ def ask(
         say(f"no answer: {reason}")
         return
     tables = [means(group) for group in runs]
-    write_json(tables, json_)
+    write_json(json_, tables)
     for table in tables:
         say("asked by disagreement" if table["order"] == "disagreement" else "asked at random")
         for point in table["mean"]:

@@ -4,6 +4,7 @@ import io
 import os
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from countenance.data import jpeg
 from countenance.errors import InputError
+from countenance.storage import Missing, Storage, open_storage
 
 DEFAULT_MAX_PIXELS = 100_000_000
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
@@ -104,6 +106,47 @@ class LazyImage:
         if self.path.suffix.lower() in EXTENSIONS.get(found, ()):
             return None
         return f"{self.path}: is a {found} picture, the name says {self.path.suffix or 'nothing'}; rename it"
+
+
+@dataclass(frozen=True)
+class UrlImage:
+    """A picture in an object store (`s3://bucket/faces/1.jpg`), or a part of an object there, such as a tar."""
+
+    url: str
+    offset: int = 0
+    length: int | None = None
+
+    @property
+    def path(self) -> str:
+        """What messages call it."""
+        return self.url
+
+    def load(self) -> NDArray[np.uint8]:
+        """The pixels as height × width × 3 RGB, turned upright by EXIF."""
+        return decode(self.read_bytes(), self.url)
+
+    def read_bytes(self) -> bytes:
+        folder, _, name = self.url.rpartition("/")
+        try:
+            if self.length is None:
+                return _store(folder).read(name)
+            with _store(folder).open(name) as stream:
+                stream.seek(self.offset)
+                return bytes(stream.read(self.length))
+        except Missing:
+            raise InputError(f"{self.url}: no such image") from None
+
+    def size(self) -> tuple[int, int]:
+        return _upright_size(self.read_bytes(), self.url)
+
+    def format_problem(self) -> str | None:
+        return None
+
+
+@lru_cache(maxsize=64)
+def _store(folder: str) -> Storage:
+    """A folder of an object store; kept, since each has a connection."""
+    return open_storage(folder, patient=True)
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.card import DatasetCard
-from countenance.data.image import ArrayImage, EncodedImage, LazyImage, decode, encode_png
+from countenance.data.image import ArrayImage, EncodedImage, LazyImage, UrlImage, decode, encode_png
 from countenance.data.sample import Floats, Rle, Sample, Subject, truth
 from countenance.errors import InputError
 from countenance.files import to_json
-from countenance.storage import Missing, Storage, open_storage
+from countenance.storage import Missing, Storage, is_url, open_storage
 
 Pixels = NDArray[np.uint8]
 INDEX = "dataset.json"
@@ -113,8 +113,10 @@ class SampleManifest:
         return {}
 
     def _sample(self, row: Mapping[str, Any], file: "_PartitionFile", number: int) -> Sample:
-        image: LazyImage | StoredImage
-        if row["uri"] is None:
+        image: LazyImage | StoredImage | UrlImage
+        if row["uri"] is not None and is_url(row["uri"]):
+            image = UrlImage(row["uri"], row.get("offset") or 0, row.get("length"))
+        elif row["uri"] is None:
             image = StoredImage(file, number, row["sample"])
         else:
             path = Path(row["uri"])
@@ -360,12 +362,12 @@ def _row(sample: Sample, embed: bool = False) -> dict[str, Any]:
     content, sha256 = None, sample.sha256
     if isinstance(image, ArrayImage):
         content, sha256 = encode_png(image.pixels), None  # the known hash is not that of the PNG
-    elif embed or not isinstance(image, LazyImage):
+    elif embed or not isinstance(image, LazyImage | UrlImage):
         content = _readable(sample)
-    lies = image if content is None and isinstance(image, LazyImage) else None
+    lies = image if content is None and isinstance(image, LazyImage | UrlImage) else None
     return {
         "sample": sample.id,
-        "uri": None if lies is None else str(lies.path.absolute()),
+        "uri": None if lies is None else lies.url if isinstance(lies, UrlImage) else str(lies.path.absolute()),
         "offset": None if lies is None else lies.offset,
         "length": None if lies is None else lies.length,
         "content": content,

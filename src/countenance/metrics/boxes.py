@@ -1,4 +1,4 @@
-"""Boxes as x0, y0, x1, y1: overlaps, recall, suppression, matching."""
+"""Boxes as x0, y0, x1, y1: overlaps, recall, suppression."""
 
 from typing import Literal
 
@@ -83,21 +83,3 @@ def suppress(
         whole = area[first] + area[free] - both if relative_to == "union" else np.minimum(area[first], area[free])
         free = free[np.divide(both, whole, out=np.zeros_like(both), where=whole > 0) <= limit]
     return np.array(kept, dtype=np.intp)
-
-
-def match_greedy(truth: Array, answered: Array, scores: Array, threshold: float) -> NDArray[np.intp]:
-    """Which true box each answer hits, best scores first, each true box at most once; -1 is a false alarm.
-
-    >>> match_greedy(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1.9], [0, 0, 2, 2]]), np.array([0.5, 0.9]), 0.5)
-    array([-1,  0])
-    """
-    hits = np.full(len(answered), -1, dtype=np.intp)
-    if len(truth) == 0 or len(answered) == 0:
-        return hits
-    overlaps = iou_matrix(truth, answered)
-    for i in np.argsort(-scores, kind="stable"):
-        best = int(np.argmax(overlaps[:, i]))
-        if overlaps[best, i] >= threshold:
-            hits[i] = best
-            overlaps[best] = -1
-    return hits

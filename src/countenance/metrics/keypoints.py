@@ -31,26 +31,10 @@ def correct_keypoints(answered: Array, truth: Array, visible: Bools, scale: Arra
     return np.asarray(np.divide(hits, count, out=np.full(hits.shape, np.nan), where=count > 0))
 
 
-def oks(answered: Array, truth: Array, visible: Bools, areas: Array, sigmas: Array = COCO_SIGMAS) -> Array:
-    """Object keypoint similarity of each answered person with each true one, as COCO defines it.
-
-    `answered` is answers × keypoints × 2, `truth` people × keypoints × 2, `areas` the people's mask areas.
-    Nobody visible: NaN.
-
-    >>> oks(np.zeros((1, 1, 2)), np.zeros((1, 1, 2)), np.array([[True]]), np.array([9.0]), np.array([0.1]))
-    array([[1.]])
-    """
-    offset = answered[:, None] - truth[None]
-    squared = (offset * offset).sum(axis=3)
-    spread = (sigmas * 2) ** 2
-    error = squared / spread[None, None, :] / (areas + np.spacing(1))[None, :, None] / 2
-    similar = np.where(visible[None], np.exp(-error), 0.0).sum(axis=2)
-    count = visible.sum(axis=1)[None, :]
-    return np.asarray(np.divide(similar, count, out=np.full(similar.shape, np.nan), where=count > 0))
-
-
 def oks_rows(answered: Array, truth: Array, visible: Bools, areas: Array, sigmas: Array = COCO_SIGMAS) -> Array:
-    """Object keypoint similarity row by row: the i-th answer with the i-th person (see `oks`).
+    """Object keypoint similarity (COCO) of the i-th answer with the i-th person; nobody visible: NaN.
+
+    `answered` and `truth` are rows × keypoints × 2, `areas` the people's mask areas.
 
     >>> oks_rows(np.zeros((1, 1, 2)), np.zeros((1, 1, 2)), np.array([[False]]), np.array([9.0]), np.array([0.1]))
     array([nan])

@@ -12,18 +12,10 @@ LABELS = 256
 """Labels are bytes."""
 
 
-def joint_counts(truth: NDArray[np.uint8], answered: NDArray[np.uint8]) -> Ints:
-    """How many pixels have each pair of labels: a 256 × 256 table, truth by answer.
-
-    >>> joint_counts(np.array([[0, 1]], np.uint8), np.array([[0, 0]], np.uint8))[:2, :2].tolist()
-    [[1, 0], [1, 0]]
-    """
-    pairs = truth.astype(np.int64).ravel() * LABELS + answered.astype(np.int64).ravel()
-    return np.bincount(pairs, minlength=LABELS * LABELS).reshape(LABELS, LABELS)
-
-
 def joint_counts_from_runs(truth: NDArray[np.uint8], answered: Mapping[int, Ints], labels: int = LABELS) -> Ints:
-    """As `joint_counts`, the answer given as run lengths by label (column by column), no pixel of it decoded.
+    """How many pixels have each pair of labels, truth by answer; no pixel of the answer is decoded.
+
+    The answer is given as run lengths by label, counted column by column.
 
     Where two labels overlap the pixel has their sum (modulo 256), as when label maps are added up. With fewer
     `labels` the table is smaller; answers beyond count as the last, which the truth must not use.
@@ -54,7 +46,7 @@ def joint_counts_from_runs(truth: NDArray[np.uint8], answered: Mapping[int, Ints
 def f1_by_label(counts: Ints) -> dict[int, float]:
     """For each label present in the truth its pixel F1, 2TP / (2TP + FP + FN).
 
-    >>> f1_by_label(joint_counts(np.array([[0, 1, 1]], np.uint8), np.array([[0, 0, 1]], np.uint8)))
+    >>> f1_by_label(joint_counts_from_runs(np.array([[0, 1, 1]], np.uint8), {1: np.array([2, 1])}))
     {0: 0.6666666666666666, 1: 0.6666666666666666}
     """
     truth, answered, hits = counts.sum(axis=1), counts.sum(axis=0), counts.diagonal()

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from countenance.audit import Finding
 from countenance.report import numbers, words
-from countenance.report.names import Names, attribute_label, clean
+from countenance.report.names import Names, attribute_label, clean, in_group_order
 
 MOST = 5000
 """More findings than this are in `findings.parquet` alone; the page says so."""
@@ -49,13 +49,13 @@ COLUMNS = (
 
 
 def in_order(findings: Sequence[Finding]) -> list[Finding]:
-    """Worst first; among equals groups before intersections, then the smaller p."""
+    """Worst first; among equals groups before intersections, then the smaller p, then the groups' own order."""
 
     def key(finding: Finding) -> tuple[int, int, float]:
         p = finding.p_adjusted if math.isfinite(finding.p_adjusted) else 2.0
         return (words.RANK[words.mark(finding.verdict, finding.severity)], finding.depth, p)
 
-    return sorted(findings, key=key)
+    return sorted(in_group_order(findings), key=key)
 
 
 def table_rows(findings: Sequence[Finding], names: Names) -> list[FindingRow]:

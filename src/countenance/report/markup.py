@@ -11,10 +11,6 @@ from countenance.report.paper import Paper
 
 BLOCKS = ("p", "h3", "h4", "th", "td", "dt", "dd", "li", "summary")
 HIDDEN = ("caption", "svg", "style", "script")
-WIDEST = 34
-"""Characters after which a cell may be broken into lines."""
-ACROSS = 130
-"""Characters of a table's text that fit beside each other on a page."""
 _NUMBER = re.compile(r"[-−+<>≤≥ ]*[\d.]+[\d.,% /\u2009\u202f]*")
 
 
@@ -77,24 +73,12 @@ class _Reader(HTMLParser):
 
 
 def put_table(paper: Paper, rows: Sequence[Sequence[str]]) -> None:
-    """A table whose columns are as wide as what they hold; columns of numbers are aligned to the right."""
-    columns = [[str(cell) for cell in column] for column in zip_longest(*rows, fillvalue="")]
+    """A table; columns of numbers are aligned to the right, and a row of one cell goes across all columns."""
     if len(rows) < 2:
         return
+    across = max(map(len, rows))
+    whole = [row for row in rows if len(row) > 1 or across == 1]
+    columns = [[str(cell) for cell in column] for column in zip_longest(*whole, fillvalue="")]
     right = ["R" if all(_NUMBER.fullmatch(cell) for cell in cells[1:] if cell) else "L" for cells in columns]
-    head, *body = zip(*columns, strict=True)
-    paper.table(head, body, widths(columns), "".join(right))
-
-
-def widths(columns: Sequence[Sequence[str]], most: int = ACROSS) -> list[int]:
-    """Widths of columns in characters: a longest word always fits, a whole cell where it is short and there is space.
-
-    >>> widths([["n", "1,204 / 96"], ["meaning", "the share of people that were found"]], most=40)
-    [11, 29]
-    """
-    words = [max(len(word) for cell in cells for word in (cell.split() or [""])) for cells in columns]
-    least = [1.1 * word + 2 for word in words]  # headings are bold; cells have margins
-    wanted = [max(low, min(WIDEST, max(map(len, cells))) + 2) for low, cells in zip(least, columns, strict=True)]
-    more = sum(wanted) - sum(least)
-    share = min(1.0, max(0.0, (most - sum(least)) / more)) if more else 0.0
-    return [round(low + share * (high - low)) for low, high in zip(least, wanted, strict=True)]
+    head, *body = [list(row) if row not in whole else [*row, *[""] * (across - len(row))] for row in rows]
+    paper.table(head, body, "".join(right))

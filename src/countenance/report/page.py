@@ -83,23 +83,26 @@ def write_table_report(table: Path | str, audit: Audit, out: Path | str) -> Path
 
     It has the sections of a run's report that need no run. The same table gives the same bytes.
     """
+    return render.write(Path(out), render.page("table.html.j2", **table_context(table, audit, Path(out))[1]))
+
+
+def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSource, dict[str, Any]]:
+    """What the report of a table says, as a page and on paper."""
     path = Path(table)
     source = TableSource(audit, None, path)
     options = " ".join(shlex.quote(option) for option in method.audit_options(audit.settings))
-    text = render.page(
-        "table.html.j2",
-        **audited(source),
-        manifest={"failed": 0, "notes": [], "dataset": {"images": None}},
-        card={"warning": ""},
-        too_many_failed=False,
-        headline=headline(audit),
-        name=path.name,
-        rows=source.scores.num_rows,
-        hash=hashlib.sha256(path.read_bytes()).hexdigest(),
-        command=f"countenance audit {shlex.quote(path.name)} {options} --report {shlex.quote(Path(out).name)}",
-        version=countenance.__version__,
-    )
-    return render.write(Path(out), text)
+    option = "--pdf" if out.suffix.lower() == ".pdf" else "--report"
+    return source, audited(source) | {
+        "manifest": {"failed": 0, "notes": [], "dataset": {"images": None}},
+        "card": {"warning": ""},
+        "too_many_failed": False,
+        "headline": headline(audit),
+        "name": path.name,
+        "rows": source.scores.num_rows,
+        "hash": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "command": f"countenance audit {shlex.quote(path.name)} {options} {option} {shlex.quote(out.name)}",
+        "version": countenance.__version__,
+    }
 
 
 def context(source: Source, asked: str) -> dict[str, Any]:

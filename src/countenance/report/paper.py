@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,10 @@ from countenance.report.names import clean
 from countenance.report.plots import svg_of
 from countenance.report.plots.style import COLOURS, INK, LINE, SOFT, check_installed
 
+WIDEST = 34
+"""Characters after which a cell may be broken into lines."""
+ACROSS = 130
+"""Characters of a table's text that fit beside each other on a page."""
 MARGIN, WIDTH, HEIGHT = 16.0, 210.0, 297.0
 FOOT = 16.0
 TINTS = {
@@ -160,8 +165,11 @@ class Paper:
             pdf.multi_cell(0, 4.3, clean(text), new_x="LMARGIN", new_y="NEXT", align="L")
             pdf.ln(1)
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int], right: str) -> None:
-        """A table whose head is repeated on every page; `right` has an R for each column of numbers, an L otherwise."""
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], right: str) -> None:
+        """A table whose head is repeated on every page; `right` has an R for each column of numbers, an L otherwise.
+
+        Columns are as wide as what they hold. A row of one cell goes across all columns.
+        """
         from fpdf.enums import TableBordersLayout
         from fpdf.fonts import FontFace
 
@@ -170,12 +178,17 @@ class Paper:
         self.pdf.set_draw_color(*_rgb(LINE))
         self.pdf.set_line_width(0.15)
         self.pdf.set_fill_color(255, 255, 255)
+        whole = [line for line in (columns, *rows) if len(line) == len(columns)]
+        cells = [[clean(line[i]) for line in whole] for i in range(len(columns))]
         with self.pdf.table(
-            col_widths=tuple(widths), text_align=tuple(right), line_height=4.2, padding=(0.5, 1.2),
+            col_widths=tuple(widths(cells)), text_align=tuple(right), line_height=4.2, padding=(0.5, 1.2),
             borders_layout=TableBordersLayout.HORIZONTAL_LINES, headings_style=FontFace(emphasis="BOLD"),
         ) as table:  # fmt: skip
             for line in [columns, *rows]:
-                table.row([clean(cell) for cell in line])
+                if len(line) == len(columns):
+                    table.row([clean(cell) for cell in line])
+                else:
+                    table.row().cell(clean(line[0]), colspan=len(columns), align="L")
         self.pdf.ln(3)
 
     def figure(self, figure: Any, alt: str) -> None:
@@ -192,3 +205,17 @@ class Paper:
         content = bytes(self.pdf.output())
         write_atomically(path, lambda part: part.write_bytes(content) and None)
         return path
+
+
+def widths(columns: Sequence[Sequence[str]], most: int = ACROSS) -> list[int]:
+    """Widths of columns in characters: a longest word always fits, a whole cell where it is short and there is space.
+
+    >>> widths([["n", "1,204 / 96"], ["meaning", "the share of people that were found"]], most=40)
+    [11, 29]
+    """
+    words = [max(len(word) for cell in cells for word in re.split("[ \\n]+", cell)) for cells in columns]
+    least = [1.15 * word + 3 for word in words]  # headings are bold; cells have margins
+    wanted = [max(low, min(WIDEST, max(map(len, cells))) + 2) for low, cells in zip(least, columns, strict=True)]
+    more = sum(wanted) - sum(least)
+    share = min(1.0, max(0.0, (most - sum(least)) / more)) if more else 0.0
+    return [round(low + share * (high - low)) for low, high in zip(least, wanted, strict=True)]

@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from countenance.audit import Audit
 from countenance.errors import InputError
 from countenance.report import numbers
 from countenance.report.cannot_tell import Open
-from countenance.report.cards.tables import findings_table
+from countenance.report.cards.tables import finding_row
+from countenance.report.findings import in_order
 from countenance.report.markup import put_markup
 from countenance.report.names import attribute_label
-from countenance.report.page import context
+from countenance.report.page import context, table_context
 from countenance.report.paper import Paper
 from countenance.report.plots import curve_figures, forest_figures, result_figures
 from countenance.report.plots.forest import rows_of
-from countenance.report.source import Source
+from countenance.report.source import Audited, Source
 from countenance.report.words import UNTESTABLE
 from countenance.run import Run
 from countenance.run.licences import in_words, of_manifest
@@ -43,16 +45,12 @@ def write_pdf(run: Run | Source, out: Path | str, *, said: dict[str, Any] | None
         title, f"{title} · run finished {day} · countenance {manifest['countenance']}",
         finished=manifest["finished"], about=f"Licences: {licences}",
     )  # fmt: skip
-    _first(paper, source, said, title)
-    for metric in source.metrics:
-        figures = forest_figures(source, metric, verdicts=verdicts)
-        told = "; ".join(f"{row.label}: {row.text}" for row in rows_of(source, metric) if not row.heading)
-        if figures:
-            height = 25.4 * float(figures[0].get_size_inches()[1])
-            paper.heading(f"Groups: {metric.name}", need=min(height + 16, 200))
-            paper.text(_meaning(metric.meaning, metric.better, said), soft=True)
-        for figure in figures:
-            paper.figure(figure, f"{metric.name} of each group with its interval. {told}")
+    paper.text("Countenance · audit report", 7.5, soft=True, gap=0.5)
+    paper.text(title, 18, bold=True, gap=1)
+    images = numbers.plural(manifest["dataset"]["images"], "image")
+    paper.text(f"“{manifest['question']}” Evaluated on {images}{_compared(said['settings'])}.", 9, soft=True, gap=3)
+    _first(paper, source, said)
+    _groups(paper, source, said, verdicts)
     _curves(paper, source)
     for _, name, markup in said["extra"]:
         paper.heading(name)
@@ -69,16 +67,58 @@ def _meaning(meaning: str, better: str, said: dict[str, Any]) -> str:
     return f"{told}{better.capitalize()} is better. Lines are {level:g} % intervals; all groups share one scale."
 
 
-def _first(paper: Paper, source: Source, said: dict[str, Any], title: str) -> None:
-    manifest, settings = said["manifest"], said["settings"]
-    paper.text("Countenance · audit report", 7.5, soft=True, gap=0.5)
-    paper.text(title, 18, bold=True, gap=1)
-    lead = f"“{manifest['question']}” Evaluated on {numbers.plural(manifest['dataset']['images'], 'image')}"
-    if settings["by"]:
-        lead += f", compared by {', '.join(map(attribute_label, settings['by']))}"
+def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
+    """Write the report of a table's audit as PDF and return its path: what its page says, on paper.
+
+    The same table gives the same bytes.
+    """
+    path = Path(out)
+    if path.suffix.lower() != ".pdf":
+        raise InputError(f"{path}: expected a name that ends in .pdf")
+    source, said = table_context(table, audit, path)
+    paper = Paper(said["name"], f"{said['name']} · SHA-256 {said['hash'][:16]} · countenance {said['version']}")
+    paper.text("Countenance · audit of a table", 7.5, soft=True, gap=0.5)
+    paper.text(said["name"], 18, bold=True, gap=1)
+    paper.text(f"{numbers.plural(said['rows'], 'row')}{_compared(said['settings'])}.", 9, soft=True, gap=3)
+    _first(paper, source, said)
+    _groups(paper, source, said, verdicts=True)
+    _open(paper, said)
+    _findings(paper, source)
+    _method(paper, said)
+    paper.heading("Provenance")
+    paper.code([said["command"]])
+    paper.facts(
+        [
+            ("Table", f"{said['name']}, SHA-256 {said['hash']}"), ("Versions", f"countenance {said['version']}"),
+            ("Audit settings", "; ".join(f"{name} {value}" for name, value in said["recorded"])),
+        ]
+    )  # fmt: skip
+    return paper.write(path)
+
+
+def _compared(settings: dict[str, Any]) -> str:
+    """By what was compared, and which rows, for the first sentence."""
+    told = f", compared by {', '.join(map(attribute_label, settings['by']))}" if settings["by"] else ""
     for name, values in (settings["where"] or {}).items():
-        lead += f"; only rows with {attribute_label(name)} {' or '.join(values)}"
-    paper.text(f"{lead}.", 9, soft=True, gap=3)
+        told += f"; only rows with {attribute_label(name)} {' or '.join(values)}"
+    return told
+
+
+def _groups(paper: Paper, source: Audited, said: dict[str, Any], verdicts: bool) -> None:
+    for metric in source.metrics:
+        figures = forest_figures(source, metric, verdicts=verdicts)
+        told = "; ".join(f"{row.label}: {row.text}" for row in rows_of(source, metric) if not row.heading)
+        if figures:
+            height = 25.4 * float(figures[0].get_size_inches()[1])
+            paper.heading(f"Groups: {metric.name}", need=min(height + 30, 250))
+            paper.text(_meaning(metric.meaning, metric.better, said), soft=True)
+        for figure in figures:
+            paper.figure(figure, f"{metric.name} of each group with its interval. {told}")
+
+
+def _first(paper: Paper, source: Audited, said: dict[str, Any]) -> None:
+    """The verdict and the numbers of everybody."""
+    manifest, settings = said["manifest"], said["settings"]
     told = said["strongest"] or said["in_short"]
     after = [] if said["strongest"] else [said["summary"]]
     after += [said["how_sure"]] if said["how_sure"] else []
@@ -99,9 +139,10 @@ def _first(paper: Paper, source: Source, said: dict[str, Any], title: str) -> No
         [text for text in after if text],
     )  # fmt: skip
     rows = [(one.name, one.value, one.interval, one.n, one.meaning) for one in said["numbers_on_top"]]
-    failed = (numbers.count(manifest["failed"]), f"of {numbers.count(manifest['dataset']['images'])}")
-    rows.append(("images without an answer", *failed, "", "they are in no number above"))
-    paper.table(("number", "value", "interval", "from", "meaning"), rows, (32, 16, 26, 34, 70), "LRRRL")
+    if manifest["dataset"]["images"] is not None:
+        failed = (numbers.count(manifest["failed"]), f"of {numbers.count(manifest['dataset']['images'])}")
+        rows.append(("images without an answer", *failed, "", "they are in no number above"))
+    paper.table(("number", "value", "interval", "from", "meaning"), rows, "LRRRL")
 
 
 def _curves(paper: Paper, source: Source) -> None:
@@ -129,18 +170,15 @@ def _open(paper: Paper, said: dict[str, Any]) -> None:
         for one in open_ones[:MOST_OPEN]
     ]
     many = said["cluster_noun"][1]
-    paper.table(
-        ("metric", "group", many, "estimate (interval)", "smallest gap seen", "it takes"), rows,
-        (30, 50, 14, 36, 22, 26), "LLRRRL",
-    )  # fmt: skip
+    paper.table(("metric", "group", many, "estimate (interval)", "smallest gap seen", "it takes"), rows, "LLRRRL")
     if len(open_ones) > MOST_OPEN:
         paper.text(f"The first {MOST_OPEN} of {len(open_ones):,}; the page lists all.", soft=True)
 
 
-def _findings(paper: Paper, source: Source) -> None:
-    table = findings_table(source)
-    small = [bool(row["verdict"] == UNTESTABLE and row["depth"] > 1) for row in table.exact]
-    rows = [row for row, left_out in zip(table.rows, small, strict=True) if not left_out]
+def _findings(paper: Paper, source: Audited) -> None:
+    found = in_order(source.audit.findings)
+    small = [f.verdict == UNTESTABLE and f.depth > 1 for f in found]
+    rows = [finding_row(f, source.names) for f, left_out in zip(found, small, strict=True) if not left_out]
     if not rows:
         return
     paper.heading("Findings", need=50)
@@ -149,13 +187,19 @@ def _findings(paper: Paper, source: Source) -> None:
     )
     paper.table(
         ("metric", "group", "against", "n", "estimates", "difference (interval)", "adj. p", "verdict"),
-        rows[:MOST_FINDINGS], (22, 32, 20, 17, 24, 41, 11, 19), "LLLRRRRL",
+        rows[:MOST_FINDINGS], "LLLRRRRL",
     )  # fmt: skip
     if len(rows) > MOST_FINDINGS:
         paper.text(f"The first {MOST_FINDINGS} of {len(rows):,}; findings.parquet has all.", soft=True)
     if any(small):
         many = numbers.plural(sum(small), "intersection is", "intersections are")
         paper.text(f"{many} too small to test; findings.parquet lists them.", soft=True)
+
+
+def _method(paper: Paper, said: dict[str, Any]) -> None:
+    paper.heading("Method")
+    for head, text in said["method"]:
+        paper.facts([(head, text)])
 
 
 def _background(paper: Paper, said: dict[str, Any], licences: str) -> None:
@@ -169,9 +213,7 @@ def _background(paper: Paper, said: dict[str, Any], licences: str) -> None:
             ("Licences", licences),
         ]
     )  # fmt: skip
-    paper.heading("Method")
-    for head, text in said["method"]:
-        paper.facts([(head, text)])
+    _method(paper, said)
     paper.heading("Provenance")
     paper.code(said["commands"])
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())

@@ -131,14 +131,14 @@ class OpenRun:
     def estimates(self, asked: Question) -> list[Estimate]:
         """Every group's number with its interval, by the audit's own arithmetic."""
         found: list[Estimate] = self.columns.keep_latest(
-            ("estimates", asked.key(), asked.about), lambda: self._estimates(asked, asked.by)
+            ("estimates", *asked.figures(), asked.about), lambda: self._estimates(asked, asked.by)
         )
         return found
 
     def overall(self, asked: Question) -> dict[str, Estimate]:
         """Each metric of a question over everybody."""
         found: list[Estimate] = self.columns.keep_latest(
-            ("overall", asked.key(), asked.about), lambda: self._estimates(asked, (WHOLE,))
+            ("overall", *asked.figures()[1:], asked.about), lambda: self._estimates(asked, (WHOLE,))
         )
         return {one.metric: one for one in found if one.n}
 

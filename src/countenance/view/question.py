@@ -98,6 +98,10 @@ class Question:
         where = tuple((name, tuple(values)) for name, values in sorted(self.where.items()))
         return self.by, self.metrics, where, self.depth, self.alpha, self.delta, self.adjust
 
+    def figures(self) -> tuple[Any, ...]:
+        """What the estimates depend on: not on how comparisons are judged. The attributes come first."""
+        return self.key()[:-2]
+
     def query(self, **further: Any) -> str:
         """The question as the query of an address; `further` parts come after it, empty ones are left out."""
         pairs: list[tuple[str, str]] = [("by", ",".join(self.by)), ("metric", ",".join(self.metrics))]

@@ -15,7 +15,7 @@ from countenance.errors import InputError
 from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
 from countenance.run.store import thumbnails_of
-from countenance.view.dataset import Samples, samples_of
+from countenance.view.dataset import Indexed, Samples, samples_of
 from countenance.view.opened import OpenRun, Unknown
 from countenance.view.predictions import Predictions
 from countenance.view.privacy import BLURRED
@@ -130,6 +130,10 @@ class Gallery:
         scores = [(one, row.get(f"m.{one}")) for one in metrics if f"m.{one}" in row]
         return Item(int(row["place"]), name, window, overlay, about, scores, said, true, isinstance(answer, Picture))
 
+    def _pixels(self, sample: Sample) -> Any:
+        """The picture; of a manifest only the one whose hash it has, since its fingerprint is no hash of pictures."""
+        return sample.load_checked()[0] if isinstance(self._samples, Indexed) else sample.load()
+
     def _window(self, row: dict[str, Any], sample: Sample) -> pictures.Window:
         return window_of(row, sample, *_size(sample), task=self.opened.task)
 
@@ -142,7 +146,7 @@ class Gallery:
         path = self.opened.storage.path(name)
         if keep and path.is_file():
             return path.read_bytes()
-        content = pictures.jpeg(sample.load_checked()[0], window, longest=THUMBNAIL, blurred=self.mode == BLURRED)
+        content = pictures.jpeg(self._pixels(sample), window, longest=THUMBNAIL, blurred=self.mode == BLURRED)
         if keep:
             self._keep(name, content)
         return content
@@ -162,7 +166,7 @@ class Gallery:
         """The whole picture of a row, large."""
         sample = self._known(row)
         window = pictures.window(*_size(sample))
-        return pictures.jpeg(sample.load_checked()[0], window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
+        return pictures.jpeg(self._pixels(sample), window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
 
     def made(self, row: dict[str, Any]) -> bytes:
         """The picture that the model made."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from countenance.metrics.boxes import iou_matrix
-from countenance.metrics.keypoints import correct_keypoints, oks
+from countenance.metrics.keypoints import correct_keypoints, oks_rows
 from countenance.metrics.localization import best_overlaps
 from countenance.metrics.masks import area, compress, iou, mask_runs
 from countenance.metrics.parsing import binary_f1
@@ -60,10 +60,9 @@ def best_oks(answered: Any, truth: Any, areas: list[float], sigmas: list[float])
     if not answered:
         return [None] * len(truth)
     points = np.array(truth, float)
-    values = oks(
-        np.array(answered, float), points[:, :, :2], points[:, :, 2] > 0, np.array(areas, float), np.array(sigmas)
-    )
-    return [None if math.isnan(v) else v for v in values.max(axis=0).tolist()]
+    about = points[:, :, :2], points[:, :, 2] > 0, np.array(areas, float), np.array(sigmas)
+    values = [oks_rows(np.repeat([one], len(truth), 0).astype(float), *about) for one in answered]
+    return [None if math.isnan(v) else v for v in np.max(values, axis=0).tolist()]
 
 
 def group_labels(cells: list[str], names: list[str], options: dict[str, list[str]]) -> list[list[str]]:

@@ -1,6 +1,7 @@
 """The network methods: their losses, the trunk, the local layer, the heads, tuning, and the sweep's tool."""
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -214,7 +215,7 @@ def test_the_sweep_s_tool_gives_what_a_single_run_gives(world, write_world, tmp_
     spec.loader.exec_module(tool)
     write_world(world, tmp_path / "data", lambda number: f"{number:03d}")
     tool.pack(tmp_path / "data", tmp_path / "packed")
-    some = TINY.but(steps=60, resnet_steps=8)
+    some = replace(TINY, steps=60, resnet_steps=8)
     data = tool.Data(tmp_path / "packed", some)
     np.testing.assert_array_equal(data.validation.pixels, world.validation.pixels)
     records = tool.run(data, make_method("divdis"), some, [(0.2, 0), (0.2, 1)])

@@ -133,7 +133,8 @@ def test_predictions_that_lack_photos_or_name_others_are_refused(folder: Path, t
     (tmp_path / "odd.csv").write_text("photo,head_1,head_2\nnobody.png,1,0\n")
     assert command([*base, str(tmp_path / "odd.csv")]) == 2
     assert "names 1 image that the dataset does not have (nobody.png)" in capsys.readouterr().err
-    (tmp_path / "head.csv").write_text("name,one\nx,1\n")
+    first = read_happyfaces(folder).validation
+    (tmp_path / "head.csv").write_text(f"name,one\nvalidation/{first.tags[0]}/{first.names[0]},1\n")
     assert command([*base, str(tmp_path / "head.csv")]) == 2
     assert "expected the columns photo, head_1 and head_2" in capsys.readouterr().err
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from countenance.errors import InputError
+from countenance.files import write_json
 from countenance.suites.happyfaces import protocol, runs
 from countenance.suites.happyfaces.ask import ask, simulated
 from countenance.suites.happyfaces.asking import at_the_terminal
@@ -125,7 +126,7 @@ def test_one_seed_has_no_deviation_and_is_marked_beside_several(tmp_path: Path):
     assert several["mix_rates"][0]["worst_head_std"] == pytest.approx(0.01 / np.sqrt(2))
     assert single["mix_rates"][0]["worst_head_std"] is None and single["mix_rates"][0]["not_drawn_std"] is None
     for name, table in (("several", several), ("single", single)):
-        protocol.write_json(table, tmp_path / f"{name}.json")
+        write_json(tmp_path / f"{name}.json", table)
     page = write_report([tmp_path / "several.json", tmp_path / "single.json"], tmp_path / "page.html").read_text()
     assert "One seed only: single." in page
     assert "single, validation, 1 seed" in page and "many, validation, 2 seeds" in page
@@ -138,7 +139,7 @@ def test_a_table_of_an_earlier_version_with_a_deviation_of_one_seed_is_marked_to
     table = protocol.summary([record("old", rate, 0, 0.95) for rate in (0, 0.3)])
     for row in table["mix_rates"]:
         row["worst_head_std"] = row["not_drawn_std"] = 0.0
-    protocol.write_json(table, tmp_path / "old.json")
+    write_json(tmp_path / "old.json", table)
     page = write_report([tmp_path / "old.json"], tmp_path / "page.html").read_text()
     assert page.count(">one seed</td>") == 4
 
@@ -146,7 +147,7 @@ def test_a_table_of_an_earlier_version_with_a_deviation_of_one_seed_is_marked_to
 def test_the_page_says_by_what_the_heads_are_named(tmp_path: Path):
     table = protocol.summary([record("m", 0.1, seed, 0.9) for seed in (0, 1)])
     assert "validation truth" in table["heads_named_by"]
-    protocol.write_json(table, tmp_path / "t.json")
+    write_json(tmp_path / "t.json", table)
     page = write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text()
     assert "assigned to the features by validation truth" in page
 
@@ -283,7 +284,7 @@ def test_broken_runs_beside_a_table_cost_only_their_pictures(world, write_world,
     write_world(world, tmp_path / "data", str)
     task = protocol.Task("spatial", 0.3, 0)
     records = protocol.sweep(tmp_path / "data", [task], tmp_path / "s.runs")
-    protocol.write_json(protocol.summary(records), tmp_path / "s.json")
+    write_json(tmp_path / "s.json", protocol.summary(records))
     assert "Where the heads" in write_report([tmp_path / "s.json"], tmp_path / "page.html").read_text()
     for text in ("x{", "[]", '{"notes": {"regions": "x"}}', '{"notes": {"regions": [[[[1]]]]}, "validation": null}'):
         (tmp_path / "s.runs" / task.run_name() / "run.json").write_text(text)

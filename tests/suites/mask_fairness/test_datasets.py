@@ -101,9 +101,7 @@ def test_a_wrong_reading_is_refused_and_every_one_that_fits_is_named(pictures):
         load_mask_data("bafmd", annotated(root, "0,a.jpg,50,25,20,20,1,dark,female"))
     told = "no number is above 1; these readings fit: --box-format topleft --units normalised .* or --box-format centre"
     with pytest.raises(InputError, match=told):
-        load_mask_data(
-            "bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), Asked(reading=Reading("centre", "pixels"))
-        )
+        load_mask_data("bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), Asked(Reading("centre", "pixels")))
 
 
 @given(st.sampled_from(READINGS), st.integers(0, 2**32 - 1))

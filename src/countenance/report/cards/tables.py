@@ -12,7 +12,7 @@ from typing import Any
 from countenance.audit import Finding
 from countenance.report import numbers, words
 from countenance.report.findings import in_order, safe_cell
-from countenance.report.names import attribute_label, clean
+from countenance.report.names import Names, attribute_label, clean
 from countenance.report.source import Source
 from countenance.run.licences import in_words, of_manifest
 
@@ -154,17 +154,17 @@ def findings_table(source: Source) -> Table:
         ("difference [interval]", True), ("adjusted p", True), ("verdict", False),
     )  # fmt: skip
     ordered = in_order(source.audit.findings)
-    rows = []
-    for f in ordered:
-        gap = numbers.change(f.difference, f.kind)
-        if math.isfinite(f.diff_low):
-            gap += f" [{numbers.change_span(f.diff_low, f.diff_high, f.kind)}]"
-        rows.append(
-            (
-                f.metric, source.names.who(f.attribute, f.group), source.names.versus(f.attribute, f.versus),
-                f"{f.n:,} / {f.n_versus:,}",
-                f"{numbers.value(f.estimate, f.kind)} / {numbers.value(f.estimate_versus, f.kind)}", gap,
-                numbers.probability(f.p_adjusted), words.verdict_label(f.verdict, f.severity),
-            )
-        )  # fmt: skip
+    rows = [finding_row(f, source.names) for f in ordered]
     return _table(source, "each comparison", columns, rows, [f.model_dump() for f in ordered])
+
+
+def finding_row(f: Finding, names: Names) -> tuple[str, ...]:
+    """A comparison as a line of a table."""
+    gap = numbers.change(f.difference, f.kind)
+    if math.isfinite(f.diff_low):
+        gap += f" [{numbers.change_span(f.diff_low, f.diff_high, f.kind)}]"
+    return (
+        f.metric, names.who(f.attribute, f.group), names.versus(f.attribute, f.versus), f"{f.n:,} / {f.n_versus:,}",
+        f"{numbers.value(f.estimate, f.kind)} / {numbers.value(f.estimate_versus, f.kind)}", gap,
+        numbers.probability(f.p_adjusted), words.verdict_label(f.verdict, f.severity),
+    )  # fmt: skip

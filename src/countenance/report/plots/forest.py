@@ -23,7 +23,7 @@ from countenance.report.plots.style import (
     mark,
     shortened,
 )
-from countenance.report.source import Source
+from countenance.report.source import Audited
 from countenance.tasks import Metric
 
 WIDTH = 178 * MILLIMETRE
@@ -33,7 +33,8 @@ TITLE = 8 * MILLIMETRE
 FOOT = 14 * MILLIMETRE
 MOST_ROWS = 44
 """More rows than these are drawn on a further figure with the same scale."""
-LONGEST = 44
+LONGEST = 38
+LONGEST_NOUN = 8
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,15 @@ class Row:
     text: str = ""
     size: str = ""
     kind: str = words.UNTESTED
+    noun: str = ""
+    """Of a heading: what the numbers on the right count."""
 
     @property
     def heading(self) -> bool:
         return not self.size
 
 
-def forest_figures(source: Source, metric: Metric, *, verdicts: bool = True) -> list[Any]:
+def forest_figures(source: Audited, metric: Metric, *, verdicts: bool = True) -> list[Any]:
     """The forest plot of one metric, on as many figures as it needs, all with the same scale.
 
     Without `verdicts` every group has the same mark.
@@ -72,25 +75,26 @@ def forest_figures(source: Source, metric: Metric, *, verdicts: bool = True) -> 
     return [forest_of(part, label, scale, overall=everybody, kind=kind) for part in _parts(rows)]
 
 
-def rows_of(source: Source, metric: Metric) -> list[Row]:
+def rows_of(source: Audited, metric: Metric) -> list[Row]:
     """The rows: each attribute with its groups, then the intersections that stand out."""
     found = by_group(source, metric.name)
     one, many = words.cluster_noun(source.audit.settings)
     made = []
+    long = len(many) > LONGEST_NOUN  # said once, in the heading, where it would not fit beside every interval
 
     def row(label: str, e: Any, finding: Any) -> Row:
-        size = numbers.plural(e.clusters, one, many)
+        size = numbers.count(e.clusters) if long else numbers.plural(e.clusters, one, many)
         text = f"{numbers.value(e.estimate, e.kind)}  [{numbers.span(e.low, e.high, e.kind)}]" if e.n else "no rows"
         return Row(label, e.estimate, e.low, e.high, text, size, words.mark_of(finding, e.group, source.better))
 
     for name in source.names.by:
         estimates = source.estimates(metric.name, name)
         if estimates:
-            made.append(Row(attribute_label(name)))
+            made.append(Row(attribute_label(name), noun=many if long else ""))
             made += [row(source.names.group(name, e.group), e, found.get((name, e.group))) for e in estimates]
     crossed = standing_out(source, metric.name)
     if crossed:
-        made.append(Row("intersections that differ most"))
+        made.append(Row("intersections that differ most", noun=many if long else ""))
         made += [row(source.names.group(e.attribute, e.group), e, finding) for e, finding in crossed]
     return made
 
@@ -158,6 +162,7 @@ def _row(axes: Any, place: int, row: Row) -> None:
     label = shortened(clean(row.label), LONGEST)
     if row.heading:
         axes.text(-0.66, place + 0.08, label, weight="bold", va="center", transform=left)
+        axes.text(1.80, place + 0.08, clean(row.noun), ha="right", color=SOFT, fontsize=6.5, **right)
         return
     axes.text(-0.63, place, label, va="center", transform=left, parse_math=False)
     if math.isfinite(row.estimate):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from countenance.data.paths import inside
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.happyfaces.dataset import ARCHIVES, LIST, SETS, copy_tree, read_photo
+from countenance.suites.happyfaces.dataset import ARCHIVES, LIST, SETS, read_photo
 from countenance.suites.happyfaces.words import print_word
 
 Step = Callable[..., None]
@@ -62,14 +62,9 @@ def build_official(official: Path, lfw: Path, out: Path, step: Step = lambda n=1
     _check_smiles(official, entries)
     with staged(out) as made:
         shutil.copy2(listed, made / LIST)
-        present = set()
-        for name, (folders, _) in SETS.items():
-            for folder in folders:
-                for path in [official / folder, *(official / f"{folder}{suffix}" for suffix in ARCHIVES)]:
-                    if path.exists() and name not in present:
-                        copy_tree(path, made / path.name)
-                        present.add(name)
-        count = 0
+        present, count = present_sets(official), 0
+        for path in present.values():
+            (shutil.copytree if path.is_dir() else shutil.copy2)(path, made / path.name)
         for name, (folders, tags) in SETS.items():
             if name in present:
                 continue
@@ -87,13 +82,18 @@ def build_official(official: Path, lfw: Path, out: Path, step: Step = lambda n=1
 
 def to_make(official: Path) -> int:
     """How many photos `build_official` will make."""
-    present = {
-        folder
-        for folders, _ in SETS.values()
-        for folder in folders
-        if any((official / f"{folder}{suffix}").exists() for suffix in ("", *ARCHIVES))
-    }
+    present = {folder for name in present_sets(official) for folder in SETS[name][0]}
     return sum(entry[0] not in present for entry in read_list(list_of(official)))
+
+
+def present_sets(official: Path) -> dict[str, Path]:
+    """The folder or archive of each set that the benchmark's folder holds."""
+    found: dict[str, Path] = {}
+    for name, (folders, _) in SETS.items():
+        for path in (official / f"{folder}{suffix}" for folder in folders for suffix in ("", *ARCHIVES)):
+            if path.exists():
+                found.setdefault(name, path)
+    return found
 
 
 def _original(lfw: Path, name: str) -> Path:

@@ -9,7 +9,6 @@ pixels' hashes: a file's name and place in the folder have no influence on anyth
 import gzip
 import hashlib
 import json
-import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -204,8 +203,3 @@ def photo_bytes(path: Path) -> bytes:
     if len(content) > LARGEST_FILE:
         raise InputError(f"{path}: unpacks to more than {LARGEST_FILE:,} bytes")
     return content
-
-
-def copy_tree(source: Path, target: Path) -> None:
-    """Copy a folder or archive of the official download as it is."""
-    (shutil.copytree if source.is_dir() else shutil.copy2)(source, target)

@@ -1,16 +1,14 @@
 """Where the heads look: block weights as heat maps over the mean photo, or over single photos."""
 
-import base64
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 from numpy.typing import NDArray
 
 from countenance.errors import InputError
+from countenance.report.pictures import made
 from countenance.run.run import Run
 from countenance.suites.happyfaces.dataset import read_happyfaces
 from countenance.suites.happyfaces.runs import record_of
@@ -48,13 +46,13 @@ def looks(sweep: Path, method: str, data: Path | None, faces: bool) -> dict[str,
             some = loaded.validation.pixels[::step][:FACES_SHOWN]
             moves = _moves(loaded.labelled, some)
             photos = [
-                _picture(_tinted(photo, *(moved_heat(heat, moves[k][i]) for k, heat in enumerate(heats))))
+                made(_tinted(photo, *(moved_heat(heat, moves[k][i]) for k, heat in enumerate(heats))))
                 for i, photo in enumerate(some)
             ]
     base = np.full((*shape, 3), 235, np.uint8) if under is None else under
     return {
         "method": method,
-        "heads": [(_picture(_tinted(base, heat)), name) for heat, name in zip(heats, names, strict=True)],
+        "heads": [(made(_tinted(base, heat)), name) for heat, name in zip(heats, names, strict=True)],
         "names": names,
         "over_mean": under is not None,
         "photos": photos,
@@ -110,12 +108,3 @@ def _tinted(photo: NDArray[np.uint8], *heats: NDArray[np.float64]) -> NDArray[np
         share = 0.75 * heat[..., None]
         drawn = drawn * (1 - share) + np.array(tint) * share
     return np.asarray(drawn.round(), np.uint8)
-
-
-def _picture(pixels: NDArray[np.uint8]) -> Markup:
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=80)
-    content = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return Markup(f"data:image/jpeg;base64,{content}")  # noqa: S704 - letters and digits of our own

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from countenance.errors import InputError
-from countenance.files import write_json as write_whole
 from countenance.processes import each
 from countenance.suites.happyfaces.dataset import HappyFaces, Photos, read_happyfaces
 from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads
@@ -181,11 +180,6 @@ def run_and_keep(source: Path, task: Task, kept: Path, held_back: Path | None = 
         outcome = evaluate(data, task)
     store(kept / task.run_name(), data, task, outcome, source)
     return outcome.record
-
-
-def write_json(content: Any, path: Path) -> None:
-    """Write a record or a table, whole or not at all."""
-    write_whole(path, content)
 
 
 def summary(records: list[Record]) -> Record:

@@ -26,7 +26,9 @@ def sections(source: Source) -> list[Section]:
         expected=f"{tested * ALPHA:.1f}",
         seed=sum(row.seed.significant for row in assessment.rows),
         severe=sum(row.seed.severe for row in assessment.rows),
-        ours=numbers.plural(sum(finding.verdict == "disparity" for finding in assessment.audit.findings), "disparity"),
+        ours=numbers.plural(
+            sum(finding.verdict == "disparity" for finding in assessment.audit.findings), "disparity", "disparities"
+        ),
     )
     return [("two-rules", "Two rules, side by side", Markup(text))]  # noqa: S704 - an autoescaped template
 

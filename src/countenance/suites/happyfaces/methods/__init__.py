@@ -1,7 +1,8 @@
 """The methods by name; each is in one file and is imported when asked for. A method of yours is `module:attr`."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -65,7 +66,7 @@ class _Foreign:
     def __init__(self, name: str, target: Any, seed: int, options: Mapping[str, Any]) -> None:
         self.name = name
         if inspect.isclass(target) or (callable(target) and not hasattr(target, "fit")):
-            with _Blamed(name):
+            with _blamed(name):
                 takes = inspect.signature(target).parameters
                 target = target(**({"seed": seed} if "seed" in takes else {}), **options)
         if not callable(getattr(target, "fit", None)):
@@ -73,7 +74,7 @@ class _Foreign:
         self.target = target
 
     def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:
-        with _Blamed(self.name):
+        with _blamed(self.name):
             heads = self.target.fit(labelled, labels, unlabelled)
         if not callable(getattr(heads, "predict", None)):
             found = type(heads).__name__
@@ -81,7 +82,7 @@ class _Foreign:
         notes = getattr(heads, "notes", {})
 
         def predict(photos: Pictures) -> Floats:
-            with _Blamed(self.name):
+            with _blamed(self.name):
                 found = heads.predict(photos)
             return checked(found, len(photos), f"method {self.name!r}: predict returned")
 
@@ -109,16 +110,13 @@ def checked(probabilities: Any, photos: int, place: str) -> Floats:
     return found
 
 
-class _Blamed:
+@contextmanager
+def _blamed(name: str) -> Iterator[None]:
     """What goes wrong in somebody's method becomes an error that names it."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception | SystemExit) and not isinstance(error, InputError | CannotAnswer):
-            first = (str(error).strip().splitlines() or [""])[0]
-            raise InputError(f"method {self.name!r} raised {type(error).__name__}: {first}") from error
+    try:
+        yield
+    except (InputError, CannotAnswer):
+        raise
+    except (Exception, SystemExit) as error:
+        first = (str(error).strip().splitlines() or [""])[0]
+        raise InputError(f"method {name!r} raised {type(error).__name__}: {first}") from error

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from countenance.suites.happyfaces.networks.fitting import NetworkMethod, train_against
-from countenance.suites.happyfaces.networks.heads import TwoHeads
+from countenance.suites.happyfaces.networks import need_torch
+from countenance.suites.happyfaces.networks.fitting import NetworkMethod
+from countenance.suites.happyfaces.networks.heads import TwoHeads, train_heads
 from countenance.suites.happyfaces.networks.settings import Settings
 
 
@@ -28,7 +29,15 @@ class DBat(NetworkMethod):
 
     def train(self, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]) -> TwoHeads:
         """The first head is ERM's; the second is trained against it."""
-        return train_against(known, labels, others, dbat_loss, settings, seeds)
+        torch = need_torch()
+        one = train_heads(known, labels, others, None, settings, seeds)
+        said = one.logits(others)[:, None, :, :1].sigmoid()
+        others_seeds = [seed + 10_000 for seed in seeds]  # other starts than the first head's
+        two = train_heads(known, labels, others, lambda logits, done: dbat_loss(said, logits), settings, others_seeds)
+        weights, biases = (
+            torch.stack([getattr(one, part)[:, 0], getattr(two, part)[:, 0]], 1) for part in ("weights", "biases")
+        )
+        return TwoHeads(weights, biases, two.objective)
 
     def own_loss(self, logits: Any) -> Any:
         """The second head's loss, given the first."""

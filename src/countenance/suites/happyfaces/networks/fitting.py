@@ -13,9 +13,6 @@ from countenance.suites.happyfaces.networks.evidence import Evidence, gather
 from countenance.suites.happyfaces.networks.heads import TwoHeads, UnlabelledLoss, train_heads
 from countenance.suites.happyfaces.networks.settings import Settings
 
-Against = Callable[[Any, Any], Any]
-"""The first model's probabilities and the second's logits, … × photos × 1 or 2, to … losses."""
-
 
 class NetworkMethod(ABC):
     """A trunk, a local layer, two heads; a method is the way its heads are trained."""
@@ -60,25 +57,6 @@ class TogetherMethod(NetworkMethod):
         """The loss at the end of training, with even classes; 0 where there is none."""
         loss = self.unlabelled_loss(0.5)
         return logits.sum((-1, -2)) * 0 if loss is None else loss(logits, 1.0)
-
-
-def train_against(
-    known: Any, labels: Any, others: Any, loss: Against, settings: Settings, seeds: Sequence[int]
-) -> TwoHeads:
-    """The first head is ERM's; the second is trained, from other starts, against what the first says."""
-    torch = need_torch()
-    one = train_heads(known, labels, others, None, settings, seeds)
-    said = one.logits(others)[:, None, :, :1].sigmoid()
-
-    def disagree(logits: Any, done: float) -> Any:
-        return loss(said, logits)
-
-    two = train_heads(known, labels, others, disagree, settings, [seed + 10_000 for seed in seeds])
-    return TwoHeads(
-        torch.stack([one.weights[:, 0], two.weights[:, 0]], 1),
-        torch.stack([one.biases[:, 0], two.biases[:, 0]], 1),
-        two.objective,
-    )
 
 
 def _predictor(evidence: Evidence, heads: TwoHeads) -> Callable[[Pictures], Floats]:

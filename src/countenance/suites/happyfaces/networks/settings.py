@@ -1,18 +1,13 @@
 """How a network method is trained. Everything here is chosen without a single validation label."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from countenance.suites.happyfaces.networks import need_torch
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Trunk, local layer, heads; the methods differ in the last group alone.
-
-    >>> Settings().but(weight=3.0).weight
-    3.0
-    """
+    """Trunk, local layer, heads; the methods differ in the last group alone."""
 
     backbone: str = "auto"
     """`efficientnet`, `resnet`, or the first of the two whose weights are there."""
@@ -46,10 +41,6 @@ class Settings:
     restarts: int = 8
     """Trained from this many starts; the one with the lowest training objective stays."""
     device: str = "auto"
-
-    def but(self, **changes: Any) -> "Settings":
-        """The same settings but for some."""
-        return replace(self, **changes)
 
 
 def device_of(settings: Settings) -> str:

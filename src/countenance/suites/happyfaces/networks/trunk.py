@@ -79,10 +79,8 @@ class Trunk:
             return torch.stack([self.network(side, self.blocks)[0] for side in (x, x.flip(3))], 1).half()
 
 
-@lru_cache(maxsize=2)
-def trunk_of(blocks: int, size: int, device: str) -> Trunk:
-    """One trunk for the whole program."""
-    return Trunk(blocks, size, device)
+trunk_of = lru_cache(maxsize=2)(Trunk)
+"""One trunk for the whole program."""
 
 
 def pretrained(settings: Settings) -> bool:

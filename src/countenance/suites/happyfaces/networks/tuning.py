@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ GATE = 0.95
 def candidates(settings: Settings) -> list[Settings]:
     """The settings that compete: weight of the unlabelled loss × weight decay × label smoothing."""
     every = itertools.product(WEIGHTS, DECAYS, SMOOTHINGS)
-    return [settings.but(weight=weight, decay=decay, smoothing=smoothing) for weight, decay, smoothing in every]
+    return [replace(settings, weight=weight, decay=decay, smoothing=smoothing) for weight, decay, smoothing in every]
 
 
 @dataclass(frozen=True)

@@ -59,20 +59,13 @@ def score_windows(fine: hog.Floats, target: Floats) -> Windows:
     >>> float(windows.accuracy[best]), bool(windows.accuracy[(windows.row == 0) & (windows.column > 2)].max() < 0.9)
     (1.0, True)
     """
-    found: list[tuple[int, int, int, Floats]] = []
-    for scale, (cell, side) in enumerate(SCALES):
-        maps = hog.blocks(fine, cell)
-        for row, column, kernel in _window_kernels(maps, side):
-            found.append((scale, row, column, _leave_one_out(kernel, target)))
-    scores = np.stack([f[3] for f in found])
-    return Windows(
-        np.array([f[0] for f in found]),
-        np.array([f[1] for f in found]),
-        np.array([f[2] for f in found]),
-        scores,
-        ((scores > 0) == (target > 0)).mean(1),
-        len(target),
-    )
+    found = [
+        (scale, row, column, _leave_one_out(kernel, target))
+        for scale, (cell, side) in enumerate(SCALES)
+        for row, column, kernel in _window_kernels(hog.blocks(fine, cell), side)
+    ]
+    scales, rows, columns, scores = (np.array(part) for part in zip(*found, strict=True))
+    return Windows(scales, rows, columns, scores, ((scores > 0) == (target > 0)).mean(1), len(target))
 
 
 def _window_kernels(maps: hog.Floats, side: int) -> Iterator[tuple[int, int, Floats]]:
