@@ -214,9 +214,9 @@ def test_an_empty_list_of_results_found_nothing(tmp_path):
         ([{"image_id": "1", "bbox": [1, 2, 3, 4], "score": True}], Boxes, r"\[0\]: score is True"),
         ([{"image_id": "1", "bbox": [1, 2, 3, 4], "score": "1"}], Boxes, r"\[0\]: score is '1'"),
         ([{"image_id": "1", "keypoints": [0] * 50}], Keypoints, r"\[0\]: keypoints is .* expected 51 numbers"),
-        ([{"image_id": "1", "segmentation": [[1, 2]]}], Masks, r"\[0\]: segmentation is .* expected run lengths"),
-        ([{"image_id": "1", "segmentation": {"size": [0, 2], "counts": [0]}}], Masks, r"\[0\]: segmentation is"),
-        ([{"image_id": "1", "segmentation": {"size": [1, 2, 3], "counts": [6]}}], Masks, r"\[0\]: segmentation is"),
+        ([{"image_id": "1", "segmentation": [[1, 2]]}], Masks, r"\[0\]: segmentation: .* is not a run-length mask"),
+        ([{"image_id": "1", "segmentation": {"size": [0, 2], "counts": [0]}}], Masks, r"\[0\]: segmentation: size"),
+        ([{"image_id": "1", "segmentation": {"size": [1, 2, 3], "counts": [6]}}], Masks, r"\[0\]: segmentation: size"),
         ([{"image_id": "1"}, 7], Boxes, r"\[1\]: expected an object with image_id"),
     ],
 )
