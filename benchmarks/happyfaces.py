@@ -16,7 +16,7 @@ from pathlib import Path
 
 from countenance.files import write_json
 from countenance.suites.happyfaces.people import PAIRS, build_people
-from countenance.suites.happyfaces.protocol import Task, summary, sweep
+from countenance.suites.happyfaces.protocol import MixTask, summary, sweep
 from countenance.suites.happyfaces.sampler import MIX_RATES
 
 GOAL = 0.98
@@ -30,7 +30,7 @@ def cpu() -> float:
 
 def measure(source: Path, method: str, seeds: range, kept: Path) -> dict[str, object]:
     start = cpu()
-    table = summary(sweep(source, [Task(method, rate, seed) for rate in MIX_RATES for seed in seeds], kept))
+    table = summary(sweep(source, [MixTask(method, rate, seed) for rate in MIX_RATES for seed in seeds], kept))
     return table | {
         "measured_cpu_seconds": cpu() - start,
         "command": " ".join(sys.argv),

@@ -53,3 +53,12 @@ def test_files_are_renamed_by_the_writers_alone():
             if moved and place not in WRITERS:
                 stray.append(f"{place}:{node.lineno}")
     assert stray == []
+
+
+def test_no_two_classes_have_one_name():
+    seen: dict[str, list[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef):
+                seen.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: places for name, places in seen.items() if len(places) > 1} == {}

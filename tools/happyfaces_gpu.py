@@ -217,11 +217,11 @@ def main() -> None:
     import torch
 
     from countenance.suites.happyfaces.methods import make_method
-    from countenance.suites.happyfaces.networks.settings import Settings, device_of
+    from countenance.suites.happyfaces.networks.settings import NetworkSettings, device_of
 
     began = time.monotonic()
     torch.manual_seed(0)
-    settings = Settings(device=args.device)
+    settings = NetworkSettings(device=args.device)
     on_gpu = device_of(settings) == "cuda"
     args.out.mkdir(parents=True, exist_ok=True)
     state = {

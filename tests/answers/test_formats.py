@@ -12,14 +12,14 @@ from countenance import answers as package
 from countenance.answers import Age, Boxes, Embedding, Keypoints, Labels, Masks
 from countenance.answers.formats import Wanted, base, read_predictions
 from countenance.answers.formats.coco import write_coco_results
-from countenance.answers.formats.names import Names
+from countenance.answers.formats.names import ImageNames
 from countenance.errors import InputError
 
 IDS = ["a/1.jpg", "a/2.jpg", "b/3.jpg"]
 
 
 def read(source, kind, ids=IDS, **options):
-    return read_predictions(source, Wanted(kind, Names(list(ids)), options))
+    return read_predictions(source, Wanted(kind, ImageNames(list(ids)), options))
 
 
 def written(tmp_path, text, name="p.csv"):
@@ -148,7 +148,7 @@ def test_a_parquet_file_is_read_and_a_damaged_one_refused(tmp_path):
 
 
 def test_names_are_found_in_every_way_that_means_one_image():
-    names = Names([*IDS, "b/1.png", "c/3.jpg"], {"7": "a/2.jpg"})
+    names = ImageNames([*IDS, "b/1.png", "c/3.jpg"], {"7": "a/2.jpg"})
     for name, found in {
         "a/1.jpg": "a/1.jpg", "7": "a/2.jpg", "2": "a/2.jpg", "a/2": "a/2.jpg", "C:\\x\\a\\2.jpg": "a/2.jpg",
         "1.jpg": "a/1.jpg", "1.png": "b/1.png", "1": None, "3.jpg": None, "x/b/3.jpeg": "b/3.jpg", "": None,
@@ -158,14 +158,14 @@ def test_names_are_found_in_every_way_that_means_one_image():
 
 
 def test_names_in_other_folders_are_told(tmp_path):
-    names = Names(list(IDS))
+    names = ImageNames(list(IDS))
     assert [names.find(name) for name in ("z/1.jpg", "z/b/3.jpg", "y/2")] == ["a/1.jpg", "b/3.jpg", "a/2.jpg"]
     sentence = "p: 2 images have another folder than in the dataset (z/1.jpg was taken for a/1.jpg)"
     assert names.other_folders("p") == sentence
 
 
 def test_two_names_for_one_image_are_refused():
-    names = Names(list(IDS))
+    names = ImageNames(list(IDS))
     names.find("y/1.jpg"), names.find("z/1.jpg")
     with pytest.raises(InputError, match=r"p: y/1\.jpg and z/1\.jpg can both only mean a/1\.jpg"):
         names.other_folders("p")
@@ -177,8 +177,8 @@ def test_two_names_for_one_image_are_refused():
 def test_names_of_no_image_are_counted_and_some_shown(lost, shown):
     import re
 
-    assert re.search(shown, Names(list(IDS)).unmatched(list(lost), "p"))
-    assert Names(list(IDS)).unmatched(["1"], "p") is None
+    assert re.search(shown, ImageNames(list(IDS)).unmatched(list(lost), "p"))
+    assert ImageNames(list(IDS)).unmatched(["1"], "p") is None
 
 
 # COCO results
@@ -260,7 +260,7 @@ def test_a_file_in_no_format_lists_them(tmp_path):
     with pytest.raises(InputError, match=r"format table has no option 'units'; it has none"):
         read(written(tmp_path, "image,age\n1,1\n"), Age, units="pixels")
     with pytest.raises(InputError, match=r"no format 'coko' \(did you mean coco\?\); there are"):
-        read_predictions(written(tmp_path, "x"), Wanted(Boxes, Names(IDS)), "coko")
+        read_predictions(written(tmp_path, "x"), Wanted(Boxes, ImageNames(IDS)), "coko")
 
 
 # answers

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, stats
 
 from countenance.audit import change
-from countenance.audit.change import Change, ChangeGap, tango_limits
+from countenance.audit.change import ChangeGap, GainAndLoss, tango_limits
 from countenance.audit.effects import equivalence
 
 
@@ -68,7 +68,7 @@ def test_a_change_of_delta_is_seldom_called_smaller(n: int, shares: tuple[float,
     gained, lost = gained[use], lost[use]
     share = stats.multinomial.pmf(np.stack([gained, lost, n - gained - lost], axis=1), n, [*shares, 1 - sum(shares)])
     likely = share > 1e-9
-    shown, _ = equivalence(Change(gained[likely] / n, lost[likely] / n, float(n)), 0.05, 0.05)
+    shown, _ = equivalence(GainAndLoss(gained[likely] / n, lost[likely] / n, float(n)), 0.05, 0.05)
     assert float(share[likely][np.asarray(shown)].sum()) <= 0.06
 
 
@@ -77,7 +77,7 @@ def test_the_gap_of_two_groups_is_covered() -> None:
     hits, total = 0, 4000
     one = rng.multinomial(60, [0.08, 0.03, 0.89], size=total) / 60
     two = rng.multinomial(400, [0.05, 0.05, 0.90], size=total) / 400
-    gap = ChangeGap(Change(one[:, 0], one[:, 1], 60.0), Change(two[:, 0], two[:, 1], 400.0))
+    gap = ChangeGap(GainAndLoss(one[:, 0], one[:, 1], 60.0), GainAndLoss(two[:, 0], two[:, 1], 400.0))
     low, high = gap.difference(0.05)
     hits = int(((low <= 0.05) & (high >= 0.05)).sum())
     assert 0.93 <= hits / total <= 0.975

@@ -7,7 +7,7 @@ from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import group, subsets
 from countenance.audit.layout import Column
 from countenance.audit.permute import Permutations
-from countenance.audit.permute_rows import Wanted
+from countenance.audit.permute_rows import WantedComparisons
 from countenance.audit.sums import covariance
 from countenance.audit.table import Attribute
 from countenance.audit.units import Units
@@ -170,7 +170,7 @@ def wanted_of(column, groupings, reference):
     place = np.concatenate([np.full(len(one.cells), i) for i, one in enumerate(groupings)])
     cells = np.concatenate([np.arange(len(one.cells)) for one in groupings])
     keep = cells != reference
-    return Wanted(column, place[keep], cells[keep], np.full(int(keep.sum()), reference))
+    return WantedComparisons(column, place[keep], cells[keep], np.full(int(keep.sum()), reference))
 
 
 def record_rows(drawn, codes, alone):

@@ -76,7 +76,7 @@ class FakeRay:
         self.killed.append(handle)
 
 
-def given_out(pieces: int) -> engine._Shards:
+def given_out(pieces: int) -> engine._RayShards:
     made: list[Any] = []
 
     def start() -> engine._Actor:
@@ -84,8 +84,8 @@ def given_out(pieces: int) -> engine._Shards:
         return engine._Actor(made[-1], object(), time.monotonic())
 
     parts = SimpleNamespace(workers=1, start=start, watch=Watch(0.05), threads=1, gpus_per_worker=0.0)
-    work = deque(engine._Work(Piece(k, 0, 0, 8)) for k in range(pieces))
-    return engine._Shards(parts, FakeRay(), work, lambda n: None)  # type: ignore[arg-type]
+    work = deque(engine._RayWork(Piece(k, 0, 0, 8)) for k in range(pieces))
+    return engine._RayShards(parts, FakeRay(), work, lambda n: None)  # type: ignore[arg-type]
 
 
 def test_trouble_of_a_node_sends_its_shards_elsewhere() -> None:

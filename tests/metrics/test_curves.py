@@ -123,7 +123,7 @@ def test_a_long_chain_of_overlaps_is_matched_greedily():
 def test_the_last_score_of_a_repeated_identity_counts(rows):
     count = np.array([len(row) for row in rows])
     flat = [pair for row in rows for pair in row]
-    labels = curves.Labels(
+    labels = curves.ListedIdentities(
         np.cumsum(count) - count,
         count,
         np.array([i for i, _ in flat], dtype=np.int64),

@@ -14,12 +14,12 @@ import yaml
 from countenance.answers import Boxes, Keypoints, Masks
 from countenance.answers.formats import Wanted, read_predictions
 from countenance.answers.formats.coco import write_coco_results
-from countenance.answers.formats.names import Names
+from countenance.answers.formats.names import ImageNames
 from countenance.cli.app import run as run_command
 from countenance.data import load_dataset
 from countenance.report.cards import dataset_card, findings_table, groups_table, model_card
 from countenance.report.cards.front_matter import front_matter
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.run import Run
 
 
@@ -34,7 +34,7 @@ def fields_of(card: str) -> dict:
 
 def test_the_model_card_begins_with_the_verdict_and_has_every_group(run: Run) -> None:
     card = model_card(run)
-    source = Source.of(run)
+    source = ReportSource.of(run)
     fields = fields_of(card)
     assert fields["countenance"]["verdict"] == source.audit.verdict == "disparity"
     (index,) = fields["model-index"]
@@ -62,7 +62,7 @@ def test_the_hub_library_reads_the_card(run: Run) -> None:
 
 
 def test_tables_hold_the_numbers_of_the_audit(run: Run) -> None:
-    source = Source.of(run)
+    source = ReportSource.of(run)
     table = groups_table(source)
     exact = list(csv.DictReader(io.StringIO(table.csv(), newline="")))
     wanted = {(e.metric, e.attribute, e.group): e for e in source.audit.groups}
@@ -83,7 +83,7 @@ def test_hostile_names_stay_text(hostile_run: Run) -> None:
     body = card.split("---\n", 2)[2]
     assert "<script" not in body and "<img" not in body and "<svg" not in body
     assert fields_of(card)["tags"]
-    cells = [cell for row in csv.reader(io.StringIO(groups_table(Source.of(hostile_run)).csv())) for cell in row]
+    cells = [cell for row in csv.reader(io.StringIO(groups_table(ReportSource.of(hostile_run)).csv())) for cell in row]
     assert "'=HYPERLINK(1)" in cells and not any(cell.startswith("=") for cell in cells)
 
 
@@ -105,7 +105,7 @@ def test_coco_results_of_a_run_can_be_evaluated_again(run: Run, tmp_path: Path) 
     assert command("export", run.place, "--what", "coco", "--out", out) == 0
     assert "CC0" in (tmp_path / "results.json.licences.json").read_text()
     answers = run.answers()
-    names = Names(list(answers), {})
+    names = ImageNames(list(answers), {})
     found = read_predictions(out, Wanted(Boxes, names, {}))
     for name, answer in answers.items():
         if len(answer):
@@ -119,7 +119,7 @@ def test_masks_and_keypoints_survive_coco_results(tmp_path: Path) -> None:
     points = Keypoints(np.arange(51.0).reshape(1, 17, 3), [0.25])
     for answer in (mask, points):
         write_coco_results(tmp_path / "r.json", [("a", answer)])
-        read = read_predictions(tmp_path / "r.json", Wanted(type(answer), Names(["a"], {}), {})).by_id["a"]
+        read = read_predictions(tmp_path / "r.json", Wanted(type(answer), ImageNames(["a"], {}), {})).by_id["a"]
         assert read.to_row() == answer.to_row()
 
 

@@ -85,8 +85,8 @@ def test_bars_are_shares_of_the_longest() -> None:
     assert "0.0%" in bars.bar(0, 0)
 
 
-def line(label: str, y: list[float]) -> curves.Line:
-    return curves.Line(label, 10, [0.0, 0.5, 1.0], y, "c0")
+def line(label: str, y: list[float]) -> curves.GroupLine:
+    return curves.GroupLine(label, 10, [0.0, 0.5, 1.0], y, "c0")
 
 
 def test_a_curve_goes_through_its_points_and_skips_what_is_not_there() -> None:
@@ -250,5 +250,5 @@ def test_boxes_are_held_against_the_truth_that_the_task_asks_for() -> None:
 
 
 def test_a_curve_of_one_point_is_a_dot() -> None:
-    one = curves.Line("a", 1, [0.3], [0.9], "c0")
+    one = curves.GroupLine("a", 1, [0.3], [0.9], "c0")
     assert len(svg(curves.panel([one], ("x", "y"), "t", "d", "k")).findall("circle")) == 1

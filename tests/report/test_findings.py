@@ -3,7 +3,7 @@
 import pytest
 
 from countenance.report.findings import safe_cell, to_csv
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.run import Run
 
 
@@ -18,6 +18,6 @@ def test_numbers_in_the_csv_stay_numbers() -> None:
 
 
 def test_a_line_break_in_a_name_does_not_break_the_csv(hostile_run: Run) -> None:
-    found = Source.of(hostile_run).audit.findings
+    found = ReportSource.of(hostile_run).audit.findings
     broken = [f.model_copy(update={"group": "a\r\nb"}) for f in found[:3]]
     assert len(to_csv(broken).split("\r\n")) == 5

@@ -19,7 +19,7 @@ from countenance.errors import InputError
 from countenance.report import render, write_report
 from countenance.report.evidence import _measured
 from countenance.report.page import context
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.run import Run, audit_run, evaluate, store_audit
 
 Reader = Callable[[Path], Any]
@@ -68,7 +68,7 @@ def test_ids_are_unique_and_links_lead_somewhere(page: Any) -> None:
 
 
 def test_every_group_stands_with_its_n(page: Any, run: Run) -> None:
-    source = Source.of(run)
+    source = ReportSource.of(run)
     for name in source.names.by:
         for estimate in source.estimates("recall@0.5", name):
             label = source.names.group(name, estimate.group)
@@ -78,7 +78,7 @@ def test_every_group_stands_with_its_n(page: Any, run: Run) -> None:
 def test_nobody_is_left_out_silently(page: Any, run: Run) -> None:
     section = page.text[page.text.index("What we cannot tell", page.text.index("Group by group")) :]
     assert "unknown values are shown, not tested" in section
-    source = Source.of(run)
+    source = ReportSource.of(run)
     open_ones = [f for f in source.audit.findings if f.verdict in ("untestable", "insufficient evidence")]
     assert len(open_ones) > 50
     for finding in open_ones:
@@ -132,7 +132,7 @@ def test_the_csv_holds_every_finding_with_every_column(page: Any, run: Run) -> N
     (link,) = [a for a in page.tags("a") if a.get("download") == "findings.csv"]
     text = base64.b64decode(link["href"].split(",", 1)[1]).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text)))
-    found = Source.of(run).audit.findings
+    found = ReportSource.of(run).audit.findings
     assert len(rows) == len(found) and list(rows[0]) == list(Finding.model_fields)
     by_key = {(f.metric, f.attribute, f.group): f for f in found}
     for row in rows:
@@ -277,14 +277,14 @@ def test_a_task_without_curves_has_its_page(tmp_path: Path, run: Run, read: Read
 
 
 def test_a_suite_can_add_its_own_section(run: Run, tmp_path: Path, read: Reader) -> None:
-    told = context(Source.of(run), "off") | {"extra": [("own", "<Own>", Markup("<p>Our own words.</p>"))]}
+    told = context(ReportSource.of(run), "off") | {"extra": [("own", "<Own>", Markup("<p>Our own words.</p>"))]}
     page = read(render.write(tmp_path / "own.html", render.page("report.html.j2", **told)))
     assert {"id": "own"} in page.tags("h2") and {"href": "#own"} in page.tags("a")
     assert "<Own> Our own words." in page.text
 
 
 def test_both_of_two_groups_have_their_side_of_the_comparison_as_evidence(run: Run) -> None:
-    [measured, *_] = [m for m in _measured(Source.of(run)) if m.attribute == "gender"]
+    [measured, *_] = [m for m in _measured(ReportSource.of(run)) if m.attribute == "gender"]
     first, second = (row for row in measured.rows if row.group in ("female", "male"))
     assert first.verdict != "not compared" and second.verdict != "not compared"
     assert first.difference.endswith(f"from {second.group}") and second.difference.endswith(f"from {first.group}")

@@ -11,13 +11,13 @@ import pytest
 from countenance.cli.app import run as run_command
 from countenance.errors import InputError, MissingExtra
 from countenance.report import write_pdf
-from countenance.report.figures.curves import Chart, Line
+from countenance.report.figures.curves import Chart, GroupLine
 from countenance.report.markup import put_markup
 from countenance.report.page import context
 from countenance.report.paper import Paper
 from countenance.report.plots import curve_figure, forest_figures, save
-from countenance.report.plots.forest import MOST_ROWS, Row, _parts, rows_of
-from countenance.report.source import Source
+from countenance.report.plots.forest import MOST_ROWS, PlotRow, _parts, rows_of
+from countenance.report.source import ReportSource
 from countenance.run import Run
 
 pytest.importorskip("matplotlib")
@@ -50,7 +50,7 @@ def test_the_pdf_says_what_the_page_says(run: Run, tmp_path: Path, monkeypatch) 
     monkeypatch.setattr("countenance.report.pdf.Paper", Written)
     Written.texts = []
     out = write_pdf(run, tmp_path / "report.pdf")
-    said, texts = context(Source.of(run), "off"), Written.texts
+    said, texts = context(ReportSource.of(run), "off"), Written.texts
     assert out.read_bytes().startswith(b"%PDF-") and said["headline"] in texts and said["how_sure"] in texts
     assert all(one.text in texts for one in said["strongest"])
     for number in said["numbers_on_top"]:
@@ -69,7 +69,7 @@ def test_hostile_names_give_a_document(hostile_run: Run, tmp_path: Path) -> None
 
 
 def test_a_forest_has_every_group_on_one_scale(run: Run) -> None:
-    source = Source.of(run)
+    source = ReportSource.of(run)
     metric = source.metrics[0]
     rows = [row for row in rows_of(source, metric) if not row.heading]
     groups = sum(len(source.estimates(metric.name, name)) for name in source.names.by)
@@ -83,7 +83,7 @@ def test_a_forest_has_every_group_on_one_scale(run: Run) -> None:
 
 
 def test_a_long_attribute_goes_on_with_its_name() -> None:
-    rows = [Row("country")] + [Row(str(i), 0.5, 0.4, 0.6, "t", "1 person") for i in range(100)]
+    rows = [PlotRow("country")] + [PlotRow(str(i), 0.5, 0.4, 0.6, "t", "1 person") for i in range(100)]
     parts = _parts(rows)
     assert all(len(part) <= MOST_ROWS for part in parts) and parts[1][0].label == "country, continued"
     assert sum(not row.heading for part in parts for row in part) == 100
@@ -104,7 +104,7 @@ def test_figures_as_files_carry_the_licences(run: Run, tmp_path: Path, ending: s
 def test_what_cannot_be_written_is_said(run: Run, tmp_path: Path, capsys, monkeypatch) -> None:
     with pytest.raises(InputError, match=r"ends in \.pdf"):
         write_pdf(run, tmp_path / "r.html")
-    figure = forest_figures(Source.of(run), Source.of(run).metrics[0])[0]
+    figure = forest_figures(ReportSource.of(run), ReportSource.of(run).metrics[0])[0]
     with pytest.raises(InputError, match=r"ends in \.pdf, \.svg or \.png"):
         save(figure, tmp_path / "f.jpg")
     monkeypatch.setitem(sys.modules, "fpdf", None)
@@ -122,7 +122,7 @@ def test_report_writes_a_pdf_and_a_page_where_asked(small_run: Run, tmp_path: Pa
 
 def test_a_curve_has_its_marks_its_band_and_space_around_it() -> None:
     x, y = [0.0001, 0.001, 0.01, 1.0], [0.0, 0.0, 0.5, 1.0]
-    line = Line("all", 30, x, y, "c0", low=[0, 0, 0.4, 0.9], high=[0.1, 0.1, 0.6, 1])
+    line = GroupLine("all", 30, x, y, "c0", low=[0, 0, 0.4, 0.9], high=[0.1, 0.1, 0.6, 1])
     figure = curve_figure(Chart(("FAR", "VAL"), [line], (True, False), [0.001, 7.0]))
     (axes,) = figure.axes
     drawn = next(one for one in axes.lines if one.get_gid() == "curve-0")
@@ -200,7 +200,7 @@ def test_a_row_of_one_cell_goes_across_and_words_stay_whole() -> None:
 
 
 def test_long_nouns_are_said_once_in_the_heading(run: Run) -> None:
-    source = Source.of(run)
+    source = ReportSource.of(run)
     source.audit.settings["unit"] = "person and image (columns identity and sample, crossed)"
     rows = rows_of(source, source.metrics[0])
     sizes = {row.size for row in rows if not row.heading}

@@ -12,7 +12,7 @@ import pytest
 
 from countenance.data import load_dataset
 from countenance.errors import InputError
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.run import Run, audit_run, evaluate, read_audit, store_audit
 from countenance.run.shard import predictions
 from countenance.storage.local import LocalStorage
@@ -286,7 +286,7 @@ def test_a_task_of_ones_own_runs_with_a_named_model_and_is_audited_later(tmp_pat
     assert run.scores().num_rows == 120 and run.manifest["failed"] == 0
     again = Run(tmp_path / "run")  # as `countenance audit RUN` opens it, without the task at hand
     store_audit(again, audit_run(again, ["gender"]))
-    source = Source.of(again)
+    source = ReportSource.of(again)
     assert source.better == {"boxes": "lower"}
 
 
@@ -318,7 +318,7 @@ def test_a_run_of_an_older_version_is_audited_the_right_way_round(tmp_path, disc
     again = Run(run.path)
     assert "recall@0.5" in audit_run(again, ["gender"]).settings["metrics"]
     store_audit(again, audit_run(again, ["gender"], ["false_positives"]))
-    assert Source.of(again).better == {"false_positives": "lower"}
+    assert ReportSource.of(again).better == {"false_positives": "lower"}
 
 
 def test_an_edited_task_of_ones_own_is_another_run(tmp_path, discs, monkeypatch) -> None:

@@ -17,7 +17,7 @@ from countenance.models.inputs import InputSpec, Prepared, normalised, resized
 from countenance.run import evaluate
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.decoding import Decoders
-from countenance.run.feeding import Group
+from countenance.run.feeding import FedGroup
 from countenance.testing import write_small_dataset
 
 
@@ -48,13 +48,13 @@ def test_decode_processes_change_no_byte(model: str, pictures: Path, tmp_path: P
     assert bytes_of(tmp_path / "thread") == bytes_of(tmp_path / "processes")
 
 
-def groups_of(folder: Path, count: int, size: tuple[int, int] = (30, 20)) -> list[Group]:
+def groups_of(folder: Path, count: int, size: tuple[int, int] = (30, 20)) -> list[FedGroup]:
     samples = []
     for i in range(count):
         path = folder / f"{i}.png"
         Image.fromarray(np.full((size[1], size[0], 3), i % 256, np.uint8)).save(path)
         samples.append(Sample(str(i), LazyImage(path), *size))
-    return [Group(samples[i : i + 3]) for i in range(0, count, 3)]
+    return [FedGroup(samples[i : i + 3]) for i in range(0, count, 3)]
 
 
 def test_batches_come_in_order_through_little_memory(tmp_path: Path) -> None:

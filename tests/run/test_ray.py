@@ -24,7 +24,7 @@ from countenance.cli.app import run as command
 from countenance.errors import InputError
 from countenance.run import Run, evaluate
 from countenance.run.engine import ray as engine
-from countenance.run.engine.search import Search
+from countenance.run.engine.search import Bisection
 from countenance.run.verify import verify
 from countenance.testing import write_small_dataset
 from ray_cluster import Cluster
@@ -95,9 +95,9 @@ def test_one_and_three_nodes_give_the_bytes_of_the_local_engine(
     joined: Cluster, data: Path, local: Run, tmp_path: Path, s3: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    done = engine._Shards._done
+    done = engine._RayShards._done
     monkeypatch.setattr(
-        engine._Shards, "_done", lambda self, a, w, r: (sizes.append(len(pickle.dumps(r))), done(self, a, w, r))[1]
+        engine._RayShards, "_done", lambda self, a, w, r: (sizes.append(len(pickle.dumps(r))), done(self, a, w, r))[1]
     )
     for workers, out in ((1, str(tmp_path / "one")), (3, "s3://tests/ray/three")):
         found = evaluate(
@@ -129,7 +129,7 @@ def test_a_killed_node_costs_only_its_shards_and_one_that_joins_late_gets_work(
     joined: Cluster, data: Path, local: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, worked, kept = tmp_path / "run", [], []
-    done = engine._Shards._done
+    done = engine._RayShards._done
 
     def note(self: Any, actor: Any, work: Any, receipt: dict[str, Any]) -> None:
         hosts = {node["NodeID"]: node["NodeManagerAddress"] for node in self.ray.nodes()}
@@ -143,7 +143,7 @@ def test_a_killed_node_costs_only_its_shards_and_one_that_joins_late_gets_work(
         joined.kill(3)
         joined.start(4)
 
-    monkeypatch.setattr(engine._Shards, "_done", note)
+    monkeypatch.setattr(engine._RayShards, "_done", note)
     thread = threading.Thread(target=trouble)
     thread.start()
     found = evaluate(
@@ -200,7 +200,7 @@ def test_an_engine_or_address_that_is_not_there_is_one_line(data: Path, tmp_path
 
 
 def test_a_node_with_other_software_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    shards = engine._Shards.__new__(engine._Shards)
+    shards = engine._RayShards.__new__(engine._RayShards)
     from countenance.run.engine.actor import software
 
     told = {"host": "n7", "node": "x", "software": {**software(), "countenance": "0.0.1"}}
@@ -211,7 +211,7 @@ def test_a_node_with_other_software_is_refused(monkeypatch: pytest.MonkeyPatch) 
 @given(st.integers(1, 5000), st.data())
 def test_the_search_finds_the_harmful_image_in_few_tries(images: int, draw: st.DataObject) -> None:
     harmful = draw.draw(st.integers(0, images - 1))
-    search, tries = Search(images), 0
+    search, tries = Bisection(images), 0
     while search.found is None and not search.over:
         low, high = search.wanted()
         assert 0 <= low < high <= images
@@ -222,7 +222,7 @@ def test_the_search_finds_the_harmful_image_in_few_tries(images: int, draw: st.D
 
 @given(st.integers(1, 500))
 def test_a_search_for_nothing_ends(images: int) -> None:
-    search = Search(images)
+    search = Bisection(images)
     while search.found is None and not search.over:
         search.tell(False)
     assert search.found is None

@@ -200,7 +200,7 @@ def test_a_dataset_in_a_manifest_is_not_held_in_memory(runs: Path, first_run: Ru
     """A manifest's samples are read when they are shown, whatever is in its other rows."""
     from countenance.data.index import index_dataset, open_source
     from countenance.run.manifest import Place
-    from countenance.view.dataset import Indexed, InMemory
+    from countenance.view.dataset import Indexed, LoadedSamples
 
     manifest = index_dataset(open_source(str(runs / "first" / "data")), tmp_path / "data")
     shutil.copytree(first_run.path, tmp_path / "runs" / "run")
@@ -214,7 +214,7 @@ def test_a_dataset_in_a_manifest_is_not_held_in_memory(runs: Path, first_run: Ru
     assert "No pictures" not in page.text and page.text.count('rect class="truth"') >= 40
     assert here.ask(f"/runs/{run}/thumbnails/3").content == here.ask(f"/runs/{run}/thumbnails/3").content != b""
     here.close()
-    few, all_of_them = Indexed(manifest), InMemory(first_run.dataset())
+    few, all_of_them = Indexed(manifest), LoadedSamples(first_run.dataset())
     names = [f"{sample}" for sample in first_run.scores()["sample"].to_pylist()[:30]]
     one, two = few.some([*names, "nobody"]), all_of_them.some([*names, "nobody"])
     assert one.keys() == two.keys() == set(names)
@@ -226,11 +226,11 @@ def test_a_hash_that_is_not_of_the_picture_costs_no_picture(first_run: Run) -> N
     from dataclasses import replace
 
     from countenance.data import Dataset
-    from countenance.view.dataset import InMemory
-    from countenance.view.samples import Gallery
+    from countenance.view.dataset import LoadedSamples
+    from countenance.view.samples import RunGallery
 
     dataset = first_run.dataset()
     sample = replace(dataset[0], sha256="of something else")
-    gallery = Gallery.__new__(Gallery)
-    gallery._samples = InMemory(Dataset(dataset.card, [sample]))
+    gallery = RunGallery.__new__(RunGallery)
+    gallery._samples = LoadedSamples(Dataset(dataset.card, [sample]))
     assert gallery._pixels(sample).shape == (sample.height, sample.width, 3)

@@ -11,7 +11,7 @@ import numpy as np
 
 from countenance.audit import ranks, tests
 from countenance.audit._dist import quantile
-from countenance.audit.change import Change, ChangeGap
+from countenance.audit.change import ChangeGap, GainAndLoss
 from countenance.audit.comparisons import REST, Draft, is_alarming, which, why_untestable
 from countenance.audit.effects import MeanGap, RankBiserial, RateGap, angle, equivalence
 from countenance.audit.estimates import interval, within_bounds
@@ -167,7 +167,7 @@ class Batch:
     def _gap(self, mean1: Array, mean2: Array, iccs: list[Any]) -> RateGap | MeanGap | ChangeGap:
         found = self.found
         if self.column.kind == "change":
-            return ChangeGap(Change.of(self.one, iccs), Change.of(self.two, iccs), found.rho)
+            return ChangeGap(GainAndLoss.of(self.one, iccs), GainAndLoss.of(self.two, iccs), found.rho)
         if self.column.kind == "mean":
             return MeanGap(mean1 - mean2, found.se, found.df)
         solo = np.isinf(np.asarray(found.df))

@@ -65,7 +65,7 @@ def _excess(gained: Array, lost: Array, n: Array, change: Numbers, t: Numbers) -
 
 
 @dataclass(frozen=True)
-class Change:
+class GainAndLoss:
     """Shares of (effective) rows that were gained and lost: intervals of their difference."""
 
     gained: Numbers
@@ -74,7 +74,7 @@ class Change:
     df: Numbers = math.inf
 
     @classmethod
-    def of(cls, side: Side, iccs: list[Numbers]) -> Change:
+    def of(cls, side: Side, iccs: list[Numbers]) -> GainAndLoss:
         """The change of one side, from its sums over rows of -1, 0 and 1 (not centred)."""
         n = np.asarray(side.n, dtype=float)
         with np.errstate(all="ignore"):
@@ -117,8 +117,8 @@ class Change:
 class ChangeGap:
     """Two groups' changes, and the correlation of the two: intervals of their difference."""
 
-    one: Change
-    two: Change
+    one: GainAndLoss
+    two: GainAndLoss
     rho: Numbers = 0.0
 
     def _joined(self, one: Limits, two: Limits) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping, Members
 from countenance.audit.layout import Column, Layout
 from countenance.audit.permute import Permutations
-from countenance.audit.permute_rows import Wanted
+from countenance.audit.permute_rows import WantedComparisons
 from countenance.audit.settings import LOWER
 from countenance.audit.table import Array
 from countenance.audit.units import Units
@@ -235,7 +235,9 @@ class _Attribute:
         """The rates of the groups when labels are shuffled over units."""
         size = len(self.grouping.cells)
         nobody = np.full(size, -1)
-        wanted = [Wanted(column, np.zeros(size, np.int64), np.arange(size), nobody) for column in self.columns]
+        wanted = [
+            WantedComparisons(column, np.zeros(size, np.int64), np.arange(size), nobody) for column in self.columns
+        ]
         drawn = Permutations(self.sums, [self.grouping], wanted, self.settings.seed)
         parts = [[np.asarray(one.one.mean) for one in samples] for samples in drawn.draw(self.draws)]
         return [np.concatenate([part[i] for part in parts]) for i in range(len(self.columns))]

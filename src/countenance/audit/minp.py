@@ -16,7 +16,7 @@ from countenance.audit import tests
 from countenance.audit.batch import Batch
 from countenance.audit.from_rows import RowSums
 from countenance.audit.permute import Permutations
-from countenance.audit.permute_rows import Wanted
+from countenance.audit.permute_rows import WantedComparisons
 from countenance.audit.settings import Settings
 from countenance.audit.table import Array
 
@@ -104,7 +104,9 @@ def adjust(
         other = np.full(len(use), -1) if settings.comparison == "rest" else np.array(batch.h)[use]
         order = np.argsort(place, kind="stable")
         back = np.argsort(order, kind="stable")
-        wanted.append((Wanted(batch.column, place[order], np.array(batch.g)[use][order], other[order]), back))
+        wanted.append(
+            (WantedComparisons(batch.column, place[order], np.array(batch.g)[use][order], other[order]), back)
+        )
         observed.append(np.asarray(batch.found.p)[use])
         least.append(np.asarray(batch.least)[use][order])
     some = [i for i, p in enumerate(observed) if len(p)]

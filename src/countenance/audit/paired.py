@@ -12,7 +12,7 @@ import numpy as np
 
 from countenance.audit import tests
 from countenance.audit._dist import both
-from countenance.audit.change import Change
+from countenance.audit.change import GainAndLoss
 from countenance.audit.comparisons import Draft
 from countenance.audit.effects import MeanGap, cohen_h, equivalence
 from countenance.audit.estimates import TRUSTED, interval
@@ -132,7 +132,7 @@ class Pairs:
         }  # fmt: skip
         return draft
 
-    def gap(self, draft: Draft, bounded: bool) -> MeanGap | Change:
+    def gap(self, draft: Draft, bounded: bool) -> MeanGap | GainAndLoss:
         """The difference with its intervals; the draft takes the test."""
         change = self.side(self.change)
         d = float(self.change.mean())
@@ -154,7 +154,7 @@ class Pairs:
             return max(own, 0.0)
         return max(own, self.pooled.row * float(tests.implied(change, list(self.pooled.iccs))) / float(change.n), 0.0)
 
-    def _rates(self, draft: Draft, change: Side, d: float) -> Change:
+    def _rates(self, draft: Draft, change: Side, d: float) -> GainAndLoss:
         """Exact sign-flips of whole clusters; Tango's interval on the effective size."""
         n = len(self.change)
         b, c = float((self.change > 0).sum()), float((self.change < 0).sum())
@@ -164,7 +164,7 @@ class Pairs:
             gains = np.bincount(own, self.change > 0, minlength=count)
             tested.append(tests.mcnemar(gains, np.bincount(own, self.change < 0, minlength=count)))
         name, statistic, p = max(tested, key=lambda one: one[2])
-        gap = Change.of(change, list(self.pooled.iccs))
+        gap = GainAndLoss.of(change, list(self.pooled.iccs))
         # Half a pair added to each cell: what would be seen with few pairs that disagree is not overrated.
         variance = ((b + c + 1) - (b - c) ** 2 / (n + 2)) / (n + 2) ** 2
         draft.se = draft.unit = math.sqrt(variance * n / float(gap.n))

@@ -19,7 +19,7 @@ from countenance.audit.contingency import Contingency
 from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping
 from countenance.audit.layout import Column, pattern_of, powers, side
-from countenance.audit.permute_rows import RowLabels, Wanted, membership_matrix
+from countenance.audit.permute_rows import RowLabels, WantedComparisons, membership_matrix
 from countenance.audit.sums import Cross, CrossWay, Side
 from countenance.audit.table import Array
 
@@ -39,7 +39,9 @@ class Sampled:
 class Permutations:
     """Draws permutations from a seed, always in the same order, and sums every wanted comparison under each."""
 
-    def __init__(self, sums: RowSums, groupings: Sequence[Grouping], wanted: Sequence[Wanted], seed: int) -> None:
+    def __init__(
+        self, sums: RowSums, groupings: Sequence[Grouping], wanted: Sequence[WantedComparisons], seed: int
+    ) -> None:
         if len(sums.layouts) != 1:
             raise ValueError("clusters that cross cannot be permuted")
         self.layout = sums.layouts[0]
@@ -155,7 +157,7 @@ class _WholeLabels:
         return np.bincount(keys, tiled, minlength=size * self.patterns).reshape(size, self.patterns)
 
     def sums(
-        self, cluster_sums: tuple[Array, Array, Array], summed: Callable[[Array], Array], wanted: Wanted
+        self, cluster_sums: tuple[Array, Array, Array], summed: Callable[[Array], Array], wanted: WantedComparisons
     ) -> dict[int, tuple[Side, Side, Cross]]:
         """The sides of every comparison by grouping, a row for each permutation; `summed` adds a column up by code."""
         bases = _Bases(*cluster_sums, wanted.column, self.cubes)
@@ -208,7 +210,7 @@ class _Bases:
         return side([m * count, total, count, m * m * count, m * total, yy], squares, self.centre)
 
 
-def _joined(parts: dict[int, tuple[Side, Side, Cross]], wanted: Wanted) -> Sampled:
+def _joined(parts: dict[int, tuple[Side, Side, Cross]], wanted: WantedComparisons) -> Sampled:
     """The comparisons of all groupings side by side, in the order of `wanted`."""
     places = list(dict.fromkeys(wanted.place.tolist()))
     ones, twos = [parts[place][0] for place in places], [parts[place][1] for place in places]

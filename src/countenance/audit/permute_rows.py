@@ -19,7 +19,7 @@ CACHED = 100_000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedComparisons:
     """The comparisons of one metric to look at under permutation: arrays of grouping, cell and other (-1: rest)."""
 
     column: Column
@@ -46,7 +46,9 @@ class RowLabels:
             example[code[::-1]] = np.arange(sums.total - 1, -1, -1)
             self.labels, self.matrix = code, membership_matrix(sums, grouping, example).toarray()
 
-    def sums(self, rows: Array, wanted: Sequence[Wanted], place: int) -> list[tuple[Side, Side, Cross] | None]:
+    def sums(
+        self, rows: Array, wanted: Sequence[WantedComparisons], place: int
+    ) -> list[tuple[Side, Side, Cross] | None]:
         """The sides of the comparisons of this grouping, a row for each permutation (`rows`: whose label each takes).
 
         Metrics that the same rows have share everything that does not depend on the metric.

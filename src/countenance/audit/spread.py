@@ -23,7 +23,7 @@ from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping
 from countenance.audit.layout import Column
 from countenance.audit.permute import Permutations
-from countenance.audit.permute_rows import Wanted
+from countenance.audit.permute_rows import WantedComparisons
 from countenance.audit.power import rank_from_d
 from countenance.audit.settings import Judged, Settings
 from countenance.audit.sums import GroupSums, Side, way_residual
@@ -125,7 +125,7 @@ def shuffled(
         mine = sorted((one for one in spreads if one.column is column), key=lambda one: number[id(one.grouping)])
         place = np.concatenate([np.full(len(one.chosen), number[id(one.grouping)]) for one in mine])
         g = np.concatenate([one.chosen for one in mine])
-        wanted.append(Wanted(column, place, g, np.full(len(g), -1)))
+        wanted.append(WantedComparisons(column, place, g, np.full(len(g), -1)))
         places.append(mine)
     found: dict[int, list[tuple[Array, Array]]] = {id(one): [] for one in spreads}
     done = 0

@@ -24,7 +24,7 @@ class What(StrEnum):
     figures = "figures"
 
 
-class Format(StrEnum):
+class TableFormat(StrEnum):
     """How tables are written."""
 
     md = "md"
@@ -59,12 +59,14 @@ def export(
     run: RunPlace,
     what: Annotated[What, typer.Option(help="groups, findings, figures, or coco (predictions as COCO results).")],
     out: Annotated[Path, typer.Option(help="The file; of figures its ending is .pdf, .svg or .png.")],
-    format: Annotated[Format | None, typer.Option(help="Of tables: md, latex or csv (default: by the name).")] = None,
+    format: Annotated[
+        TableFormat | None, typer.Option(help="Of tables: md, latex or csv (default: by the name).")
+    ] = None,
 ) -> None:
     """Write the tables of a run (Markdown, LaTeX, CSV), its figures (PDF, SVG, PNG) or its predictions (COCO)."""
     from countenance.files import write_json, write_text
     from countenance.report.cards import FORMATS, findings_table, groups_table
-    from countenance.report.source import Source
+    from countenance.report.source import ReportSource
     from countenance.run.licences import of_manifest
 
     if what is What.figures:
@@ -88,22 +90,22 @@ def export(
             raise InputError(
                 f"{out}: which format? add --format md, latex or csv, or end the name in .md, .tex or .csv"
             )
-        source = Source.of(_audited(run))
+        source = ReportSource.of(_audited(run))
         table = groups_table(source) if what is What.groups else findings_table(source)
         write_text(out, FORMATS[chosen](table))
     say(out.resolve())
 
 
-def _figures(run: Path | str, out: Path, format: Format | None) -> list[Path]:
+def _figures(run: Path | str, out: Path, format: TableFormat | None) -> list[Path]:
     """A file for each figure; where there are several, their names go into the files' names."""
     from countenance.files import named
     from countenance.report.plots import all_figures, save
-    from countenance.report.source import Source
+    from countenance.report.source import ReportSource
     from countenance.run.licences import in_words, of_manifest
 
     if format is not None:
         raise InputError(f"--format {format.value} is for tables; the ending of --out says how figures are written")
-    source = Source.of(_audited(run))
+    source = ReportSource.of(_audited(run))
     made = all_figures(source)
     about = (
         f"{source.run.model_name} on {source.run.dataset_name}. Licences: {in_words(of_manifest(source.run.manifest))}"

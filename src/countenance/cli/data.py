@@ -22,7 +22,7 @@ Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:port
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
-class Format(StrEnum):
+class DatasetFormat(StrEnum):
     """The formats that a dataset can be written in."""
 
     coco = "coco"
@@ -92,8 +92,8 @@ def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A folder that does not exist yet.")],
     format: Annotated[
-        Format, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
-    ] = Format.coco,
+        DatasetFormat, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
+    ] = DatasetFormat.coco,
     categories: CategoriesOption = None,
 ) -> None:
     """Write a dataset in another format; reading it back gives the same truth."""
@@ -104,7 +104,7 @@ def export(
     dataset = _load(name, categories)
     with staged(out) as folder:
         folder.rmdir()  # the writers make it themselves
-        (write_coco if format is Format.coco else write_folder)(dataset, folder)
+        (write_coco if format is DatasetFormat.coco else write_folder)(dataset, folder)
     say(f"{len(dataset)} images in {out}")
 
 

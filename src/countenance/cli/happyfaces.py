@@ -73,9 +73,9 @@ def run(
 ) -> None:
     """Run a method once and print both heads' accuracies."""
     from countenance.suites.happyfaces.dataset import read_happyfaces
-    from countenance.suites.happyfaces.protocol import Task, evaluate
+    from countenance.suites.happyfaces.protocol import MixTask, evaluate
 
-    data, task = read_happyfaces(data_directory, held_back), Task(method, mix_rate, seed)
+    data, task = read_happyfaces(data_directory, held_back), MixTask(method, mix_rate, seed)
     _told(data_directory, data, task, evaluate(data, task), json_, out)
 
 
@@ -93,11 +93,11 @@ def score(
     """Score predictions made elsewhere: every validation photo, and unlabelled ones that the method did not use."""
     from countenance.suites.happyfaces.dataset import read_happyfaces
     from countenance.suites.happyfaces.predictions import read_outcome
-    from countenance.suites.happyfaces.protocol import Task
+    from countenance.suites.happyfaces.protocol import MixTask
 
     data = read_happyfaces(data_directory, held_back)
     outcome = read_outcome(predictions, data, name or predictions.stem)
-    _told(data_directory, data, Task(outcome.record["method"], float("nan"), 0), outcome, json_, out)
+    _told(data_directory, data, MixTask(outcome.record["method"], float("nan"), 0), outcome, json_, out)
 
 
 def _told(source: Path, data: Any, task: Any, outcome: Any, json_: Path | None, out: Path | None) -> None:
@@ -147,11 +147,11 @@ def sweep(
     """Run a method at many mix rates and seeds; what was run before is not run again."""
     from countenance.cli.progress import progress
     from countenance.files import write_json
-    from countenance.suites.happyfaces.protocol import Task, summary
+    from countenance.suites.happyfaces.protocol import MixTask, summary
     from countenance.suites.happyfaces.protocol import sweep as run_all
 
     rates = _rates(mix_rates)
-    tasks = [Task(method, rate, seed) for rate in rates for seed in range(first_seed, first_seed + seeds)]
+    tasks = [MixTask(method, rate, seed) for rate in rates for seed in range(first_seed, first_seed + seeds)]
     _not_a_folder(json_)
     kept = runs or json_.with_suffix(".runs")
     with progress(method, len(tasks), quiet=quiet) as step:

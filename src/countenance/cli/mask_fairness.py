@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from countenance.cli.lines import note, say
-from countenance.cli.options import BOX_FORMATS, BoxFormat, Units, reading
+from countenance.cli.options import BOX_FORMATS, BoxFormat, BoxUnits, reading
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -31,7 +31,7 @@ Directory = Annotated[Path | None, typer.Option("--data-directory", help="The da
 BoxFormatOption = Annotated[
     BoxFormat, typer.Option(help=f"Annotated BAFMD and YOLO files: what the four numbers of a box are: {BOX_FORMATS}.")
 ]
-UnitsOption = Annotated[Units, typer.Option(help="Annotated BAFMD and YOLO files: what the numbers are.")]
+UnitsOption = Annotated[BoxUnits, typer.Option(help="Annotated BAFMD and YOLO files: what the numbers are.")]
 Split = Annotated[str | None, typer.Option(help="Only this split (train, validation, test).")]
 ClassesOption = Annotated[
     str | None,
@@ -70,7 +70,7 @@ def assess(
     predictions: Annotated[Path | None, typer.Option(help="Predictions made elsewhere, instead of a detector.")] = None,
     by: Annotated[str | None, typer.Option(help="Attributes, with commas (default: the dataset's own).")] = None,
     box_format: BoxFormatOption = BoxFormat.centre,
-    units: UnitsOption = Units.normalised,
+    units: UnitsOption = BoxUnits.normalised,
     prediction_format: Annotated[
         BoxFormat | None,
         typer.Option(
@@ -78,7 +78,7 @@ def assess(
         ),
     ] = None,
     prediction_units: Annotated[
-        Units | None,
+        BoxUnits | None,
         typer.Option(help="Predictions, or a detector's boxes: what the numbers are (default: recognised; pixels)."),
     ] = None,
     classes: ClassesOption = None,
@@ -107,7 +107,7 @@ def assess(
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
-    from countenance.suites.mask_fairness.datasets import Asked, load_mask_data
+    from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
     from countenance.suites.mask_fairness.predictions import read_predictions
 
     if (detector is None) == (predictions is None):
@@ -115,7 +115,7 @@ def assess(
 
     numbered = _classes(classes)
     own = numbered if predictions is None else None
-    asked = Asked(reading(box_format, units), own, attributes, only_present, split, note)
+    asked = AskedTruth(reading(box_format, units), own, attributes, only_present, split, note)
     data = load_mask_data(dataset, data_directory, asked)
     model = detector or read_predictions(
         predictions or Path(), data, say=note, classes=numbered,
@@ -165,19 +165,19 @@ def make_data(
     format: Annotated[DataFormat, typer.Option(help="How boxes are written.")] = DataFormat.bafmd,
     split: Split = None,
     box_format: BoxFormatOption = BoxFormat.centre,
-    units: UnitsOption = Units.normalised,
+    units: UnitsOption = BoxUnits.normalised,
     classes: ClassesOption = None,
     quiet: Quiet = False,
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
     from countenance.cli.progress import progress
     from countenance.files import staged
-    from countenance.suites.mask_fairness.datasets import Asked, load_mask_data
+    from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
     from countenance.suites.mask_fairness.make_data import make_data as write
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    asked = Asked(reading(box_format, units), _classes(classes), split=split, say=note)
+    asked = AskedTruth(reading(box_format, units), _classes(classes), split=split, say=note)
     loaded = load_mask_data(dataset, data_directory, asked).dataset
     with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
         faces = write(loaded, made, format.value, step)

@@ -19,7 +19,7 @@ class BoxFormat(StrEnum):
     yxyx = "yxyx"
 
 
-class Units(StrEnum):
+class BoxUnits(StrEnum):
     """What the numbers of a box are measured in."""
 
     pixels = "pixels"
@@ -34,7 +34,7 @@ CategoriesOption = Annotated[
 ]
 
 
-def reading(box_format: BoxFormat, units: Units) -> "Reading":
+def reading(box_format: BoxFormat, units: BoxUnits) -> "Reading":
     """The reading of boxes that two options name."""
     from countenance.metrics.readings import Reading
 

@@ -25,7 +25,7 @@ from countenance.cli.gating import fail_on as fail_on_names
 from countenance.cli.gating import fail_on_verdict
 from countenance.cli.gating import show as show_gate
 from countenance.cli.lines import note, say
-from countenance.cli.options import BOX_FORMATS, BoxFormat, CategoriesOption, Units
+from countenance.cli.options import BOX_FORMATS, BoxFormat, BoxUnits, CategoriesOption
 from countenance.cli.places import OutPlace, RunPlace, write_page
 from countenance.cli.planning import plan
 from countenance.errors import InputError
@@ -74,7 +74,7 @@ def run(
         BoxFormat | None, typer.Option(help=f"What the model's boxes are (default corners): {BOX_FORMATS}.")
     ] = None,
     units: Annotated[
-        Units | None, typer.Option(help="What the model's boxes are measured in (default pixels).")
+        BoxUnits | None, typer.Option(help="What the model's boxes are measured in (default pixels).")
     ] = None,
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Evaluate a model that finds something else than the task needs.")

@@ -18,7 +18,7 @@ from countenance.compare.result import Change, Comparison, Gap, GroupScore, Lead
 __all__ = ["Change", "Comparison", "Gap", "GroupScore", "Leaderboard", "Standing", "compare", "leaderboard"]
 
 
-class _Package(ModuleType):
+class _ComparePackage(ModuleType):
     """Makes `countenance.compare(...)` the function while `countenance.compare.NAME` stays in the package."""
 
     def __call__(self, *entries: Any, **settings: Any) -> Comparison | Leaderboard:
@@ -28,4 +28,4 @@ class _Package(ModuleType):
         return leaderboard(entries, against_first=True, **settings)
 
 
-sys.modules[__name__].__class__ = _Package
+sys.modules[__name__].__class__ = _ComparePackage

@@ -14,13 +14,13 @@ Positive = Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
-class Strict(BaseModel):
+class StrictRule(BaseModel):
     """Settings in which an unknown key is a mistake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Bound(Strict):
+class Bound(StrictRule):
     """A limit that a number must keep: at least, at most, or between both."""
 
     at_least: Real | None = None
@@ -56,7 +56,7 @@ class EstimateRule(Bound):
         return f"{self.metric}{_of(self.by, self.group)} {self.limit()}"
 
 
-class GapRule(Strict):
+class GapRule(StrictRule):
     """The difference of each group of `by` to everyone else (or of every two groups)."""
 
     metric: str
@@ -68,7 +68,7 @@ class GapRule(Strict):
         return f"gap of {self.metric} by {self.by} at most {self.at_most:g}"
 
 
-class VerdictRule(Strict):
+class VerdictRule(StrictRule):
     """The audit's verdict: no disparity, or no severe one."""
 
     forbid: Literal["disparity", "severe"]
@@ -111,7 +111,7 @@ class EquityRule(Bound):
         return f"{self.measure} of {self.metric or 'FMR and FNMR'} by {self.by} {self.limit()}"
 
 
-class PeopleRule(Strict):
+class PeopleRule(StrictRule):
     """How many different people the run is about: in all, or in each group of `by`."""
 
     at_least: Annotated[int, Field(ge=1, strict=True)]
@@ -123,7 +123,7 @@ class PeopleRule(Strict):
         )
 
 
-class FailedImagesRule(Strict):
+class FailedImagesRule(StrictRule):
     """The share of images without a prediction."""
 
     at_most: Share
@@ -132,7 +132,7 @@ class FailedImagesRule(Strict):
         return f"failed images at most {100 * self.at_most:g} %"
 
 
-class SpeedRule(Strict):
+class SpeedRule(StrictRule):
     """Images per second of the whole run."""
 
     at_least: Positive
@@ -141,7 +141,7 @@ class SpeedRule(Strict):
         return f"at least {self.at_least:g} images per second"
 
 
-class LatencyRule(Strict):
+class LatencyRule(StrictRule):
     """A quantile of the time that images took, in the unit of its column."""
 
     at_most: Positive
@@ -153,7 +153,7 @@ class LatencyRule(Strict):
         return f"{100 * self.quantile:g} % of images take at most {self.at_most:g} ({self.metric or 'latency'})"
 
 
-class RegressionRule(Strict):
+class RegressionRule(StrictRule):
     """How much worse than the baseline a metric may be: overall, or in each group of `by`, on the same rows."""
 
     metric: str

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from countenance.data.tables import near, read_text
 from countenance.errors import InputError
-from countenance.gating.kinds import KINDS, Kind, Strict
+from countenance.gating.kinds import KINDS, Kind, StrictRule
 from countenance.run.licences import Allowed
 
 Insufficient = Literal["fail", "warn", "pass"]
@@ -22,7 +22,7 @@ ABOUT = ("name", "insufficient")
 class Rule(BaseModel):
     """One requirement, and what happens when the evidence cannot decide it."""
 
-    model_config = Strict.model_config
+    model_config = StrictRule.model_config
     name: str
     kind: str
     wants: Any
@@ -30,7 +30,7 @@ class Rule(BaseModel):
     insufficient: Insufficient
 
 
-class Licences(Strict):
+class Licences(StrictRule):
     """Licences that data and weights may have."""
 
     allow: list[str]
@@ -44,7 +44,7 @@ class Licences(Strict):
 class Policy(BaseModel):
     """What a run must show. `alpha` is the level of each rule, `where` keeps the rows that rules are about."""
 
-    model_config = Strict.model_config
+    model_config = StrictRule.model_config
     alpha: float = 0.05
     where: dict[str, list[str]] = {}
     licences: Licences | None = None

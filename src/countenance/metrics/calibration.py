@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.intervals import LEVEL, Estimate, clustered_rate
+from countenance.metrics.intervals import LEVEL, IntervalEstimate, clustered_rate
 from countenance.metrics.ranking import bootstrap_interval
 
 Array = NDArray[np.float64]
@@ -18,7 +18,7 @@ class Bin(NamedTuple):
 
     stated: float
     """Their mean stated probability."""
-    right: Estimate
+    right: IntervalEstimate
     """How often they were right, clustered by person."""
 
 
@@ -57,7 +57,7 @@ def calibration_error(stated: Array, right: Array, weights: Array | None = None)
 class Calibration(NamedTuple):
     """The calibration error, and what perfectly calibrated probabilities would show by chance."""
 
-    error: Estimate
+    error: IntervalEstimate
     by_chance: float
 
 
@@ -73,4 +73,6 @@ def calibration(
     random = np.random.default_rng([seed, 13])
     chance = [calibration_error(stated, (random.random(len(stated)) < stated).astype(float)) for _ in range(DRAWN)]
     value = calibration_error(stated, right)
-    return Calibration(Estimate(value, min(low, value), max(high, value), len(stated), people), float(np.mean(chance)))
+    return Calibration(
+        IntervalEstimate(value, min(low, value), max(high, value), len(stated), people), float(np.mean(chance))
+    )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from countenance.metrics.intervals import LEVEL
 from countenance.metrics.pairs.blocks import Step
 from countenance.metrics.pairs.comparisons import between
-from countenance.metrics.pairs.influence import Band
+from countenance.metrics.pairs.influence import RateBand
 from countenance.metrics.pairs.vectors import Array, Ints
 
 BLOCK = 512
@@ -103,7 +103,7 @@ def open_set_curve(
     *,
     seed: int = 0,
     level: float = LEVEL,
-) -> Band:
+) -> RateBand:
     """FNIR at each FPIR with a band over people drawn again (known and unknown ones apart).
 
     `hits` are the scores of probes whose own person is ranked first, -inf for all other probes of known people;
@@ -122,7 +122,7 @@ def open_set_curve(
         refused = np.where(place < len(alarms), alarms[falling][last], -np.inf)
         drawn[k] = below[np.searchsorted(hits[ordered], refused, side="right")] / below[-1]
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Band(value, np.minimum(low, value), np.maximum(high, value))
+    return RateBand(value, np.minimum(low, value), np.maximum(high, value))
 
 
 def _weights(random: np.random.Generator, codes: Ints) -> Array:

@@ -17,7 +17,7 @@ LEVEL = 0.95
 LEAST_DF = 3.0
 
 
-class Estimate(NamedTuple):
+class IntervalEstimate(NamedTuple):
     """A rate or mean with its interval; `n` trials of `clusters` clusters."""
 
     value: float
@@ -27,7 +27,7 @@ class Estimate(NamedTuple):
     clusters: int
 
 
-NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0)
+NOTHING = IntervalEstimate(np.nan, np.nan, np.nan, 0, 0)
 
 
 def student(df: ArrayLike, level: float = LEVEL) -> Array:
@@ -93,7 +93,7 @@ def correlation(groups: list[tuple[Array, Array]]) -> float:
     return min(1.0, max(0.0, excess / room)) if room > 0 else 0.0
 
 
-def clustered_rate(errors: Array, trials: Array, level: float = LEVEL, icc: float = 0.0) -> Estimate:
+def clustered_rate(errors: Array, trials: Array, level: float = LEVEL, icc: float = 0.0) -> IntervalEstimate:
     """A rate over clusters that have some errors in some trials each.
 
     `icc` is the correlation within clusters found in a larger pool: the variance is at least what it implies. One
@@ -110,7 +110,7 @@ def clustered_rate(errors: Array, trials: Array, level: float = LEVEL, icc: floa
         return NOTHING
     p = float(k.sum() / total)
     if clusters < 2:
-        return Estimate(p, np.nan, np.nan, round(total), clusters)
+        return IntervalEstimate(p, np.nan, np.nan, round(total), clusters)
     effective = total**2 / float((n**2).sum())
     residual = k - p * n
     alone = p * (1 - p) / total
@@ -119,10 +119,12 @@ def clustered_rate(errors: Array, trials: Array, level: float = LEVEL, icc: floa
     # No error, or nothing but errors: the clusters say nothing about themselves; each is then worth one trial.
     size = p * (1 - p) / variance if variance > 0 else effective
     low, high = wilson(p, size, student(freedom(residual, effective), level))
-    return Estimate(p, float(low), float(high), round(total), clusters)
+    return IntervalEstimate(p, float(low), float(high), round(total), clusters)
 
 
-def macro_mean(values: Array, cells: NDArray[np.int64], person: NDArray[np.int64], level: float = LEVEL) -> Estimate:
+def macro_mean(
+    values: Array, cells: NDArray[np.int64], person: NDArray[np.int64], level: float = LEVEL
+) -> IntervalEstimate:
     """The mean of the means of cells: every cell counts alike, however many values it has. Clustered by person.
 
     >>> macro_mean(np.array([1.0, 1.0, 1.0, 5.0]), np.array([0, 0, 0, 1]), np.arange(4)).value
@@ -136,15 +138,15 @@ def macro_mean(values: Array, cells: NDArray[np.int64], person: NDArray[np.int64
     means = np.bincount(cell, values) / size
     mean, people = float(means.mean()), int(who.max()) + 1
     if people < 2:
-        return Estimate(mean, np.nan, np.nan, len(values), people)
+        return IntervalEstimate(mean, np.nan, np.nan, len(values), people)
     residual = np.asarray(np.bincount(who, weight * (values - means[cell])), dtype=np.float64)
     share = np.bincount(who, weight)
     variance = people / (people - 1) * float((residual**2).sum())
     half = float(student(freedom(residual, 1 / float((share**2).sum()), len(size)), level)) * variance**0.5
-    return Estimate(mean, mean - half, mean + half, len(values), people)
+    return IntervalEstimate(mean, mean - half, mean + half, len(values), people)
 
 
-def clustered_mean(sums: Array, counts: Array, level: float = LEVEL) -> Estimate:
+def clustered_mean(sums: Array, counts: Array, level: float = LEVEL) -> IntervalEstimate:
     """A mean over clusters that have a sum of values and a number of values each.
 
     >>> [round(x, 4) for x in clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3))[:3]]
@@ -157,8 +159,8 @@ def clustered_mean(sums: Array, counts: Array, level: float = LEVEL) -> Estimate
         return NOTHING
     mean = float(y.sum() / total)
     if clusters < 2:
-        return Estimate(mean, np.nan, np.nan, round(total), clusters)
+        return IntervalEstimate(mean, np.nan, np.nan, round(total), clusters)
     residual = y - mean * n
     variance = clusters / (clusters - 1) * float((residual**2).sum()) / total**2
     half = float(student(freedom(residual, total**2 / float((n**2).sum())), level)) * variance**0.5
-    return Estimate(mean, mean - half, mean + half, round(total), clusters)
+    return IntervalEstimate(mean, mean - half, mean + half, round(total), clusters)

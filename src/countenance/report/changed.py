@@ -13,7 +13,7 @@ from countenance.compare.pairing import Paired, pair_entries
 from countenance.errors import InputError
 from countenance.report.drawing import said
 from countenance.report.gallery import MOST_ROWS, Failure, choose, failure, loaded, mode_for, why_off
-from countenance.report.source import Source, task_of
+from countenance.report.source import ReportSource, task_of
 from countenance.run import Run
 
 SHOWN = 12
@@ -106,8 +106,8 @@ def _column(paired: Paired, name: str) -> str:
     return name if name in paired.table.column_names else f"attr.{name}"
 
 
-def _source(run: Run, settings: dict[str, Any]) -> Source:
+def _source(run: Run, settings: dict[str, Any]) -> ReportSource:
     """What the gallery of a report needs to know: the task and the attributes that were compared by."""
     by = [name for name in settings["by"] if "*" not in name]
     told = {"metrics": settings["metrics"], "by": [name.rpartition(":")[0] or name for name in by]}
-    return Source(Audit(verdict="", reason="", findings=[], excluded=[], settings=told), task_of(run), run)
+    return ReportSource(Audit(verdict="", reason="", findings=[], excluded=[], settings=told), task_of(run), run)

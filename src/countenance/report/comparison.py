@@ -31,7 +31,7 @@ ADJUSTED = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """A line of a forest plot of changes or of gaps."""
 
     label: str
@@ -56,7 +56,7 @@ class Plot:
     better: str
     axis: Markup
     empty: Markup
-    blocks: list[tuple[str, list[Row]]]
+    blocks: list[tuple[str, list[ComparisonRow]]]
 
 
 def write_comparison(found: Comparison, entries: Sequence[Any], out: Path | str, *, gallery: str = "auto") -> Path:
@@ -111,7 +111,7 @@ def write_leaderboard(found: Leaderboard, out: Path | str) -> Path:
     return render.write(Path(out), text)
 
 
-def _moved(found: Leaderboard) -> list[tuple[str, list[Row]]]:
+def _moved(found: Leaderboard) -> list[tuple[str, list[ComparisonRow]]]:
     """For each model compared with the first: the gaps that changed."""
     made = []
     for model in found.models[1:]:
@@ -209,12 +209,12 @@ def _top(one: Change) -> dict[str, str]:
     }
 
 
-def _row(one: Change, label: str, scale: Scale) -> Row:
+def _row(one: Change, label: str, scale: Scale) -> ComparisonRow:
     kind, mark = _kind(one), change_mark(one)
     note = f"by less than {one.delta:g}" if one.small and one.verdict in (WORSE, BETTER) else ""
     if one.verdict == CANNOT_TELL and not one.tested:
         note = one.reason
-    return Row(
+    return ComparisonRow(
         label, one.n, one.clusters, forest.row(scale, one.difference, one.low, one.high, mark, 0.0),
         numbers.value(one.estimate_a, kind), numbers.value(one.estimate_b, kind),
         numbers.change(one.difference, kind), numbers.change_span(one.low, one.high, kind),
@@ -222,18 +222,20 @@ def _row(one: Change, label: str, scale: Scale) -> Row:
     )  # fmt: skip
 
 
-def _gap_row(gap: Gap, label: str, scale: Scale) -> Row:
+def _gap_row(gap: Gap, label: str, scale: Scale) -> ComparisonRow:
     kind, mark = _kind(gap), gap_mark(gap)
     verdict = gap.moved or gap.verdict
     note = f"{gap.severity} {gap.verdict}" if gap.moved else gap.reason if gap.verdict == words.UNTESTABLE else ""
-    return Row(
+    return ComparisonRow(
         label, gap.n, gap.clusters, forest.row(scale, gap.difference, gap.low, gap.high, mark, 0.0),
         numbers.change(gap.gap_a, kind), numbers.change(gap.gap_b, kind), numbers.change(gap.difference, kind),
         numbers.change_span(gap.low, gap.high, kind), numbers.probability(gap.p_adjusted), mark, verdict, note,
     )  # fmt: skip
 
 
-def _plot(metric: str, better: str | None, shown: list[Any], blocks: list[tuple[str, list[Row]]], scale: Scale) -> Plot:
+def _plot(
+    metric: str, better: str | None, shown: list[Any], blocks: list[tuple[str, list[ComparisonRow]]], scale: Scale
+) -> Plot:
     empty = forest.row(scale, math.nan, math.nan, math.nan, words.UNTESTED, 0.0)
     return Plot(metric, better or "", forest.axis(scale), empty, blocks)
 

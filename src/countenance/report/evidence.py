@@ -14,7 +14,7 @@ from countenance.report import numbers, render
 from countenance.report.charts.forests import by_group
 from countenance.report.names import attribute_label, value_label
 from countenance.report.page import context, put
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.run import Run
 
 EVIDENCE = "evidence.html"
@@ -22,7 +22,7 @@ NOT_STATED = "not stated by the dataset's card"
 
 
 @dataclass(frozen=True)
-class Row:
+class EvidenceRow:
     """One group in one measure."""
 
     group: str
@@ -44,11 +44,11 @@ class Measured:
     delta: str
     better: str
     attribute: str
-    rows: list[Row]
+    rows: list[EvidenceRow]
 
 
 @dataclass(frozen=True)
-class Attribute:
+class EvidenceAttribute:
     """How an attribute was assigned, and how many there are of each value."""
 
     name: str
@@ -59,13 +59,13 @@ class Attribute:
 
 def write_evidence(run: Run, out: Path | str | None = None) -> Path:
     """Write the evidence page of an audited run as one self-contained HTML file and return its path."""
-    source = Source.of(run)
+    source = ReportSource.of(run)
     said = context(source, "off")
     text = render.page("evidence.html.j2", **said, people=_people(source), measured=_measured(source))
     return put(run, EVIDENCE, text, out, "off")
 
 
-def _people(source: Source) -> list[Attribute]:
+def _people(source: ReportSource) -> list[EvidenceAttribute]:
     """The attributes that were compared, with rows and people (or images) in each group."""
     card = source.run.manifest.plain()["dataset"]["card"].get("attributes", {})
     made = []
@@ -76,7 +76,7 @@ def _people(source: Source) -> list[Attribute]:
         groups = [(value_label(name, group), most[group].n, most[group].clusters) for group in dict.fromkeys(order)]
         told: dict[str, Any] = card.get(name.partition(":")[0], {})
         made.append(
-            Attribute(
+            EvidenceAttribute(
                 attribute_label(name),
                 told.get("assigned_by") or NOT_STATED,
                 told.get("meaning") or "not stated",
@@ -86,7 +86,7 @@ def _people(source: Source) -> list[Attribute]:
     return made
 
 
-def _measured(source: Source) -> list[Measured]:
+def _measured(source: ReportSource) -> list[Measured]:
     deltas = source.audit.settings.get("delta") or {}
     made = []
     for metric in source.metrics:
@@ -101,13 +101,13 @@ def _measured(source: Source) -> list[Measured]:
     return made
 
 
-def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: str | None) -> Row:
+def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: str | None) -> EvidenceRow:
     """One group, with the finding in which it is either side: of two groups only the first has a finding of its own."""
     kind = estimate.kind
     values = (numbers.value(estimate.estimate, kind), numbers.span(estimate.low, estimate.high, kind))
     group = value_label(attribute, estimate.group)
     if finding is None:
-        return Row(group, estimate.n, estimate.clusters, *values, numbers.NOTHING, "", "not compared")
+        return EvidenceRow(group, estimate.n, estimate.clusters, *values, numbers.NOTHING, "", "not compared")
     here = finding.group == estimate.group
     ends = (finding.diff_low, finding.diff_high) if here else (-finding.diff_high, -finding.diff_low)
     difference = finding.difference if here else -finding.difference
@@ -115,7 +115,9 @@ def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: st
     change = numbers.change(difference, kind)
     against = change if other == "rest" else f"{change} from {value_label(attribute, other)}"
     verdict = _verdict(finding.verdict, direction(difference, better))
-    return Row(group, estimate.n, estimate.clusters, *values, against, numbers.change_span(*ends, kind), verdict)
+    return EvidenceRow(
+        group, estimate.n, estimate.clusters, *values, against, numbers.change_span(*ends, kind), verdict
+    )
 
 
 def _verdict(verdict: str, direction: str) -> str:

@@ -15,7 +15,7 @@ from countenance.data import Dataset, Sample
 from countenance.errors import InputError
 from countenance.report import drawing, numbers, pictures
 from countenance.report.names import attribute_label, phrase, value_label
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.report.words import DISPARITY
 from countenance.tasks import Task
 
@@ -77,7 +77,7 @@ def why_off(asked: str) -> str:
     )
 
 
-def gallery(source: Source, asked: str) -> Gallery:
+def gallery(source: ReportSource, asked: str) -> Gallery:
     """The gallery of a run. A dataset that is gone or has changed costs the pictures, not the report."""
     real = source.run.manifest.dataset.card.real_people
     mode = mode_for(asked, real)
@@ -107,7 +107,7 @@ def gallery(source: Source, asked: str) -> Gallery:
     return Gallery(mode, "", made, metric, total)
 
 
-def loaded(source: Source) -> tuple[Dataset | None, str]:
+def loaded(source: ReportSource) -> tuple[Dataset | None, str]:
     """The dataset of a run loaded again, or the reason why it cannot be shown."""
     try:
         dataset = source.run.dataset()
@@ -119,14 +119,14 @@ def loaded(source: Source) -> tuple[Dataset | None, str]:
     return (None, problem) if problem else (dataset, "")
 
 
-def has_changed(source: Source, dataset: Dataset) -> str:
+def has_changed(source: ReportSource, dataset: Dataset) -> str:
     """Why pictures of a dataset must not be shown as those of a run; empty where they may."""
     if dataset.fingerprint() != source.run.manifest.dataset.fingerprint:
         return "the dataset has changed since this run"
     return ""
 
 
-def worst_rows(source: Source) -> tuple[list[dict[str, Any]], str, int]:
+def worst_rows(source: ReportSource) -> tuple[list[dict[str, Any]], str, int]:
     """The rows that failed by the first audited metric, worst first, the metric's name and how many failed.
 
     Of a rate: every row that missed. Of any other metric: the worst tenth of the rows.
@@ -159,7 +159,7 @@ def _numbers(table: Any, column: str) -> NDArray[np.float64]:
     return np.asarray(table.column(column).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def choose(rows: Sequence[dict[str, Any]], source: Source, most: int = SHOWN) -> list[dict[str, Any]]:
+def choose(rows: Sequence[dict[str, Any]], source: ReportSource, most: int = SHOWN) -> list[dict[str, Any]]:
     """At most `most` rows, worst first, in turn from the groups of the attribute with the largest disparity.
 
     No identity is shown more than twice while others wait.
@@ -185,19 +185,19 @@ def choose(rows: Sequence[dict[str, Any]], source: Source, most: int = SHOWN) ->
     return sorted(chosen, key=lambda row: place[id(row)])
 
 
-def _telling_attribute(source: Source) -> str:
+def _telling_attribute(source: ReportSource) -> str:
     found = [f for f in source.audit.findings if f.verdict == DISPARITY and f.depth == 1 and math.isfinite(f.effect)]
     if found:
         return max(found, key=lambda f: abs(f.effect)).attribute
     return source.names.by[0] if source.names.by else ""
 
 
-def _answers(source: Source, samples: set[str]) -> dict[str, Answer]:
+def _answers(source: ReportSource, samples: set[str]) -> dict[str, Answer]:
     return dict(source.run.store.answers(samples))
 
 
 def failure(
-    row: dict[str, Any], sample: Sample, answer: Answer | None, source: Source, *, blurred: bool,
+    row: dict[str, Any], sample: Sample, answer: Answer | None, source: ReportSource, *, blurred: bool,
     before: Answer | None = None,
 ) -> Failure:  # fmt: skip
     """One picture with truth and answer drawn, and what another model answered `before` where that is compared."""

@@ -14,7 +14,7 @@ from countenance.files import to_json
 from countenance.report import cannot_tell, charts, findings, method, render, words
 from countenance.report import gallery as pictures
 from countenance.report.figures import tally
-from countenance.report.source import Audited, Source, TableSource
+from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.report.whole_run import whole_run
 from countenance.run import Run
 from countenance.run.store import PAGES, REPORT
@@ -46,10 +46,10 @@ def write_report(run: Run, out: Path | str | None = None, *, gallery: str = "aut
     auto (rendered people are shown, real people are not), off, blurred or full. No clock is read: the same run
     gives the same bytes. What the run's suite has to say is on the page too.
     """
-    return write_page(Source.of(run), out, gallery)
+    return write_page(ReportSource.of(run), out, gallery)
 
 
-def write_page(source: Source, out: Path | str | None, gallery: str, said: dict[str, Any] | None = None) -> Path:
+def write_page(source: ReportSource, out: Path | str | None, gallery: str, said: dict[str, Any] | None = None) -> Path:
     """Write the page of a source (with the context `said` where it was made before) and return its path."""
     text = render.page("report.html.j2", **(said or context(source, gallery)))
     return put(source.run, REPORT, text, out, gallery)
@@ -105,7 +105,7 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
     }
 
 
-def context(source: Source, asked: str) -> dict[str, Any]:
+def context(source: ReportSource, asked: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
     extra = [] if suite is None else suite.sections(source)
@@ -116,7 +116,7 @@ def context(source: Source, asked: str) -> dict[str, Any]:
     }
 
 
-def evidence(source: Source, asked: str = "auto") -> dict[str, Any]:
+def evidence(source: ReportSource, asked: str = "auto") -> dict[str, Any]:
     """What the sections about the audit, the data and the method say: everything but the pictures."""
     manifest, settings = DEFAULTS | source.run.manifest.plain(), AUDITED | source.audit.settings
     failed = too_many_failed(manifest)

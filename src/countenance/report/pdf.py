@@ -17,7 +17,7 @@ from countenance.report.page import context, table_context
 from countenance.report.paper import Paper
 from countenance.report.plots import curve_figures, forest_figures, result_figures
 from countenance.report.plots.forest import rows_of
-from countenance.report.source import Audited, Source
+from countenance.report.source import Audited, ReportSource
 from countenance.report.words import UNTESTABLE
 from countenance.run import Run
 from countenance.run.licences import in_words, of_manifest
@@ -25,7 +25,9 @@ from countenance.run.licences import in_words, of_manifest
 MOST_FINDINGS, MOST_OPEN = 60, 24
 
 
-def write_pdf(run: Run | Source, out: Path | str, *, said: dict[str, Any] | None = None, verdicts: bool = True) -> Path:
+def write_pdf(
+    run: Run | ReportSource, out: Path | str, *, said: dict[str, Any] | None = None, verdicts: bool = True
+) -> Path:
     """Write the report of an audited run as PDF and return its path; it never shows a picture of anybody.
 
     `said` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline, the same
@@ -35,7 +37,7 @@ def write_pdf(run: Run | Source, out: Path | str, *, said: dict[str, Any] | None
     path = Path(out)
     if path.suffix.lower() != ".pdf":
         raise InputError(f"{path}: expected a name that ends in .pdf")
-    source = run if isinstance(run, Source) else Source.of(run)
+    source = run if isinstance(run, ReportSource) else ReportSource.of(run)
     said = context(source, "off") if said is None else said
     manifest = said["manifest"]
     title = f"{source.run.model_name} on {said['data_name']}"
@@ -145,7 +147,7 @@ def _first(paper: Paper, source: Audited, said: dict[str, Any]) -> None:
     paper.table(("number", "value", "interval", "from", "meaning"), rows, "LRRRL")
 
 
-def _curves(paper: Paper, source: Source) -> None:
+def _curves(paper: Paper, source: ReportSource) -> None:
     made = [*curve_figures(source), *result_figures(source)]
     if not made:
         return

@@ -92,13 +92,13 @@ class Audited(ABC):
 
 
 @dataclass(frozen=True)
-class Source(Audited):
+class ReportSource(Audited):
     """A run, its audit, and what its task says about the metrics."""
 
     run: Run
 
     @classmethod
-    def of(cls, run: Run) -> "Source":
+    def of(cls, run: Run) -> "ReportSource":
         """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
         if not run.complete:
             raise InputError(f"{run.place}: the run did not finish; the same `countenance run` command goes on")

@@ -34,7 +34,7 @@ class ByGroup:
 
 
 @dataclass(frozen=True)
-class Figure:
+class CurveFigure:
     """A curve with its legend and some of its values."""
 
     title: str
@@ -68,11 +68,11 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class WholeRun:
+class ResultSections:
     """Everything that a task's results put on the page."""
 
     by_group: list[ByGroup]
-    figures: list[Figure]
+    figures: list[CurveFigure]
     grids: list[Grid]
     sheets: list[Sheet]
 
@@ -80,10 +80,10 @@ class WholeRun:
         return bool(self.by_group or self.figures or self.grids or self.sheets)
 
 
-def whole_run(results: Sequence[Result]) -> WholeRun:
+def whole_run(results: Sequence[Result]) -> ResultSections:
     """Results in the order of the run, by type; numbers about everybody are at the top of the page."""
     found = [one for one in results if isinstance(one, Number) and one.group is not None]
-    return WholeRun(
+    return ResultSections(
         _by_group(found),
         [_figure(one, index) for index, one in enumerate(results) if isinstance(one, Curve) and one.lines],
         [_grid(one) for one in results if isinstance(one, Matrix) and one.values],
@@ -141,12 +141,12 @@ def chart_of(curve: Curve) -> drawing.Chart:
     lines = []
     for line, (colour, dash) in zip(curve.lines, looks, strict=True):
         label = value_label(curve.attribute, line.label) if curve.attribute else line.label
-        lines.append(drawing.Line(label, 0, line.x, line.y, colour, dash, False, line.low, line.high))
+        lines.append(drawing.GroupLine(label, 0, line.x, line.y, colour, dash, False, line.low, line.high))
     marks = [x for x in curve.marks if math.isfinite(x)]
     return drawing.Chart((curve.x.label, curve.y.label), lines, (curve.x.log, curve.y.log), marks, title=curve.name)
 
 
-def _figure(curve: Curve, index: int) -> Figure:
+def _figure(curve: Curve, index: int) -> CurveFigure:
     chart = chart_of(curve)
     picture = drawing.panel(
         chart.lines, chart.axes, curve.name, f"{curve.y.label} against {curve.x.label}", f"result-{index}",
@@ -155,10 +155,10 @@ def _figure(curve: Curve, index: int) -> Figure:
     about = f"{_about(curve)} {curve.y.label[:1].upper()}{curve.y.label[1:]} (up) against {curve.x.label} (across)."
     legend = [(drawing.swatch(line), line.label) for line in chart.lines if line.label]
     table = [(line.label or curve.name, _read(line)) for line in chart.lines]
-    return Figure(curve.name, about.strip(), picture, legend, curve.x.label, table)
+    return CurveFigure(curve.name, about.strip(), picture, legend, curve.x.label, table)
 
 
-def _read(line: drawing.Line) -> list[tuple[str, str]]:
+def _read(line: drawing.GroupLine) -> list[tuple[str, str]]:
     """Points spread evenly along a line."""
     places = sorted({round(i * (len(line.x) - 1) / (READ_AT - 1)) for i in range(READ_AT)}) if line.x else []
     return [(_short(line.x[i]), _short(line.y[i])) for i in places]

@@ -18,14 +18,14 @@ from countenance.run.evaluation import Evaluation
 from countenance.run.given import given_model
 from countenance.run.licences import Allowed, allowances
 from countenance.run.matching import refuse_mismatch
-from countenance.run.plan import Settings, make_plan
+from countenance.run.plan import RunSettings, make_plan
 from countenance.run.run import Run
 from countenance.run.stages import Notes
 from countenance.run.store import RunStore
 from countenance.tasks import Task, load_task
 
 
-class Options(TypedDict, total=False):
+class EvaluateOptions(TypedDict, total=False):
     """The keyword arguments of `evaluate`."""
 
     weights: str | Path | None
@@ -67,7 +67,7 @@ def evaluate(
     data: str | Path | Dataset | SampleManifest,
     *,
     out: str | Path | None = None,
-    **given: Unpack[Options],
+    **given: Unpack[EvaluateOptions],
 ) -> Run:
     """Evaluate `model` on every image of `data`, score its predictions and return the run.
 
@@ -87,7 +87,7 @@ def evaluate(
     """
     chosen: dict[str, Any] = dict(given)
     model_settings = {name: chosen.pop(name, None) for name in ("weights", "device", "settings")}
-    plan_settings = Settings(
+    plan_settings = RunSettings(
         **{name: chosen.pop(name) for name in ("batch", "limit", "seed", "shard", "decode") if name in chosen}
     )
     names = tuple(field.name for field in fields(EngineSettings))

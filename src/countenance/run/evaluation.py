@@ -20,7 +20,7 @@ from countenance.run.engine.local import thread_environment
 from countenance.run.engine.settings import EngineSettings, ProgressMaker
 from countenance.run.given import GivenModel
 from countenance.run.manifest import DamagedManifest, Manifest, Place
-from countenance.run.plan import InManifest, InMemory, Piece, Plan
+from countenance.run.plan import InManifest, InMemory, Piece, RunPlan
 from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
@@ -41,7 +41,7 @@ ATTEMPTS = 3
 class Evaluation:
     """One call of `evaluate`."""
 
-    plan: Plan
+    plan: RunPlan
     model: GivenModel
     store: RunStore
     settings: EngineSettings

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Group:
+class FedGroup:
     """The samples of one batch, and whose they are."""
 
     samples: Sequence[Sample]
@@ -38,10 +38,10 @@ class Group:
 
 
 @dataclass
-class Batch:
+class FedBatch:
     """A group with its pictures."""
 
-    group: Group
+    group: FedGroup
     pictures: list[Outcome]
     prepared: Prepared | None = None
     """The pictures that could be read, as the network's input, where the model declares one."""
@@ -58,19 +58,19 @@ class Batch:
 class Feed(Protocol):
     """Turns groups into batches, in their order."""
 
-    def __call__(self, groups: Iterable[Group]) -> Iterator[Batch]: ...
+    def __call__(self, groups: Iterable[FedGroup]) -> Iterator[FedBatch]: ...
 
 
-def without_pixels(groups: Iterable[Group]) -> Iterator[Batch]:
+def without_pixels(groups: Iterable[FedGroup]) -> Iterator[FedBatch]:
     """Batches for a model that looks at no picture."""
     for group in groups:
-        yield Batch(group, [None] * len(group.samples))
+        yield FedBatch(group, [None] * len(group.samples))
 
 
-def by_thread(groups: Iterable[Group]) -> Iterator[Batch]:
+def by_thread(groups: Iterable[FedGroup]) -> Iterator[FedBatch]:
     """Batches decoded by one thread beside the model."""
     with ThreadPoolExecutor(1) as pool:
-        waiting: deque[tuple[Group, Future[list[Outcome]]]] = deque()
+        waiting: deque[tuple[FedGroup, Future[list[Outcome]]]] = deque()
         for group in groups:
             size = pixel_bytes(group.samples)
             while waiting and (len(waiting) > AHEAD or sum(pixel_bytes(g.samples) for g, _ in waiting) + size > BUDGET):
@@ -80,9 +80,9 @@ def by_thread(groups: Iterable[Group]) -> Iterator[Batch]:
             yield _ready(waiting)
 
 
-def _ready(waiting: deque[tuple[Group, Future[list[Outcome]]]]) -> Batch:
+def _ready(waiting: deque[tuple[FedGroup, Future[list[Outcome]]]]) -> FedBatch:
     group, future = waiting.popleft()
-    return Batch(group, future.result())
+    return FedBatch(group, future.result())
 
 
 def pixel_bytes(samples: Sequence[Sample]) -> int:

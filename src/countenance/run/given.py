@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.answers.formats import Wanted, read_predictions
-from countenance.answers.formats.names import Names
+from countenance.answers.formats.names import ImageNames
 from countenance.data import Dataset
 from countenance.data.manifest import SampleManifest
 from countenance.errors import InputError
@@ -69,6 +69,6 @@ def _predictions(model: Any) -> Any:
     return model if table or isinstance(model, Mapping) else None
 
 
-def names_of(data: Dataset | SampleManifest) -> Names:
+def names_of(data: Dataset | SampleManifest) -> ImageNames:
     """The names of a dataset's images."""
-    return Names([sample.id for sample in data], getattr(data, "aliases", {}))
+    return ImageNames([sample.id for sample in data], getattr(data, "aliases", {}))

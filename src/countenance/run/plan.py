@@ -136,7 +136,7 @@ def read_piece(manifest: SampleManifest, piece: Piece) -> list[Sample]:
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """What determines a run's results beside task, model and data."""
 
     batch: int = 8
@@ -160,14 +160,14 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """Everything that determines a run's results, and nothing that does not."""
 
     task: Task
     card: ModelCard
     samples: Samples
     source: str | None
-    settings: Settings
+    settings: RunSettings
     suite: str | None = None
     about: Mapping[str, Any] | None = None
     by: tuple[str, ...] | None = None
@@ -279,19 +279,19 @@ def make_plan(
     card: ModelCard,
     *,
     source: str | None = None,
-    settings: Settings | None = None,
+    settings: RunSettings | None = None,
     suite: str | None = None,
     about: Mapping[str, Any] | None = None,
     by: Sequence[str] | None = None,
-) -> Plan:
+) -> RunPlan:
     """The plan of a run. With a limit, a seeded sample of the images, in the dataset's order."""
-    settings = settings or Settings()
+    settings = settings or RunSettings()
     if not len(data):
         raise InputError(f"dataset {data.card.name!r} holds no image")
     chosen: Samples = (
         _in_manifest(data, settings) if isinstance(data, SampleManifest) else _in_memory(task, data, settings)
     )
-    return Plan(task, card, chosen, source, settings, suite, about, None if by is None else tuple(by))
+    return RunPlan(task, card, chosen, source, settings, suite, about, None if by is None else tuple(by))
 
 
 def _hashed(dataset: Dataset) -> Dataset:
@@ -303,7 +303,7 @@ def _hashed(dataset: Dataset) -> Dataset:
     return Dataset(dataset.card, samples, dataset.aliases, dataset.notes)
 
 
-def _in_memory(task: Task, dataset: Dataset, settings: Settings) -> InMemory:
+def _in_memory(task: Task, dataset: Dataset, settings: RunSettings) -> InMemory:
     name, times = next(iter(Counter(sample.id for sample in dataset).most_common(1)))
     if times > 1:
         raise InputError(
@@ -320,7 +320,7 @@ def _in_memory(task: Task, dataset: Dataset, settings: Settings) -> InMemory:
     return InMemory(dataset.card, tuple(asked), attribute_kinds(asked), dataset.fingerprint(), skipped)
 
 
-def _in_manifest(manifest: SampleManifest, settings: Settings) -> InManifest:
+def _in_manifest(manifest: SampleManifest, settings: RunSettings) -> InManifest:
     if settings.limit is None or settings.limit >= len(manifest):
         return InManifest(manifest)
     rows = _drawn(len(manifest), settings)
@@ -330,7 +330,7 @@ def _in_manifest(manifest: SampleManifest, settings: Settings) -> InManifest:
     return InManifest(manifest, tuple(drawn))
 
 
-def _drawn(n: int, settings: Settings) -> list[int]:
+def _drawn(n: int, settings: RunSettings) -> list[int]:
     chosen = np.random.default_rng(settings.seed).permutation(n)[: settings.limit]  # a smaller draw is part of a larger
     return sorted(int(i) for i in chosen)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from countenance.answers import Boxes
 from countenance.data import Sample
 from countenance.errors import InputError
-from countenance.run.feeding import Batch, Feed, Group, Pixels, by_thread, without_pixels
+from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
 from countenance.run.rows import failure_row, rows_table
 from countenance.run.store import Committed, RunStore
 from countenance.tasks import Context, Row, Task
@@ -106,10 +106,10 @@ def started(
     return result, [sample for sample in asked if sample.id not in known]
 
 
-def grouped(samples: Sequence[Sample], batch: int, owner: Any = None) -> Iterator[Group]:
+def grouped(samples: Sequence[Sample], batch: int, owner: Any = None) -> Iterator[FedGroup]:
     """Samples in batches; an owner without samples has one empty group."""
     for i in range(0, max(len(samples), 1), batch):
-        yield Group(samples[i : i + batch], owner, i + batch >= len(samples))
+        yield FedGroup(samples[i : i + batch], owner, i + batch >= len(samples))
 
 
 def needs_pixels(model: Any) -> bool:
@@ -122,21 +122,21 @@ def feed_for(model: Any) -> Feed:
     return by_thread if needs_pixels(model) else without_pixels
 
 
-def readable_of(batch: Batch) -> list[tuple[Sample, Pixels | None]]:
+def readable_of(batch: FedBatch) -> list[tuple[Sample, Pixels | None]]:
     """The samples of a batch whose pictures could be read, with their pixels."""
     together = zip(batch.group.samples, batch.pictures, strict=True)
     return [(sample, found[0] if found else None) for sample, found in together if not isinstance(found, Exception)]
 
 
 @dataclass(frozen=True)
-class Problem:
+class FailedImage:
     """Why a sample has no answer."""
 
     kind: str
     reason: str
 
     @classmethod
-    def of(cls, error: Exception) -> "Problem":
+    def of(cls, error: Exception) -> "FailedImage":
         kind = "answer" if isinstance(error, InputError) else "model"
         return cls(kind, words(error) if kind == "answer" else f"{type(error).__name__}: {words(error)}")
 
@@ -149,13 +149,13 @@ def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[A
         return predictions(model, batch)
     except Exception as error:
         if len(batch) == 1:
-            return [Problem.of(error)]
+            return [FailedImage.of(error)]
         return [found for one in batch for found in answers(model, [one])]
 
 
 def settle(
     task: Task,
-    batch: Batch,
+    batch: FedBatch,
     found: Sequence[Any],
     context: Context,
     *,
@@ -173,7 +173,7 @@ def settle(
         if picture is not None:
             result.pictures[sample.id] = picture[1]
     for sample, raw in zip(readable, found, strict=True):
-        if isinstance(raw, Problem):
+        if isinstance(raw, FailedImage):
             result.fail(sample, raw.kind, raw.reason)
         else:
             score_one(task, sample, raw, result, context)

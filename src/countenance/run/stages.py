@@ -15,7 +15,7 @@ from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.run.early_stop import Watch
 from countenance.run.manifest import Manifest
-from countenance.run.plan import Piece, Plan
+from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
 from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore
@@ -37,7 +37,7 @@ FIRST_GROUPS = ("skin_tone", "age_group", "gender")
 """Attributes that results are given for where nobody named any."""
 
 
-def score(plan: Plan, store: RunStore, piece: Piece, marker: Marker) -> None:
+def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker) -> None:
     """Score the stored predictions of a shard again: no model is needed."""
     answers = store.shard_answers(piece.number)
     result = ShardResult(failures=list(marker.failures), skipped=marker.skipped, read=marker.pictures)
@@ -84,7 +84,7 @@ class WholeRun:
         return nullcontext(lambda n=1: None) if self.maker is None else self.maker(what, total)
 
 
-def planned(plan: Plan, store: RunStore, progress: Progress | None = None) -> WholeRun:
+def planned(plan: RunPlan, store: RunStore, progress: Progress | None = None) -> WholeRun:
     """A run that has just been worked off, shard by shard as planned."""
     pieces = plan.pieces()
 
@@ -126,7 +126,7 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
     return task.reduce.finish(state, whole)
 
 
-def notes_on(plan: Plan, store: RunStore, notes: Notes) -> list[str]:
+def notes_on(plan: RunPlan, store: RunStore, notes: Notes) -> list[str]:
     """What looks like a mistake in the predictions; of a large run in some of its shards, evenly spaced."""
     pieces = plan.pieces()
     samples: list[Sample] = []
@@ -139,7 +139,7 @@ def notes_on(plan: Plan, store: RunStore, notes: Notes) -> list[str]:
 
 
 def finish(
-    plan: Plan,
+    plan: RunPlan,
     store: RunStore,
     markers: Mapping[int, Marker],
     manifest: Manifest,

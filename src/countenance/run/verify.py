@@ -9,7 +9,7 @@ from countenance.storage import Missing
 
 
 @dataclass(frozen=True)
-class Check:
+class RunCheck:
     """What a verification found: files checked, and a sentence for each that is not as it was written."""
 
     files: int
@@ -18,19 +18,19 @@ class Check:
     """Whether the run keeps hashes; runs of earlier versions do not."""
 
 
-def verify(store: RunStore) -> Check:
+def verify(store: RunStore) -> RunCheck:
     """Check the manifest, every hash, and that nothing is missing or left unfinished.
 
     Files that a user put beside those of the run are no part of it and are not looked at.
     """
     manifest = store.manifest()
     if manifest.status != "complete":
-        return Check(0, [f"{store.place}: the run did not finish; the same `countenance run` command goes on"])
+        return RunCheck(0, [f"{store.place}: the run did not finish; the same `countenance run` command goes on"])
     known = store.sealed()
     if not known and manifest.format < 2:
         return _without_hashes(store)
     if not known:
-        return Check(0, [f"{store.place}: the list of hashes (files.json) is missing"])
+        return RunCheck(0, [f"{store.place}: the list of hashes (files.json) is missing"])
     problems = []
     for name, expected in known.items():
         try:
@@ -52,7 +52,7 @@ def verify(store: RunStore) -> Check:
     if JOURNAL in there:
         problems.append(f"{JOURNAL}: a purge was interrupted; `countenance purge` with the same list goes on")
     problems += [f"{name}: left behind by an interrupted run" for name in there if name.startswith(WORK)]
-    return Check(len([name for name in known if name not in UNSEALED]), problems + _markers(store, known))
+    return RunCheck(len([name for name in known if name not in UNSEALED]), problems + _markers(store, known))
 
 
 def _markers(store: RunStore, known: dict[str, str]) -> list[str]:
@@ -72,7 +72,7 @@ def _markers(store: RunStore, known: dict[str, str]) -> list[str]:
     return problems
 
 
-def _without_hashes(store: RunStore) -> Check:
+def _without_hashes(store: RunStore) -> RunCheck:
     """A run of an earlier version: its tables must at least be readable."""
     problems = []
     names = [entry.name for entry in store.storage.entries() if entry.name.endswith(".parquet")]
@@ -88,4 +88,4 @@ def _without_hashes(store: RunStore) -> Check:
             continue
         except (ValueError, RecursionError):
             problems.append(f"{name}: not JSON")
-    return Check(len(names), problems, hashed=False)
+    return RunCheck(len(names), problems, hashed=False)

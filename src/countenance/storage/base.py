@@ -11,7 +11,7 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredFile:
     """A blob's name and size; `version` changes with the content, where the place keeps versions."""
 
     name: str
@@ -51,7 +51,7 @@ class Storage(Protocol):
     def delete(self, name: str) -> None:
         """Remove a blob; nothing happens when there is none."""
 
-    def entries(self, prefix: str = "") -> list[Entry]:
+    def entries(self, prefix: str = "") -> list[StoredFile]:
         """Every blob whose name begins with `prefix`, in order of name; temporary ones left out."""
 
     def local_file(self, name: str) -> AbstractContextManager[str]:

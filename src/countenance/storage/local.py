@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from countenance.errors import InputError
 from countenance.files import PART, create_atomically, sync_folder, write_atomically
-from countenance.storage.base import Entry, Missing, Storage
+from countenance.storage.base import Missing, Storage, StoredFile
 
 LOCK = ".lock"
 
@@ -81,14 +81,14 @@ class LocalStorage:
             for folder in path.relative_to(self.folder).parents[:-1]:
                 (self.folder / folder).rmdir()
 
-    def entries(self, prefix: str = "") -> list[Entry]:
+    def entries(self, prefix: str = "") -> list[StoredFile]:
         found = []
         start = self.folder / prefix if prefix.endswith("/") else self.folder
         for path in _files(start):
             name = path.relative_to(self.folder).as_posix()
             if name.startswith(prefix) and not _temporary(path) and name != LOCK:
                 with contextlib.suppress(FileNotFoundError):  # removed since the folder was listed
-                    found.append(Entry(name, path.stat().st_size))
+                    found.append(StoredFile(name, path.stat().st_size))
         return sorted(found, key=lambda entry: entry.name)
 
     @contextmanager

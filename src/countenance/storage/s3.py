@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from countenance.errors import InputError, MissingExtra
-from countenance.storage.base import Entry, Missing, Storage
+from countenance.storage.base import Missing, Storage, StoredFile
 from countenance.storage.lease import LOCK, Lease
 
 SCHEME = "s3://"
@@ -169,7 +169,7 @@ class S3Storage:
         except Missing:
             return
 
-    def entries(self, prefix: str = "") -> list[Entry]:
+    def entries(self, prefix: str = "") -> list[StoredFile]:
         folder = prefix.rpartition("/")[0]
         start = f"{self.prefix}/{folder}" if folder else self.prefix
         found = []
@@ -178,7 +178,7 @@ class S3Storage:
                 for about in block:
                     name = about["path"].removeprefix(f"{self.prefix}/")
                     if name.startswith(prefix) and name != LOCK:
-                        found.append(Entry(name, int(about["size"]), str(about.get("e_tag") or "")))
+                        found.append(StoredFile(name, int(about["size"]), str(about.get("e_tag") or "")))
         return sorted(found, key=lambda entry: entry.name)
 
     @contextmanager

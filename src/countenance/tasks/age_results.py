@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.vocabulary import AGE_GROUPS, age_group, in_order
-from countenance.metrics.intervals import Estimate, clustered_mean, clustered_rate, macro_mean
+from countenance.metrics.intervals import IntervalEstimate, clustered_mean, clustered_rate, macro_mean
 from countenance.metrics.pairs.groups import Groups
 from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, Result
 from countenance.tasks.verification_results import few, number
@@ -68,26 +68,26 @@ class Ages:
         total = np.bincount(self.person[chosen], values[chosen], minlength=people)
         return total.astype(np.float64), np.bincount(self.person[chosen], minlength=people).astype(np.float64)
 
-    def mean(self, values: Array, chosen: Flags) -> Estimate:
+    def mean(self, values: Array, chosen: Flags) -> IntervalEstimate:
         """A mean over the pictures chosen, clustered by person."""
         return clustered_mean(*self.sums(values, chosen))
 
-    def macro(self, chosen: Flags) -> Estimate:
+    def macro(self, chosen: Flags) -> IntervalEstimate:
         """Mean absolute error, every cell of sex and age group counted alike."""
         _, cell = np.unique(np.char.add(np.char.add(self.sex, "\0"), self.group)[chosen], return_inverse=True)
         return macro_mean(np.abs(self.error[chosen]), cell, self.person[chosen])
 
-    def passed(self, chosen: Flags, challenge: float | None = None) -> Estimate:
+    def passed(self, chosen: Flags, challenge: float | None = None) -> IntervalEstimate:
         """The share of the pictures chosen that pass the age check, clustered by person."""
         over = self.estimated >= (self.challenge if challenge is None else challenge)
         return clustered_rate(*self.sums(over.astype(np.float64), chosen))
 
-    def refused(self, chosen: Flags) -> Estimate:
+    def refused(self, chosen: Flags) -> IntervalEstimate:
         """The share that does not pass."""
         return clustered_rate(*self.sums((self.estimated < self.challenge).astype(np.float64), chosen))
 
 
-def _mean(name: str, meaning: str, found: Estimate, better: Any = "", **about: Any) -> Number:
+def _mean(name: str, meaning: str, found: IntervalEstimate, better: Any = "", **about: Any) -> Number:
     note = few(found)
     return Number(
         name=name, meaning=meaning, value=found.value, low=found.low, high=found.high, n=found.n, unit=YEARS, note=note,
@@ -136,7 +136,7 @@ def _cells(ages: Ages) -> Matrix:
     )  # fmt: skip
 
 
-def _line(label: str, points: Iterator[tuple[float, Estimate]]) -> Line:
+def _line(label: str, points: Iterator[tuple[float, IntervalEstimate]]) -> Line:
     found = [(x, one) for x, one in points if one.n]
     return Line(
         label=label, x=[x for x, _ in found], y=[one.value for _, one in found], low=[one.low for _, one in found],

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.metrics.identification import Search, open_set_curve
-from countenance.metrics.intervals import Estimate, clustered_rate, correlation
+from countenance.metrics.intervals import IntervalEstimate, clustered_rate, correlation
 from countenance.metrics.pairs.groups import Groups
 from countenance.tasks.results import NAN, Axis, Curve, Line, Matrix, Number, Result
 from countenance.tasks.stored_threshold import NAME
@@ -36,7 +36,7 @@ class Probes:
     person: NDArray[np.int64]
     seed: int
 
-    def rate(self, errors: NDArray[Any], chosen: Flags, icc: float = 0.0) -> Estimate:
+    def rate(self, errors: NDArray[Any], chosen: Flags, icc: float = 0.0) -> IntervalEstimate:
         """A rate over the probes chosen, clustered by person."""
         return clustered_rate(*self.sums(errors, chosen), icc=icc)
 
@@ -84,7 +84,7 @@ def _at_rates(probes: Probes) -> list[Result]:
         band = _band(probes, np.array([rate]))
         people = len(np.unique(probes.person[probes.mated]))
         value, low, high = (float(one[0]) for one in band)
-        found = Estimate(value, low, high, int(probes.mated.sum()), people)
+        found = IntervalEstimate(value, low, high, int(probes.mated.sum()), people)
         results.append(number(name, meaning, found, unit))
     return list(results)
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from countenance.errors import InputError
-from countenance.metrics.intervals import Estimate, clustered_rate, correlation
+from countenance.metrics.intervals import IntervalEstimate, clustered_rate, correlation
 from countenance.metrics.pairs.comparisons import Comparisons, Threshold
 from countenance.metrics.pairs.curves import Curves
-from countenance.metrics.pairs.distributions import Scores, genuine_scores, impostor_scores
+from countenance.metrics.pairs.distributions import PairScores, genuine_scores, impostor_scores
 from countenance.metrics.pairs.groups import AcceptedCounts, Groups, fnmr_by_group
 from countenance.metrics.pairs.matrix import fmr_by_group
 from countenance.metrics.pairs.vectors import Array, Vectors
@@ -71,10 +71,10 @@ class Operating:
         return f"a pair is accepted at {self.accepts}: {self.source}"
 
 
-def few(found: Estimate) -> str:
+def few(found: IntervalEstimate) -> str:
     """What to say of a number that rests on few people, or on nobody.
 
-    >>> few(Estimate(0.5, 0.1, 0.9, 4, 1)), few(Estimate(0.5, 0.1, 0.9, 400, 100))
+    >>> few(IntervalEstimate(0.5, 0.1, 0.9, 4, 1)), few(IntervalEstimate(0.5, 0.1, 0.9, 400, 100))
     ('only 1 person', '')
     """
     if not found.n:
@@ -83,7 +83,7 @@ def few(found: Estimate) -> str:
     return f"only {found.clusters} {people}" if found.clusters < FEW_PEOPLE else ""
 
 
-def number(name: str, meaning: str, found: Estimate, unit: str, **more: Any) -> Number:
+def number(name: str, meaning: str, found: IntervalEstimate, unit: str, **more: Any) -> Number:
     """A rate with its interval; no error seen: the bound 3/n."""
     note = str(more.pop("note", ""))
     note = "; ".join(part for part in (note, few(found)) if part)
@@ -100,7 +100,7 @@ def overall(compared: Comparisons, counts: AcceptedCounts, how: Operating, seed:
     everybody = Groups.everybody(len(compared.identity))
     (fnmr,) = fnmr_by_group(compared.genuine, compared.identity, everybody, how.score)
     fmr = fmr_by_group(counts, 0)
-    false_match = Estimate(
+    false_match = IntervalEstimate(
         float(fmr.value[0, 0]), float(fmr.low[0, 0]), float(fmr.high[0, 0]), int(fmr.pairs[0, 0]), int(fmr.people[0])
     )
     found = Curves(compared, seed)
@@ -129,7 +129,9 @@ def _at_rates(found: Curves) -> list[Result]:
         band = found.fnmr_at(np.array([rate]), np.array([threshold.score]))
         value, low, high = (float(one[0]) for one in band)
         said = "" if threshold.exact else "the threshold is an edge of a fine histogram"
-        results.append(number(name, meaning, Estimate(value, low, high, len(compared.ranked), people), unit, note=said))
+        results.append(
+            number(name, meaning, IntervalEstimate(value, low, high, len(compared.ranked), people), unit, note=said)
+        )
     return list(results)
 
 
@@ -199,7 +201,7 @@ def distributions(
     names = [""] if groups is None else list(groups.names)
     results: list[Result] = []
 
-    def measure(member: Any, kind: str) -> Scores:
+    def measure(member: Any, kind: str) -> PairScores:
         return genuine_scores(compared, member) if kind == "mated" else impostor_scores(compared, member, seed=seed)
 
     for kind, what in KINDS.items():
@@ -216,7 +218,7 @@ def distributions(
 
 
 def _histogram(
-    vectors: Vectors, name: str, what: str, names: Sequence[str], found: Sequence[Scores], edges: Any,
+    vectors: Vectors, name: str, what: str, names: Sequence[str], found: Sequence[PairScores], edges: Any,
     attribute: str | None, how: Operating,
 ) -> Curve:  # fmt: skip
     shown = np.array([vectors.shown(edge) for edge in edges])
@@ -236,7 +238,7 @@ def _histogram(
     )  # fmt: skip
 
 
-def _shift(kind: str, what: str, whole: Scores, one: Scores, attribute: str, group: str) -> Number:
+def _shift(kind: str, what: str, whole: PairScores, one: PairScores, attribute: str, group: str) -> Number:
     """How far a group's mean score is from everybody's, in standard deviations of everybody's scores."""
     scale = whole.deviation if whole.deviation > 0 else np.nan
     value, low, high = ((bound - whole.mean.value) / scale for bound in one.mean[:3])
@@ -265,7 +267,7 @@ def by_group(
     refused = fnmr_by_group(compared.genuine, compared.identity, groups, how.score)
     for k, name in enumerate(names):
         about = {"attribute": attribute, "group": name}
-        taken = Estimate(
+        taken = IntervalEstimate(
             float(found.value[k, k]), float(found.low[k, k]), float(found.high[k, k]), int(found.pairs[k, k]),
             int(found.people[k]),
         )  # fmt: skip

@@ -24,7 +24,7 @@ KEYS = ("sample", "subject")
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedSample:
     """One sample that two runs score differently, with the predictions of both."""
 
     one: Item
@@ -68,7 +68,7 @@ def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
         "metric": metric,
         "change": change,
         "changes": CHANGES,
-        "items": [Changed(one, two, f"{a:.4g}", f"{b:.4g}")
+        "items": [ChangedSample(one, two, f"{a:.4g}", f"{b:.4g}")
                   for one, two, a, b in zip(ones, twos, before[here], after[here], strict=True)],
         "total": len(pairs),
         "page": page,

@@ -15,14 +15,14 @@ MOST = 1000
 """Samples of a manifest that are kept."""
 
 
-class Samples(Protocol):
+class ViewedSamples(Protocol):
     """Samples by name."""
 
     def some(self, names: Iterable[str]) -> dict[str, Sample]:
         """Those of the names that there are."""
 
 
-class InMemory:
+class LoadedSamples:
     """The samples of a dataset that its reader has read whole."""
 
     def __init__(self, dataset: Dataset) -> None:
@@ -56,9 +56,9 @@ class Indexed:
         return found
 
 
-def samples_of(dataset: Dataset) -> Samples:
+def samples_of(dataset: Dataset) -> ViewedSamples:
     """The samples of a dataset, by name."""
-    return Indexed(dataset.manifest) if isinstance(dataset, IndexedDataset) else InMemory(dataset)
+    return Indexed(dataset.manifest) if isinstance(dataset, IndexedDataset) else LoadedSamples(dataset)
 
 
 def _stream(manifest: SampleManifest) -> Any:

@@ -5,7 +5,7 @@ from itertools import groupby
 from countenance.report import numbers
 from countenance.report.figures.scale import Scale
 from countenance.report.names import attribute_label
-from countenance.report.plots.forest import Row, forest_of
+from countenance.report.plots.forest import PlotRow, forest_of
 from countenance.report.plots.style import UNMARKED, content_of
 from countenance.view.opened import OpenRun
 from countenance.view.question import Question
@@ -19,13 +19,13 @@ def forest_figure(opened: OpenRun, asked: Question, form: str, metric: str) -> b
     names = opened.names(found)
     found = names.ordered(found)
     kind = found[0].kind if found else "mean"
-    rows: list[Row] = []
+    rows: list[PlotRow] = []
     for attribute, groups in groupby(found, key=lambda one: one.attribute):
-        rows.append(Row(attribute_label(attribute)))
+        rows.append(PlotRow(attribute_label(attribute)))
         for one in groups:
             text = f"{numbers.value(one.estimate, kind)}  [{numbers.span(one.low, one.high, kind)}]"
             label, size = names.group(attribute, one.group), numbers.plural(one.n, "row")
-            rows.append(Row(label, one.estimate, one.low, one.high, text, size, UNMARKED))
+            rows.append(PlotRow(label, one.estimate, one.low, one.high, text, size, UNMARKED))
     where = "; ".join(f"{name} = {' or '.join(values)}" for name, values in asked.where.items())
     note = f"{100 * (1 - asked.alpha):g} % intervals" + (f"; where {where}" if where else "")
     scale = Scale.around([bound for e in found for bound in (e.estimate, e.low, e.high)], kind)

@@ -10,7 +10,7 @@ from typing import Any
 from countenance.audit import Audit, Estimate, Finding
 from countenance.audit.attributes import choose
 from countenance.report.names import CROSS, Names
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.report.words import failed_side, only_favoured, strongest
 from countenance.tasks import Metric
 from countenance.view.opened import OpenRun
@@ -19,7 +19,7 @@ from countenance.view.rows import Selection
 
 
 @dataclass(frozen=True)
-class Live(Source):
+class Live(ReportSource):
     """An audited run whose rows are already in memory."""
 
     opened: OpenRun

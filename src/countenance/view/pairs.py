@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import Embedding
-from countenance.view.samples import Gallery
+from countenance.view.samples import RunGallery
 
 MOST = 20_000
 """Pictures among which pairs are looked for; more would take too long for a page."""
@@ -16,7 +16,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairedPicture:
     """Another picture, how alike the model finds it, and whether it shows the same person."""
 
     place: int
@@ -25,7 +25,7 @@ class Pair:
     same: bool
 
 
-def pairs_of(gallery: Gallery, row: dict[str, Any]) -> list[Pair]:
+def pairs_of(gallery: RunGallery, row: dict[str, Any]) -> list[PairedPicture]:
     """The pairs of a sample that the model gets most wrong; none where its answers are no embeddings."""
     opened = gallery.opened
     if opened.task is None or opened.task.answer is not Embedding or "identity" not in opened.columns.names:
@@ -43,10 +43,12 @@ def pairs_of(gallery: Gallery, row: dict[str, Any]) -> list[Pair]:
     order = np.argsort(alike, kind="stable")
     mates = [i for i in order if same[i]][:SHOWN]
     strangers = [i for i in order[::-1] if others[i] and people[i] != str(row.get("identity"))][:SHOWN]
-    return [Pair(int(places[i]), str(samples[i]), float(alike[i]), bool(same[i])) for i in (*mates, *strangers)]
+    return [
+        PairedPicture(int(places[i]), str(samples[i]), float(alike[i]), bool(same[i])) for i in (*mates, *strangers)
+    ]
 
 
-def _vectors(gallery: Gallery) -> tuple[Any, Any, Any, Any]:
+def _vectors(gallery: RunGallery) -> tuple[Any, Any, Any, Any]:
     """The places, samples, people and unit vectors of every picture that has one."""
     columns = gallery.opened.columns
     samples = columns.read(["sample"], [])["sample"].to_pylist()

@@ -13,7 +13,7 @@ from countenance.view.opened import OpenRun, Unknown
 from countenance.view.pages import group_words, shared
 from countenance.view.pairs import pairs_of
 from countenance.view.rows import ORDERS, SHOWS, SIZES, Selection
-from countenance.view.samples import Gallery
+from countenance.view.samples import RunGallery
 from countenance.view.site import Site
 
 PATIENCE = 8.0
@@ -132,7 +132,7 @@ def _groups(opened: OpenRun, chosen: Selection) -> list[tuple[str, str, str, int
 
 def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -> dict[str, Any]:
     """One sample: the whole picture, everything known about it, and its neighbours in the selection."""
-    gallery: Gallery = site.gallery(opened)
+    gallery: RunGallery = site.gallery(opened)
     gallery.wait(PATIENCE)
     row = row_at(opened, place)
     item = gallery.item(row, opened.columns.attributes, [one.name for one in opened.metrics], whole=True)

@@ -13,7 +13,7 @@ MOST = 96 * 2**20
 """Bytes of shards that are kept as they lie in memory; an image's prediction is decoded when it is shown."""
 
 
-class Predictions:
+class StoredPredictions:
     """What the model predicted, by sample."""
 
     def __init__(self, store: RunStore) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.run.store import MANIFEST
-from countenance.storage import Entry, Missing, Storage, open_storage
+from countenance.storage import Missing, Storage, StoredFile, open_storage
 from countenance.view.scope import DEEPEST, OWN, ScopedStorage, id_of
 
 
@@ -24,15 +24,15 @@ class Fetched(ScopedStorage):
     def __init__(self, remote: Storage, folder: Path) -> None:
         super().__init__(folder)
         self.remote = remote
-        self._listed: dict[str, Entry] = {}
-        self._fetched: dict[str, Entry] = {}
+        self._listed: dict[str, StoredFile] = {}
+        self._fetched: dict[str, StoredFile] = {}
         self._lock = threading.RLock()
 
     @property
     def place(self) -> str:
         return self.remote.place
 
-    def listed(self, entries: dict[str, Entry]) -> None:
+    def listed(self, entries: dict[str, StoredFile]) -> None:
         """Take note of what is in the store now."""
         self._listed = entries
 
@@ -57,13 +57,13 @@ class Fetched(ScopedStorage):
     def has(self, name: str) -> bool:
         return name in self._listed
 
-    def entries(self, prefix: str = "") -> list[Entry]:
+    def entries(self, prefix: str = "") -> list[StoredFile]:
         return [entry for name, entry in sorted(self._listed.items()) if name.startswith(prefix)]
 
     def write(self, name: str, content: bytes) -> None:
         self.remote.write(name, content)
         with self._lock:
-            self._listed = self._listed | {name: Entry(name, len(content), f"written {time.monotonic_ns()}")}
+            self._listed = self._listed | {name: StoredFile(name, len(content), f"written {time.monotonic_ns()}")}
 
     def stamp(self, name: str) -> Any:
         entry = self._listed.get(name)
@@ -105,7 +105,7 @@ class Bucket:
                 self._runs[key] = Fetched(open_storage(url), place)
             here = [entry for entry in found if entry.name.startswith(top)]
             names = [(entry, entry.name.removeprefix(top)) for entry in here]
-            self._runs[key].listed({name: Entry(name, entry.size, entry.version) for entry, name in names})
+            self._runs[key].listed({name: StoredFile(name, entry.size, entry.version) for entry, name in names})
             yield key, top.rstrip("/") or url.rpartition("/")[2], self._runs[key]
 
 

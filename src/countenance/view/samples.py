@@ -15,9 +15,9 @@ from countenance.errors import InputError
 from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
 from countenance.run.store import thumbnails_of
-from countenance.view.dataset import Indexed, Samples, samples_of
+from countenance.view.dataset import Indexed, ViewedSamples, samples_of
 from countenance.view.opened import OpenRun, Unknown
-from countenance.view.predictions import Predictions
+from countenance.view.predictions import StoredPredictions
 from countenance.view.privacy import BLURRED
 
 THUMBNAIL = 320
@@ -41,7 +41,7 @@ class Item:
     """Whether the model's answer is itself a picture."""
 
 
-class Gallery:
+class RunGallery:
     """The pictures of one run. They are shown only when they are the very ones that were evaluated.
 
     The dataset lies outside the run, at a place that the run names. Its fingerprint is a hash of every picture, so a
@@ -51,8 +51,8 @@ class Gallery:
     def __init__(self, opened: OpenRun, mode: str) -> None:
         self.opened, self.mode = opened, mode
         self.problem = ""
-        self.predictions = Predictions(opened.run.store)
-        self._samples: Samples | None = None
+        self.predictions = StoredPredictions(opened.run.store)
+        self._samples: ViewedSamples | None = None
         self._ready = threading.Event()
         self._lock = threading.Lock()
         self._started = False

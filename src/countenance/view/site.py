@@ -12,7 +12,7 @@ from countenance.view.library import Library
 from countenance.view.opened import OpenRun
 from countenance.view.policy import STATIC
 from countenance.view.privacy import Privacy
-from countenance.view.samples import Gallery
+from countenance.view.samples import RunGallery
 from countenance.view.saved import Saved
 
 HERE = Path(__file__).parent
@@ -24,15 +24,15 @@ class Site:
 
     library: Library
     privacy: Privacy
-    galleries: dict[str, Gallery] = field(default_factory=dict)
+    galleries: dict[str, RunGallery] = field(default_factory=dict)
     compared: dict[Any, Any] = field(default_factory=dict)
     """Comparisons that were made, by runs and question."""
 
-    def gallery(self, opened: OpenRun) -> Gallery:
+    def gallery(self, opened: OpenRun) -> RunGallery:
         """The pictures of a run, loaded once."""
         known = self.galleries.get(opened.id)
         if known is None or known.opened is not opened:
-            known = Gallery(opened, self.privacy.mode(opened.run.manifest.dataset.card.real_people))
+            known = RunGallery(opened, self.privacy.mode(opened.run.manifest.dataset.card.real_people))
             self.galleries[opened.id] = known
             while len(self.galleries) > 4:
                 del self.galleries[next(iter(self.galleries))]

@@ -218,10 +218,10 @@ def test_nobody_and_one_picture_are_no_comparison():
 
 def test_a_density_has_the_area_one_whatever_the_widths_of_its_bins() -> None:
     from countenance.metrics.intervals import NOTHING
-    from countenance.metrics.pairs.distributions import Scores
+    from countenance.metrics.pairs.distributions import PairScores
 
     edges = np.array([0.0, 0.1, 0.5, 1.0])
     score = np.array([0.05, 0.2, 0.3, 0.7])
-    found = Scores(score, NOTHING, 0.0, 4).density(edges)
+    found = PairScores(score, NOTHING, 0.0, 4).density(edges)
     assert found.tolist() == pytest.approx([2.5, 1.25, 0.5])
     assert (found * np.diff(edges)).sum() == pytest.approx(1.0)

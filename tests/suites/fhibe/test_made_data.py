@@ -8,7 +8,7 @@ import pytest
 
 from countenance.data import Dataset
 from countenance.errors import InputError
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.suites.fhibe import TASKS, FhibeRun, demo, evaluate_task
 from countenance.suites.fhibe.demo import baseline
 from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, face_crop, make_data
@@ -146,7 +146,7 @@ def test_the_report_knows_which_way_fhibes_metrics_are_better(made):
         attributes=ATTRIBUTES, reuse_model_outputs=True, results_rootdir=made / "results",
     )  # fmt: skip
     run.audit(run.fhibe["attributes"], depth=2)
-    source = Source.of(run)
+    source = ReportSource.of(run)
     assert source.better["impostor_accepted"] == "lower"
     assert all(metric.meaning for metric in source.metrics)
 

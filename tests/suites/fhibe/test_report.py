@@ -9,7 +9,7 @@ import pytest
 
 from countenance.errors import InputError, MissingExtra
 from countenance.report.plots.forest import forest_figures, rows_of
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.suites.fhibe import FhibeRun, evaluate_task
 from countenance.suites.fhibe.make_data import ATTRIBUTES
 
@@ -221,7 +221,7 @@ def test_disparities_are_marked_in_the_plots_of_the_pdf(unfair, tmp_path):
     plain = unfair.report(tmp_path / "b.pdf", show_significance=False)
     assert marked != plain.read_bytes()
     unfair.audit(unfair.fhibe["attributes"], depth=2)
-    source = Source.of(unfair)
+    source = ReportSource.of(unfair)
     metric = next(metric for metric in source.metrics if metric.name == "AR_IOU")
     kinds = {row.label: row.kind for row in rows_of(source, metric)}
     assert kinds["0. She/her/hers"] == "severe"

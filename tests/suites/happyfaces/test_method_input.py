@@ -11,7 +11,7 @@ from countenance.suites.happyfaces import protocol
 from countenance.suites.happyfaces.dataset import read_happyfaces
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
-from countenance.suites.happyfaces.protocol import Task, run
+from countenance.suites.happyfaces.protocol import MixTask, run
 from countenance.suites.happyfaces.sampler import draw, method_input
 
 
@@ -27,7 +27,7 @@ def test_a_method_is_given_three_plain_arrays_and_nothing_else(world, monkeypatc
             return Heads(lambda pictures: np.zeros((len(pictures), 2)))
 
     monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Spy())
-    run(world, Task("spy", 0.3, 5))
+    run(world, MixTask("spy", 0.3, 5))
     labelled, labels, unlabelled = seen["given"]
     assert [type(value) for value in seen["given"]] == [np.ndarray] * 3
     assert (labelled.dtype, labels.dtype, unlabelled.dtype) == (np.uint8, np.int64, np.uint8)
@@ -47,7 +47,7 @@ def test_renaming_and_moving_files_changes_nothing_at_all(world, write_world, tm
     records = []
     for folder, name in (("one", lambda i: f"a{i:04d}"), ("two", lambda i: f"{(i * 7919) % 10007:05d}_FHWS_secret")):
         write_world(world, tmp_path / folder, name)
-        record, _ = run(read_happyfaces(tmp_path / folder), Task("spatial", 0.3, 1))
+        record, _ = run(read_happyfaces(tmp_path / folder), MixTask("spatial", 0.3, 1))
         records.append({key: record[key] for key in ("validation", "not_drawn", "notes")})
     assert records[0] == records[1]
 
@@ -65,9 +65,9 @@ def test_permuting_the_unlabelled_photos_changes_nothing_but_rounding(world):
 def test_permuting_the_unlabelled_photos_changes_no_networks_answer(world, name: str):
     pytest.importorskip("torch")
     from countenance.suites.happyfaces.methods import make_method
-    from countenance.suites.happyfaces.networks.settings import Settings
+    from countenance.suites.happyfaces.networks.settings import NetworkSettings
 
-    small = Settings(backbone="resnet", size=64, resnet_steps=4, steps=20, restarts=2, device="cpu")
+    small = NetworkSettings(backbone="resnet", size=64, resnet_steps=4, steps=20, restarts=2, device="cpu")
     labelled, labels, unlabelled = method_input(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)
     turned = np.random.default_rng(9).permutation(len(unlabelled))
     said = [

@@ -20,12 +20,12 @@ from countenance.suites.happyfaces.networks.backbone import (  # noqa: E402
     efficientnet_lite0,
     efficientnet_weights,
 )
-from countenance.suites.happyfaces.networks.settings import Settings  # noqa: E402
+from countenance.suites.happyfaces.networks.settings import NetworkSettings  # noqa: E402
 from countenance.suites.happyfaces.networks.trunk import fused  # noqa: E402
-from countenance.suites.happyfaces.protocol import Task, run  # noqa: E402
+from countenance.suites.happyfaces.protocol import MixTask, run  # noqa: E402
 from countenance.suites.happyfaces.scores import worst_head  # noqa: E402
 
-TINY = Settings(backbone="resnet", size=64, resnet_steps=2, steps=3, restarts=2, device="cpu")
+TINY = NetworkSettings(backbone="resnet", size=64, resnet_steps=2, steps=3, restarts=2, device="cpu")
 NETWORKS = ("erm", "divdis", "dbat", "topk", "topk-exp")
 
 
@@ -95,7 +95,7 @@ def test_disagreement_finds_both_features_and_the_labels_alone_do_not(name):
 def test_a_batch_of_runs_gives_what_single_runs_give(name):
     sets = [two_features(40, 0, seed)[0] for seed in (0, 1)], [two_features(30, 10, seed)[0] for seed in (2, 3)]
     labels = torch.arange(40) % 2
-    method, few = make_method(name), Settings(steps=40, restarts=3)
+    method, few = make_method(name), NetworkSettings(steps=40, restarts=3)
     batch = method.train(torch.stack(sets[0]), labels, torch.stack(sets[1]), few, [5, 6])
     alone = method.train(sets[0][1][None], labels, sets[1][1][None], few, [6])
     torch.testing.assert_close(batch.weights[1], alone.weights[0], atol=1e-3, rtol=1e-3)
@@ -116,12 +116,12 @@ def test_a_labelled_photo_s_evidence_comes_from_units_that_never_saw_it():
     labels = np.arange(40) % 2
     pictures = rng.integers(0, 256, (40, 4, 4, 60)).astype(np.uint8)
     pictures[:, 3, :, :20] = 40 + 170 * labels[:, None, None]
-    found = evidence._on_trunk(Pixels(), pictures, labels, Settings(window=1), 0)
+    found = evidence._on_trunk(Pixels(), pictures, labels, NetworkSettings(window=1), 0)
     right = ((found.labelled > 0).numpy() == (labels == 1)[:, None]).mean(0)
     assert right[12:].min() > 0.95  # the row that knows the label
     assert right[:12].max() < 0.8  # the rest, which could have learnt 40 labels by heart from 60 channels
     assert found.labelled.abs().mean(0)[:12].max() < found.labelled.abs().mean(0)[12:].min() / 2
-    assert found.labelled.abs().max() <= Settings().ceiling and found(pictures).shape == (40, 16)
+    assert found.labelled.abs().max() <= NetworkSettings().ceiling and found(pictures).shape == (40, 16)
 
 
 def test_folds_hold_both_classes_evenly():
@@ -145,7 +145,7 @@ def test_every_network_method_gives_two_heads_and_repeats_itself(world, name):
 @pytest.mark.slow
 @pytest.mark.skipif(efficientnet_weights() is None, reason="the weights of EfficientNet-Lite0 are not installed")
 def test_divdis_with_the_pretrained_trunk_separates_the_small_world(world):
-    record, heads = run(world, Task("divdis", 0.5, 0))
+    record, heads = run(world, MixTask("divdis", 0.5, 0))
     assert heads is not None and heads.notes["network"] == "efficientnet-lite0"
     assert record["validation"]["worst_head"] > 0.85
 
@@ -165,7 +165,7 @@ def test_tuning_prefers_settings_that_find_both_features_without_a_validation_la
     known, truth = two_features(120, 0, 0)
     others = two_features(90, 30, 1)[0]
     method, labels = make_method("divdis"), torch.as_tensor(truth[:, 0])
-    blind, good = Settings(weight=0.0, decay=0.01), Settings()
+    blind, good = NetworkSettings(weight=0.0, decay=0.01), NetworkSettings()
     tried = [(s, tuning.held_out(method, known[None], labels, others[None], s, [0])) for s in (blind, good)]
     assert tried[0][1].own_loss > tried[1][1].own_loss
     assert tuning.choose(tried) == good
@@ -219,7 +219,7 @@ def test_the_sweep_s_tool_gives_what_a_single_run_gives(world, write_world, tmp_
     data = tool.Data(tmp_path / "packed", some)
     np.testing.assert_array_equal(data.validation.pixels, world.validation.pixels)
     records = tool.run(data, make_method("divdis"), some, [(0.2, 0), (0.2, 1)])
-    single, _ = run(world, Task("divdis", 0.2, 1, (("settings", some),)))
+    single, _ = run(world, MixTask("divdis", 0.2, 1, (("settings", some),)))
     for name in ("validation", "not_drawn"):
         assert records[1][name]["photos"] == single[name]["photos"]
         assert abs(records[1][name]["worst_head"] - single[name]["worst_head"]) < 0.05

@@ -14,7 +14,7 @@ from countenance.errors import InputError
 from countenance.run import Run
 from countenance.suites.happyfaces.dataset import SETS, read_happyfaces
 from countenance.suites.happyfaces.methods import make_method
-from countenance.suites.happyfaces.protocol import Task, run, sweep
+from countenance.suites.happyfaces.protocol import MixTask, run, sweep
 from countenance.suites.happyfaces.runs import record_of
 from countenance.suites.happyfaces.tags import TAGS
 
@@ -64,7 +64,7 @@ def test_a_class_an_object_and_a_python_object_give_the_same_numbers(folder: Pat
         arguments = ["-d", str(folder), "--method", method, "--seed", "4", "--json", str(out)]
         assert command(["happyfaces", "run", *arguments]) == 0, capsys.readouterr().err
         records.append(json.loads(out.read_text()))
-    records.append(run(read_happyfaces(folder), Task(Pixels(), 0.1, 4))[0])
+    records.append(run(read_happyfaces(folder), MixTask(Pixels(), 0.1, 4))[0])
     assert {record["validation"]["worst_head"] for record in records} == {0.9}
     assert [record["method"] for record in records] == ["mine:Pixels", "mine:made", "Pixels"]
     assert records[0]["notes"] == {"seed": 4} and records[1]["notes"] == {"seed": 9}
@@ -91,7 +91,7 @@ class Broken(Pixels):
 )
 def test_a_wrong_answer_is_named(folder: Path, answer, words: str):
     with pytest.raises(InputError, match=words):
-        run(read_happyfaces(folder), Task(Broken(answer), 0.1, 0))
+        run(read_happyfaces(folder), MixTask(Broken(answer), 0.1, 0))
 
 
 def test_what_is_no_method_is_refused(folder: Path):
@@ -179,5 +179,5 @@ def test_a_custom_method_is_run_again_since_its_code_may_have_changed(folder: Pa
             return self
 
     for _ in range(2):
-        sweep(folder, [Task(Counted(), 0.1, 0)], tmp_path / "runs")
+        sweep(folder, [MixTask(Counted(), 0.1, 0)], tmp_path / "runs")
     assert len(made) == 2 and len(list((tmp_path / "runs").iterdir())) == 1

@@ -178,7 +178,7 @@ def test_wrong_input_is_one_sentence(arguments, said, tmp_path, monkeypatch):
 
 def test_an_unknown_method_is_refused(world):
     with pytest.raises(InputError, match=r"did you mean spatial"):
-        protocol.run(world, protocol.Task("spatil", 0.1, 0))
+        protocol.run(world, protocol.MixTask("spatil", 0.1, 0))
 
 
 def test_a_method_that_declines_leaves_a_record(world, monkeypatch):
@@ -187,7 +187,7 @@ def test_a_method_that_declines_leaves_a_record(world, monkeypatch):
             raise protocol.CannotAnswer("one place")
 
     monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Declines())
-    record, heads = protocol.run(world, protocol.Task("spatial", 0.1, 0))
+    record, heads = protocol.run(world, protocol.MixTask("spatial", 0.1, 0))
     assert heads is None and record["answered"] is False and record["reason"] == "one place"
     row = protocol.summary([record])["mix_rates"][0]
     assert row["answered"] == 0 and row["worst_head_mean"] is None
@@ -225,7 +225,7 @@ def test_heat_maps_lie_where_the_blocks_are():
 
 
 def test_runs_in_parallel_are_the_same_runs(folder: Path, tmp_path: Path):
-    tasks = [protocol.Task("spatial", 0.3, seed) for seed in (0, 1)]
+    tasks = [protocol.MixTask("spatial", 0.3, seed) for seed in (0, 1)]
     alone, together = (protocol.sweep(folder, tasks, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
     for one, other in zip(alone, together, strict=True):
         assert one["validation"] == other["validation"] and one["seed"] == other["seed"]
@@ -252,7 +252,7 @@ def test_the_networks_results_are_drawn_beside_a_sweep(tmp_path: Path) -> None:
 def test_runs_kept_by_other_code_are_run_again(world, write_world, tmp_path: Path, monkeypatch) -> None:
     folder = tmp_path / "data"
     write_world(world, folder, str)
-    tasks = [protocol.Task("spatial", 0.3, 0)]
+    tasks = [protocol.MixTask("spatial", 0.3, 0)]
     first = protocol.sweep(folder, tasks, tmp_path / "kept")
     manifest = tmp_path / "kept" / tasks[0].run_name() / "run.json"
     marked = json.loads(manifest.read_text())
@@ -282,7 +282,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_broken_runs_beside_a_table_cost_only_their_pictures(world, write_world, tmp_path: Path) -> None:
     write_world(world, tmp_path / "data", str)
-    task = protocol.Task("spatial", 0.3, 0)
+    task = protocol.MixTask("spatial", 0.3, 0)
     records = protocol.sweep(tmp_path / "data", [task], tmp_path / "s.runs")
     write_json(tmp_path / "s.json", protocol.summary(records))
     assert "Where the heads" in write_report([tmp_path / "s.json"], tmp_path / "page.html").read_text()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from countenance.suites.happyfaces.interface import CannotAnswer
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery, discover
-from countenance.suites.happyfaces.protocol import Task, run
+from countenance.suites.happyfaces.protocol import MixTask, run
 from countenance.suites.happyfaces.spatial import em, hog
 from countenance.suites.happyfaces.spatial.align import make_template, moved
 from countenance.suites.happyfaces.spatial.assumption import apart, second_head
@@ -143,7 +143,7 @@ def test_em_estimates_the_mix_rate():
 
 def test_both_heads_are_right_and_the_mix_rate_comes_out(world):
     for rate in (0.0, 0.3):
-        record, _ = run(world, Task("spatial", rate, 0))
+        record, _ = run(world, MixTask("spatial", rate, 0))
         assert record["validation"]["worst_head"] > 0.9
         assert record["not_drawn"]["worst_head"] > 0.85
         assert abs(record["notes"]["estimated_mix_rate"] - max(rate, 0.005)) < 0.1
@@ -206,7 +206,7 @@ def test_the_benchmark_photos(shared: Path, tmp_path: Path):
     if not source.is_dir():
         pytest.skip("the HappyFaces photos are not here")
     assert build_official(source, source / "lfw_originals", tmp_path / "made") == 600
-    record, _ = run(read_happyfaces(tmp_path / "made"), Task("spatial", 0.1, 11))
+    record, _ = run(read_happyfaces(tmp_path / "made"), MixTask("spatial", 0.1, 11))
     assert record["validation"]["worst_head"] >= 0.96
     assert record["not_drawn"]["worst_head"] >= 0.94
     assert record["validation"]["heads"]["writing"]["accuracy"] == 1.0

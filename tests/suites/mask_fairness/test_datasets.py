@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from countenance.errors import InputError
 from countenance.metrics.readings import READINGS, Reading
-from countenance.suites.mask_fairness.datasets import Asked, load_mask_data
+from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
 from countenance.suites.mask_fairness.datasets.fairface import AGES, repaired_age
 from countenance.suites.mask_fairness.datasets.label_files import read_voc, read_yolo
 from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, checked_corners, of_split
@@ -30,7 +30,7 @@ def test_fairface_mends_what_a_spreadsheet_broke_and_says_so_once(pictures):
         "val/4.jpg,19-Oct,Male,White,TRUE", "val/5.jpg,more than 70,Male,White,TRUE",
     )  # fmt: skip
     said = []
-    data = load_mask_data("fairface", root, Asked(say=said.append))
+    data = load_mask_data("fairface", root, AskedTruth(say=said.append))
     ages = [sample.subjects[0].attributes["age"] for sample in data.dataset]
     assert ages == ["3-9", "3-9", "10-19", "10-19", "more than 70"]
     assert len(said) == 1 and "4 ages" in said[0]
@@ -61,7 +61,7 @@ def test_missing_photographs_are_refused_or_counted(pictures):
     with pytest.raises(InputError, match=r"line 3: val/2.jpg not there; --only-present assesses the 1 that are"):
         load_mask_data("fairface", root)
     said = []
-    assert len(load_mask_data("fairface", root, Asked(only_present=True, say=said.append)).dataset) == 1
+    assert len(load_mask_data("fairface", root, AskedTruth(only_present=True, say=said.append)).dataset) == 1
     assert "1 of 2 pictures are not there" in said[0]
 
 
@@ -87,7 +87,7 @@ def test_annotated_bafmd_reads_centres_by_default(pictures):
 
 def test_annotated_bafmd_reads_topleft_pixels_when_told(pictures):
     root = annotated(pictures(["images/a.jpg"]), "0,a.jpg,40,15,20,20,1,dark,female")
-    data = load_mask_data("bafmd", root, Asked(reading=Reading("topleft", "pixels")))
+    data = load_mask_data("bafmd", root, AskedTruth(reading=Reading("topleft", "pixels")))
     assert data.dataset[0].subjects[0].face_box.tolist() == [40, 15, 60, 35]
 
 
@@ -101,7 +101,9 @@ def test_a_wrong_reading_is_refused_and_every_one_that_fits_is_named(pictures):
         load_mask_data("bafmd", annotated(root, "0,a.jpg,50,25,20,20,1,dark,female"))
     told = "no number is above 1; these readings fit: --box-format topleft --units normalised .* or --box-format centre"
     with pytest.raises(InputError, match=told):
-        load_mask_data("bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), Asked(Reading("centre", "pixels")))
+        load_mask_data(
+            "bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), AskedTruth(Reading("centre", "pixels"))
+        )
 
 
 @given(st.sampled_from(READINGS), st.integers(0, 2**32 - 1))
@@ -129,7 +131,7 @@ def test_raw_bafmd_in_yolo_and_voc(pictures):
     (root / "labels").mkdir()
     (root / "labels" / "b.txt").write_text("")
     said = []
-    a, b = load_mask_data("bafmd-yolo", root, Asked(say=said.append)).dataset
+    a, b = load_mask_data("bafmd-yolo", root, AskedTruth(say=said.append)).dataset
     assert a.subjects[0].face_box.tolist() == [40, 15, 60, 35] and a.subjects[0].attributes["masked"] == "yes"
     assert a.subjects[1].attributes["masked"] == "no" and b.subjects == ()
     assert "1 picture has no .txt file and is left out" in said[0]

@@ -10,7 +10,7 @@ from countenance.cli.app import run as run_command
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.metrics.readings import READINGS, Reading
 from countenance.suites.mask_fairness.assess import assess
-from countenance.suites.mask_fairness.datasets import Asked, MaskData
+from countenance.suites.mask_fairness.datasets import AskedTruth, MaskData
 from countenance.suites.mask_fairness.datasets.truth import ONE_FACE
 from countenance.suites.mask_fairness.make_data import make_data
 from countenance.suites.mask_fairness.predictions import read_predictions
@@ -182,10 +182,11 @@ def test_other_categories_of_a_coco_file_are_left_out_and_named(tmp_path):
     path.write_text(json.dumps(content))
     said = []
     assert (
-        sum(len(s.subjects) for s in load_mask_data("folder", tmp_path / "data", Asked(say=said.append)).dataset) == 12
+        sum(len(s.subjects) for s in load_mask_data("folder", tmp_path / "data", AskedTruth(say=said.append)).dataset)
+        == 12
     )
     assert "1 annotations say neither mask nor no mask and are left out (1 hat)" in said[0]
-    told = load_mask_data("folder", tmp_path / "data", Asked(classes={7: "no_mask"}))
+    told = load_mask_data("folder", tmp_path / "data", AskedTruth(classes={7: "no_mask"}))
     assert sum(len(s.subjects) for s in told.dataset) == 13
     content["categories"] = [{"id": i, "name": word} for i, word in ((1, "a"), (2, "b"), (7, "hat"))]
     path.write_text(json.dumps(content))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countenance.suites.mask_fairness.train.augment import Picture, augmented, cut, draw_mask
+from countenance.suites.mask_fairness.train.augment import TrainingPicture, augmented, cut, draw_mask
 from countenance.suites.mask_fairness.train.loss import SMALLEST, targets
 from countenance.suites.mask_fairness.train.network import SIDE, STRIDE
 
@@ -13,12 +13,12 @@ FACE = np.array([60.0, 50, 160, 190])
 LANDMARKS = np.array([[85.0, 105], [135, 105], [110, 130], [92, 155], [128, 155]])
 
 
-def portrait(masked: float = 0.0, colour: int = 200) -> Picture:
+def portrait(masked: float = 0.0, colour: int = 200) -> TrainingPicture:
     import cv2
 
     pixels = np.full((256, 256, 3), 60, np.uint8)
     cv2.ellipse(pixels, (110, 120), (50, 70), 0, 0, 360, (colour, colour - 30, colour - 60), -1)
-    return Picture(pixels, FACE[None], np.array([masked]), LANDMARKS[None])
+    return TrainingPicture(pixels, FACE[None], np.array([masked]), LANDMARKS[None])
 
 
 boxes = st.lists(

@@ -7,7 +7,7 @@ import pytest
 from challenge_files import HEADER, write_truth
 
 from countenance.errors import InputError
-from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.lines import cut
 from countenance.suites.uccs.scores import read_scores
 
@@ -93,9 +93,9 @@ def test_labels_and_files_must_be_as_many(small, tmp_path, good_lines):
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        (Settings(overlap=0), "--overlap-threshold is 0"),
-        (Settings(overlap=1.5), "--overlap-threshold is 1.5"),
-        (Settings(rank=0), "--rank is 0, expected 1 or more"),
+        (CurveSettings(overlap=0), "--overlap-threshold is 0"),
+        (CurveSettings(overlap=1.5), "--overlap-threshold is 1.5"),
+        (CurveSettings(rank=0), "--rank is 0, expected 1 or more"),
     ],
 )
 def test_settings_out_of_range_are_named(small, tmp_path, good_lines, settings, expected):

@@ -6,7 +6,7 @@ from challenge_models import scenes
 from PIL import Image
 
 from countenance.errors import InputError
-from countenance.suites.uccs import Settings, check_file, evaluate_detector, evaluate_recognizer, read_protocol
+from countenance.suites.uccs import CurveSettings, check_file, evaluate_detector, evaluate_recognizer, read_protocol
 from countenance.suites.uccs.baseline import Baseline, detect, recognize, score
 from countenance.suites.uccs.baseline.cache import Cache, save_arrays
 from countenance.suites.uccs.baseline.work import How, enlarged
@@ -280,5 +280,5 @@ def test_real_networks_on_the_embedded_people(tmp_path, how):
         pytest.skip("the embedded people are not rendered in this checkout")
     make_data(load_dataset("people:groups"), tmp_path / "v2", 2)
     out, _ = detect(Baseline(tmp_path / "v2", result_file=tmp_path / "d.txt", debug=2), how)
-    found = evaluate_detector(tmp_path / "v2", [out], settings=Settings(only_present=True))[0]
+    found = evaluate_detector(tmp_path / "v2", [out], settings=CurveSettings(only_present=True))[0]
     assert found.found / found.total > 0.5

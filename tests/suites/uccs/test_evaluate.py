@@ -8,7 +8,7 @@ import pytest
 from challenge_files import write_truth, write_v2, write_v3
 
 from countenance.errors import InputError
-from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 
 FIXTURES = Path(__file__).parent / "fixtures"
 FACE = (0.0, 0.0, 10.0, 10.0)
@@ -16,16 +16,16 @@ INSIDE = (1.0, 1.0, 8.0, 8.0)
 AWAY = (80.0, 80.0, 9.0, 9.0)
 
 CASES = [
-    ("ref-v2-froc-lin.json", "v2-detection.txt", Settings()),
-    ("ref-v2-froc-log.json", "v2-detection.txt", Settings(log=True)),
-    ("ref-v2-froc-log.json", "v2-recognition.txt", Settings(log=True)),
-    ("ref-v2-froc-log-only-present.json", "v2-detection.txt", Settings(log=True, only_present=True)),
-    ("ref-v2-dir-lin-rank1.json", "v2-recognition.txt", Settings()),
-    ("ref-v2-dir-lin-rank3.json", "v2-recognition.txt", Settings(rank=3)),
-    ("ref-v2-dir-log-rank1.json", "v2-recognition.txt", Settings(log=True)),
-    ("ref-v2-dir-log-rank3.json", "v2-recognition.txt", Settings(log=True, rank=3)),
-    ("ref-v3-froc.json", "v3-detection.txt", Settings()),
-    ("ref-v3-oroc.json", "v3-scoring.txt.gz", Settings()),
+    ("ref-v2-froc-lin.json", "v2-detection.txt", CurveSettings()),
+    ("ref-v2-froc-log.json", "v2-detection.txt", CurveSettings(log=True)),
+    ("ref-v2-froc-log.json", "v2-recognition.txt", CurveSettings(log=True)),
+    ("ref-v2-froc-log-only-present.json", "v2-detection.txt", CurveSettings(log=True, only_present=True)),
+    ("ref-v2-dir-lin-rank1.json", "v2-recognition.txt", CurveSettings()),
+    ("ref-v2-dir-lin-rank3.json", "v2-recognition.txt", CurveSettings(rank=3)),
+    ("ref-v2-dir-log-rank1.json", "v2-recognition.txt", CurveSettings(log=True)),
+    ("ref-v2-dir-log-rank3.json", "v2-recognition.txt", CurveSettings(log=True, rank=3)),
+    ("ref-v3-froc.json", "v3-detection.txt", CurveSettings()),
+    ("ref-v3-oroc.json", "v3-scoring.txt.gz", CurveSettings()),
 ]
 
 
@@ -57,7 +57,7 @@ def one_image(tmp_path, rows, faces=(("a.jpg", 3, FACE),)):
 
 def froc(tmp_path, rows, **settings):
     data, path = one_image(tmp_path, rows)
-    return evaluate_detector(data, [path], settings=Settings(**settings))[0]
+    return evaluate_detector(data, [path], settings=CurveSettings(**settings))[0]
 
 
 def test_a_duplicate_box_is_a_false_alarm(tmp_path):
@@ -92,12 +92,12 @@ def test_only_present_counts_the_faces_of_images_with_detections(tmp_path):
     faces = [("a.jpg", 3, FACE), ("b.jpg", 4, FACE), ("b.jpg", 5, AWAY)]
     data, path = one_image(tmp_path, [("a.jpg", INSIDE, 0.9, [])], faces)
     assert evaluate_detector(data, [path])[0].total == 3
-    assert evaluate_detector(data, [path], settings=Settings(only_present=True))[0].total == 1
+    assert evaluate_detector(data, [path], settings=CurveSettings(only_present=True))[0].total == 1
 
 
 def recognised(tmp_path, rows, faces=(("a.jpg", 3, FACE),), rank=1):
     data, path = one_image(tmp_path, rows, faces)
-    return evaluate_recognizer(data, [path], settings=Settings(rank=rank))[0]
+    return evaluate_recognizer(data, [path], settings=CurveSettings(rank=rank))[0]
 
 
 def test_a_tie_with_another_identity_is_no_recognition(tmp_path):
@@ -196,7 +196,7 @@ def test_the_band_holds_the_curve_and_more_images_make_it_narrower(tmp_path):
         folder = tmp_path / str(images)
         data = write_truth(folder, faces)
         path = write_v2(folder / "s.txt", rows)
-        found = evaluate_detector(data, [path], settings=Settings(log=True, bootstrap=200))[0]
+        found = evaluate_detector(data, [path], settings=CurveSettings(log=True, bootstrap=200))[0]
         assert (found.band.low <= found.curve.y).all()
         assert (found.band.high >= found.curve.y).all()
         return (found.band.high - found.band.low)[-1]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import dir_, froc
 
-from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 
 
 @pytest.mark.slow
@@ -19,7 +19,7 @@ def test_fast_and_plain_code_draw_the_same_curves(tmp_path_factory, faces, detec
     path = write_v2(folder / "v2.txt", rows)
     truth = grouped(faces)
     found = grouped([(name, where, q, dict(labels)) for name, where, q, labels in rows])
-    chosen = Settings(log=log, only_present=present, overlap=limit, rank=rank)
+    chosen = CurveSettings(log=log, only_present=present, overlap=limit, rank=rank)
     agree(evaluate_detector(folder, [path], settings=chosen)[0], froc(truth, found, log, present, limit))
     probes = [name for name, subject, _ in faces if subject > 0 and (not present or name in found)]
     if probes and any(labels for *_, labels in rows):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import per_image
 
-from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 
 
 @pytest.mark.slow
@@ -25,7 +25,7 @@ def test_fast_and_plain_code_draw_the_same_curves(tmp_path_factory, faces, detec
     truth = grouped([(name, k, subject, where) for k, (name, subject, where) in enumerate(faces, 1)])
     rows = [(name, where, q, similar) for name, where, q, _, similar in some_here(faces, detections)]
     found = grouped(rows)
-    chosen = Settings(overlap=limit, rank=rank)
+    chosen = CurveSettings(overlap=limit, rank=rank)
     if len(excluded) < len(faces):
         path = write_v3(folder / "v3.txt", rows)
         agree(evaluate_detector(folder, [path], settings=chosen)[0], per_image(truth, found, excluded, None, limit))

@@ -8,7 +8,7 @@ import pytest
 from challenge_files import write_v2
 
 from countenance.errors import InputError
-from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.calibration import calibrate
 from countenance.suites.uccs.errors import missed_faces, worst_false_alarms
 from countenance.suites.uccs.operating import compare_groups, group_curves, operating_points
@@ -44,7 +44,7 @@ def crowd(tmp_path):
 def test_group_curves_mix_to_the_whole_curve(crowd):
     data, path = crowd
     for evaluate in (evaluate_detector, evaluate_recognizer):
-        whole = evaluate(data, [path], settings=Settings(log=True), attributes=True)[0]
+        whole = evaluate(data, [path], settings=CurveSettings(log=True), attributes=True)[0]
         groups = group_curves(whole, ["masked"])
         assert [one.group for one in groups] == ["no", "yes"]
         mixed = sum(one.n * one.curve.y for one in groups) / sum(one.n for one in groups)

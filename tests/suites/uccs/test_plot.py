@@ -8,7 +8,7 @@ import pytest
 from challenge_files import write_truth, write_v2
 
 from countenance.report.plots import curve_figure
-from countenance.suites.uccs import Settings, evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.plot import HEIGHT, chart_of, group_charts
 
 FIXTURES = Path(__file__).parent / "fixtures" / "ties"
@@ -28,7 +28,7 @@ def line_of(axes, number=0):
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("numbers", [False, True])
 def test_every_point_of_the_curve_is_inside_the_axes(log, numbers):
-    settings = Settings(log=log, numbers=numbers)
+    settings = CurveSettings(log=log, numbers=numbers)
     (found,) = evaluate_detector(FIXTURES, [FIXTURES / "v2-detection.txt"], settings=settings)
     _, axes = axes_of(chart_of([found], band=False))
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
@@ -46,7 +46,7 @@ def nothing_found(folder):
     data = write_truth(folder / "data", [(f"{k}.jpg", k + 1, BOX) for k in range(8)])
     path = write_v2(folder / "none.txt", [(f"{k}.jpg", AWAY, 0.1 * k, []) for k in range(8)])
     return evaluate_detector(
-        data, [path], labels=["$a_1$ " + "long " * 30 + "end"], version=2, settings=Settings(log=True)
+        data, [path], labels=["$a_1$ " + "long " * 30 + "end"], version=2, settings=CurveSettings(log=True)
     )[0]
 
 
@@ -73,7 +73,7 @@ def test_one_point_is_a_dot(tmp_path):
 
 
 def test_bands_and_groups_are_in_the_figure():
-    settings = Settings(log=True, bootstrap=20, rank=3)
+    settings = CurveSettings(log=True, bootstrap=20, rank=3)
     (found,) = evaluate_recognizer(FIXTURES, [FIXTURES / "v2-recognition.txt"], settings=settings)
     chart = chart_of([found], band=True)
     _, axes = axes_of(chart)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from countenance.answers.formats.names import Names
+from countenance.answers.formats.names import ImageNames
 from countenance.answers.types import Answer
 from countenance.metrics.readings import CORNERS, Reading
 
@@ -16,7 +16,7 @@ class Wanted:
 
     kind: type[Any]
     """The answer type of the task."""
-    names: Names
+    names: ImageNames
     """The images of the dataset."""
     options: Mapping[str, str] = field(default_factory=dict)
     """What the user said about the file: `box_format`, `units`, `classes`, …"""

@@ -13,13 +13,13 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Names:
+class ImageNames:
     """The images of a dataset under every name that can only mean one of them.
 
     A name is looked up as it is, then by its aliases (a COCO image id, say), then by the end of its path, without its
     folders, and without its ending.
 
-    >>> names = Names(["a/1.jpg", "a/2.jpg", "b/2.jpg"])
+    >>> names = ImageNames(["a/1.jpg", "a/2.jpg", "b/2.jpg"])
     >>> names.find("1"), names.find("/data/a/2.jpg"), names.find("2.jpg")
     ('a/1.jpg', 'a/2.jpg', None)
     """
@@ -61,7 +61,7 @@ class Names:
 
         InputError where two of them were taken for the same image.
 
-        >>> names = Names(["a/1.jpg"])
+        >>> names = ImageNames(["a/1.jpg"])
         >>> names.find("b/1.jpg"), names.other_folders("p.csv")
         ('a/1.jpg', 'p.csv: 1 image has another folder than in the dataset (b/1.jpg was taken for a/1.jpg)')
         """

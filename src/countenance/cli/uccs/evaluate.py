@@ -57,10 +57,10 @@ def evaluate_detector(
     verbose: Verbose = 0,
 ) -> None:
     """Plot FROC curves: found faces over false alarms."""
-    from countenance.suites.uccs import Settings
+    from countenance.suites.uccs import CurveSettings
     from countenance.suites.uccs import evaluate_detector as evaluate
 
-    settings = Settings(log_x, only_present, overlap_threshold, 1, plot_detection_numbers, bootstrap)
+    settings = CurveSettings(log_x, only_present, overlap_threshold, 1, plot_detection_numbers, bootstrap)
     ready_to_plot(froc_file)
     found = evaluate(
         data_directory,
@@ -102,10 +102,10 @@ def evaluate_recognizer(
     verbose: Verbose = 0,
 ) -> None:
     """Plot DIR (version 2) or O-ROC (version 3) curves: recognised faces over false identifications."""
-    from countenance.suites.uccs import Settings
+    from countenance.suites.uccs import CurveSettings
     from countenance.suites.uccs import evaluate_recognizer as evaluate
 
-    settings = Settings(log_x, only_present, overlap_threshold, rank, plot_recognition_numbers, bootstrap)
+    settings = CurveSettings(log_x, only_present, overlap_threshold, rank, plot_recognition_numbers, bootstrap)
     ready_to_plot(dir_file)
     found = evaluate(
         data_directory,
@@ -133,12 +133,16 @@ def calibrate(
     json: Json = None,
 ) -> None:
     """Choose the threshold for a wanted number of false identifications, and say how stable it is."""
-    from countenance.suites.uccs import Settings
+    from countenance.suites.uccs import CurveSettings
     from countenance.suites.uccs import evaluate_recognizer as evaluate
     from countenance.suites.uccs.calibration import calibrate as calibrate_
 
     found = evaluate(
-        data_directory, [result_file], which=which_set.value, version=protocol_version, settings=Settings(rank=rank)
+        data_directory,
+        [result_file],
+        which=which_set.value,
+        version=protocol_version,
+        settings=CurveSettings(rank=rank),
     )[0]
     result = calibrate_(found, false_identifications)
     for sentence in result.sentences():

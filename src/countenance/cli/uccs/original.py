@@ -51,7 +51,7 @@ def evaluation(
 ) -> None:
     """Version 3: evaluation [CONFIG.yaml] [-t detection recognition] [--eval.iou 0.5 ...]."""
     from countenance.cli.uccs.output import Output, columns, ready_to_plot, written
-    from countenance.suites.uccs import Settings
+    from countenance.suites.uccs import CurveSettings
     from countenance.suites.uccs.evaluate import evaluate
 
     config, tasks = _config(ctx.args)
@@ -64,7 +64,7 @@ def evaluation(
         return path if path is None or len(tasks) == 1 else path.with_stem(f"{path.stem}-{task}")
 
     for task in tasks:
-        settings = Settings(
+        settings = CurveSettings(
             log=not config["eval.linear"],
             overlap=config["eval.iou"],
             rank=1 if task == "detection" else config["eval.recognition.rank"],

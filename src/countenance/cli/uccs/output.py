@@ -9,7 +9,7 @@ from countenance.cli.lines import note, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from countenance.suites.uccs import Evaluation, Settings
+    from countenance.suites.uccs import CurveSettings, UccsEvaluation
 
 
 def ready_to_plot(path: Path | None) -> None:
@@ -59,7 +59,7 @@ def columns(by: str | None) -> list[str]:
     return [name.strip() for name in by.split(",") if name.strip()] if by else []
 
 
-def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out: Output) -> None:
+def written(found: "Sequence[UccsEvaluation]", settings: "CurveSettings", data: Path, out: Output) -> None:
     """Plots, curves and pages into their files; what was noticed on the way to the terminal."""
     if out.run is not None:
         from countenance.suites.uccs.run import check_places, write_runs
@@ -113,7 +113,7 @@ def written(found: "Sequence[Evaluation]", settings: "Settings", data: Path, out
         say(f"{found[0].kind} written: " + ", ".join(map(str, files)))
 
 
-def _by_group(found: "Sequence[Evaluation]", out: Output) -> list[Path]:
+def _by_group(found: "Sequence[UccsEvaluation]", out: Output) -> list[Path]:
     from countenance.suites.uccs.operating import operating_points, table_lines
 
     written: list[Path] = []
@@ -133,7 +133,7 @@ def _by_group(found: "Sequence[Evaluation]", out: Output) -> list[Path]:
     return written
 
 
-def _write_json(found: "Sequence[Evaluation]", settings: "Settings", out: Output, compared: list[Any]) -> None:
+def _write_json(found: "Sequence[UccsEvaluation]", settings: "CurveSettings", out: Output, compared: list[Any]) -> None:
     import json
 
     from countenance.files import finite, write_text

@@ -17,7 +17,7 @@ Step = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Source:
+class SampleSource:
     """A dataset whose samples come one after the other."""
 
     kind: str
@@ -28,7 +28,7 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
-def open_source(source: str | Path, *, categories: str | None = None) -> Source:
+def open_source(source: str | Path, *, categories: str | None = None) -> SampleSource:
     """A dataset as a stream of samples: what Hugging Face `datasets` saved, WebDataset tars, Parquet files with
     pictures, and whatever `load_dataset` reads.
     """
@@ -41,13 +41,13 @@ def open_source(source: str | Path, *, categories: str | None = None) -> Source:
                 card = path / "card.json"
                 about = DatasetCard.read(card) if card.is_file() else DatasetCard(name=path.stem)
                 samples, images = module.read(path)
-                return Source(kind, about, samples, images)
+                return SampleSource(kind, about, samples, images)
     dataset = load_dataset(source, categories=categories)
-    return Source("dataset", dataset.card, dataset, len(dataset), dataset.notes)
+    return SampleSource("dataset", dataset.card, dataset, len(dataset), dataset.notes)
 
 
 def index_dataset(
-    source: Source, out: str | Path, *, embed: bool | None = None, step: Step = lambda n: None
+    source: SampleSource, out: str | Path, *, embed: bool | None = None, step: Step = lambda n: None
 ) -> SampleManifest:
     """Write a source as a manifest to a folder or URL that is empty; pictures are put in where the place is a URL."""
     storage = open_storage(out)

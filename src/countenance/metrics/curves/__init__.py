@@ -1,6 +1,6 @@
 """Curves of open-set detection and recognition: FROC, DIR and O-ROC, from boxes and scores to points.
 
-The road is the same for every curve. Boxes become overlapping pairs (`pairs`), pairs become outcomes
+The steps are the same for every curve. Boxes become overlapping pairs (`pairs`), pairs become outcomes
 (`outcomes`: a score for each face or probe that was found, and the scores of the false alarms), outcomes
 become points (`rates`), and resampled images give the points a band (`bands`).
 """
@@ -9,7 +9,7 @@ from countenance.metrics.curves.bands import Band, bootstrap_band
 from countenance.metrics.curves.outcomes import (
     MISSED,
     Identification,
-    Labels,
+    ListedIdentities,
     best_detection,
     detection_outcomes,
     identification_outcomes,
@@ -23,7 +23,7 @@ from countenance.metrics.curves.pairs import (
     overlapping_pairs,
 )
 from countenance.metrics.curves.rates import (
-    Curve,
+    RateCurve,
     dir_curve,
     false_alarm_targets,
     froc_curve,
@@ -31,12 +31,16 @@ from countenance.metrics.curves.rates import (
     thresholds_at,
 )
 
+Curve, Labels = RateCurve, ListedIdentities  # their names before there were curves and labels of other kinds
+
 __all__ = [
     "MISSED",
     "Band",
     "Curve",
     "Identification",
     "Labels",
+    "ListedIdentities",
+    "RateCurve",
     "best_detection",
     "bootstrap_band",
     "challenge_overlap",

@@ -26,7 +26,7 @@ PIECE = 2**17
 
 
 @dataclass(frozen=True)
-class Labels:
+class ListedIdentities:
     """The identities a recogniser lists for its detections: row i owns `count[i]` entries from `start[i]`
     on.
     """
@@ -156,10 +156,10 @@ def match_one_to_one(faces: Boxes, face_image: Ints, found: Boxes, found_image: 
     return matched
 
 
-def keep_last_label(labels: Labels) -> Labels:
+def keep_last_label(labels: ListedIdentities) -> ListedIdentities:
     """Labels without repeated identities in a row: the last score listed for an identity counts.
 
-    >>> one = Labels(np.array([0]), np.array([3]), np.array([7, 9, 7]), np.array([0.1, 0.2, 0.3]))
+    >>> one = ListedIdentities(np.array([0]), np.array([3]), np.array([7, 9, 7]), np.array([0.1, 0.2, 0.3]))
     >>> keep_last_label(one).score
     array([0.2, 0.3])
     """
@@ -179,7 +179,7 @@ def keep_last_label(labels: Labels) -> Labels:
     if not again.any():
         return labels
     count = np.bincount(row[~again], minlength=len(labels.count))
-    return Labels(np.cumsum(count) - count, count, identity[~again], labels.score[~again])
+    return ListedIdentities(np.cumsum(count) - count, count, identity[~again], labels.score[~again])
 
 
 def identification_outcomes(
@@ -188,7 +188,7 @@ def identification_outcomes(
     subject: Ints,
     found: Boxes,
     found_image: Ints,
-    labels: Labels,
+    labels: ListedIdentities,
     *,
     overlap: float,
     rank: int,
@@ -202,7 +202,7 @@ def identification_outcomes(
     positive, all competitors.
 
     >>> box = np.array([[0.0, 0.0, 10.0, 10.0]])
-    >>> labels = Labels(np.array([0]), np.array([2]), np.array([3, 5]), np.array([0.4, 0.9]))
+    >>> labels = ListedIdentities(np.array([0]), np.array([2]), np.array([3, 5]), np.array([0.4, 0.9]))
     >>> for rank in (1, 2):
     ...     print(identification_outcomes(box, np.array([0]), np.array([3]), box, np.array([0]), labels,
     ...                                   overlap=0.5, rank=rank).probe_score)
@@ -262,7 +262,7 @@ def _probes(face_image: Ints, subject: Ints) -> tuple[Ints, Ints]:
     return probe_of, known[order[fresh]]
 
 
-def _entries(labels: Labels, rows: Ints) -> tuple[Ints, Ints]:
+def _entries(labels: ListedIdentities, rows: Ints) -> tuple[Ints, Ints]:
     """Every label entry of the given rows, and which of the rows it belongs to."""
     count = labels.count[rows]
     owner = np.repeat(np.arange(len(rows)), count)

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Curve:
+class RateCurve:
     """Points of a curve and the threshold behind each of them (a score counts when it is >= the threshold)."""
 
     x: Floats
@@ -73,7 +73,7 @@ def at_least(scores: Floats, thresholds: Floats) -> NDArray[np.int64]:
     return np.asarray(scores.size - np.searchsorted(np.sort(scores), thresholds, side="left"), dtype=np.int64)
 
 
-def froc_curve(units: Floats, negatives: Floats, total: int, *, log: bool, numbers: bool = False) -> Curve:
+def froc_curve(units: Floats, negatives: Floats, total: int, *, log: bool, numbers: bool = False) -> RateCurve:
     """Detection rate over the number of false alarms (UCCS version 2).
 
     Where even the strictest threshold passes more false alarms than the target, the point is (target, 0).
@@ -88,10 +88,10 @@ def froc_curve(units: Floats, negatives: Floats, total: int, *, log: bool, numbe
     above = thresholds > negatives.max(initial=-np.inf) if negatives.size else np.zeros(targets.shape, bool)
     x = np.where(above, targets, at_least(negatives, thresholds))
     y = np.where(above, 0, at_least(_found(units), thresholds))
-    return Curve(x.astype(np.float64), _rate(y, total, numbers), thresholds)
+    return RateCurve(x.astype(np.float64), _rate(y, total, numbers), thresholds)
 
 
-def dir_curve(units: Floats, negatives: Floats, total: int, *, log: bool, numbers: bool = False) -> Curve:
+def dir_curve(units: Floats, negatives: Floats, total: int, *, log: bool, numbers: bool = False) -> RateCurve:
     """Detection and identification rate over the nominal number of false identifications (UCCS version 2).
 
     >>> dir_curve(np.array([0.9, 0.3]), np.array([0.5, 0.2]), 2, log=False).y
@@ -99,10 +99,10 @@ def dir_curve(units: Floats, negatives: Floats, total: int, *, log: bool, number
     """
     targets = false_alarm_targets(negatives.size, log=log, step=50)
     thresholds = thresholds_at(negatives, targets)
-    return Curve(targets, _rate(at_least(_found(units), thresholds), total, numbers), thresholds)
+    return RateCurve(targets, _rate(at_least(_found(units), thresholds), total, numbers), thresholds)
 
 
-def per_image_curve(units: Floats, negatives: Floats, total: int, images: int, *, numbers: bool = False) -> Curve:
+def per_image_curve(units: Floats, negatives: Floats, total: int, images: int, *, numbers: bool = False) -> RateCurve:
     """Rate over false alarms per image, one point for each distinct negative score (UCCS version 3).
 
     From the lowest threshold to the highest, so x falls. No negatives: one point at x = 0.
@@ -113,7 +113,7 @@ def per_image_curve(units: Floats, negatives: Floats, total: int, images: int, *
     """
     thresholds = np.unique(negatives) if negatives.size else np.array([-np.inf])
     x = at_least(negatives, thresholds) / images
-    return Curve(x, _rate(at_least(_found(units), thresholds), total, numbers), thresholds)
+    return RateCurve(x, _rate(at_least(_found(units), thresholds), total, numbers), thresholds)
 
 
 def _found(units: Floats) -> Floats:

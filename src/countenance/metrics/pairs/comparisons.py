@@ -15,7 +15,7 @@ import numpy as np
 from countenance.metrics.pairs.blocks import Step, ends_of, impostor_pairs, over_rows, tiles
 from countenance.metrics.pairs.device import gpu, on_device
 from countenance.metrics.pairs.genuine import Genuine, genuine_pairs
-from countenance.metrics.pairs.tail import Tail, find_tail
+from countenance.metrics.pairs.tail import ImpostorTail, find_tail
 from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 
 LEAST_KEPT, MOST_KEPT = 1 << 22, 1 << 23
@@ -40,7 +40,7 @@ class Comparisons:
     identity: Ints
     """Codes 0, 1, …, ascending."""
     genuine: Genuine
-    tail: Tail
+    tail: ImpostorTail
 
     @classmethod
     def of(

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.intervals import LEVEL, Estimate
+from countenance.metrics.intervals import LEVEL, IntervalEstimate
 from countenance.metrics.pairs.comparisons import Comparisons, Threshold
-from countenance.metrics.pairs.influence import Band, Influence
+from countenance.metrics.pairs.influence import Influence, RateBand
 from countenance.metrics.pairs.roc import equal_error_rate, roc
 from countenance.metrics.pairs.vectors import Array
 
@@ -33,7 +33,7 @@ class Curves:
         return np.geomspace(min(lowest, 0.5), 1, POINTS)
 
     @cached_property
-    def det(self) -> Band:
+    def det(self) -> RateBand:
         """FNMR at each rate of the grid."""
         return self.fnmr_at(self.grid, self.rough(self.grid))
 
@@ -57,17 +57,17 @@ class Curves:
         fall = self.compared.fnmr(self.rough(low)) - self.compared.fnmr(self.rough(high))
         return np.maximum(fall, 0) / np.log(high / low)
 
-    def fnmr_at(self, fmr: Array, thresholds: Array) -> Band:
+    def fnmr_at(self, fmr: Array, thresholds: Array) -> RateBand:
         """FNMR at the thresholds that have these rates. The threshold, too, comes from the people drawn."""
         value = self.compared.fnmr(thresholds)
         return self._band(np.ones(len(fmr)), self.slope(fmr) / fmr, value, thresholds)
 
-    def equal_error(self) -> Estimate:
+    def equal_error(self) -> IntervalEstimate:
         """The equal error rate: FMR and FNMR at the threshold where they are the same."""
         compared, tail = self.compared, self.compared.tail
         genuine = compared.ranked
         if not len(genuine) or not compared.impostors:
-            return Estimate(np.nan, np.nan, np.nan, len(genuine), len(compared.sizes))
+            return IntervalEstimate(np.nan, np.nan, np.nan, len(genuine), len(compared.sizes))
         if tail.whole:
             scores = np.concatenate([genuine, tail.score.astype(np.float64)])
             far, val, _ = roc(scores, np.arange(len(scores)) < len(genuine))
@@ -77,9 +77,9 @@ class Curves:
         at = np.array([min(max(rate, 1 / compared.impostors), 1.0)])
         share = 1 / (1 + self.slope(at) / at)  # how much of the rate moves with FNMR; the rest moves with FMR
         band = self._band(share, 1 - share, np.array([rate]), self.rough(at))
-        return Estimate(rate, float(band.low[0]), float(band.high[0]), len(genuine), len(compared.sizes))
+        return IntervalEstimate(rate, float(band.low[0]), float(band.high[0]), len(genuine), len(compared.sizes))
 
-    def _band(self, genuine: Array, impostor: Array, value: Array, thresholds: Array) -> Band:
+    def _band(self, genuine: Array, impostor: Array, value: Array, thresholds: Array) -> RateBand:
         low, high = np.full(len(value), np.nan), np.full(len(value), np.nan)
         reached = (thresholds > self.compared.tail.cut) | self.compared.tail.whole
         for chosen, source in ((reached, self.compared), (~reached, None)):
@@ -87,7 +87,7 @@ class Curves:
                 made = self._subset if source is None else source
                 band = self._of(made, chosen, genuine, impostor, value, thresholds)
                 low[chosen], high[chosen] = band.low, band.high
-        return Band(value, low, high)
+        return RateBand(value, low, high)
 
     def _of(
         self,
@@ -97,13 +97,13 @@ class Curves:
         impostor: Array,
         value: Array,
         thresholds: Array,
-    ) -> Band:
+    ) -> RateBand:
         at = thresholds[chosen]
         order = np.argsort(-at, kind="stable")
         found = Influence.at(compared, at[order]).scaled(len(compared.sizes) / len(self.compared.sizes))
         band = found.band(genuine[chosen][order], impostor[chosen][order], value[chosen][order], self.level)
         back = np.argsort(order, kind="stable")
-        return Band(value[chosen], band.low[back], band.high[back])
+        return RateBand(value[chosen], band.low[back], band.high[back])
 
     @cached_property
     def _subset(self) -> Comparisons:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from countenance.metrics.pairs.blocks import Step, cuts
-from countenance.metrics.pairs.device_count import MOST_BINS, Block, Fused, Overflow, Plain, compiled
+from countenance.metrics.pairs.device_count import MOST_BINS, Block, Fused, Overflow, PlainCount, compiled
 from countenance.metrics.pairs.vectors import Index, Ints, Singles, Vectors
 
 ROWS, COLUMNS = 8192, 16384
@@ -50,8 +50,8 @@ def on_device(
     torch.backends.cuda.matmul.allow_tf32 = False  # its rounding is far above the margin
     try:
         with torch.inference_mode():
-            work = _Work(torch, vectors, ends, bins, device)
-            waiting: deque[tuple[int, int, Plain | Fused]] = deque()
+            work = _DeviceWork(torch, vectors, ends, bins, device)
+            waiting: deque[tuple[int, int, PlainCount | Fused]] = deque()
             for a, b in cuts(ends, 0, ROWS):
                 if len(waiting) == len(work.counters):
                     _finish(work, waiting.popleft(), take, step)
@@ -62,26 +62,26 @@ def on_device(
         torch.backends.cuda.matmul.allow_tf32 = exact
 
 
-def _finish(work: "_Work", rows: tuple[int, int, Plain | Fused], take: Take, step: Step | None) -> None:
+def _finish(work: "_DeviceWork", rows: tuple[int, int, PlainCount | Fused], take: Take, step: Step | None) -> None:
     a, b, counter = rows
     take(*work.result(a, b, counter))
     if step is not None:
         step(int(len(work.ends) * (b - a) - work.ends[a:b].sum()))
 
 
-class _Work:
+class _DeviceWork:
     """The blocks of rows that a device works on."""
 
     def __init__(self, torch: Any, vectors: Vectors, ends: Ints, bins: int, device: str) -> None:
         self.ends, self.product = ends, _product(torch, vectors, device)
         last = torch.from_numpy(ends).to(device)
-        self.spare = Plain(torch, last, bins, vectors.reach)
-        self.counters: list[Plain | Fused] = [self.spare]
+        self.spare = PlainCount(torch, last, bins, vectors.reach)
+        self.counters: list[PlainCount | Fused] = [self.spare]
         if device.startswith("cuda") and bins <= MOST_BINS and compiled(torch) is not None:
             beside = torch.cuda.Stream()
             self.counters = [Fused(torch, last, bins, vectors.reach, beside) for _ in range(2)]
 
-    def start(self, a: int, b: int, cut: float, counter: Plain | Fused | None = None) -> Plain | Fused:
+    def start(self, a: int, b: int, cut: float, counter: PlainCount | Fused | None = None) -> PlainCount | Fused:
         """Give out the work on rows a … b with all their impostors to the right, to the counters in turn."""
         if counter is None:
             counter = self.counters.pop(0)
@@ -93,7 +93,7 @@ class _Work:
         counter.end()
         return counter
 
-    def result(self, a: int, b: int, counter: Plain | Fused) -> tuple[Ints, list[Any]]:
+    def result(self, a: int, b: int, counter: PlainCount | Fused) -> tuple[Ints, list[Any]]:
         """The histogram and the pairs of rows a … b; more pairs than the kernel has room for are counted by torch."""
         try:
             return counter.result()

@@ -84,7 +84,7 @@ class Block(NamedTuple):
 
 
 @dataclass
-class Plain:
+class PlainCount:
     """Counts with torch's own functions, on any device."""
 
     torch: Any

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.intervals import LEVEL, Estimate, clustered_mean, freedom, student
+from countenance.metrics.intervals import LEVEL, IntervalEstimate, clustered_mean, freedom, student
 from countenance.metrics.pairs.blocks import impostor_pairs
 from countenance.metrics.pairs.comparisons import Comparisons
 from countenance.metrics.pairs.vectors import Array, Ints
@@ -14,11 +14,11 @@ MOST = 200_000
 """Impostor pairs whose scores are looked at; of more, so many are drawn by the seed."""
 
 
-class Scores(NamedTuple):
+class PairScores(NamedTuple):
     """Scores of some pairs and the mean of all with its interval over people."""
 
     score: Array
-    mean: Estimate
+    mean: IntervalEstimate
     deviation: float
     pairs: int
     """All pairs that there are; fewer scores were drawn where it is larger."""
@@ -30,7 +30,7 @@ class Scores(NamedTuple):
         return np.asarray(np.histogram(self.score, edges)[0] / len(self.score) / np.diff(edges))
 
 
-def genuine_scores(compared: Comparisons, member: NDArray[np.bool_]) -> Scores:
+def genuine_scores(compared: Comparisons, member: NDArray[np.bool_]) -> PairScores:
     """The genuine pairs of two pictures that are members."""
     genuine = compared.genuine
     used = member[genuine.first] & member[genuine.second]
@@ -38,10 +38,10 @@ def genuine_scores(compared: Comparisons, member: NDArray[np.bool_]) -> Scores:
     people = len(compared.sizes)
     sums, counts = (np.bincount(owner, weight, minlength=people) for weight in (score, np.ones(len(score))))
     mean = clustered_mean(sums.astype(np.float64), counts.astype(np.float64))
-    return Scores(score, mean, _deviation(score), len(score))
+    return PairScores(score, mean, _deviation(score), len(score))
 
 
-def impostor_scores(compared: Comparisons, member: NDArray[np.bool_], *, seed: int = 0, most: int = MOST) -> Scores:
+def impostor_scores(compared: Comparisons, member: NDArray[np.bool_], *, seed: int = 0, most: int = MOST) -> PairScores:
     """The impostor pairs of two pictures that are members: all, or as many as are drawn.
 
     >>> from countenance.metrics.pairs.vectors import Vectors
@@ -60,7 +60,7 @@ def impostor_scores(compared: Comparisons, member: NDArray[np.bool_], *, seed: i
         first, second = _drawn(rows, identity, most, np.random.default_rng([seed, 6]))
     score = compared.vectors.exact(first, second)
     mean = dyadic_mean(score, compared.identity[first], compared.identity[second])
-    return Scores(score, mean, _deviation(score), pairs)
+    return PairScores(score, mean, _deviation(score), pairs)
 
 
 def _drawn(rows: Ints, identity: Ints, most: int, random: np.random.Generator) -> tuple[Ints, Ints]:
@@ -72,14 +72,14 @@ def _drawn(rows: Ints, identity: Ints, most: int, random: np.random.Generator) -
     return first[:most], second[:most]
 
 
-def dyadic_mean(values: Array, one: Ints, two: Ints, level: float = LEVEL) -> Estimate:
+def dyadic_mean(values: Array, one: Ints, two: Ints, level: float = LEVEL) -> IntervalEstimate:
     """The mean of values that belong to pairs of people, with pairs that share a person not taken as independent.
 
     >>> dyadic_mean(np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([1, 2, 2])).value
     2.0
     """
     if not len(values):
-        return Estimate(np.nan, np.nan, np.nan, 0, 0)
+        return IntervalEstimate(np.nan, np.nan, np.nan, 0, 0)
     mean, n = float(values.mean()), len(values)
     error = values - mean
     names, codes = np.unique(np.concatenate([one, two]), return_inverse=True)
@@ -90,10 +90,10 @@ def dyadic_mean(values: Array, one: Ints, two: Ints, level: float = LEVEL) -> Es
     dyads = float((np.bincount(dyad, error) ** 2).sum())
     people = float(weight.sum() ** 2 / (weight**2).sum())
     if people <= 2:
-        return Estimate(mean, np.nan, np.nan, n, len(names))
+        return IntervalEstimate(mean, np.nan, np.nan, n, len(names))
     variance = max(people / (people - 2) * float((residual**2).sum()) - dyads, dyads) / n**2
     half = float(student(freedom(residual, people, 2), level)) * variance**0.5
-    return Estimate(mean, mean - half, mean + half, n, len(names))
+    return IntervalEstimate(mean, mean - half, mean + half, n, len(names))
 
 
 def _deviation(values: Array) -> float:

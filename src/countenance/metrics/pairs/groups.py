@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.intervals import Estimate, clustered_rate, correlation
+from countenance.metrics.intervals import IntervalEstimate, clustered_rate, correlation
 from countenance.metrics.pairs.genuine import Genuine
 from countenance.metrics.pairs.vectors import Array, Index, Ints
 
@@ -51,7 +51,7 @@ class Groups:
         return Groups(self.names, self.cell[rows], self.member)
 
 
-class Units(NamedTuple):
+class PersonPictures(NamedTuple):
     """A person's pictures of one combination of groups; the pairs of two units stand or fall together."""
 
     of_picture: Ints
@@ -60,7 +60,7 @@ class Units(NamedTuple):
     size: Ints
 
     @classmethod
-    def of(cls, identity: Ints, groups: Groups) -> "Units":
+    def of(cls, identity: Ints, groups: Groups) -> "PersonPictures":
         """The units of pictures whose identities are given."""
         kinds = len(groups.member)
         found, unit, size = np.unique(identity * kinds + groups.cell, return_inverse=True, return_counts=True)
@@ -86,7 +86,7 @@ class AcceptedCounts:
         kinds = [len(groups.member) for groups in self.groups]
         self.by_picture = [np.zeros((n, k), np.int64) for k in kinds]
         self.squares, self.weighed = ([np.zeros((k, k)) for k in kinds] for _ in range(2))
-        self.units = [Units.of(self.identity, groups) for groups in self.groups]
+        self.units = [PersonPictures.of(self.identity, groups) for groups in self.groups]
 
     def add(self, first: Index, second: Index) -> None:
         """Count some accepted pairs; all pairs of two people come in one call, else their variance is overstated."""
@@ -128,7 +128,7 @@ def _distinct(one: Ints, two: Ints) -> tuple[Ints, Ints, Ints]:
     return found // wide + a, found % wide + b, count
 
 
-def fnmr_by_group(genuine: Genuine, identity: Ints, groups: Groups, threshold: float) -> list[Estimate]:
+def fnmr_by_group(genuine: Genuine, identity: Ints, groups: Groups, threshold: float) -> list[IntervalEstimate]:
     """FNMR of each group: genuine pairs of two pictures in it, clustered by person."""
     member = groups.pictures
     refused = genuine.score < threshold

@@ -16,7 +16,7 @@ from countenance.metrics.pairs.comparisons import Comparisons
 from countenance.metrics.pairs.vectors import Array, Ints
 
 
-class Band(NamedTuple):
+class RateBand(NamedTuple):
     """Rates with their intervals."""
 
     value: Array
@@ -71,7 +71,7 @@ class Influence:
         effective = float(others.sum() ** 2 / (others**2).sum()) if others.any() else float(len(sizes))
         return cls(fmr, fnmr, mine, both, dyads, (genuine, impostors), effective)
 
-    def band(self, genuine: Array, impostor: Array, value: Array, level: float = LEVEL) -> Band:
+    def band(self, genuine: Array, impostor: Array, value: Array, level: float = LEVEL) -> RateBand:
         """The interval of a rate that changes by genuine·δFNMR + impostor·δFMR (one weight for each threshold)."""
         own = genuine * self.genuine + impostor * self.impostor
         people = max(self.effective, 2.5)
@@ -83,7 +83,7 @@ class Influence:
             variance = np.maximum(np.maximum(variance, dyads), alone) * self.share
             certain = (value <= 0) | (value >= 1) | (variance <= 0)  # nothing varies: each person is worth one trial
             size = np.where(certain, people, value * (1 - value) / variance)
-        return Band(value, *wilson(value, size, student(freedom(own.T, people, 2), level)))
+        return RateBand(value, *wilson(value, size, student(freedom(own.T, people, 2), level)))
 
 
 def _refused(compared: Comparisons, thresholds: Array) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ SAMPLE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Tail:
+class ImpostorTail:
     """Impostor pairs with the highest scores, best first, and how many pairs of all reach each edge of a histogram.
 
     Every pair whose exact score is at least `cut` is here. Scores are within `margin` of the exact ones.
@@ -47,7 +47,7 @@ class Tail:
 
 def find_tail(
     vectors: Vectors, ends: Ints, keep: int, *, seed: int = 0, step: Step | None = None, device: str | None = None
-) -> Tail:
+) -> ImpostorTail:
     """The `keep` highest impostor scores (a few more or fewer) and the histogram of all. Rows are sorted by identity.
 
     `device` is a device of torch; without it a GPU is used where there is one and the work is large.
@@ -156,7 +156,7 @@ class _Rising:
         # One bin lower: a score in the bin may be, by rounding, a little below the bin's edge.
         return float(self.edges[max(BINS - 2 - int(reached[0]), 0)]) if reached.size else -np.inf
 
-    def tail(self, vectors: Vectors, pairs: int, device: str | None = None) -> Tail:
+    def tail(self, vectors: Vectors, pairs: int, device: str | None = None) -> ImpostorTail:
         """What was found, in an order that does not depend on the threads."""
         first, second, values = _above(_joined(self.kept), self.cut)
         if device is None:
@@ -171,7 +171,7 @@ class _Rising:
             order = np.argsort(-values, kind="stable")
             first, second, values = first[order], second[order], values[order]
         above = np.append(np.cumsum(self.histogram[::-1])[::-1], 0)
-        return Tail(values, first, second, cut, margin, self.edges, above, pairs)
+        return ImpostorTail(values, first, second, cut, margin, self.edges, above, pairs)
 
 
 def best_first(first: Index, second: Index, score: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -3,11 +3,11 @@
 from countenance.report.cards.croissant import croissant, write_croissant
 from countenance.report.cards.dataset import dataset_card
 from countenance.report.cards.model import model_card
-from countenance.report.cards.tables import FORMATS, Table, findings_table, groups_table
+from countenance.report.cards.tables import FORMATS, CardTable, findings_table, groups_table
 
 __all__ = [
     "FORMATS",
-    "Table",
+    "CardTable",
     "croissant",
     "dataset_card",
     "findings_table",

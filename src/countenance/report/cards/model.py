@@ -10,7 +10,7 @@ from countenance.report import charts, method, words
 from countenance.report.cards.front_matter import front_matter, licence_fields
 from countenance.report.cards.tables import cell, groups_table
 from countenance.report.page import AUDITED, DEFAULTS, too_many_failed
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.run import Run
 from countenance.run.licences import in_words, of_manifest
 
@@ -24,7 +24,7 @@ HUB_TASKS = {
 
 def model_card(run: Run) -> str:
     """A model card in Markdown with the front matter of the Hugging Face hub, from an audited run alone."""
-    source = Source.of(run)
+    source = ReportSource.of(run)
     manifest, settings = DEFAULTS | run.manifest.plain(), AUDITED | source.audit.settings
     audit, better = source.audit, source.better
     headline = words.headline(audit, run.model_name, too_many_failed=too_many_failed(manifest), better=better)
@@ -52,7 +52,7 @@ def model_card(run: Run) -> str:
     return "\n".join(made) + "\n"
 
 
-def _asked(run: Run, source: Source, settings: dict[str, Any]) -> str:
+def _asked(run: Run, source: ReportSource, settings: dict[str, Any]) -> str:
     images = f"{run.manifest.dataset.images:,} images of {cell(run.dataset_name)}"
     failed = f"; {run.manifest.failed:,} have no prediction" if run.manifest.failed else ""
     by = ", ".join(cell(name) for name in settings["by"])
@@ -63,7 +63,7 @@ def _asked(run: Run, source: Source, settings: dict[str, Any]) -> str:
     )
 
 
-def _limits(source: Source, manifest: dict[str, Any], settings: dict[str, Any]) -> list[str]:
+def _limits(source: ReportSource, manifest: dict[str, Any], settings: dict[str, Any]) -> list[str]:
     """What a reader must not conclude."""
     audit, card = source.audit, source.run.manifest.dataset.card
     made = [cell(card.warning)] if card.warning else []
@@ -89,7 +89,7 @@ def _data(card: Any) -> list[str]:
     return [f"- {label}: {cell(value)}" for label, value in facts if value]
 
 
-def _fields(run: Run, source: Source) -> dict[str, Any]:
+def _fields(run: Run, source: ReportSource) -> dict[str, Any]:
     """The front matter: licence, tags and the numbers of the whole run as `model-index`."""
     card, task = run.manifest.dataset.card, run.manifest.task
     results = []

@@ -13,7 +13,7 @@ from countenance.audit import Finding
 from countenance.report import numbers, words
 from countenance.report.findings import in_order, safe_cell
 from countenance.report.names import Names, attribute_label, clean
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.run.licences import in_words, of_manifest
 
 LATEX = {
@@ -24,7 +24,7 @@ LATEX = {
 
 
 @dataclass(frozen=True)
-class Table:
+class CardTable:
     """A table with its caption: texts for readers, and the exact values for CSV."""
 
     caption: str
@@ -68,7 +68,11 @@ class Table:
         return buffer.getvalue()
 
 
-FORMATS: dict[str, Callable[[Table], str]] = {"md": Table.markdown, "latex": Table.latex, "csv": Table.csv}
+FORMATS: dict[str, Callable[[CardTable], str]] = {
+    "md": CardTable.markdown,
+    "latex": CardTable.latex,
+    "csv": CardTable.csv,
+}
 
 
 def cell(text: str) -> str:
@@ -94,18 +98,18 @@ def latex(text: str) -> str:
     return "".join(LATEX.get(sign, sign) for sign in clean(text))
 
 
-def _table(source: Source, what: str, columns: Sequence[tuple[str, bool]], rows: Any, exact: Any) -> Table:
+def _table(source: ReportSource, what: str, columns: Sequence[tuple[str, bool]], rows: Any, exact: Any) -> CardTable:
     manifest, settings = source.run.manifest, source.audit.settings
     level = 100 * (1 - float(settings.get("alpha", 0.05)))
     caption = f"{source.run.model_name} on {source.run.dataset_name}: {what}. Brackets are {level:g} % intervals"
     unit = settings.get("unit")
-    return Table(
+    return CardTable(
         f"{caption}{f'; unit: {unit}' if unit else ''}.", tuple(name for name, _ in columns),
         tuple(right for _, right in columns), rows, exact, of_manifest(manifest), manifest.countenance,
     )  # fmt: skip
 
 
-def groups_table(source: Source) -> Table:
+def groups_table(source: ReportSource) -> CardTable:
     """Every group of every audited attribute, with its interval, its size and the verdict on it."""
     many = words.cluster_noun(source.audit.settings)[1]
     columns = (
@@ -134,7 +138,7 @@ def groups_table(source: Source) -> Table:
     return _table(source, "each group", columns, rows, exact)
 
 
-def _verdicts(source: Source) -> dict[tuple[str, str, str], str]:
+def _verdicts(source: ReportSource) -> dict[tuple[str, str, str], str]:
     """For each group the worst that is said about it."""
     found: dict[tuple[str, str, str], Finding] = {}
     for f in in_order(source.audit.findings):
@@ -147,7 +151,7 @@ def _verdicts(source: Source) -> dict[tuple[str, str, str], str]:
     return made
 
 
-def findings_table(source: Source) -> Table:
+def findings_table(source: ReportSource) -> CardTable:
     """Every comparison: both sides, the difference with its interval, the adjusted p, the verdict."""
     columns = (
         ("metric", False), ("group", False), ("compared with", False), ("n", True), ("estimates", True),

@@ -40,7 +40,7 @@ def curves(source: Audited) -> list[CurvePanel]:
     return [_panel(index, metric, name, lines, axes) for index, (name, lines, axes) in enumerate(curve_lines(source))]
 
 
-def curve_lines(source: Audited) -> list[tuple[str, list[drawing.Line], tuple[str, str]]]:
+def curve_lines(source: Audited) -> list[tuple[str, list[drawing.GroupLine], tuple[str, str]]]:
     """For each attribute with at least two groups: its name, a line for each group, and what the axes show."""
     task = source.task
     if task is None or task.curve is None or task.curve_of is None:
@@ -68,7 +68,7 @@ def curve_lines(source: Audited) -> list[tuple[str, list[drawing.Line], tuple[st
                 continue
             x, y = task.curve(rows.tolist())
             label = value_label(name, level)
-            lines.append(drawing.Line(label, len(rows), x, y, colour, dash, level in failed, group=level))
+            lines.append(drawing.GroupLine(label, len(rows), x, y, colour, dash, level in failed, group=level))
         if len(lines) > 1:
             made.append((name, lines, task.curve_axes))
     return made
@@ -81,7 +81,7 @@ def _failed(source: Audited, attribute: str) -> set[str]:
     return {words.failed_side(f, source.better) for f in worse}
 
 
-def _panel(index: int, metric: str, name: str, lines: Sequence[drawing.Line], axes: tuple[str, str]) -> CurvePanel:
+def _panel(index: int, metric: str, name: str, lines: Sequence[drawing.GroupLine], axes: tuple[str, str]) -> CurvePanel:
     label = attribute_label(name)
     low, high = min(lines[0].x), max(lines[0].x)
     places = [low + share * (high - low) for share in READ_AT]
@@ -99,6 +99,6 @@ def _panel(index: int, metric: str, name: str, lines: Sequence[drawing.Line], ax
     return CurvePanel(label, axes, figure, legend, [f"{x:g}" for x in places], table)
 
 
-def _at(line: drawing.Line, x: float) -> str:
+def _at(line: drawing.GroupLine, x: float) -> str:
     place = int(np.argmin(np.abs(np.asarray(line.x, dtype=np.float64) - x)))
     return numbers.value(float(line.y[place]))

@@ -16,7 +16,7 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
 
 @dataclass(frozen=True)
-class Line:
+class GroupLine:
     """A group's curve. `colour` is a class of the style sheet (`s0`… along an order, `c0`… otherwise)."""
 
     label: str
@@ -44,7 +44,7 @@ class Chart:
     """Lines over one pair of axes, from which pages (`panel`) and files (`report.plots`) are drawn alike."""
 
     axes: tuple[str, str]
-    lines: Sequence[Line]
+    lines: Sequence[GroupLine]
     log: tuple[bool, bool] = (False, False)
     marks: Sequence[float] = ()
     """Positions on the horizontal axis that have a meaning."""
@@ -66,7 +66,7 @@ class Axes:
     @classmethod
     def around(
         cls,
-        lines: Sequence[Line],
+        lines: Sequence[GroupLine],
         lowest: float,
         log: tuple[bool, bool],
         width: int = WIDTH,
@@ -113,7 +113,7 @@ def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
 
 
 def panel(
-    lines: Sequence[Line],
+    lines: Sequence[GroupLine],
     axes: tuple[str, str],
     title: str,
     desc: str,
@@ -181,7 +181,7 @@ def _ticks(low: float, high: float, *, log: bool = False) -> list[float]:
     return [tick for tick in around if low - 1e-9 <= tick <= high + 1e-9]
 
 
-def swatch(line: Line) -> Markup:
+def swatch(line: GroupLine) -> Markup:
     """The line's sample for the legend."""
     dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
     strong = " strong" if line.strong else ""

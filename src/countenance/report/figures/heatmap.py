@@ -14,7 +14,7 @@ LEAST_RANGE = 0.2
 
 
 @dataclass(frozen=True)
-class Cell:
+class HeatmapCell:
     """One intersection. `step` 0 is the best tint, 8 the worst, None for nobody or too few to tint."""
 
     text: str
@@ -35,7 +35,7 @@ class HeatMap:
     rows_name: str
     columns_name: str
     columns: list[str]
-    rows: list[tuple[str, list[Cell]]]
+    rows: list[tuple[str, list[HeatmapCell]]]
     best: str
     worst: str
 
@@ -100,12 +100,14 @@ def value_range(estimates: Sequence[Estimate], min_n: int) -> tuple[float, float
     return low, high
 
 
-def _cell(estimate: Estimate | None, finding: Finding | None, low: float, high: float, better: str, min_n: int) -> Cell:
+def _cell(
+    estimate: Estimate | None, finding: Finding | None, low: float, high: float, better: str, min_n: int
+) -> HeatmapCell:
     if estimate is None or not estimate.n or not math.isfinite(estimate.estimate):
-        return Cell("nobody", 0, "", None, None, "nobody in the data")
+        return HeatmapCell("nobody", 0, "", None, None, "nobody in the data")
     kind = None if finding is None else words.mark_of(finding, estimate.group, {finding.metric: better})
     few = estimate.clusters < min_n
-    return Cell(
+    return HeatmapCell(
         numbers.value(estimate.estimate, estimate.kind),
         estimate.n,
         numbers.span(estimate.low, estimate.high, estimate.kind),

@@ -9,7 +9,7 @@ from typing import Any
 from countenance.report.plots.curves import curve_figure, curve_figures, result_figures
 from countenance.report.plots.forest import forest_figures
 from countenance.report.plots.style import ENDINGS, check_installed, save, svg_of
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 
 __all__ = [
     "ENDINGS", "all_figures", "check_installed", "curve_figure", "curve_figures", "forest_figures", "result_figures",
@@ -17,7 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def all_figures(source: Source) -> list[tuple[str, Any]]:
+def all_figures(source: ReportSource) -> list[tuple[str, Any]]:
     """Every figure of a run with a name that a file can have."""
     made: list[tuple[str, Any]] = []
     for metric in source.metrics:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from countenance.report.charts.curves import curve_lines
-from countenance.report.figures.curves import Chart, Limits, Line
+from countenance.report.figures.curves import Chart, GroupLine, Limits
 from countenance.report.names import attribute_label, clean
 from countenance.report.plots.style import LINE, MILLIMETRE, SOFT, colour_of, drawing, shortened
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.report.whole_run import chart_of
 from countenance.tasks import Curve
 
@@ -23,12 +23,12 @@ MARGIN = 0.02
 LONGEST = 40
 
 
-def curve_figures(source: Source) -> list[tuple[str, Any]]:
+def curve_figures(source: ReportSource) -> list[tuple[str, Any]]:
     """A figure for each audited attribute, for tasks that have a curve."""
     return [(attribute_label(name), curve_figure(Chart(axes, lines))) for name, lines, axes in curve_lines(source)]
 
 
-def result_figures(source: Source) -> list[tuple[str, Any]]:
+def result_figures(source: ReportSource) -> list[tuple[str, Any]]:
     """A figure for each curve among the results, with its bands and marks."""
     made = []
     for result in source.results:
@@ -69,7 +69,7 @@ def curve_figure(chart: Chart, height: float = HEIGHT) -> Any:
     return figure
 
 
-def _draw(axes: Any, line: Line, index: int, lowest: tuple[float, float], log: tuple[bool, bool]) -> None:
+def _draw(axes: Any, line: GroupLine, index: int, lowest: tuple[float, float], log: tuple[bool, bool]) -> None:
     x, y, low, high = (np.asarray(values, dtype=np.float64) for values in (line.x, line.y, line.low, line.high))
     if log[0]:
         x = np.maximum(x, lowest[0])  # what is 0 lies on the edge, as on the page

@@ -38,7 +38,7 @@ LONGEST_NOUN = 8
 
 
 @dataclass(frozen=True)
-class Row:
+class PlotRow:
     """A group of a forest plot, or (without an estimate) the heading of an attribute."""
 
     label: str
@@ -75,34 +75,34 @@ def forest_figures(source: Audited, metric: Metric, *, verdicts: bool = True) ->
     return [forest_of(part, label, scale, overall=everybody, kind=kind) for part in _parts(rows)]
 
 
-def rows_of(source: Audited, metric: Metric) -> list[Row]:
+def rows_of(source: Audited, metric: Metric) -> list[PlotRow]:
     """The rows: each attribute with its groups, then the intersections that stand out."""
     found = by_group(source, metric.name)
     one, many = words.cluster_noun(source.audit.settings)
     made = []
     long = len(many) > LONGEST_NOUN  # said once, in the heading, where it would not fit beside every interval
 
-    def row(label: str, e: Any, finding: Any) -> Row:
+    def row(label: str, e: Any, finding: Any) -> PlotRow:
         size = numbers.count(e.clusters) if long else numbers.plural(e.clusters, one, many)
         text = f"{numbers.value(e.estimate, e.kind)}  [{numbers.span(e.low, e.high, e.kind)}]" if e.n else "no rows"
-        return Row(label, e.estimate, e.low, e.high, text, size, words.mark_of(finding, e.group, source.better))
+        return PlotRow(label, e.estimate, e.low, e.high, text, size, words.mark_of(finding, e.group, source.better))
 
     for name in source.names.by:
         estimates = source.estimates(metric.name, name)
         if estimates:
-            made.append(Row(attribute_label(name), noun=many if long else ""))
+            made.append(PlotRow(attribute_label(name), noun=many if long else ""))
             made += [row(source.names.group(name, e.group), e, found.get((name, e.group))) for e in estimates]
     crossed = standing_out(source, metric.name)
     if crossed:
-        made.append(Row("intersections that differ most", noun=many if long else ""))
+        made.append(PlotRow("intersections that differ most", noun=many if long else ""))
         made += [row(source.names.group(e.attribute, e.group), e, finding) for e, finding in crossed]
     return made
 
 
-def _parts(rows: Sequence[Row]) -> list[list[Row]]:
+def _parts(rows: Sequence[PlotRow]) -> list[list[PlotRow]]:
     """Rows for each figure; an attribute is cut only where it is too long for one."""
-    parts: list[list[Row]] = [[]]
-    blocks: list[list[Row]] = []
+    parts: list[list[PlotRow]] = [[]]
+    blocks: list[list[PlotRow]] = []
     for row in rows:
         if row.heading or not blocks:
             blocks.append([])
@@ -113,14 +113,14 @@ def _parts(rows: Sequence[Row]) -> list[list[Row]]:
         while len(parts[-1]) + len(block) > MOST_ROWS:
             room = MOST_ROWS - len(parts[-1])
             parts[-1] += block[:room]
-            block = [Row(f"{block[0].label}, continued"), *block[room:]]
+            block = [PlotRow(f"{block[0].label}, continued"), *block[room:]]
             parts.append([])
         parts[-1] += block
     return parts
 
 
 def forest_of(
-    rows: Sequence[Row],
+    rows: Sequence[PlotRow],
     label: str,
     scale: Scale,
     *,
@@ -157,7 +157,7 @@ def forest_of(
     return figure
 
 
-def _row(axes: Any, place: int, row: Row) -> None:
+def _row(axes: Any, place: int, row: PlotRow) -> None:
     left, right = axes.get_yaxis_transform(), {"va": "center", "transform": axes.get_yaxis_transform()}
     label = shortened(clean(row.label), LONGEST)
     if row.heading:

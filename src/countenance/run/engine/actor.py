@@ -39,7 +39,7 @@ def software() -> dict[str, str]:
 
 
 @ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups={"work": 1, "watch": 1})
-class Worker:
+class Actor:
     """Works off one shard at a time in the group `work`; `state` is answered beside it."""
 
     def __init__(self, job: Job, variables: Mapping[str, str]) -> None:

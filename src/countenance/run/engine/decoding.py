@@ -24,7 +24,7 @@ from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
 from countenance.models.inputs import InputSpec, Prepared, resized
 from countenance.run.engine.arena import Arena
-from countenance.run.feeding import Batch, Group, Outcome, ahead, decode_one, pixel_bytes
+from countenance.run.feeding import FedBatch, FedGroup, Outcome, ahead, decode_one, pixel_bytes
 
 ARENA = 512 * 2**20
 """Bytes of pictures that may wait for the model."""
@@ -37,10 +37,10 @@ READ_AHEAD = 4
 
 
 @dataclass
-class _Work:
+class _DecodeWork:
     """A batch that is being decoded."""
 
-    group: Group
+    group: FedGroup
     start: int | None
     """Where its block of the shared memory begins; None: it is too large and was decoded here."""
     left: int
@@ -51,7 +51,7 @@ class _Work:
 class _Picture:
     """A picture that is to be decoded: the place in its batch, and its part of the shared memory."""
 
-    work: _Work
+    work: _DecodeWork
     index: int
     start: int
     room: int
@@ -86,13 +86,13 @@ class Decoders:
         self.under_way: dict[int, _Picture] = {}
         self.todo: deque[_Picture] = deque()
 
-    def __call__(self, groups: Iterable[Group]) -> Iterator[Batch]:
+    def __call__(self, groups: Iterable[FedGroup]) -> Iterator[FedBatch]:
         """The batches of some groups, in order."""
         yield from ahead(lambda: self._batches(ahead(lambda: iter(groups), READ_AHEAD)), WAITING)
 
-    def _batches(self, groups: Iterator[Group]) -> Iterator[Batch]:
-        works: deque[_Work] = deque()
-        waiting: Group | None = next(groups, None)
+    def _batches(self, groups: Iterator[FedGroup]) -> Iterator[FedBatch]:
+        works: deque[_DecodeWork] = deque()
+        waiting: FedGroup | None = next(groups, None)
         while waiting is not None or works:
             while waiting is not None and (begun := self._begin(waiting)) is not None:
                 works.append(begun)
@@ -103,15 +103,15 @@ class Decoders:
             if works or waiting is not None:
                 self._listen()
 
-    def _begin(self, group: Group) -> _Work | None:
+    def _begin(self, group: FedGroup) -> _DecodeWork | None:
         """Find room for a batch; None while there is none."""
         sizes = [self._size(sample) for sample in group.samples]
         if sum(sizes) > self.arena.size // 2:
-            return _Work(group, None, 0, [])
+            return _DecodeWork(group, None, 0, [])
         start = self.arena.take(sum(sizes))
         if start is None:
             return None
-        work = _Work(group, start, len(sizes), [{} for _ in sizes])
+        work = _DecodeWork(group, start, len(sizes), [{} for _ in sizes])
         for index, size in enumerate(sizes):
             self.todo.append(_Picture(work, index, start, size))
             start += size
@@ -175,7 +175,7 @@ class Decoders:
                 self._note(self.number, {"error": f"a decode process ended on this picture twice ({code})"})
         self.todo.extendleft(reversed(pictures))
 
-    def _finished(self, work: _Work) -> Batch:
+    def _finished(self, work: _DecodeWork) -> FedBatch:
         samples = work.group.samples
         if work.start is None:
             return self._here(work.group)
@@ -188,7 +188,7 @@ class Decoders:
         if self.spec is not None:
             block = self.arena.view(work.start, (len(samples), *self.spec.shape()))
             prepared = self._prepared(block, pictures, work.found)
-        return Batch(work.group, pictures, prepared, self.arena.free)
+        return FedBatch(work.group, pictures, prepared, self.arena.free)
 
     def _picture(self, sample: Sample, told: dict[str, Any], start: int) -> Outcome:
         if "error" in told:
@@ -207,17 +207,19 @@ class Decoders:
             pixels, [one["scale"] for one in told], [one["offset"] for one in told], [one["shape"] for one in told]
         )
 
-    def _here(self, group: Group) -> Batch:
+    def _here(self, group: FedGroup) -> FedBatch:
         """A batch that is larger than the shared memory, decoded in this process."""
         pictures = [decode_one(sample) for sample in group.samples]
         if self.spec is None:
-            return Batch(group, pictures)
+            return FedBatch(group, pictures)
         fine = [picture[0] for picture in pictures if isinstance(picture, tuple) and picture[0] is not None]
         hidden: list[Outcome] = [(None, one[1]) if isinstance(one, tuple) else one for one in pictures]
         made = [resized(pixels, self.spec) for pixels in fine]
         pixels = np.stack([one.pixels for one in made]) if made else np.zeros((0, *self.spec.shape()), np.uint8)
         shapes = [(int(one.shape[0]), int(one.shape[1])) for one in fine]
-        return Batch(group, hidden, Prepared(pixels, [one.scale for one in made], [one.offset for one in made], shapes))
+        return FedBatch(
+            group, hidden, Prepared(pixels, [one.scale for one in made], [one.offset for one in made], shapes)
+        )
 
     def _start(self) -> _Process:
         orders, commands = os.pipe()

@@ -11,7 +11,7 @@ from countenance.processes import Death, Order, Pool
 from countenance.run.early_stop import Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.probing import probe
-from countenance.run.plan import Piece, Plan
+from countenance.run.plan import Piece, RunPlan
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
 from countenance.run.stale import Difference
 from countenance.run.store import Committed, RunStore
@@ -26,7 +26,7 @@ MOST_DEATHS = 10
 class InProcess:
     """Works in the user's program, for models that are objects of it."""
 
-    plan: Plan
+    plan: RunPlan
     model: Any
     store: RunStore
     columns: Mapping[str, str]

@@ -21,7 +21,7 @@ from countenance.data.jpeg import whole
 from countenance.errors import InputError
 from countenance.models.inputs import InputSpec, Prepared, letterbox
 from countenance.models.torch_model import import_torch
-from countenance.run.feeding import Batch, Group, Outcome
+from countenance.run.feeding import FedBatch, FedGroup, Outcome
 
 THREADS = 3
 """Batches that are read and decoded at once."""
@@ -56,10 +56,10 @@ class GpuDecoder:
         self.spec, self.device, self.io, self.torch = spec, device, import_decoder(), import_torch()
         self.own = threading.local()
 
-    def __call__(self, groups: Iterable[Group]) -> Iterator[Batch]:
+    def __call__(self, groups: Iterable[FedGroup]) -> Iterator[FedBatch]:
         """The batches of some groups, in order."""
         with ThreadPoolExecutor(THREADS) as pool:
-            waiting: deque[Future[Batch]] = deque()
+            waiting: deque[Future[FedBatch]] = deque()
             for group in groups:
                 while len(waiting) > THREADS:
                     yield waiting.popleft().result()
@@ -67,7 +67,7 @@ class GpuDecoder:
             while waiting:
                 yield waiting.popleft().result()
 
-    def _batch(self, group: Group) -> Batch:
+    def _batch(self, group: FedGroup) -> FedBatch:
         pictures: list[Outcome] = []
         files: list[tuple[Sample, bytes]] = []
         for sample in group.samples:
@@ -92,7 +92,7 @@ class GpuDecoder:
         }
         pictures = [failed.get(sample.id, found) for sample, found in zip(group.samples, pictures, strict=True)]
         scale, offset = zip(*(self._where(*shape) for shape in shapes), strict=True) if shapes else ((), ())
-        return Batch(group, pictures, Prepared(pixels, list(scale), list(offset), shapes))
+        return FedBatch(group, pictures, Prepared(pixels, list(scale), list(offset), shapes))
 
     def _tensors(self, files: list[tuple[Sample, bytes]], stream: Any) -> list[Any]:
         """The pictures as tensors on the GPU (colours × height × width), or why one cannot be decoded."""

@@ -17,7 +17,7 @@ from countenance.run.early_stop import Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.cluster import connect
 from countenance.run.engine.local import MOST_DEATHS
-from countenance.run.engine.search import Search
+from countenance.run.engine.search import Bisection
 from countenance.run.engine.worker import WRITING
 from countenance.run.plan import Piece
 from countenance.run.stale import Difference
@@ -41,14 +41,14 @@ MOST_TROUBLE = 5
 
 
 @dataclass
-class _Work:
+class _RayWork:
     """A shard to do, and what is known about what it does to its actors."""
 
     piece: Piece
     deaths: int = 0
     careful: bool = False
     known_failures: dict[str, str] = field(default_factory=dict)
-    search: Search | None = None
+    search: Bisection | None = None
     reported: int = 0
     good: int = 0
     """Images without a failure that were reported."""
@@ -72,7 +72,7 @@ class _Actor:
     started: float
     ready: bool = False
     node: str = ""
-    flying: dict[Any, tuple[int, _Work]] = field(default_factory=dict)
+    flying: dict[Any, tuple[int, _RayWork]] = field(default_factory=dict)
     """Receipts that are expected, with order number and shard, in the order of the calls."""
     state: Any = None
     asked: float = 0.0
@@ -110,7 +110,7 @@ class RayEngine:
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         if pieces:
-            _Shards(self, self.connected(), deque(_Work(piece) for piece in pieces), progress).run()
+            _RayShards(self, self.connected(), deque(_RayWork(piece) for piece in pieces), progress).run()
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
         for piece in pieces:
@@ -143,10 +143,10 @@ class RayEngine:
 
     def start(self) -> _Actor:
         """A new actor; it begins when some node has the resources for it."""
-        from countenance.run.engine.actor import Worker
+        from countenance.run.engine.actor import Actor
 
         variables = {n: v for n, v in os.environ.items() if n.startswith(("AWS_", "COUNTENANCE_MAX"))}
-        actor: Any = Worker
+        actor: Any = Actor
         handle = actor.options(
             num_cpus=self.threads,
             num_gpus=self.gpus_per_worker or None,
@@ -163,10 +163,10 @@ def _accept(receipt: Mapping[str, Any]) -> Mapping[str, Any]:
     return receipt
 
 
-class _Shards:
+class _RayShards:
     """Gives out the shards of a run until all are done."""
 
-    def __init__(self, engine: RayEngine, ray: Any, waiting: deque[_Work], progress: Progress) -> None:
+    def __init__(self, engine: RayEngine, ray: Any, waiting: deque[_RayWork], progress: Progress) -> None:
         self.ray, self.engine, self.waiting, self.progress = ray, engine, waiting, progress
         self.left, self.number, self.deaths, self.trouble = len(waiting), 0, 0, 0
         self.actors: list[_Actor] = []
@@ -213,7 +213,7 @@ class _Shards:
                 if self.waiting and len(actor.flying) < room:
                     self._order(actor, self.waiting.popleft())
 
-    def _order(self, actor: _Actor, work: _Work) -> None:
+    def _order(self, actor: _Actor, work: _RayWork) -> None:
         self.number += 1
         ref = actor.handle.work.remote(work.order(self.number))
         actor.flying[ref] = (self.number, work)
@@ -262,10 +262,10 @@ class _Shards:
         if state["seconds"] > limit:
             self._overdue(actor, current, state, limit)
 
-    def _current(self, actor: _Actor, state: Mapping[str, Any]) -> _Work | None:
+    def _current(self, actor: _Actor, state: Mapping[str, Any]) -> _RayWork | None:
         return next((work for number, work in actor.flying.values() if number == state.get("order")), None)
 
-    def _report(self, work: _Work, state: Mapping[str, Any]) -> None:
+    def _report(self, work: _RayWork, state: Mapping[str, Any]) -> None:
         """Tell the progress and the watch what is new: once for each image, even when a shard is done again."""
         fresh = state["answered"] - work.reported
         if fresh > 0 and work.search is None:
@@ -275,7 +275,7 @@ class _Shards:
             self.engine.watch.saw(max(good - work.good, 0), state["failures"])
             work.good = max(good, work.good)
 
-    def _done(self, actor: _Actor, work: _Work, receipt: dict[str, Any]) -> None:
+    def _done(self, actor: _Actor, work: _RayWork, receipt: dict[str, Any]) -> None:
         if "trouble" in receipt:  # the node's own: a full disk, say
             self.waiting.appendleft(work)
             self._retire(actor, receipt["trouble"])
@@ -299,7 +299,7 @@ class _Shards:
             elif actor.state is None and now - actor.asked >= BEAT:
                 actor.state, actor.asked = actor.handle.state.remote(), now
 
-    def _overdue(self, actor: _Actor, work: _Work, state: Mapping[str, Any], limit: float) -> None:
+    def _overdue(self, actor: _Actor, work: _RayWork, state: Mapping[str, Any], limit: float) -> None:
         reason, asking = f"no answer within {limit:g} s", state.get("asking") or []
         if work.careful and len(asking) == 1:
             self._record(work, asking[0], reason)
@@ -331,7 +331,7 @@ class _Shards:
                 self._blame(current, reason)
             self.waiting.appendleft(current)
 
-    def _blame(self, work: _Work, reason: str) -> None:
+    def _blame(self, work: _RayWork, reason: str) -> None:
         """A worker ended on a shard: try it again, then image by image, then search for the image that does it."""
         self.deaths += 1
         if self.deaths > MOST_DEATHS + SEARCHED:
@@ -342,9 +342,9 @@ class _Shards:
         elif reason != DIED:  # it hung: image by image its state names the image
             work.careful = True
         elif work.deaths >= DEATHS:
-            work.careful, work.search = True, Search(work.piece.images)
+            work.careful, work.search = True, Bisection(work.piece.images)
 
-    def _searched(self, work: _Work, *, harmful: bool, reason: str = DIED) -> None:
+    def _searched(self, work: _RayWork, *, harmful: bool, reason: str = DIED) -> None:
         """Take note of a try of the search; once the image is found it is recorded, and the rest is done."""
         search = work.search
         assert search is not None
@@ -354,11 +354,11 @@ class _Shards:
         if search.found is not None or search.over:
             work.search, work.deaths = None, 0
 
-    def _record(self, work: _Work, name: str, reason: str) -> None:
+    def _record(self, work: _RayWork, name: str, reason: str) -> None:
         work.known_failures[name] = reason
         self.engine.watch.saw(0, [{"sample": name, "kind": "model", "reason": reason}], lost=True)
 
-    def _name(self, work: _Work, row: int) -> str:
+    def _name(self, work: _RayWork, row: int) -> str:
         """The id of the sample at a place of a shard, as the worker counts: without those that were withdrawn."""
         from countenance.data.manifest import read_manifest
         from countenance.run.plan import present, read_piece

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Search:
+class Bisection:
     """Which part of a shard to try next; each try ends harmless or with a death.
 
-    >>> search = Search(8)
+    >>> search = Bisection(8)
     >>> while search.found is None and not search.over:
     ...     low, high = search.wanted()
     ...     search.tell(low <= 5 < high)

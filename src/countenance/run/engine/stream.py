@@ -13,9 +13,9 @@ from typing import Any
 
 from countenance.data import Sample
 from countenance.models.inputs import Prepared
-from countenance.run.feeding import Batch, Feed, Group
+from countenance.run.feeding import FedBatch, FedGroup, Feed
 from countenance.run.plan import Piece
-from countenance.run.shard import Failure, Problem, ShardResult, answers, grouped, readable_of, settle, started
+from countenance.run.shard import FailedImage, Failure, ShardResult, answers, grouped, readable_of, settle, started
 from countenance.tasks import Context, Task
 
 IN_FLIGHT = 2
@@ -60,13 +60,13 @@ class Stream:
                 waiting.popleft().result()
             stored.wait(0)
 
-    def _groups(self, shards: Iterable[tuple[Piece, Sequence[Sample]]]) -> Iterator[Group]:
+    def _groups(self, shards: Iterable[tuple[Piece, Sequence[Sample]]]) -> Iterator[FedGroup]:
         for piece, samples in shards:
             result, left = started(self.task, samples)
             result.number = piece.number
             yield from grouped(left, self.batch, result)
 
-    def _begin(self, ready: Batch) -> Callable[[], list[Any]]:
+    def _begin(self, ready: FedBatch) -> Callable[[], list[Any]]:
         """Call the model; what is returned waits for its answers."""
         prepared = ready.prepared
         with self.lock:
@@ -96,10 +96,10 @@ class Stream:
                 try:
                     found += self.model.finish(self.model.begin(prepared.taken([i])))
                 except Exception as error:
-                    found.append(Problem.of(error))
+                    found.append(FailedImage.of(error))
         return found
 
-    def _finish(self, ready: Batch, wait: Callable[[], list[Any]], told: Told, stored: "_Stored") -> None:
+    def _finish(self, ready: FedBatch, wait: Callable[[], list[Any]], told: Told, stored: "_Stored") -> None:
         result: ShardResult = ready.group.owner
         found = wait()
         if ready.prepared is not None:

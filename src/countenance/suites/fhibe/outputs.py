@@ -77,7 +77,7 @@ def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
     write_atomically(path, write)
 
 
-class Stream:
+class OutputStream:
     """Outputs of a model that is under way: each is on disk as soon as it is there, and a stopped run goes on.
 
     A line for each image, below a line that says what was run; another model or other images begin again.

@@ -11,7 +11,7 @@ from countenance.report import numbers, render, words, write_pdf
 from countenance.report.names import CROSS, attribute_label
 from countenance.report.page import context, write_page
 from countenance.report.plots.style import check_installed
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.run.store import REPORT
 from countenance.run.suite import Section
 from countenance.suites.fhibe.literals import literal
@@ -68,7 +68,7 @@ def write_bias_report(
 def write_pages(run: FhibeRun, path: Path, *, gallery: str, pdf: bool, show_significance: bool = True) -> None:
     """Write the page of the last audit, the PDF beside it, or the PDF alone, as `path` and `pdf` say."""
     only_pdf = path.suffix.lower() == ".pdf"
-    source = Source.of(run)
+    source = ReportSource.of(run)
     said = context(source, gallery)
     compared = {n: about for n, about in said["card"]["attributes"].items() if n in source.names.by}
     said["card"] = said["card"] | {"attributes": compared}
@@ -78,7 +78,7 @@ def write_pages(run: FhibeRun, path: Path, *, gallery: str, pdf: bool, show_sign
         write_pdf(source, path if only_pdf else path.with_suffix(".pdf"), said=said, verdicts=show_significance)
 
 
-def sections(source: Source) -> list[Section]:
+def sections(source: ReportSource) -> list[Section]:
     """The section of a report that FHIBE's readers look for."""
     run = source.run if isinstance(source.run, FhibeRun) else FhibeRun(source.run.store.storage)
     template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
@@ -105,7 +105,7 @@ def by_size(found: Audit) -> list[Finding]:
     return sorted(measured, key=key)
 
 
-def _section(run: FhibeRun, found: Audit, source: Source) -> dict[str, Any]:
+def _section(run: FhibeRun, found: Audit, source: ReportSource) -> dict[str, Any]:
     about = run.fhibe
     names, task = source.names, str(about["task"])
     return {
@@ -136,7 +136,7 @@ def _section(run: FhibeRun, found: Audit, source: Source) -> dict[str, Any]:
     }
 
 
-def _metric(run: FhibeRun, metric: Metric, source: Source) -> dict[str, str]:
+def _metric(run: FhibeRun, metric: Metric, source: ReportSource) -> dict[str, str]:
     whole = source.overall.get(metric.name)
     levels = run.fhibe["thresholds"].get(metric.name.split(" ")[0])
     shown = "–"

@@ -8,7 +8,7 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
-from countenance.suites.fhibe.outputs import FILE, Stream
+from countenance.suites.fhibe.outputs import FILE, OutputStream
 from countenance.suites.fhibe.own_models import OwnModel
 from countenance.suites.fhibe.scored import Step
 from countenance.suites.fhibe.table import FhibeTable
@@ -45,7 +45,7 @@ def run_model(
             pass
         return
     keys = table.output_keys(task)
-    stream = Stream(folder / FILE, f"{task} {content} {sorted(options.items())} {len(keys)} {keys[0]} {keys[-1]}")
+    stream = OutputStream(folder / FILE, f"{task} {content} {sorted(options.items())} {len(keys)} {keys[0]} {keys[-1]}")
     first = table.take([i for i, key in enumerate(keys) if key in list(stream.done)[:1]])
     if stream.done:
         again = list(_entries(task, model, first, folder, options, lambda n: None))

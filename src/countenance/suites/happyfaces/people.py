@@ -49,7 +49,7 @@ PAIRS = ("smile+text", "mask+text", "smile+glasses", "smile+background", "smile+
 
 
 @dataclass(frozen=True)
-class Picture:
+class PersonPicture:
     """One rendered person with both answers; the second is None when a word will be printed to order."""
 
     sample: Sample
@@ -75,7 +75,7 @@ def features_of(pair: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def usable(data: Dataset, pair: str) -> list[Picture]:
+def usable(data: Dataset, pair: str) -> list[PersonPicture]:
     """The pictures that can serve; where the mouth matters, masked people cannot."""
     first, second = features_of(pair)
     found = []
@@ -88,21 +88,21 @@ def usable(data: Dataset, pair: str) -> list[Picture]:
         two = None if second == TEXT else FEATURES[second](sample)
         if one is None or (two is None and second != TEXT):
             continue
-        found.append(Picture(sample, str(sample.subjects[0].identity or sample.id), one, two))
+        found.append(PersonPicture(sample, str(sample.subjects[0].identity or sample.id), one, two))
     return found
 
 
-def assign(pictures: Sequence[Picture], seed: int) -> dict[str, list[tuple[Picture, str]]]:
+def assign(pictures: Sequence[PersonPicture], seed: int) -> dict[str, list[tuple[PersonPicture, str]]]:
     """For each set its pictures and their tags, as many of every type as the scarcest type allows."""
     rng = np.random.default_rng(seed)
     identities = sorted({picture.identity for picture in pictures})
     rng.shuffle(identities)
     bounds = np.cumsum([round(share * len(identities)) for share in SHARES.values()])
     home = {name: int(np.searchsorted(bounds[:-1], i, side="right")) for i, name in enumerate(identities)}
-    sets: dict[str, list[tuple[Picture, str]]] = {}
+    sets: dict[str, list[tuple[PersonPicture, str]]] = {}
     for number, name in enumerate(SHARES):
         tags = SETS[name][1]
-        by_tag: dict[str, list[Picture]] = {tag: [] for tag in tags}
+        by_tag: dict[str, list[PersonPicture]] = {tag: [] for tag in tags}
         mine = [picture for picture in pictures if home[picture.identity] == number]
         rng.shuffle(mine)
         for picture in mine:
@@ -117,11 +117,11 @@ def assign(pictures: Sequence[Picture], seed: int) -> dict[str, list[tuple[Pictu
     return sets
 
 
-def _fits(picture: Picture, tag: str) -> bool:
+def _fits(picture: PersonPicture, tag: str) -> bool:
     return picture.first == (tag[1] == "H") and picture.second in (None, tag[3] == "H")
 
 
-def picture_of(picture: Picture, tag: str) -> NDArray[np.uint8]:
+def picture_of(picture: PersonPicture, tag: str) -> NDArray[np.uint8]:
     """The pixels, with the word where the pair wants one."""
     pixels = picture.sample.load()
     return print_word(pixels, word_of(tag)) if picture.second is None else pixels

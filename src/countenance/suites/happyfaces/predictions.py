@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from countenance.answers.formats.base import Wanted
-from countenance.answers.formats.names import Names
+from countenance.answers.formats.names import ImageNames
 from countenance.answers.formats.table import read_table
 from countenance.answers.types import Labels
 from countenance.errors import InputError
@@ -33,7 +33,7 @@ def read_outcome(path: Path, data: HappyFaces, name: str) -> Outcome:
         for part, photos in sets.items()
     }
     aliases = {f"unlabelled/{i.partition('/')[2]}": i for i in ids["not_drawn"]}
-    names = Names([i for part in ids.values() for i in part], aliases)
+    names = ImageNames([i for part in ids.values() for i in part], aliases)
     try:
         found = read_table(path, Wanted(Labels, names))
     except InputError as error:

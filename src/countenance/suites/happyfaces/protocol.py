@@ -23,7 +23,7 @@ HEADLINE_RATE = 0.1
 
 
 @dataclass(frozen=True)
-class Task:
+class MixTask:
     """One evaluation of a sweep; a method is a name, `module:attr`, or an object with `fit`."""
 
     method: Any
@@ -34,7 +34,7 @@ class Task:
     def run_name(self) -> str:
         """Where a sweep keeps the run.
 
-        >>> Task("spatial", 0.1, 3).run_name()
+        >>> MixTask("spatial", 0.1, 3).run_name()
         'spatial_0.100_3'
         """
         name = method_name(self.method).replace(":", ".").replace("/", "_")
@@ -50,13 +50,13 @@ class Outcome:
     parts: Mapping[str, tuple[Photos, Floats]] = field(default_factory=dict)
 
 
-def run(data: HappyFaces, task: Task) -> tuple[Record, Heads | None]:
+def run(data: HappyFaces, task: MixTask) -> tuple[Record, Heads | None]:
     """Draw, fit on pixels and labelled labels alone, score on validation and on the unlabelled photos not drawn."""
     outcome = evaluate(data, task)
     return outcome.record, outcome.heads
 
 
-def evaluate(data: HappyFaces, task: Task) -> Outcome:
+def evaluate(data: HappyFaces, task: MixTask) -> Outcome:
     """The same, with the probabilities of every photo that was scored."""
     chosen = draw(data.unlabelled.tags, task.mix_rate, task.seed)
     method = make_method(task.method, task.seed, **dict(task.options))
@@ -121,7 +121,7 @@ def part_of(right: Any, tags: tuple[str, ...], features: tuple[str, str]) -> Rec
 
 def sweep(
     source: Path,
-    tasks: Iterable[Task],
+    tasks: Iterable[MixTask],
     kept: Path,
     *,
     held_back: Path | None = None,
@@ -135,7 +135,7 @@ def sweep(
         raise InputError(f"{kept}: is a file; name a folder")
     data = _data(source, held_back)
     wanted = list(tasks)
-    done: dict[Task, Record] = {}
+    done: dict[MixTask, Record] = {}
     for task in wanted:
         record = kept_record(kept / task.run_name(), data, task)
         if record is not None:
@@ -159,7 +159,7 @@ def worker(job: Mapping[str, str]) -> Callable[..., Record]:
 
     def handle(order: Mapping[str, Any], tell: Callable[..., None]) -> Record:
         tell(limit=86400.0)  # a network may learn for hours
-        task = Task(**{**order, "options": tuple((name, value) for name, value in order["options"])})
+        task = MixTask(**{**order, "options": tuple((name, value) for name, value in order["options"])})
         held_back = Path(job["held_back"]) if job["held_back"] else None
         return run_and_keep(Path(job["source"]), task, Path(job["kept"]), held_back)
 
@@ -169,7 +169,7 @@ def worker(job: Mapping[str, str]) -> Callable[..., Record]:
 _data = lru_cache(maxsize=1)(read_happyfaces)
 
 
-def run_and_keep(source: Path, task: Task, kept: Path, held_back: Path | None = None) -> Record:
+def run_and_keep(source: Path, task: MixTask, kept: Path, held_back: Path | None = None) -> Record:
     """Evaluate, store the run and return its record."""
     from threadpoolctl import threadpool_limits
 

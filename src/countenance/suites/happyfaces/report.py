@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from countenance.errors import InputError
 from countenance.report import render
-from countenance.report.figures.curves import DASHES, Line, panel, swatch
+from countenance.report.figures.curves import DASHES, GroupLine, panel, swatch
 from countenance.report.numbers import plural
 from countenance.suites.happyfaces.looks import looks
 from countenance.suites.happyfaces.protocol import HEADLINE_RATE, summary
@@ -24,7 +24,7 @@ MANY = 2
 
 
 @dataclass(frozen=True)
-class Figure:
+class SweepFigure:
     """A drawing with its legend."""
 
     drawing: Markup
@@ -132,22 +132,22 @@ class Series:
     strong: bool = False
     spread: Sequence[float | None] = ()
 
-    def line(self, place: int) -> Line:
+    def line(self, place: int) -> GroupLine:
         """The line in its own colour and dash."""
         ends = [[y + way * (d or 0.0) for y, d in zip(self.y, self.spread, strict=False)] for way in (-1, 1)]
         dash = DASHES[(place + place // 10) % len(DASHES)]
-        return Line(self.label, len(self.x), self.x, self.y, f"c{place % 10}", dash, self.strong, *ends)
+        return GroupLine(self.label, len(self.x), self.x, self.y, f"c{place % 10}", dash, self.strong, *ends)
 
 
-def _figure(series: list[Series], axes: tuple[str, str], title: str, lowest: float = 0.0) -> Figure:
+def _figure(series: list[Series], axes: tuple[str, str], title: str, lowest: float = 0.0) -> SweepFigure:
     lines = [one.line(place) for place, one in enumerate(series)]
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
     told = f"{axes[1]} against {axes[0]}; the values are in the table"
     drawn = panel(lines, axes, title, told, key, lowest=lowest, wide=True)
-    return Figure(drawn, [(swatch(line), line.label) for line in lines])
+    return SweepFigure(drawn, [(swatch(line), line.label) for line in lines])
 
 
-def _curves(tables: list[dict[str, Any]]) -> Figure:
+def _curves(tables: list[dict[str, Any]]) -> SweepFigure:
     series = []
     for table in tables:
         rows = [row for row in table["mix_rates"] if row["answered"]]
@@ -171,7 +171,7 @@ def _curves(tables: list[dict[str, Any]]) -> Figure:
     return _figure(series, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate", LOWEST)
 
 
-def _estimates(tables: list[dict[str, Any]]) -> Figure | None:
+def _estimates(tables: list[dict[str, Any]]) -> SweepFigure | None:
     series = []
     for table in tables:
         rows = [row for row in table["mix_rates"] if row["estimated_mix_rate_mean"] is not None]
@@ -185,7 +185,7 @@ def _estimates(tables: list[dict[str, Any]]) -> Figure | None:
     return _figure(series, ("true mix rate", "estimated mix rate"), "Estimated against true mix rate")
 
 
-def _questions(path: Path | None) -> Figure | None:
+def _questions(path: Path | None) -> SweepFigure | None:
     if path is None:
         return None
     try:

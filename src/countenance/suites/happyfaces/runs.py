@@ -24,7 +24,7 @@ from countenance.run.run import Run
 from countenance.run.store import RESULTS
 from countenance.suites.happyfaces.dataset import HappyFaces, Photos, read_happyfaces
 from countenance.suites.happyfaces.methods import METHODS, is_code, method_name
-from countenance.suites.happyfaces.protocol import Outcome, Record, Task, part_of
+from countenance.suites.happyfaces.protocol import MixTask, Outcome, Record, part_of
 from countenance.suites.happyfaces.tags import MATCHED
 from countenance.tasks.results import Number, Result, Table
 
@@ -33,7 +33,7 @@ NAMING = "Heads are assigned to features by validation truth, the better of the 
 PARTS = {"validation": "validation", "not_drawn": "photos not drawn", "held_back": "photos held back"}
 
 
-def store(place: Path, data: HappyFaces, task: Task, outcome: Outcome, source: str | Path) -> Run:
+def store(place: Path, data: HappyFaces, task: MixTask, outcome: Outcome, source: str | Path) -> Run:
     """Store an evaluation as a run."""
     import pyarrow as pa
 
@@ -164,13 +164,13 @@ def _own_code() -> str:
     return digest.hexdigest()[:16]
 
 
-def _code(task: Task) -> str | None:
+def _code(task: MixTask) -> str | None:
     """What the method's code is; None for code that is not ours, which is run again each time."""
     name = method_name(task.method)
     return f"{countenance.__version__} {_own_code()}" if not is_code(task.method) and name in METHODS else None
 
 
-def kept_record(place: Path, data: HappyFaces, task: Task) -> Record | None:
+def kept_record(place: Path, data: HappyFaces, task: MixTask) -> Record | None:
     """The record of a stored run, when it is of this task, these data and this code; None when it must be made."""
     if not (place / "run.json").is_file() or _code(task) is None:
         return None

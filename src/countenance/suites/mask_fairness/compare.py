@@ -18,7 +18,7 @@ from countenance.suites.mask_fairness.assessment import METRICS
 
 
 @dataclass(frozen=True)
-class Difference:
+class RateDifference:
     """How two detectors fare on the same faces of one group."""
 
     metric: str
@@ -28,11 +28,11 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DetectorComparison:
     """Two detectors: their names, and every paired difference."""
 
     names: tuple[str, str]
-    differences: list[Difference]
+    differences: list[RateDifference]
     skipped: dict[str, str]
 
 
@@ -41,7 +41,7 @@ def open_run(path: Path) -> Run:
     return Run(path / "run") if (path / "run" / "run.json").is_file() else Run(path)
 
 
-def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) -> Comparison:
+def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) -> DetectorComparison:
     """Compare two runs face by face: McNemar's exact test on the faces that both metrics have, over all and by group.
 
     The pictures and the rule must be the same; a face that only one of them localised has no true rate to pair. Every
@@ -66,13 +66,13 @@ def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) 
     sides, grouped = asked.sides(0, 1)
     found = paired_findings(sides, grouped)
     differences = [
-        Difference(columns[finding.metric], attribute or "all", group or "all", finding)
+        RateDifference(columns[finding.metric], attribute or "all", group or "all", finding)
         for attribute, group, finding in found
     ]
-    return Comparison(names, _in_order(differences, list(columns.values()), by), skipped)
+    return DetectorComparison(names, _in_order(differences, list(columns.values()), by), skipped)
 
 
-def _in_order(differences: Sequence[Difference], metrics: Sequence[str], by: Sequence[str]) -> list[Difference]:
+def _in_order(differences: Sequence[RateDifference], metrics: Sequence[str], by: Sequence[str]) -> list[RateDifference]:
     """By metric, over all first, then the groups of each attribute in their natural order."""
     place: dict[tuple[str, str], int] = {("all", "all"): 0}
     for attribute in by:
@@ -90,7 +90,7 @@ COLUMNS = {
 """The columns of the table, and what they are called in a finding."""
 
 
-def table_rows(comparison: Comparison) -> list[dict[str, Any]]:
+def table_rows(comparison: DetectorComparison) -> list[dict[str, Any]]:
     """The comparison as rows of a table."""
     return [
         {"metric": item.metric, "attribute": item.attribute, "group": item.group}

@@ -20,7 +20,7 @@ CLASSES = ("no_mask", "mask")
 
 
 @dataclass(frozen=True)
-class Face:
+class MaskedFace:
     """A face with a box, its place among those of its picture, and the picture's file."""
 
     sample: Sample
@@ -61,13 +61,13 @@ def make_data(dataset: Dataset, out: Path, form: str = "bafmd", step: Callable[[
     """
     if form not in WRITERS:
         raise InputError(f"format {form!r}, expected one of {', '.join(WRITERS)}")
-    faces: list[list[Face]] = []
+    faces: list[list[MaskedFace]] = []
     out.mkdir(parents=True, exist_ok=True)
     for sample in dataset:
         boxed = [subject for subject in sample.subjects if subject.face_box is not None]
         if boxed:
             file = copy_image(sample, out)
-            faces.append([Face(sample, subject, i, file) for i, subject in enumerate(boxed)])
+            faces.append([MaskedFace(sample, subject, i, file) for i, subject in enumerate(boxed)])
             step()
     if not faces:
         raise InputError(f"dataset {dataset.name!r} has no face with a box")
@@ -85,7 +85,7 @@ def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     path.write_text(csv_text(rows, list(rows[0])), encoding="utf-8", newline="")
 
 
-def _write_bafmd(faces: list[list[Face]], names: Sequence[str], out: Path) -> None:
+def _write_bafmd(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) -> None:
     rows: list[dict[str, Any]] = []
     for face in (face for own in faces for face in own):
         box = dict(zip(("x", "y", "dx", "dy"), map(repr, face.centre), strict=True))
@@ -94,14 +94,14 @@ def _write_bafmd(faces: list[list[Face]], names: Sequence[str], out: Path) -> No
     _write_csv(out / "annotations.csv", rows)
 
 
-def _write_yolo(faces: list[list[Face]], names: Sequence[str], out: Path) -> None:
+def _write_yolo(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) -> None:
     (out / "classes.txt").write_text("\n".join(CLASSES) + "\n", encoding="utf-8")
     for own in faces:
         lines = [" ".join([str(face.label), *map(repr, face.centre)]) for face in own]
         (out / own[0].file).with_suffix(".txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _write_voc(faces: list[list[Face]], names: Sequence[str], out: Path) -> None:
+def _write_voc(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) -> None:
     for own in faces:
         root, sample = ElementTree.Element("annotation"), own[0].sample
         ElementTree.SubElement(root, "filename").text = Path(own[0].file).name
@@ -118,7 +118,7 @@ def _write_voc(faces: list[list[Face]], names: Sequence[str], out: Path) -> None
         ElementTree.ElementTree(root).write((out / own[0].file).with_suffix(".xml"), encoding="utf-8")
 
 
-def _write_coco(faces: list[list[Face]], names: Sequence[str], out: Path) -> None:
+def _write_coco(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) -> None:
     content: dict[str, list[Any]] = {
         "images": [], "annotations": [], "categories": [{"id": i, "name": name} for i, name in enumerate(CLASSES, 1)],
     }  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import Boxes
-from countenance.answers.formats.names import Names
+from countenance.answers.formats.names import ImageNames
 from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Form, Reading, Units, fitting, guessed_units
@@ -43,7 +43,7 @@ class Predicted:
     place: str
 
 
-class Predictions:
+class MaskPredictions:
     """Answers by sample id; a picture that no row names got no box."""
 
     needs_pixels = False
@@ -106,7 +106,7 @@ def read_predictions(
     say(f"{path.name}: {boxes}, read as {reading} ({reading.numbers_are})")
     answers = _by_sample(rows, reading, data, path, say)
     content = f"{file_hash(path)} {reading} {sorted((known or {}).items())}"
-    return Predictions(answers, f"predictions of {path.stem}", content, reading, known)
+    return MaskPredictions(answers, f"predictions of {path.stem}", content, reading, known)
 
 
 def _classes_of(
@@ -223,7 +223,7 @@ def _coco_rows(path: Path, classes: Mapping[int, str] | None) -> list[Predicted]
 
 
 def _by_sample(rows: list[Predicted], reading: Reading, data: MaskData, path: Path, say: Say) -> dict[str, Boxes]:
-    names = Names([sample.id for sample in data.dataset], data.image_ids)
+    names = ImageNames([sample.id for sample in data.dataset], data.image_ids)
     found: dict[str, list[Predicted]] = {}
     strangers = []
     for row in rows:

@@ -5,7 +5,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from countenance.report import numbers, render
-from countenance.report.source import Source
+from countenance.report.source import ReportSource
 from countenance.run.suite import Section
 from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Row, assessment_of
 from countenance.suites.mask_fairness.seed_rule import ALPHA
@@ -13,7 +13,7 @@ from countenance.suites.mask_fairness.seed_rule import ALPHA
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def sections(source: Source) -> list[Section]:
+def sections(source: ReportSource) -> list[Section]:
     """The table of every finding that either rule calls significant; nothing where none of the metrics was audited."""
     if not {metric.name for metric in source.metrics} & set(METRICS.values()):
         return []

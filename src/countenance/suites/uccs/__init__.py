@@ -6,14 +6,18 @@
 
 from countenance.suites.uccs.check import Check, check_file
 from countenance.suites.uccs.evaluate import evaluate_detector, evaluate_recognizer
-from countenance.suites.uccs.evaluation import Evaluation, Settings
+from countenance.suites.uccs.evaluation import CurveSettings, UccsEvaluation
 from countenance.suites.uccs.protocol import Protocol, read_protocol
+
+Evaluation, Settings = UccsEvaluation, CurveSettings  # their names before other suites had the like
 
 __all__ = [
     "Check",
+    "CurveSettings",
     "Evaluation",
     "Protocol",
     "Settings",
+    "UccsEvaluation",
     "check_file",
     "evaluate_detector",
     "evaluate_recognizer",

@@ -8,7 +8,7 @@ import numpy as np
 from countenance.audit.estimates import interval
 from countenance.errors import InputError
 from countenance.metrics.curves import thresholds_at
-from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.lines import Floats, Ints
 from countenance.suites.uccs.operating import clustered
 
@@ -16,7 +16,7 @@ ROUNDS = 500
 
 
 @dataclass(frozen=True)
-class Calibration:
+class ScoreCalibration:
     """A threshold with what it does here, and what it does on images that did not choose it."""
 
     wanted: float
@@ -62,7 +62,7 @@ class Calibration:
         return asdict(self) | {"stable": self.stable}
 
 
-def calibrate(evaluation: Evaluation, wanted: float, *, rounds: int = ROUNDS, seed: int = 0) -> Calibration:
+def calibrate(evaluation: UccsEvaluation, wanted: float, *, rounds: int = ROUNDS, seed: int = 0) -> ScoreCalibration:
     """The threshold for a wanted number of false alarms over all images, with its stability."""
     n = len(evaluation.negatives)
     if not 0 < wanted <= max(n, 1):
@@ -88,7 +88,7 @@ def calibrate(evaluation: Evaluation, wanted: float, *, rounds: int = ROUNDS, se
     finite = [t for t in thresholds if np.isfinite(t)] or [threshold]
     moved, passing = (np.quantile(drawn, [0.025, 0.975]).tolist() for drawn in (finite, elsewhere))
     low, high, _ = interval(clustered(hit.astype(np.float64), evaluation.unit_image), "rate")
-    return Calibration(
+    return ScoreCalibration(
         float(wanted), threshold, int(np.count_nonzero(negatives >= threshold)), int(hit.sum()), evaluation.total,
         threshold_low=moved[0], threshold_high=moved[1], elsewhere_low=passing[0], elsewhere_high=passing[1],
         rate_low=low, rate_high=high,

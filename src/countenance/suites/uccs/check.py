@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from countenance.errors import InputError
-from countenance.suites.uccs.evaluation import Settings, Submission
+from countenance.suites.uccs.evaluation import CurveSettings, Submission
 from countenance.suites.uccs.lines import data_blocks, rows
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
@@ -140,7 +140,7 @@ def _against_protocol(scores: Scores, data: Path, which: str, found: Check) -> N
         return
     found.notices += warnings
     if protocol.truth:
-        found.notices += reading_warnings(Submission("", protocol, scores, image, Settings()), data)
+        found.notices += reading_warnings(Submission("", protocol, scores, image, CurveSettings()), data)
     covered = len(np.unique(image[image >= 0]))
     found.summary["protocol"] = f"{covered:,} of the {len(protocol.images):,} images of {protocol.path}"
     if covered < len(protocol.images):

@@ -12,7 +12,7 @@ from countenance.audit.ranking import Ranking, effective_df, rank_paired
 from countenance.metrics.curves import MISSED
 from countenance.report import render
 from countenance.suites.uccs.calibration import weighted_threshold
-from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.lines import Ints
 from countenance.suites.uccs.operating import default_targets
 from countenance.suites.uccs.plot import chart_of, drawn
@@ -22,7 +22,7 @@ ROUNDS = 500
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SubmissionComparison:
     """Submissions ranked at one operating point."""
 
     wanted: float
@@ -50,15 +50,15 @@ class Comparison:
         ]
 
 
-def names_of(found: Sequence[Evaluation]) -> list[str]:
+def names_of(found: Sequence[UccsEvaluation]) -> list[str]:
     """The labels, told apart where two are the same."""
     labels = [one.label for one in found]
     return [f"{label} ({k + 1})" if labels.count(label) > 1 else label for k, label in enumerate(labels)]
 
 
 def compare(
-    found: Sequence[Evaluation], wanted: Sequence[float] | None = None, *, rounds: int = ROUNDS, seed: int = 0
-) -> list[Comparison]:
+    found: Sequence[UccsEvaluation], wanted: Sequence[float] | None = None, *, rounds: int = ROUNDS, seed: int = 0
+) -> list[SubmissionComparison]:
     """Submissions compared at the same numbers of false alarms (default: powers of ten that all of them reach).
 
     Images are drawn again, the same ones for every submission, and every draw chooses its own thresholds: so the
@@ -76,11 +76,11 @@ def compare(
     for target in wanted:
         estimates = np.array([_rate(one, once, target) for one in found])
         drawn = np.array([[_rate(one, weight, target) for one in found] for weight in weights])
-        made.append(Comparison(float(target), rank_paired(names_of(found), estimates, drawn, df=df)))
+        made.append(SubmissionComparison(float(target), rank_paired(names_of(found), estimates, drawn, df=df)))
     return made
 
 
-def _rate(one: Evaluation, weight: Ints, wanted: float) -> float:
+def _rate(one: UccsEvaluation, weight: Ints, wanted: float) -> float:
     """The share found when every image counts so often, at the threshold that lets so many false alarms pass."""
     own = weight[one.unit_image]
     if not own.sum():
@@ -92,7 +92,11 @@ def _rate(one: Evaluation, weight: Ints, wanted: float) -> float:
 
 
 def write_comparison(
-    found: Sequence[Evaluation], compared: Sequence[Comparison], pages: Sequence[Path], data: Path, path: Path
+    found: Sequence[UccsEvaluation],
+    compared: Sequence[SubmissionComparison],
+    pages: Sequence[Path],
+    data: Path,
+    path: Path,
 ) -> None:
     """Write the page that shows all submissions together and leads to the page of each."""
     first = found[0]

@@ -10,7 +10,7 @@ from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.metrics.curves import MISSED, best_detection, match_one_to_one
 from countenance.report import drawing, pictures
-from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.protocol import image_folder
 
@@ -31,7 +31,7 @@ class Mistake:
     cost: str
 
 
-def worst_false_alarms(evaluation: Evaluation, most: int = MOST) -> list[Mistake]:
+def worst_false_alarms(evaluation: UccsEvaluation, most: int = MOST) -> list[Mistake]:
     """The false alarms with the highest scores.
 
     A false alarm costs what keeping it out would cost: all faces whose score does not exceed its own.
@@ -48,14 +48,14 @@ def worst_false_alarms(evaluation: Evaluation, most: int = MOST) -> list[Mistake
     return mistakes
 
 
-def _named(evaluation: Evaluation, row: int) -> str:
+def _named(evaluation: UccsEvaluation, row: int) -> str:
     if evaluation.kind == "FROC":
         return "taken for a face"
     identity, score = evaluation.scores.listed(row)
     return f"named subject {identity[np.argmax(np.where(identity > 0, score, -np.inf))]}"
 
 
-def missed_faces(evaluation: Evaluation, most: int = MOST) -> list[Mistake]:
+def missed_faces(evaluation: UccsEvaluation, most: int = MOST) -> list[Mistake]:
     """Faces that were not found or not recognised, those first that were lost by least."""
     protocol, scores = evaluation.protocol, evaluation.scores
     boxes = (protocol.box, protocol.image, scores.box, evaluation.row_image)
@@ -72,7 +72,7 @@ def missed_faces(evaluation: Evaluation, most: int = MOST) -> list[Mistake]:
     return [mistake for _, mistake in sorted(mistakes, key=lambda item: item[0])[:most]]
 
 
-def _reason(evaluation: Evaluation, face: int, row: int) -> tuple[str, float]:
+def _reason(evaluation: UccsEvaluation, face: int, row: int) -> tuple[str, float]:
     """Why a face was missed, and by how much (infinite when there is nothing to compare)."""
     if row < 0:
         return "no detection on it", np.inf
@@ -89,7 +89,7 @@ def _reason(evaluation: Evaluation, face: int, row: int) -> tuple[str, float]:
     return f"subject {subject} scored {own[-1]:.4g}, subject {identity[best]} scored {rivals[best]:.4g}", gap
 
 
-def picture(data: Path, evaluation: Evaluation, mistake: Mistake, *, blurred: bool) -> tuple[Markup, Markup] | None:
+def picture(data: Path, evaluation: UccsEvaluation, mistake: Mistake, *, blurred: bool) -> tuple[Markup, Markup] | None:
     """The surroundings of an error, and what is drawn over them: true faces and the error; None without the image."""
     folder = image_folder(data, evaluation.protocol.path.stem, evaluation.version)
     path = inside(folder, mistake.name, f"{evaluation.protocol.path}: FILE")

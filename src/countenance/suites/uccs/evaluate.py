@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from countenance.errors import InputError
-from countenance.suites.uccs.evaluation import Evaluation, Settings, Submission
+from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEvaluation
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
 from countenance.suites.uccs.rules import evaluated
@@ -30,15 +30,15 @@ def evaluate(
     labels: Sequence[str] | None = None,
     which: str = "validation",
     version: int | None = None,
-    settings: Settings | None = None,
+    settings: CurveSettings | None = None,
     attributes: bool = False,
-) -> list[Evaluation]:
+) -> list[UccsEvaluation]:
     """The curve of every result file: FROC, or for recognition DIR (version 2) and O-ROC (version 3).
 
     The version is the one that the files themselves show unless `version` says otherwise; `attributes` reads the
     further columns of the protocol, to group by.
     """
-    files, settings = result_files, settings or Settings()
+    files, settings = result_files, settings or CurveSettings()
     if not files:
         raise InputError("no result file given; name at least one after --result-files")
     labels = list(labels) if labels else [shown_name(path) for path in files]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from countenance.metrics.curves import MISSED, Band, Curve
+from countenance.metrics.curves import MISSED, Band, RateCurve
 from countenance.suites.uccs.lines import Bools, Floats, Ints
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.scores import Scores
@@ -15,7 +15,7 @@ Kind = Literal["FROC", "DIR", "O-ROC"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class CurveSettings:
     """What a curve is read at."""
 
     log: bool = False
@@ -40,7 +40,7 @@ class Submission:
     scores: Scores
     row_image: Ints
     """Each detection's image in the protocol, or -1."""
-    settings: Settings
+    settings: CurveSettings
 
     @property
     def version(self) -> int:
@@ -48,11 +48,11 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class Evaluation(Submission):
+class UccsEvaluation(Submission):
     """One score file against the truth: the curve, and the outcome of every unit behind it."""
 
     kind: Kind
-    curve: Curve
+    curve: RateCurve
     units: Floats
     """The score of each face (FROC) or probe (DIR, O-ROC); minus infinity: missed."""
     unit_face: Ints

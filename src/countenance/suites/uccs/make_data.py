@@ -26,7 +26,7 @@ GALLERY_SIDE, GALLERY_MOST = 112, 10
 
 
 @dataclass(frozen=True)
-class Face:
+class RenderedFace:
     """A line of a protocol, and the person it is about."""
 
     face_id: int
@@ -115,13 +115,13 @@ def subject_numbers(dataset: Dataset) -> dict[str, int]:
     return {identity: k for k, identity in enumerate(sorted(people), 1)}
 
 
-def _faces(samples: Sequence[Sample], numbers: dict[str, int], first: int) -> list[Face]:
-    found: list[Face] = []
+def _faces(samples: Sequence[Sample], numbers: dict[str, int], first: int) -> list[RenderedFace]:
+    found: list[RenderedFace] = []
     for sample in samples:
         for person in sample.subjects:
             if person.face_box is not None:
                 subject = numbers.get(person.identity or "", -1)
-                found.append(Face(first + len(found), file_name(sample), subject, sample, person))
+                found.append(RenderedFace(first + len(found), file_name(sample), subject, sample, person))
     return found
 
 
@@ -174,7 +174,7 @@ def _write_v3(
     (root / "exclude_gallery_validation.txt").write_text("".join(f"{face}\n" for face in excluded))
 
 
-def _clear(face: Face) -> bool:
+def _clear(face: RenderedFace) -> bool:
     """A face that can serve as a gallery picture: landmarks known, nothing worn over it, not hidden."""
     about = face.person.attributes
     visible = about.get("visible")
@@ -182,7 +182,7 @@ def _clear(face: Face) -> bool:
     return face.person.landmarks is not None and about.get("masked", "no") == "no" and seen
 
 
-def _protocols(folder: Path, which: str, faces: Sequence[Face]) -> None:
+def _protocols(folder: Path, which: str, faces: Sequence[RenderedFace]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     table = "\n".join([",".join(HEADER), *(",".join(face.cells()) for face in faces)]) + "\n"
     if which == "test":  # participants get the names alone; the truth lies beside them for the organiser
@@ -199,7 +199,7 @@ def _pictures(folder: Path, samples: Sequence[Sample]) -> None:
         Image.fromarray(sample.load()).save(folder / file_name(sample), "JPEG", quality=95, subsampling=0)
 
 
-def _gallery_picture(path: Path, face: Face) -> NDArray[np.float64]:
+def _gallery_picture(path: Path, face: RenderedFace) -> NDArray[np.float64]:
     """Cut the face out with room around it, scaled to one size; the landmarks in the cut-out."""
     from PIL import Image
 

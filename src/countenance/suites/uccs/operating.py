@@ -12,8 +12,8 @@ from countenance.audit.estimates import Side, interval
 from countenance.data.tables import near
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
-from countenance.metrics.curves import MISSED, Curve, thresholds_at
-from countenance.suites.uccs.evaluation import Evaluation
+from countenance.metrics.curves import MISSED, RateCurve, thresholds_at
+from countenance.suites.uccs.evaluation import UccsEvaluation
 
 EVERYBODY = "all"
 FEW = 5
@@ -45,10 +45,10 @@ class GroupCurve:
     attribute: str
     group: str
     n: int
-    curve: Curve
+    curve: RateCurve
 
 
-def groups_of(evaluation: Evaluation, by: Sequence[str]) -> dict[str, NDArray[np.str_]]:
+def groups_of(evaluation: UccsEvaluation, by: Sequence[str]) -> dict[str, NDArray[np.str_]]:
     """The group of every unit under each attribute, from the protocol's further columns.
 
     For a probe that is in an image twice, its first face decides.
@@ -66,7 +66,7 @@ def groups_of(evaluation: Evaluation, by: Sequence[str]) -> dict[str, NDArray[np
     return found
 
 
-def group_curves(evaluation: Evaluation, by: Sequence[str], *, least: int = FEW) -> list[GroupCurve]:
+def group_curves(evaluation: UccsEvaluation, by: Sequence[str], *, least: int = FEW) -> list[GroupCurve]:
     """A curve for every group of at least `least` units, at the thresholds of the whole curve."""
     curve, found = evaluation.curve, []
     nothing = curve.y == 0
@@ -79,23 +79,23 @@ def group_curves(evaluation: Evaluation, by: Sequence[str], *, least: int = FEW)
             if evaluation.kind == "FROC" and evaluation.version == 2:
                 y = np.where(nothing, 0, y)  # as on the whole curve, where the target cannot be kept
             y = np.where(np.isneginf(curve.thresholds), (units > MISSED).mean(), y)
-            found.append(GroupCurve(attribute, group, len(units), Curve(curve.x, y, curve.thresholds)))
+            found.append(GroupCurve(attribute, group, len(units), RateCurve(curve.x, y, curve.thresholds)))
     return found
 
 
-def default_targets(evaluation: Evaluation) -> list[float]:
+def default_targets(evaluation: UccsEvaluation) -> list[float]:
     """Powers of ten up to all false alarms; in version 3, per image."""
     all_ = len(evaluation.negatives) / evaluation.scale
     return [10.0**k for k in range(-3, 7) if 1 / evaluation.scale <= 10.0**k < all_] + [all_]
 
 
-def middle(evaluation: Evaluation) -> float:
+def middle(evaluation: UccsEvaluation) -> float:
     """A target in the middle of the curve: a tenth of all false alarms, at least one; a count over all images."""
     return max(1.0, float(round(len(evaluation.negatives) / 10)))
 
 
 def operating_points(
-    evaluation: Evaluation, by: Sequence[str] = (), targets: Sequence[float] | None = None
+    evaluation: UccsEvaluation, by: Sequence[str] = (), targets: Sequence[float] | None = None
 ) -> list[Point]:
     """The table: every target for everybody together and for every group.
 
@@ -131,7 +131,7 @@ def clustered(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> Side:
     return Side(len(values), float(values.sum()), len(n), float(n @ n), float(y @ n), float(y @ y), squares)
 
 
-def compare_groups(evaluation: Evaluation, by: Sequence[str], target: float, **settings: Any) -> Audit:
+def compare_groups(evaluation: UccsEvaluation, by: Sequence[str], target: float, **settings: Any) -> Audit:
     """Whether groups are found unequally at one operating point: the audit of the outcomes of every unit."""
     point = operating_points(evaluation, (), [target])[0]
     table: dict[str, Any] = {name: values.tolist() for name, values in groups_of(evaluation, by).items()}

@@ -7,7 +7,7 @@ import countenance
 from countenance.report import gallery, render
 from countenance.suites.uccs.calibration import calibrate
 from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
-from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.operating import FEW, compare_groups, middle, operating_points
 from countenance.suites.uccs.plot import chart_of, drawn, group_charts
 from countenance.suites.uccs.protocol import real_people
@@ -15,7 +15,9 @@ from countenance.suites.uccs.protocol import real_people
 TEMPLATES = Path(__file__).parent
 
 
-def write_page(found: Evaluation, data: Path, path: Path, *, by: Sequence[str] = (), pictures: str = "auto") -> None:
+def write_page(
+    found: UccsEvaluation, data: Path, path: Path, *, by: Sequence[str] = (), pictures: str = "auto"
+) -> None:
     """Write the page; pictures of real people are shown only when asked for."""
     real, target = real_people(data), middle(found)
     mode = gallery.mode_for(pictures, real)

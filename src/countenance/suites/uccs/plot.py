@@ -9,11 +9,11 @@ import numpy as np
 
 from countenance.errors import InputError
 from countenance.files import write_text
-from countenance.report.figures.curves import Chart, Line, colours, panel, swatch
+from countenance.report.figures.curves import Chart, GroupLine, colours, panel, swatch
 from countenance.report.names import phrase, value_label
 from countenance.report.plots import ENDINGS, check_installed, curve_figure, save
 from countenance.report.plots.interactive import interactive
-from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.operating import group_curves
 
@@ -59,7 +59,7 @@ def drawn(chart: Chart, key: str) -> dict[str, Any]:
     return {"drawing": picture, "legend": [(swatch(line), line.label) for line in chart.lines], "told": f"{told}."}
 
 
-def chart_of(evaluations: Sequence[Evaluation], *, band: bool) -> Chart:
+def chart_of(evaluations: Sequence[UccsEvaluation], *, band: bool) -> Chart:
     """The challenge's plot of several evaluations of one kind."""
     first = evaluations[0]
     log = first.settings.log
@@ -73,14 +73,14 @@ def chart_of(evaluations: Sequence[Evaluation], *, band: bool) -> Chart:
     return Chart((ACROSS[kind, version], UP[kind, numbers]), lines, (log, False), (), (limits, (0.0, top)), title)
 
 
-def group_charts(evaluation: Evaluation, by: Sequence[str]) -> dict[str, Chart]:
+def group_charts(evaluation: UccsEvaluation, by: Sequence[str]) -> dict[str, Chart]:
     """A plot by group for each attribute that has groups large enough; the curve of all comes first."""
-    found: dict[str, list[Line]] = {}
+    found: dict[str, list[GroupLine]] = {}
     for one in group_curves(evaluation, by):
         name, curve = phrase(one.attribute, one.group), one.curve
         label = f"{name or value_label(one.attribute, one.group)} ({one.n})"
         found.setdefault(one.attribute, []).append(
-            Line(label, 0, curve.x.tolist(), curve.y.tolist(), GREY, thresholds=curve.thresholds.tolist())
+            GroupLine(label, 0, curve.x.tolist(), curve.y.tolist(), GREY, thresholds=curve.thresholds.tolist())
         )
     whole = chart_of([evaluation], band=False)
     first, *chance = whole.lines
@@ -91,26 +91,26 @@ def group_charts(evaluation: Evaluation, by: Sequence[str]) -> dict[str, Chart]:
     }
 
 
-def styled(lines: Sequence[Line]) -> list[Line]:
+def styled(lines: Sequence[GroupLine]) -> list[GroupLine]:
     """The curves in different colours and dashes."""
     looks = colours(len(lines), ordered=False)
     return [replace(line, colour=colour, dash=dash) for line, (colour, dash) in zip(lines, looks, strict=True)]
 
 
-def _line(one: Evaluation, band: bool) -> Line:
+def _line(one: UccsEvaluation, band: bool) -> GroupLine:
     curve = one.curve
     low, high = (one.band.low.tolist(), one.band.high.tolist()) if band and one.band is not None else ((), ())
     thresholds = curve.thresholds.tolist()
-    return Line(one.label, 0, curve.x.tolist(), curve.y.tolist(), GREY, "", False, low, high, thresholds)
+    return GroupLine(one.label, 0, curve.x.tolist(), curve.y.tolist(), GREY, "", False, low, high, thresholds)
 
 
-def _chance(one: Evaluation, limits: tuple[float, float]) -> Line:
+def _chance(one: UccsEvaluation, limits: tuple[float, float]) -> GroupLine:
     """The dotted line on which there are as many false alarms as found faces, up to all of them."""
     total = max(1, one.total)
     end = max(limits[0], min(limits[1], float(total)))
     x = np.geomspace(limits[0], end, 60) if limits[0] > 0 else np.array([limits[0], end])
     y = x if one.settings.numbers else x / total
-    return Line("as many false alarms as faces", 0, x.tolist(), y.tolist(), GREY, "1.5 3")
+    return GroupLine("as many false alarms as faces", 0, x.tolist(), y.tolist(), GREY, "1.5 3")
 
 
 def x_limits(values: Sequence[Floats], *, log: bool, from_one: bool) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from countenance.errors import InputError
 from countenance.metrics.curves import (
     MISSED,
     Band,
-    Labels,
+    ListedIdentities,
     bootstrap_band,
     detection_outcomes,
     dir_curve,
@@ -18,10 +18,10 @@ from countenance.metrics.curves import (
     match_one_to_one,
     per_image_curve,
 )
-from countenance.suites.uccs.evaluation import Evaluation, Kind, Submission
+from countenance.suites.uccs.evaluation import Kind, Submission, UccsEvaluation
 from countenance.suites.uccs.lines import Bools, Floats, Ints
 
-Rule = Callable[[Submission], Evaluation]
+Rule = Callable[[Submission], UccsEvaluation]
 
 
 def _counted(given: Submission) -> tuple[Bools, int]:
@@ -37,7 +37,7 @@ def _counted(given: Submission) -> tuple[Bools, int]:
 def _evaluation(
     given: Submission, kind: Kind, units: Floats, face: Ints, negatives: Floats, rows: Ints, *,
     total: int | None = None, stranger: Floats | None = None,
-) -> Evaluation:  # fmt: skip
+) -> UccsEvaluation:  # fmt: skip
     """The outcomes with their curve; without any known subject recognition has no rate."""
     total, images, settings = len(face) if total is None else total, _counted(given)[1], given.settings
     if kind != "FROC" and total <= 0:
@@ -50,13 +50,13 @@ def _evaluation(
         curve = draw(units, negatives, total, log=settings.log, numbers=settings.numbers)
     else:
         curve = per_image_curve(units, negatives, total, images, numbers=settings.numbers)
-    return Evaluation(
+    return UccsEvaluation(
         given.label, given.protocol, given.scores, given.row_image, settings, kind, curve, units, face, negatives, rows,
         total, images, stranger,
     )  # fmt: skip
 
 
-def froc_v2(given: Submission) -> Evaluation:
+def froc_v2(given: Submission) -> UccsEvaluation:
     """FROC of version 2: found faces over false alarms."""
     protocol, scores, image = given.protocol, given.scores, given.row_image
     hit, _, _ = detection_outcomes(protocol.box, protocol.image, scores.box, image, overlap=given.settings.overlap)
@@ -67,7 +67,7 @@ def froc_v2(given: Submission) -> Evaluation:
     return _evaluation(given, "FROC", score[face], face, scores.score[alarm], alarm)
 
 
-def dir_v2(given: Submission) -> Evaluation:
+def dir_v2(given: Submission) -> UccsEvaluation:
     """DIR of version 2: recognised probes over false identifications."""
     protocol, scores, settings = given.protocol, given.scores, given.settings
     truth = (protocol.box, protocol.image, protocol.subject)
@@ -79,7 +79,7 @@ def dir_v2(given: Submission) -> Evaluation:
     return _evaluation(given, "DIR", units, face, negatives, rows, stranger=outcome.stranger_score)
 
 
-def froc_v3(given: Submission) -> Evaluation:
+def froc_v3(given: Submission) -> UccsEvaluation:
     """FROC of version 3: found faces over false detections per image."""
     protocol, scores, image = given.protocol, given.scores, given.row_image
     row = match_one_to_one(protocol.box, protocol.image, scores.box, image, overlap=given.settings.overlap)
@@ -91,7 +91,7 @@ def froc_v3(given: Submission) -> Evaluation:
     return _evaluation(given, "FROC", units, face, scores.score[alarm], alarm)
 
 
-def oroc_v3(given: Submission) -> Evaluation:
+def oroc_v3(given: Submission) -> UccsEvaluation:
     """O-ROC of version 3: recognised faces over false identifications per image."""
     protocol, scores, image = given.protocol, given.scores, given.row_image
     row = match_one_to_one(protocol.box, protocol.image, scores.box, image, overlap=given.settings.overlap)
@@ -120,7 +120,7 @@ def oroc_v3(given: Submission) -> Evaluation:
     return _evaluation(given, "O-ROC", units, face, largest[negative], negative, total=total, stranger=stranger)
 
 
-def _falling(labels: Labels) -> tuple[Floats, Ints]:
+def _falling(labels: ListedIdentities) -> tuple[Floats, Ints]:
     """Each detection's similarities in a row, the largest first, with whose they are; short rows end in `MISSED`."""
     width = int(labels.count.max(initial=0))
     top, who = np.full((len(labels.count), width), MISSED), np.zeros((len(labels.count), width), np.int64)
@@ -131,7 +131,7 @@ def _falling(labels: Labels) -> tuple[Floats, Ints]:
     return np.take_along_axis(top, order, axis=1), np.take_along_axis(who, order, axis=1)
 
 
-def evaluated(given: Submission, *, recognition: bool) -> Evaluation:
+def evaluated(given: Submission, *, recognition: bool) -> UccsEvaluation:
     """A submission under the rule of its version, with a band where one is asked for."""
     rule: Rule = {(2, False): froc_v2, (2, True): dir_v2, (3, False): froc_v3, (3, True): oroc_v3}[
         given.version, recognition
@@ -140,7 +140,7 @@ def evaluated(given: Submission, *, recognition: bool) -> Evaluation:
     return with_band(found) if given.settings.bootstrap else found
 
 
-def with_band(found: Evaluation) -> Evaluation:
+def with_band(found: UccsEvaluation) -> UccsEvaluation:
     """The same with a bootstrap band over images."""
     band = bootstrap_band(
         found.units, found.unit_image, found.negatives, found.negative_image,

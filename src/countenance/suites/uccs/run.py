@@ -10,7 +10,7 @@ from countenance.models.model import file_hash
 from countenance.run import Run, evaluate
 from countenance.run.store import RunStore
 from countenance.suites.uccs.dataset import read_dataset, source_of
-from countenance.suites.uccs.evaluation import Evaluation
+from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions
 
 
@@ -37,7 +37,7 @@ def check_places(out: Path, labels: Sequence[str]) -> None:
 
 
 def write_runs(
-    found: Sequence[Evaluation], data: Path, out: Path, say: Callable[[str], None] = lambda line: None
+    found: Sequence[UccsEvaluation], data: Path, out: Path, say: Callable[[str], None] = lambda line: None
 ) -> list[Run]:
     """A run for each evaluation; the same evaluation again leaves a finished run as it is."""
     first = found[0]

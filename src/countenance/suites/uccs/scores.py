@@ -14,7 +14,7 @@ import numpy as np
 
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.metrics.curves import Labels
+from countenance.metrics.curves import ListedIdentities
 from countenance.suites.uccs.files import first_line
 from countenance.suites.uccs.lines import Floats, Gathered, Ints, Lines, integer, number, read_lines, whole
 from countenance.suites.uccs.protocol import LANDMARKS
@@ -43,7 +43,7 @@ class Scores:
     line: Ints
     box: Floats
     score: Floats
-    labels: Labels
+    labels: ListedIdentities
     """The identities listed for each detection; in version 3 those with the largest similarities, falling."""
     subjects: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """Version 3: the gallery subject of each similarity column."""
@@ -102,7 +102,7 @@ def _read_v2(path: Path) -> Scores:
 
     read_lines(path, 0, take, parse_v2)
     count, both = np.concatenate(counts), np.concatenate(pairs)
-    labels = Labels(np.cumsum(count) - count, count, both[:, 0].astype(np.int64), both[:, 1])
+    labels = ListedIdentities(np.cumsum(count) - count, count, both[:, 0].astype(np.int64), both[:, 1])
     over = np.flatnonzero(count > MOST_LABELS)
     warnings = []
     if over.size:
@@ -228,7 +228,7 @@ def _read_v3(path: Path, top: int) -> Scores:
     read_lines(path, header.line, take, Header(header.line, header.names, header.which, used, header.subjects).parse)
     score, who = np.concatenate(similarity), np.concatenate(identity)
     count = np.full(len(score), k)
-    labels = Labels(np.arange(len(score)) * k, count, who.ravel(), score.ravel())
+    labels = ListedIdentities(np.arange(len(score)) * k, count, who.ravel(), score.ravel())
     return _scores(path, 3, found, labels, recognition=recognition, subjects=header.subjects)
 
 
@@ -251,7 +251,7 @@ def largest(matrix: Floats, k: int) -> tuple[Floats, Ints]:
 
 
 def _scores(
-    path: Path, version: int, found: Gathered, labels: Labels, *, recognition: bool,
+    path: Path, version: int, found: Gathered, labels: ListedIdentities, *, recognition: bool,
     subjects: Ints | None = None, warnings: tuple[str, ...] = (),
 ) -> Scores:  # fmt: skip
     """The lines put together; a file without any detection is refused."""

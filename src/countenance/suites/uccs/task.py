@@ -17,9 +17,9 @@ from countenance.answers import Identifications
 from countenance.audit.estimates import interval
 from countenance.data import Sample, Subject
 from countenance.errors import InputError
-from countenance.metrics.curves import MISSED, Labels
+from countenance.metrics.curves import MISSED, ListedIdentities
 from countenance.suites.uccs.dataset import Face
-from countenance.suites.uccs.evaluation import Evaluation, Settings, Submission
+from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEvaluation
 from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.operating import Point, clustered, middle, operating_points
 from countenance.suites.uccs.protocol import Protocol
@@ -44,9 +44,9 @@ class CurveOptions(Options):
     false_alarms: float | None = Field(None, gt=0)
     """At how many false alarms over all images faces count as found; default: a tenth of all, at least one."""
 
-    def settings(self) -> Settings:
+    def settings(self) -> CurveSettings:
         """The same for the rules."""
-        return Settings(**self.model_dump(exclude={"version", "false_alarms"}))
+        return CurveSettings(**self.model_dump(exclude={"version", "false_alarms"}))
 
 
 def score(sample: Sample, answer: Identifications) -> list[Row]:
@@ -107,7 +107,7 @@ def _number(face: Subject) -> int:
     return int(face.identity) if face.identity is not None and face.identity.isdigit() else -1
 
 
-def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Evaluation:
+def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> UccsEvaluation:
     """The run as the challenge's rules see it."""
     version, count = rules.version or int(state["version"][0]), state["count"]
     faces = np.arange(len(state["face_image"]))
@@ -115,7 +115,7 @@ def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Ev
         Path("protocol"), version, tuple(state["images"].tolist()), True, state["face_image"], faces,
         state["face_subject"], state["face_box"], state["face_excluded"],
     )  # fmt: skip
-    labels = Labels(np.cumsum(count) - count, count, state["identity"], state["similarity"])
+    labels = ListedIdentities(np.cumsum(count) - count, count, state["identity"], state["similarity"])
     scores = Scores(
         Path("predictions"), version, "recognition" if count.any() else "detection", protocol.images, state["image"],
         np.arange(len(state["image"])), state["box"], state["score"], labels,
@@ -137,7 +137,7 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
     return finish
 
 
-def _columns(found: Evaluation, threshold: float, recognition: bool, state: State) -> dict[str, Floats]:
+def _columns(found: UccsEvaluation, threshold: float, recognition: bool, state: State) -> dict[str, Floats]:
     """The metrics of every row: faces in their order, and after those of an image the image itself."""
     faces, images = len(state["face_image"]), len(state["images"])
     face_row = np.arange(faces) + state["face_image"]
@@ -161,7 +161,7 @@ def _columns(found: Evaluation, threshold: float, recognition: bool, state: Stat
     return {"identified": hit, "identified_at_all": ever, "rejected": rejected, "false_identifications": alarms}
 
 
-def _results(found: Evaluation, point: Point, wanted: float) -> list[Result]:
+def _results(found: UccsEvaluation, point: Point, wanted: float) -> list[Result]:
     """The curve, and the operating point that the rows are read at."""
     per_image = " per image" if found.version == 3 else ""
     what, units = found.alarms, found.unit

@@ -27,7 +27,7 @@ from countenance.data.people.render.mesh import Array, normalise, transform, ver
 from countenance.data.people.render.sampling import Person
 from countenance.data.people.render.scene import (
     MeshBuilder,
-    Part,
+    ScenePart,
     bitmap,
     make_curves,
     make_mesh,
@@ -46,7 +46,7 @@ COVERED = 0.012
 class Figure:
     """A person in the scene: shapes by name, and the points the truth is read from."""
 
-    parts: dict[str, Part]
+    parts: dict[str, ScenePart]
     keypoints: Array
     landmarks: Array
     face: Array
@@ -67,7 +67,7 @@ def build(
 ) -> Figure:
     """Assemble a posed person; `density` below 1 thins the hair of far figures."""
     identity, builder = person.identity, MeshBuilder()
-    parts: dict[str, Part] = {}
+    parts: dict[str, ScenePart] = {}
     head, trunk = template.head, template.body
     hair_rgb = np.array(palette.HAIR[identity.hair_colour])
     face = head.operator @ body.posed
@@ -120,7 +120,7 @@ def build(
 
 
 def _dress(
-    template: Template, person: Person, skin: Array, builder: MeshBuilder, parts: dict[str, Part], prefix: str
+    template: Template, person: Person, skin: Array, builder: MeshBuilder, parts: dict[str, ScenePart], prefix: str
 ) -> None:
     first, second = (np.array(palette.CLOTH[i]) for i in (person.cloth, person.cloth_second))
     (vertices, triangles, normals, canonical), band = shirt_and_collar(template, person, skin)
@@ -129,7 +129,7 @@ def _dress(
     cloth = {"type": "twosided", "bsdf": principled(texture, 0.9, 0.15, sheen=0.3)}
     shape = make_mesh(prefix + "shirt", vertices, triangles, cloth, normals, uv=canonical[:, [0, 2]])
     label = np.full(1, CODE["cloth"], np.uint8)
-    parts[prefix + "shirt"] = Part(shape, label, body_parts(template, canonical, triangles))
+    parts[prefix + "shirt"] = ScenePart(shape, label, body_parts(template, canonical, triangles))
 
     def add(garment: tuple[Array, Array, Array, Array], colour: Array) -> None:
         vertices, triangles, normals, canonical = garment
@@ -181,7 +181,7 @@ def _face_details(
 def _strands(
     template: Template, person: Person, body: Body, face: Array, normal: Array, local: Array,
     eyes: dict[str, tuple[Array, float]], folder: Path, prefix: str, density: float, builder: MeshBuilder,
-    parts: dict[str, Part],
+    parts: dict[str, ScenePart],
 ) -> None:  # fmt: skip
     identity = person.identity
     rng = np.random.default_rng([identity.seed, 121])
@@ -202,7 +202,7 @@ def _strands(
             material = principled(rgb(np.clip(shade, 0, 1)), 0.40, 0.5)
             shape = make_curves(folder, name, chosen, radius, material, taper)
             code, place = np.full(1, CODE[label], np.uint8), np.full(1, part(where), np.uint8)
-            parts[name] = Part(shape, code, place)
+            parts[name] = ScenePart(shape, code, place)
 
     def carried(points: Array) -> Array:
         return transform(body.head_motion, points)

@@ -82,7 +82,7 @@ def make_curves(folder: Path, name: str, strands: Array, radius: float, bsdf: Di
 
 
 @dataclass
-class Part:
+class ScenePart:
     """One Mitsuba shape with the truth of its primitives."""
 
     shape: Any
@@ -125,7 +125,7 @@ class MeshBuilder:
         self.body_parts.append(np.broadcast_to(np.asarray(body_part, np.uint8), len(triangles)))
         self.count += size
 
-    def build(self, name: str) -> Part:
+    def build(self, name: str) -> ScenePart:
         attribute = {"type": "mesh_attribute"}
         material = principled(
             {**attribute, "name": "vertex_color"}, {**attribute, "name": "vertex_rough"}, 0.40,
@@ -139,7 +139,7 @@ class MeshBuilder:
              "vertex_coat": np.concatenate(self.coat)},
         )  # fmt: skip
         face_colour = colours[triangles].mean(1).astype(np.float32)
-        return Part(shape, np.concatenate(self.labels), np.concatenate(self.body_parts), face_colour)
+        return ScenePart(shape, np.concatenate(self.labels), np.concatenate(self.body_parts), face_colour)
 
 
 def workspace() -> tempfile.TemporaryDirectory[str]:

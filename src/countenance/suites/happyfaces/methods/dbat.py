@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from countenance.suites.happyfaces.networks import need_torch
 from countenance.suites.happyfaces.networks.fitting import NetworkMethod
 from countenance.suites.happyfaces.networks.heads import TwoHeads, train_heads
-from countenance.suites.happyfaces.networks.settings import Settings
+from countenance.suites.happyfaces.networks.settings import NetworkSettings
 
 
 def dbat_loss(first: Any, second: Any) -> Any:
@@ -27,7 +27,7 @@ class DBat(NetworkMethod):
     name = "dbat"
     tuned: ClassVar[dict[str, Any]] = {"weight": 0.3, "decay": 0.01, "smoothing": 0.1}
 
-    def train(self, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]) -> TwoHeads:
+    def train(self, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]) -> TwoHeads:
         """The first head is ERM's; the second is trained against it."""
         torch = need_torch()
         one = train_heads(known, labels, others, None, settings, seeds)

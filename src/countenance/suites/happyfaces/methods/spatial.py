@@ -14,7 +14,7 @@ from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads,
 from countenance.suites.happyfaces.spatial import em, hog
 from countenance.suites.happyfaces.spatial.assumption import Separation, separation
 from countenance.suites.happyfaces.spatial.heads import GAMMAS, DeepFeatures, Head, choose_head, with_deep
-from countenance.suites.happyfaces.spatial.regions import Groups, regions, two_groups
+from countenance.suites.happyfaces.spatial.regions import RegionGroups, regions, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
 
@@ -22,7 +22,7 @@ from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 class Discovery:
     """What the labelled photos alone tell: regions and heads' settings. Features are kept by the photo's hash."""
 
-    groups: Groups
+    groups: RegionGroups
     heads: tuple[Head, Head]
     separation: Separation
     _known: dict[bytes, tuple[hog.Floats, hog.Floats]] = field(default_factory=dict)

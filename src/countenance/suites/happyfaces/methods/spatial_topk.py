@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from countenance.suites.happyfaces.interface import CannotAnswer, Heads, Labels, Pictures
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
 from countenance.suites.happyfaces.methods.topk import TopK
-from countenance.suites.happyfaces.networks.settings import Settings
+from countenance.suites.happyfaces.networks.settings import NetworkSettings
 
 
 class FallbackTopK(TopK):
@@ -24,7 +24,7 @@ class SpatialThenTopK:
 
     name = "spatial-topk"
 
-    def __init__(self, seed: int = 0, settings: Settings | None = None) -> None:
+    def __init__(self, seed: int = 0, settings: NetworkSettings | None = None) -> None:
         self.seed, self.settings = seed, settings
 
     def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:

@@ -16,14 +16,14 @@ import numpy as np
 
 from countenance.suites.happyfaces.interface import Labels, Pictures
 from countenance.suites.happyfaces.networks import need_torch
-from countenance.suites.happyfaces.networks.settings import Settings
+from countenance.suites.happyfaces.networks.settings import NetworkSettings
 from countenance.suites.happyfaces.networks.trunk import Trunk, pretrained, trunk_for
 
 _CHUNK = 100
 
 
 @dataclass(frozen=True)
-class Calibration:
+class HeadCalibration:
     """Raw scores of each place to log-odds, by the two classes' means and common variance on left-out photos."""
 
     centre: Any
@@ -35,7 +35,7 @@ class Calibration:
         return self.ceiling * ((scores - self.centre) * self.gain / self.ceiling).tanh()
 
 
-def calibrate(scores: Any, happy: Any, ceiling: float) -> Calibration:
+def calibrate(scores: Any, happy: Any, ceiling: float) -> HeadCalibration:
     """From left-out scores (photos × places). A place that knows nothing gets a gain near 0.
 
     >>> import torch
@@ -46,7 +46,7 @@ def calibrate(scores: Any, happy: Any, ceiling: float) -> Calibration:
     up, down = scores[happy], scores[~happy]
     variance = (up.var(0, correction=0) + down.var(0, correction=0)) / 2
     gain = (up.mean(0) - down.mean(0)).clamp(min=0) / (variance + 1e-6)
-    return Calibration((up.mean(0) + down.mean(0)) / 2, gain, ceiling)
+    return HeadCalibration((up.mean(0) + down.mean(0)) / 2, gain, ceiling)
 
 
 def folds_of(labels: Labels, folds: int, seed: int) -> Any:
@@ -66,14 +66,14 @@ class Evidence:
     name: str
     labelled: Any
     _scores: Any
-    _calibration: Calibration
+    _calibration: HeadCalibration
 
     def __call__(self, pictures: Pictures) -> Any:
         """Photos × places."""
         return self._calibration(self._scores(pictures))
 
 
-def gather(labelled: Pictures, labels: Labels, settings: Settings, seed: int) -> Evidence:
+def gather(labelled: Pictures, labels: Labels, settings: NetworkSettings, seed: int) -> Evidence:
     """Train the local layer on the labelled photos; with no pretrained trunk, a small ResNet for each fold."""
     if pretrained(settings):
         return _on_trunk(trunk_for(settings), labelled, labels, settings, seed)
@@ -83,7 +83,7 @@ def gather(labelled: Pictures, labels: Labels, settings: Settings, seed: int) ->
     return _calibrated("small-resnet", scores, left_out, labels, settings)
 
 
-def _on_trunk(trunk: Trunk, labelled: Pictures, labels: Labels, settings: Settings, seed: int) -> Evidence:
+def _on_trunk(trunk: Trunk, labelled: Pictures, labels: Labels, settings: NetworkSettings, seed: int) -> Evidence:
     torch = need_torch()
     maps = trunk(labelled)
     mean, scale = maps.mean((0, 1)), maps.std((0, 1, 3, 4))[:, None, None] + 1e-6
@@ -113,7 +113,7 @@ def _both_sides(scores: Any) -> Any:
     return scores.unflatten(0, (2, -1)).mean(0)
 
 
-def _train_units(seen: Any, target: Any, fold: Any, settings: Settings) -> tuple[Any, Any]:
+def _train_units(seen: Any, target: Any, fold: Any, settings: NetworkSettings) -> tuple[Any, Any]:
     """Folds × places × inputs and folds × places: logistic units, each fold's trained on the other folds."""
     torch = need_torch()
     places, _, inputs = seen.shape
@@ -133,7 +133,7 @@ def _train_units(seen: Any, target: Any, fold: Any, settings: Settings) -> tuple
     return weights.detach(), biases.detach()
 
 
-def _calibrated(name: str, scores: Any, left_out: Any, labels: Labels, settings: Settings) -> Evidence:
+def _calibrated(name: str, scores: Any, left_out: Any, labels: Labels, settings: NetworkSettings) -> Evidence:
     torch = need_torch()
     happy = torch.as_tensor(labels == 1, device=left_out.device)
     calibration = calibrate(left_out, happy, settings.ceiling)

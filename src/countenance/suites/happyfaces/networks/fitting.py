@@ -11,7 +11,7 @@ from countenance.suites.happyfaces.interface import Floats, Heads, Labels, Pictu
 from countenance.suites.happyfaces.networks import need_torch
 from countenance.suites.happyfaces.networks.evidence import Evidence, gather
 from countenance.suites.happyfaces.networks.heads import TwoHeads, UnlabelledLoss, train_heads
-from countenance.suites.happyfaces.networks.settings import Settings
+from countenance.suites.happyfaces.networks.settings import NetworkSettings
 
 
 class NetworkMethod(ABC):
@@ -21,11 +21,11 @@ class NetworkMethod(ABC):
     tuned: ClassVar[dict[str, Any]] = {}
     """What tuning without validation labels chose; see docs/results/happyfaces_networks.json."""
 
-    def __init__(self, seed: int = 0, settings: Settings | None = None) -> None:
-        self.seed, self.settings = seed, settings or Settings(**self.tuned)
+    def __init__(self, seed: int = 0, settings: NetworkSettings | None = None) -> None:
+        self.seed, self.settings = seed, settings or NetworkSettings(**self.tuned)
 
     @abstractmethod
-    def train(self, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]) -> TwoHeads:
+    def train(self, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]) -> TwoHeads:
         """Heads of many runs at once, from evidence about labelled and unlabelled photos (runs × photos × places)."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class TogetherMethod(NetworkMethod):
     def unlabelled_loss(self, prior: float) -> UnlabelledLoss | None:
         """The loss, given the share of "happy" among the labels."""
 
-    def train(self, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]) -> TwoHeads:
+    def train(self, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]) -> TwoHeads:
         """Heads of many runs at once."""
         return train_heads(known, labels, others, self.unlabelled_loss(float(labels.float().mean())), settings, seeds)
 

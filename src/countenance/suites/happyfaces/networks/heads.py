@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from countenance.suites.happyfaces.networks import need_torch
-from countenance.suites.happyfaces.networks.settings import Settings
+from countenance.suites.happyfaces.networks.settings import NetworkSettings
 
 UnlabelledLoss = Callable[[Any, float], Any]
 """Logits of the unlabelled photos (… × photos × 2) and the share of the loss's own time done (0 to 1), to … losses."""
@@ -32,7 +32,7 @@ class TwoHeads:
 
 
 def train_heads(
-    known: Any, labels: Any, others: Any, loss: UnlabelledLoss | None, settings: Settings, seeds: Sequence[int]
+    known: Any, labels: Any, others: Any, loss: UnlabelledLoss | None, settings: NetworkSettings, seeds: Sequence[int]
 ) -> TwoHeads:
     """Cross-entropy of both heads on labelled photos, the weighted unlabelled loss, and weight decay.
 

@@ -8,7 +8,7 @@ from countenance.suites.happyfaces.interface import Labels, Pictures
 from countenance.suites.happyfaces.networks import need_torch
 from countenance.suites.happyfaces.networks.backbone import small_resnet
 from countenance.suites.happyfaces.networks.evidence import folds_of
-from countenance.suites.happyfaces.networks.settings import Settings, device_of
+from countenance.suites.happyfaces.networks.settings import NetworkSettings, device_of
 from countenance.suites.happyfaces.networks.trunk import shrunk
 
 FOLDS = 2
@@ -19,7 +19,7 @@ SHIFT = 4
 """Photos are moved by up to this many pixels while training."""
 
 
-def train_from_scratch(labelled: Pictures, labels: Labels, settings: Settings, seed: int) -> tuple[Any, Any]:
+def train_from_scratch(labelled: Pictures, labels: Labels, settings: NetworkSettings, seed: int) -> tuple[Any, Any]:
     """A function from photos to scores (photos × places), and left-out scores of the labelled photos."""
     torch = need_torch()
     device = device_of(settings)

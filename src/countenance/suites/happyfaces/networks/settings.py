@@ -6,7 +6,7 @@ from countenance.suites.happyfaces.networks import need_torch
 
 
 @dataclass(frozen=True)
-class Settings:
+class NetworkSettings:
     """Trunk, local layer, heads; the methods differ in the last group alone."""
 
     backbone: str = "auto"
@@ -43,7 +43,7 @@ class Settings:
     device: str = "auto"
 
 
-def device_of(settings: Settings) -> str:
+def device_of(settings: NetworkSettings) -> str:
     """The device to train on."""
     torch = need_torch()
     if settings.device != "auto":

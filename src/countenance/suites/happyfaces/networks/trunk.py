@@ -14,7 +14,7 @@ from countenance.errors import MissingExtra
 from countenance.suites.happyfaces.interface import Pictures
 from countenance.suites.happyfaces.networks import need_torch
 from countenance.suites.happyfaces.networks.backbone import efficientnet_lite0, efficientnet_weights
-from countenance.suites.happyfaces.networks.settings import Settings, device_of
+from countenance.suites.happyfaces.networks.settings import NetworkSettings, device_of
 
 REMEMBERED = 1500
 """Photos whose maps are kept, about 60 kB each."""
@@ -83,13 +83,13 @@ trunk_of = lru_cache(maxsize=2)(Trunk)
 """One trunk for the whole program."""
 
 
-def pretrained(settings: Settings) -> bool:
+def pretrained(settings: NetworkSettings) -> bool:
     """Whether these settings lead to the pretrained trunk."""
     if settings.backbone == "auto":
         return efficientnet_weights() is not None
     return settings.backbone == "efficientnet"
 
 
-def trunk_for(settings: Settings) -> Trunk:
+def trunk_for(settings: NetworkSettings) -> Trunk:
     """The trunk that the settings ask for."""
     return trunk_of(settings.blocks, settings.size, device_of(settings))

@@ -9,7 +9,7 @@ import numpy as np
 
 from countenance.suites.happyfaces.networks import need_torch
 from countenance.suites.happyfaces.networks.fitting import NetworkMethod
-from countenance.suites.happyfaces.networks.settings import Settings
+from countenance.suites.happyfaces.networks.settings import NetworkSettings
 
 WEIGHTS = (0.3, 1.0, 3.0)
 DECAYS = (0.01, 0.03, 0.1, 0.3)
@@ -18,7 +18,7 @@ GATE = 0.95
 """Settings with which a head is right on fewer held-out labelled photos than this are out: it gave the label up."""
 
 
-def candidates(settings: Settings) -> list[Settings]:
+def candidates(settings: NetworkSettings) -> list[NetworkSettings]:
     """The settings that compete: weight of the unlabelled loss × weight decay × label smoothing."""
     every = itertools.product(WEIGHTS, DECAYS, SMOOTHINGS)
     return [replace(settings, weight=weight, decay=decay, smoothing=smoothing) for weight, decay, smoothing in every]
@@ -42,7 +42,7 @@ class HeldOut:
 
 
 def held_out(
-    method: NetworkMethod, known: Any, labels: Any, others: Any, settings: Settings, seeds: Sequence[int]
+    method: NetworkMethod, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]
 ) -> HeldOut:
     """Train on one half of the labelled and of the unlabelled photos, measure on the others, twice."""
     torch = need_torch()
@@ -65,11 +65,11 @@ def held_out(
     return HeldOut(*(float(v) for v in np.mean(found, 0)))
 
 
-def choose(tried: Iterable[tuple[Settings, HeldOut]]) -> Settings:
+def choose(tried: Iterable[tuple[NetworkSettings, HeldOut]]) -> NetworkSettings:
     """The settings with the lowest value among those that pass the gate; the most accurate if none does.
 
-    >>> gave_up = (Settings(weight=3.0), HeldOut(0.1, 0.5, 0.1))
-    >>> choose([gave_up, (Settings(weight=1.0), HeldOut(0.2, 0.99, 0.3))]).weight
+    >>> gave_up = (NetworkSettings(weight=3.0), HeldOut(0.1, 0.5, 0.1))
+    >>> choose([gave_up, (NetworkSettings(weight=1.0), HeldOut(0.2, 0.99, 0.3))]).weight
     1.0
     """
     every = list(tried)

@@ -24,7 +24,7 @@ _CHUNK = 200
 
 
 @dataclass(frozen=True)
-class Template:
+class FaceTemplate:
     """The usual look of a region."""
 
     region: Region
@@ -36,7 +36,7 @@ class Template:
         return np.asarray(np.array(SHIFTS)[np.concatenate(found)], np.int64)
 
 
-def make_template(fine: hog.Floats, region: Region) -> Template:
+def make_template(fine: hog.Floats, region: Region) -> FaceTemplate:
     """The template of a region from the labelled photos."""
     chosen = np.full(len(fine), _STILL)
     for _ in range(ROUNDS):
@@ -44,7 +44,7 @@ def make_template(fine: hog.Floats, region: Region) -> Template:
         mean = np.asarray(total / len(fine), np.float32)[None]
         look = ((mean + hog.mirror(mean)) / 2)[0]
         chosen = _likeness(fine, region, look).argmax(1)
-    return Template(region, look)
+    return FaceTemplate(region, look)
 
 
 def still(fine: hog.Floats) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.suites.happyfaces.spatial.regions import Groups, Region, residuals
+from countenance.suites.happyfaces.spatial.regions import Region, RegionGroups, residuals
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class Separation:
 
 
 def separation(
-    groups: Groups,
+    groups: RegionGroups,
     target: Floats,
     both: tuple[Region, Region],
     accuracies: tuple[float, float],
@@ -91,7 +91,7 @@ def apart(cut: float, correlation: float, overlap: float) -> str | None:
     return None
 
 
-def _overlap(groups: Groups, both: tuple[Region, Region]) -> float:
+def _overlap(groups: RegionGroups, both: tuple[Region, Region]) -> float:
     shapes = [(weights.shape[0], weights.shape[1]) for weights in both[0].weights]
     covered = [
         np.concatenate([groups.windows.paint(i, shape, 0, groups.group == k).ravel() for i, shape in enumerate(shapes)])

@@ -25,7 +25,7 @@ class Learnt:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MixtureFit:
     """Both heads, the estimated mix rate, and the unlabelled photos' posteriors (photos × 2)."""
 
     heads: tuple[Learnt, Learnt]
@@ -65,7 +65,7 @@ def learn(
     ridges: tuple[float, float],
     rounds: int = ROUNDS,
     most: float = MOST,
-) -> Outcome:
+) -> MixtureFit:
     """Fit both heads on labelled photos, then `rounds` times on labelled photos and unlabelled posteriors.
 
     Each kernel is over labelled photos first, unlabelled ones after; `labels` are each head's labels of the former.
@@ -92,4 +92,4 @@ def learn(
             guess[k] = platt(ridge.left_out[n:])
     rate = estimate_mix_rate(guess[0], guess[1], rate, most)
     q, _ = posteriors(guess[0], guess[1], rate)
-    return Outcome((heads[0], heads[1]), rate, q)
+    return MixtureFit((heads[0], heads[1]), rate, q)

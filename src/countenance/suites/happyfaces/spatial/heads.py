@@ -73,7 +73,7 @@ class Head:
 
     design: Design
     region: Region
-    template: align.Template
+    template: align.FaceTemplate
     median: float
     """Median distance of the labelled photos, the kernel's unit."""
     scales: tuple[float, float]

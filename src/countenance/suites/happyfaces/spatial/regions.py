@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Groups:
+class RegionGroups:
     """The telling windows and the group (0 the more accurate, 1 the other) of each."""
 
     windows: Windows
@@ -34,7 +34,7 @@ def residuals(scores: Floats, target: Floats) -> Floats:
     return left
 
 
-def two_groups(windows: Windows, target: Floats) -> Groups:
+def two_groups(windows: Windows, target: Floats) -> RegionGroups:
     """Cut the telling windows in two; the group that holds the most accurate window comes first.
 
     Raises ValueError when fewer than two windows tell anything about the label.
@@ -46,7 +46,7 @@ def two_groups(windows: Windows, target: Floats) -> Groups:
     left /= np.linalg.norm(left, axis=1, keepdims=True) + 1e-12
     first, cut = normalised_cut(np.square(np.maximum(left @ left.T, 0)))
     ahead = _strength(told.accuracy[first]) >= _strength(told.accuracy[~first])
-    return Groups(told, np.where(first == ahead, 0, 1), cut)
+    return RegionGroups(told, np.where(first == ahead, 0, 1), cut)
 
 
 def _strength(accuracy: Floats) -> tuple[float, float]:
@@ -96,7 +96,7 @@ class Region:
         return np.sqrt(self.weights[scale][top:bottom, left:right]).astype(np.float32)[:, :, None]
 
 
-def regions(groups: Groups, shapes: tuple[tuple[int, int], ...], gamma: float) -> tuple[Region, Region]:
+def regions(groups: RegionGroups, shapes: tuple[tuple[int, int], ...], gamma: float) -> tuple[Region, Region]:
     """The blocks of both groups: a block's weight is Σ (accuracy − ½)^γ over its windows.
 
     A block that windows of both groups contain goes to the group with the larger weight, so that no head sees the

@@ -8,19 +8,19 @@ from countenance.data import Dataset, load_dataset
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading
-from countenance.suites.mask_fairness.datasets.truth import YOLO, Asked, MaskData, of_split
+from countenance.suites.mask_fairness.datasets.truth import YOLO, AskedTruth, MaskData, of_split
 
 NAMES = ("fairface", "bafmd", "bafmd-yolo", "bafmd-voc", "folder", "people")
 
-__all__ = ["NAMES", "Asked", "MaskData", "load", "load_mask_data", "source_of"]
+__all__ = ["NAMES", "AskedTruth", "MaskData", "load", "load_mask_data", "source_of"]
 
 
-def source_of(name: str, directory: Path | None, asked: Asked) -> str | None:
+def source_of(name: str, directory: Path | None, asked: AskedTruth) -> str | None:
     """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=centre…`.
 
     None for data that have a name of their own, and where the attributes are outside of the folder.
 
-    >>> source_of("fairface", Path("faces"), Asked(split="validation"))
+    >>> source_of("fairface", Path("faces"), AskedTruth(split="validation"))
     'mask_fairness:faces?name=fairface&form=centre&units=normalised&split=validation'
     """
     if directory is None:
@@ -49,23 +49,23 @@ def load(part: str | None) -> Dataset:
     except ValueError as error:
         raise InputError(f"mask_fairness:{part}: {error}") from None
     attributes = Path(folder) / query["attributes"] if "attributes" in query else None
-    asked = Asked(reading, numbered, attributes, "only_present" in query, query.get("split"))
+    asked = AskedTruth(reading, numbered, attributes, "only_present" in query, query.get("split"))
     return load_mask_data(query["name"], Path(folder), asked).dataset
 
 
-def load_mask_data(name: str, directory: Path | None = None, asked: Asked | None = None) -> MaskData:
+def load_mask_data(name: str, directory: Path | None = None, asked: AskedTruth | None = None) -> MaskData:
     """A dataset of this suite by its name; all but the embedded people need their folder.
 
     >>> load_mask_data("farface", Path("."))
     Traceback (most recent call last):
     countenance.errors.InputError: no dataset 'farface' here (did you mean fairface?); there are fairface, bafmd, ...
     """
-    asked = asked or Asked()
+    asked = asked or AskedTruth()
     found = of_split(_read(name, directory, asked), asked.split)
     return replace(found, origin=source_of(name, directory, asked))
 
 
-def _read(name: str, directory: Path | None, asked: Asked) -> MaskData:
+def _read(name: str, directory: Path | None, asked: AskedTruth) -> MaskData:
     base = name.partition(":")[0]
     if base == "people":
         return MaskData(load_dataset(name), attributes=("skin_tone", "age_group", "gender"), source=name)

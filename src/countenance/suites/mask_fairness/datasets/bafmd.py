@@ -15,7 +15,7 @@ from countenance.suites.mask_fairness.datasets.attributes_file import with_attri
 from countenance.suites.mask_fairness.datasets.classes import DEFAULT, Classes, classes_beside
 from countenance.suites.mask_fairness.datasets.label_files import Faces, read_voc, read_yolo
 from countenance.suites.mask_fairness.datasets.truth import (
-    Asked,
+    AskedTruth,
     MaskData,
     Say,
     checked_corners,
@@ -56,7 +56,7 @@ def _annotation_file(source: Path) -> Path:
     return tables[0]
 
 
-def read_annotated(source: Path, asked: Asked) -> MaskData:
+def read_annotated(source: Path, asked: AskedTruth) -> MaskData:
     """Read the annotated CSV `index, filename, x, y, dx, dy, mask, skincolor, sex` and the pictures beside it.
 
     Every further column is an attribute. The reading of the boxes is checked, see `checked_corners`.
@@ -93,7 +93,7 @@ def read_annotated(source: Path, asked: Asked) -> MaskData:
     return MaskData(Dataset(CARD, samples), attributes=compared_by(samples, further), reading=reading)
 
 
-def read_raw(root: Path, kind: str, asked: Asked) -> MaskData:
+def read_raw(root: Path, kind: str, asked: AskedTruth) -> MaskData:
     """Read raw BAFMD: pictures, and a `.txt` (YOLO) or `.xml` (Pascal VOC) of the same name anywhere in the folder.
 
     The published lists of train and test pictures become the attribute `split`. The faces have no attributes but
@@ -147,7 +147,7 @@ def _label_of(picture: Path, labels: list[Path]) -> Path | None:
     return next(iter(beside or (alike if len(alike) == 1 else labels)), None)
 
 
-def labelled_pictures(root: Path, kind: str, asked: Asked) -> MaskData:
+def labelled_pictures(root: Path, kind: str, asked: AskedTruth) -> MaskData:
     """Every picture under `root` that has a label file, with its faces."""
     reading, say = asked.reading, asked.say
     if not root.is_dir():

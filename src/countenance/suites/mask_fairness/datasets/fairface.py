@@ -7,7 +7,7 @@ from countenance.data import AttributeCard, Dataset, DatasetCard, LazyImage, Sam
 from countenance.data.paths import inside
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.datasets.truth import ONE_FACE, Asked, MaskData
+from countenance.suites.mask_fairness.datasets.truth import ONE_FACE, AskedTruth, MaskData
 
 AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
 COLUMNS = ("file", "age", "gender", "race")
@@ -78,7 +78,7 @@ def _picture_root(table: Path) -> Path:
     return unpacked[0] if unpacked else table.parent
 
 
-def read_fairface(source: Path, asked: Asked) -> MaskData:
+def read_fairface(source: Path, asked: AskedTruth) -> MaskData:
     """Read a FairFace folder (or its label file); rows without their picture are refused, or left out and counted."""
     table = _table(source)
     header, rows = read_csv(table)

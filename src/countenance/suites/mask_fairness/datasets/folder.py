@@ -15,10 +15,10 @@ from countenance.errors import InputError
 from countenance.suites.mask_fairness.datasets.attributes_file import with_attributes
 from countenance.suites.mask_fairness.datasets.bafmd import labelled_pictures
 from countenance.suites.mask_fairness.datasets.classes import LABELS
-from countenance.suites.mask_fairness.datasets.truth import Asked, MaskData, Say, compared_by
+from countenance.suites.mask_fairness.datasets.truth import AskedTruth, MaskData, Say, compared_by
 
 
-def read_any(root: Path, asked: Asked) -> MaskData:
+def read_any(root: Path, asked: AskedTruth) -> MaskData:
     """Read a folder whose boxes are COCO (annotations.json), VOC (.xml) or YOLO (.txt), in this order of preference."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder")
@@ -37,7 +37,7 @@ def read_any(root: Path, asked: Asked) -> MaskData:
     return replace(data, dataset=Dataset(card, samples), attributes=compared_by(samples, found))
 
 
-def _coco(path: Path, asked: Asked) -> MaskData:
+def _coco(path: Path, asked: AskedTruth) -> MaskData:
     try:
         content: Any = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:

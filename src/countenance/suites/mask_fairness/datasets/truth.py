@@ -48,7 +48,7 @@ class MaskData:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedTruth:
     """How a dataset is to be read."""
 
     reading: Reading = YOLO

@@ -18,7 +18,7 @@ Random = np.random.Generator
 
 
 @dataclass(frozen=True)
-class Picture:
+class TrainingPicture:
     """A training picture with its faces; masked is 1, 0 or -1 (not known); landmarks may be missing (NaN)."""
 
     pixels: Pixels
@@ -29,7 +29,7 @@ class Picture:
     """Where the people are, for setting them before another background."""
 
 
-def augmented(picture: Picture, scenes: list[Pixels], random: Random) -> tuple[Pixels, Floats, Floats]:
+def augmented(picture: TrainingPicture, scenes: list[Pixels], random: Random) -> tuple[Pixels, Floats, Floats]:
     """One training example of 160×160 pixels with its boxes and masks."""
     pixels, masked = picture.pixels.copy(), picture.masked.copy()
     if picture.people is not None and scenes and random.random() < 0.5:

@@ -3,13 +3,13 @@
 import numpy as np
 
 from countenance.data import Dataset, Sample
-from countenance.suites.mask_fairness.train.augment import Picture, Pixels
+from countenance.suites.mask_fairness.train.augment import Pixels, TrainingPicture
 
 PARTS = ("portraits", "bodies", "groups")
 """Twins are left out: they measure what one change does to a detector, also to this one."""
 
 
-def training_pictures(dataset: Dataset, split: str = "train") -> tuple[list[Picture], list[Pixels]]:
+def training_pictures(dataset: Dataset, split: str = "train") -> tuple[list[TrainingPicture], list[Pixels]]:
     """Pictures with faces, and pictures without people, of one split.
 
     A group picture with anybody whom another split knows is left out, so that test people are never seen.
@@ -31,7 +31,7 @@ def training_pictures(dataset: Dataset, split: str = "train") -> tuple[list[Pict
     return pictures, scenes
 
 
-def to_picture(sample: Sample) -> Picture:
+def to_picture(sample: Sample) -> TrainingPicture:
     """A sample as arrays; people without a face box stay in the picture, unmarked, only when they show no face."""
     faces = [subject for subject in sample.subjects if subject.face_box is not None]
     people = None
@@ -41,7 +41,7 @@ def to_picture(sample: Sample) -> Picture:
             assert subject.mask is not None
             people |= subject.mask.decode()
     unknown = np.full((5, 2), np.nan)
-    return Picture(
+    return TrainingPicture(
         pixels=sample.load(),
         boxes=np.array([subject.face_box for subject in faces], dtype=np.float64).reshape(-1, 4),
         masked=np.array([{"yes": 1.0, "no": 0.0}.get(str(s.attributes.get("masked")), -1.0) for s in faces]),

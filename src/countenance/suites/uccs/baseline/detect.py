@@ -9,7 +9,7 @@ from countenance.data.paths import inside
 from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.suites.uccs.baseline.cache import Arrays
-from countenance.suites.uccs.baseline.work import How, Job, check, run_jobs
+from countenance.suites.uccs.baseline.work import BaselineJob, How, check, run_jobs
 from countenance.suites.uccs.protocol import Protocol, detect_version, image_folder, read_protocol
 from countenance.suites.uccs.scores import MOST_LABELS
 from countenance.suites.uccs.write import write_detections, write_v2
@@ -106,7 +106,7 @@ def find_faces(asked: Baseline, which: str, how: How, *, debug: int | None = Non
         where = f"{found.folder}: no image that {protocol.path} names is there"
         raise InputError(f"{where}; extract the {which} images there")
     nothing = {"box": np.zeros((0, 4)), "score": np.zeros(0), "landmarks": np.zeros((0, 10))}
-    made = run_jobs("detections", asked.face_detector(how), [Job(path) for path in paths], how, instead=nothing)
+    made = run_jobs("detections", asked.face_detector(how), [BaselineJob(path) for path in paths], how, instead=nothing)
     most = asked.most or MOST[version]
     found.found.extend({name: array[:most] for name, array in one.items()} for one in made)
     return found

@@ -16,7 +16,7 @@ from countenance.suites.uccs.baseline.cache import Arrays, digest
 from countenance.suites.uccs.baseline.detect import Baseline, Detections, find_faces, show
 from countenance.suites.uccs.baseline.embeddings import write_embeddings
 from countenance.suites.uccs.baseline.score import gallery_file, probe_file, write_scores
-from countenance.suites.uccs.baseline.work import How, Job, check, run_jobs
+from countenance.suites.uccs.baseline.work import BaselineJob, How, check, run_jobs
 from countenance.suites.uccs.gallery_file import read_gallery
 from countenance.suites.uccs.protocol import image_folder, protocol_path, read_protocol
 from countenance.suites.uccs.scores import MOST_LABELS, on_protocol, read_scores
@@ -110,7 +110,7 @@ def recognize(asked: Baseline, how: How, kept: Kept | None = None) -> Path:
 
 def _embedded(detections: Detections, how: How, embedder: ModelSpec) -> list[NDArray[np.float32]]:
     paths = [detections.path(name) for name in detections.images]
-    jobs = [Job(path, one["box"]) for path, one in zip(paths, detections.found, strict=True) if len(one["box"])]
+    jobs = [BaselineJob(path, one["box"]) for path, one in zip(paths, detections.found, strict=True) if len(one["box"])]
     made = iter(run_jobs("embeddings", embedder, jobs, how))
     nothing = np.zeros((0, 0), np.float32)
     return [next(made)["embedding"] if len(one["box"]) else nothing for one in detections.found]
@@ -137,7 +137,7 @@ def _templates_of_training(asked: Baseline, how: How) -> Templates:
     for k, name in enumerate(found.images):
         here = wanted[protocol.image[wanted] == k]
         if here.size:
-            jobs.append(Job(found.path(name), box[row[here]]))
+            jobs.append(BaselineJob(found.path(name), box[row[here]]))
             owners.append(protocol.subject[here])
     return _enrolled(asked, how, jobs, np.concatenate(owners), "training faces")
 
@@ -151,11 +151,11 @@ def _templates_of_gallery(asked: Baseline, how: How) -> Templates:
     jobs = []
     for entry in entries:
         path = gallery_picture(asked.data, entry.file, f"{asked.data / 'gallery.csv'} line {entry.line}")
-        jobs.append(Job(path, box_of_landmarks(np.array(entry.landmarks).reshape(5, 2))[None]))
+        jobs.append(BaselineJob(path, box_of_landmarks(np.array(entry.landmarks).reshape(5, 2))[None]))
     return _enrolled(asked, how, jobs, np.array([entry.subject for entry in entries], dtype=np.int64), "gallery faces")
 
 
-def _enrolled(asked: Baseline, how: How, jobs: list[Job], subject: NDArray[np.int64], label: str) -> Templates:
+def _enrolled(asked: Baseline, how: How, jobs: list[BaselineJob], subject: NDArray[np.int64], label: str) -> Templates:
     made = run_jobs("embeddings", asked.face_embedding(how), jobs, how, label=label)
     embedding = np.concatenate([one["embedding"] for one in made])
     key = digest("templates", subject, embedding)

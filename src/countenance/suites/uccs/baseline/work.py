@@ -42,7 +42,7 @@ class How:
 
 
 @dataclass(frozen=True)
-class Job:
+class BaselineJob:
     """One image, and for an embedding the boxes in it (left, top, width, height)."""
 
     path: Path
@@ -79,7 +79,7 @@ def graphics_cards() -> int:
 def run_jobs(
     kind: Kind,
     spec: ModelSpec,
-    jobs: Sequence[Job],
+    jobs: Sequence[BaselineJob],
     how: How,
     *,
     label: str = "",
@@ -144,7 +144,7 @@ def run_jobs(
     return [arrays for arrays in found if arrays is not None]
 
 
-def _key(kind: Kind, card: str, job: Job) -> str | None:
+def _key(kind: Kind, card: str, job: BaselineJob) -> str | None:
     """Everything that a job's arrays depend on; None where the image cannot be read."""
     try:
         return digest(kind, card, LazyImage(job.path).read_bytes(), job.boxes)
