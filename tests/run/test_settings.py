@@ -7,4 +7,4 @@ import countenance.run
 
 def test_only_engines_and_what_collects_change():
     changing = unfrozen(countenance.run, without=("engine.",))
-    assert changing <= {"Batch", "Group", "ShardResult", "Watch", "WholeRun"}
+    assert changing <= {"FedBatch", "FedGroup", "ShardResult", "Watch", "WholeRun"}

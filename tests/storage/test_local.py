@@ -10,7 +10,7 @@ import pytest
 
 from countenance.errors import InputError
 from countenance.files import write_atomically
-from countenance.storage import Missing, open_storage
+from countenance.storage import Missing, open_storage, place_of
 from countenance.storage.local import LocalStorage
 
 
@@ -152,3 +152,11 @@ def test_a_folder_is_opened_as_storage(tmp_path: Path) -> None:
     assert open_storage(tmp_path).place == str(tmp_path)
     storage = LocalStorage(tmp_path)
     assert open_storage(storage) is storage
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.1:9000/runs", "gs://bucket/run", "file:///tmp/run"])
+def test_urls_of_other_stores_are_refused(place):
+    with pytest.raises(InputError, match="expected a folder or s3://bucket/prefix"):
+        place_of(place)
+    with pytest.raises(InputError, match="found a URL of"):
+        open_storage(place)

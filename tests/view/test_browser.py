@@ -130,6 +130,7 @@ def test_keys_move_zoom_and_turn_pages(chromium: Any, viewer: Viewer, first: str
         assert page.locator(".overlay .truth").first.evaluate("e => getComputedStyle(e).visibility") == "hidden"
         page.keyboard.press("ArrowRight")
         page.wait_for_function(f"() => location.href !== {before!r}")
+        page.wait_for_load_state("load")
         page.keyboard.press("Escape")
         page.wait_for_selector("#gallery")
 
@@ -157,7 +158,7 @@ def test_views_are_saved_and_deleted_by_hand(chromium: Any, runs: Path, tmp_path
         assert "Rows of gender female" in (page.locator("h1").text_content() or "")
         page.locator(".brand").click()
         page.get_by_role("button", name="Delete Frauen").click()
-        assert page.get_by_text("The view is gone.").is_visible()
+        page.get_by_text("The view is gone.").wait_for()
     here.close()
 
 

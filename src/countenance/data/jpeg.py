@@ -44,7 +44,7 @@ def whole(content: bytes) -> bool:
     if content[:2] != b"\xff\xd8" or content[-2:] != b"\xff\xd9":
         return False
     start = _scan(content)
-    if start is None:
+    if start is None or start > len(content):
         return False
     data = np.frombuffer(content, np.uint8, offset=start)
     after = data[np.flatnonzero(data[:-1] == 0xFF) + 1]

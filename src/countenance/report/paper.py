@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+import weakref
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -62,6 +63,8 @@ class Paper:
             ("sans", "", "DejaVuSans.ttf"), ("sans", "B", "DejaVuSans-Bold.ttf"), ("mono", "", "DejaVuSansMono.ttf"),
         ):  # fmt: skip
             self.pdf.add_font(family, style, fonts / file)
+        # fpdf2 leaves the files of fonts open, also when no document comes of it.
+        weakref.finalize(self, _close, list(self.pdf.fonts.values()))
         self.pdf.set_margins(MARGIN, MARGIN, MARGIN)
         self.pdf.set_auto_page_break(True, FOOT)
         self.pdf.set_title(clean(title))
@@ -205,6 +208,11 @@ class Paper:
         content = bytes(self.pdf.output())
         write_atomically(path, lambda part: part.write_bytes(content) and None)
         return path
+
+
+def _close(fonts: Sequence[Any]) -> None:
+    for font in fonts:
+        font.close()
 
 
 def widths(columns: Sequence[Sequence[str]], most: int = ACROSS) -> list[int]:

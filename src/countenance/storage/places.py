@@ -2,18 +2,23 @@
 
 from pathlib import Path
 
+from countenance.errors import InputError
 from countenance.storage.base import Storage
 from countenance.storage.local import LocalStorage
 from countenance.storage.s3 import SCHEME, S3Storage
 
 
 def is_url(place: str | Path) -> bool:
-    """Whether a place is an object store rather than a folder.
+    """Whether a place is an object store rather than a folder; other URLs are refused.
 
     >>> is_url("s3://bucket/run"), is_url("runs/mine")
     (True, False)
     """
-    return str(place).startswith(SCHEME)
+    text = str(place)
+    scheme, colon, _ = text.partition("://")
+    if colon and not text.startswith(SCHEME) and scheme.isalnum():
+        raise InputError(f"{text}: found a URL of {scheme}, expected a folder or s3://bucket/prefix")
+    return text.startswith(SCHEME)
 
 
 def place_of(text: str) -> Path | str:
