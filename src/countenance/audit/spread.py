@@ -75,9 +75,9 @@ def variances(cells: Side, kind: str) -> Array:
         iccs = []
         for _, way in cells.ways[:2]:
             excess = np.where(varied, way_residual(cells, way) - n * cells.spread, 0.0)
-            room = np.where(varied, n * cells.spread * (way.nn / n - 1), 0.0)
-            excess, room = (part.sum(axis=-1, keepdims=True) for part in (excess, room))
-            iccs.append(np.where(room > 0, np.clip(excess / np.where(room > 0, room, 1.0), 0.0, 1.0), 0.0))
+            most = np.where(varied, n * cells.spread * (way.nn / n - 1), 0.0)
+            excess, most = (part.sum(axis=-1, keepdims=True) for part in (excess, most))
+            iccs.append(np.where(most > 0, np.clip(excess / np.where(most > 0, most, 1.0), 0.0, 1.0), 0.0))
         pooled = np.asarray(cells.total).sum(axis=-1, keepdims=True) / rows
         whole = np.asarray(cells.squares).sum(axis=-1, keepdims=True) / rows - pooled**2
         if kind == "rate":

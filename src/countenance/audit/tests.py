@@ -75,13 +75,13 @@ def correlations(sides: list[Side]) -> list[Numbers]:
     with np.errstate(all="ignore"):
         for index in range(min(2, len(sides[0].ways))):
             excess: Numbers = 0.0
-            room: Numbers = 0.0
+            most: Numbers = 0.0
             for side in sides:
                 way, n = side.ways[index][1], np.asarray(side.n, dtype=float)
                 varied = ~np.asarray(side.constant)
                 excess = excess + np.where(varied, way_residual(side, way) - n * side.spread, 0.0)
-                room = room + np.where(varied, n * side.spread * (mean_size(side, way) - 1), 0.0)
-            found.append(np.where(room > 0, np.clip(excess / np.where(room > 0, room, 1.0), 0.0, 1.0), 0.0))
+                most = most + np.where(varied, n * side.spread * (mean_size(side, way) - 1), 0.0)
+            found.append(np.where(most > 0, np.clip(excess / np.where(most > 0, most, 1.0), 0.0, 1.0), 0.0))
     return found
 
 

@@ -107,7 +107,7 @@ class Paper:
 
     def heading(self, text: str, size: float = 12.5, *, need: float = 30.0) -> None:
         """A heading that stays with what follows it."""
-        self.room(need)
+        self.break_before(need)
         self.pdf.ln(3.5 if size > 11 else 1.5)
         self.pdf.set_font("sans", "B", size)
         self.pdf.set_text_color(*_rgb(INK))
@@ -116,7 +116,7 @@ class Paper:
         self.pdf.multi_cell(0, size * 0.5, clean(text), align="L", new_x="LMARGIN", new_y="NEXT")
         self.pdf.ln(1.5)
 
-    def room(self, height: float) -> None:
+    def break_before(self, height: float) -> None:
         """Begin a page where less than `height` millimetres are left."""
         if self.pdf.get_y() + height > HEIGHT - FOOT:
             self.pdf.add_page()
@@ -199,7 +199,7 @@ class Paper:
         inches = figure.get_size_inches()
         width = WIDTH - 2 * MARGIN
         height = width * float(inches[1] / inches[0])
-        self.room(height + 2)
+        self.break_before(height + 2)
         self.pdf.image(io.BytesIO(svg_of(figure)), x=MARGIN, w=width, h=height, alt_text=clean(alt))
         self.pdf.ln(2)
 

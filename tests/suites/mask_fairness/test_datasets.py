@@ -1,4 +1,4 @@
-"""The adapters: conventions checked, damage mended, hostile files refused."""
+"""The adapters: conventions checked, damage repaired, hostile files refused."""
 
 from pathlib import Path
 
