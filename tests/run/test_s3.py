@@ -85,7 +85,7 @@ def test_every_command_takes_a_url(s3: str, local: tuple[Path, Run], tmp_path: P
 
 
 @pytest.mark.parametrize(("name", "value", "said"), [
-    ("AWS_ENDPOINT_URL", "http://127.0.0.1:9", "cannot be reached"),
+    pytest.param("AWS_ENDPOINT_URL", "http://127.0.0.1:9", "cannot be reached", marks=pytest.mark.slow),
     ("AWS_ENDPOINT_URL", "http://s3.example.org", "unencrypted"),
 ])  # fmt: skip
 def test_a_wrong_address_is_one_line_and_exit_2(s3: str, monkeypatch, capsys, name, value, said) -> None:
@@ -116,6 +116,7 @@ def test_uploads_that_are_cut_off_are_done_again_in_the_same_run(proxy: Proxy, l
     assert content(there, "scores.parquet") == content(on_disk, "scores.parquet")
 
 
+@pytest.mark.slow
 def test_throttling_and_latency_change_nothing_but_the_time(proxy: Proxy, local: tuple[Path, Run]) -> None:
     data, on_disk = local
     random_ = random.Random(0)

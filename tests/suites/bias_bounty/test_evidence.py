@@ -15,6 +15,8 @@ from countenance.suites.bias_bounty.training.features import SIZE  # noqa: E402
 from countenance.suites.bias_bounty.training.images import read_train  # noqa: E402
 from countenance.suites.bias_bounty.training.unsupervised import trimmed_whitening  # noqa: E402
 
+pytestmark = pytest.mark.slow  # fits features to the embedded people again and again
+
 
 def auc(faces: np.ndarray, others: np.ndarray) -> float:
     return float(mannwhitneyu(faces, others).statistic / (len(faces) * len(others)))
