@@ -28,7 +28,7 @@ def table(seed, groups, sizes, rates):
     return {"g": list(g), "ok": (rng.random(len(g)) < np.repeat(rates, sizes)).astype(int)}
 
 
-def near(a, b):
+def assert_near(a, b):
     assert a == pytest.approx(b, nan_ok=True, **NEAR)
 
 
@@ -45,24 +45,24 @@ def arcsine_mover(k1, n1, k2, n2):
 
 def check_rates(f, k1, n1, k2, n2):
     assert (f.n, f.n_versus) == (n1, n2)
-    near(f.estimate, k1 / n1)
-    near((f.low, f.high), proportion_confint(k1, n1, method="wilson"))
-    near((f.low_versus, f.high_versus), proportion_confint(k2, n2, method="wilson"))
-    near(
+    assert_near(f.estimate, k1 / n1)
+    assert_near((f.low, f.high), proportion_confint(k1, n1, method="wilson"))
+    assert_near((f.low_versus, f.high_versus), proportion_confint(k2, n2, method="wilson"))
+    assert_near(
         (f.diff_low, f.diff_high),
         confint_proportions_2indep(k1, n1, k2, n2, compare="diff", method="newcomb"),
     )
     h = proportion_effectsize(k1 / n1, k2 / n2)
-    near(f.effect, h)
-    near((f.effect_low, f.effect_high), arcsine_mover(k1, n1, k2, n2))
+    assert_near(f.effect, h)
+    assert_near((f.effect_low, f.effect_high), arcsine_mover(k1, n1, k2, n2))
     cells = [[k1, n1 - k1], [k2, n2 - k2]]
     if stats.contingency.expected_freq(cells).min() < (20 if 0.05 / f.family_size < 0.01 else 5):
         assert f.test == "Fisher's exact"
-        near(f.p, stats.fisher_exact(cells)[1])
+        assert_near(f.p, stats.fisher_exact(cells)[1])
     else:
         z, p = proportions_ztest([k1, k2], [n1, n2])
         assert f.test == "two-proportion z"
-        near((f.statistic, f.p), (z, p))
+        assert_near((f.statistic, f.p), (z, p))
 
 
 def test_the_example_of_the_specification():
@@ -84,9 +84,9 @@ def test_rest_equals_statsmodels(seed):
         here = g == f.group
         check_rates(f, ok[here].sum(), here.sum(), ok[~here].sum(), (~here).sum())
     p = [f.p for f in found.findings]
-    near([f.p_adjusted for f in found.findings], list(multipletests(p, method="holm")[1]))
+    assert_near([f.p_adjusted for f in found.findings], list(multipletests(p, method="holm")[1]))
     again = audit(rows, ["g"], ["ok"], adjust="bh")
-    near([f.p_adjusted for f in again.findings], list(multipletests(p, method="fdr_bh")[1]))
+    assert_near([f.p_adjusted for f in again.findings], list(multipletests(p, method="fdr_bh")[1]))
 
 
 def test_a_column_of_distinct_samples_changes_nothing():
@@ -123,7 +123,7 @@ def test_means_equal_welch_where_the_floor_does_not_bind():
     x, y = np.tile([0.1, 0.9, 0.5, 0.4], 10), np.tile([0.2, 1.0, 0.6, 0.5], 25)
     [f] = audit({"g": ["a"] * 40 + ["b"] * 100, "v": np.r_[x, y]}, ["g"], ["v"]).findings
     t, df, _ = floored_welch(x, y)
-    near((f.statistic, f.df), (t, df))
+    assert_near((f.statistic, f.df), (t, df))
     assert f.p == pytest.approx(stats.ttest_ind(x, y, equal_var=False).pvalue, rel=0.05)
 
 
@@ -135,19 +135,19 @@ def test_means_equal_scipy(comparison):
     for f in audit({"g": list(g), "iou": x}, ["g"], ["iou"], comparison=comparison).findings:
         one = x[g == f.group]
         two = x[g == f.versus] if comparison == "pairs" else x[g != f.group]
-        near(f.estimate, one.mean())
-        near((f.low, f.high), stats.t.interval(0.95, len(one) - 1, one.mean(), stats.sem(one)))
+        assert_near(f.estimate, one.mean())
+        assert_near((f.low, f.high), stats.t.interval(0.95, len(one) - 1, one.mean(), stats.sem(one)))
         t, df, se = floored_welch(one, two)
         half = stats.t.ppf(0.975, df) * se
-        near((f.diff_low, f.diff_high), (one.mean() - two.mean() - half, one.mean() - two.mean() + half))
+        assert_near((f.diff_low, f.diff_high), (one.mean() - two.mean() - half, one.mean() - two.mean() + half))
         u = stats.mannwhitneyu(one, two, alternative="two-sided")
-        near(f.effect, 2 * u.statistic / (len(one) * len(two)) - 1)
+        assert_near(f.effect, 2 * u.statistic / (len(one) * len(two)) - 1)
         if comparison == "pairs":
-            near((f.statistic, f.p), (u.statistic, u.pvalue))
+            assert_near((f.statistic, f.p), (u.statistic, u.pvalue))
             z = stats.mannwhitneyu(one, two, use_continuity=False, method="asymptotic").pvalue
-            near(2 * stats.norm.sf(abs(f.z)), z)
+            assert_near(2 * stats.norm.sf(abs(f.z)), z)
         else:
-            near((f.statistic, f.p), (t, 2 * stats.t.sf(abs(t), df)))
+            assert_near((f.statistic, f.p), (t, 2 * stats.t.sf(abs(t), df)))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -159,8 +159,8 @@ def test_mcnemar_equals_statsmodels(seed):
     [f] = audit(rows, ["tone"], ["ok"], comparison="paired", pair="twin").findings
     cells = [[((one == a) & (two == b)).sum() for b in (1, 0)] for a in (1, 0)]
     expected = sm_mcnemar(cells, exact=True)
-    near((f.p, f.statistic), (expected.pvalue, expected.statistic))
-    near(f.difference, one.mean() - two.mean())
+    assert_near((f.p, f.statistic), (expected.pvalue, expected.statistic))
+    assert_near(f.difference, one.mean() - two.mean())
     assert f.diff_low <= f.difference <= f.diff_high
     assert f.n == 120
 
@@ -174,8 +174,8 @@ def test_the_minimum_detectable_effect_equals_statsmodels():
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 7), (999, 1000)])
 def test_wilson_equals_statsmodels(k, n):
-    near(wilson(k, n, 0.1), proportion_confint(k, n, alpha=0.1, method="wilson"))
-    near(newcombe(k, n, 5, 9), confint_proportions_2indep(k, n, 5, 9, compare="diff", method="newcomb"))
+    assert_near(wilson(k, n, 0.1), proportion_confint(k, n, alpha=0.1, method="wilson"))
+    assert_near(newcombe(k, n, 5, 9), confint_proportions_2indep(k, n, 5, 9, compare="diff", method="newcomb"))
 
 
 def test_the_design_effect_of_ranks_is_never_below_one() -> None:

@@ -57,7 +57,7 @@ class ImageNames:
         return found
 
     def other_folders(self, place: str) -> str | None:
-        """A sentence about names that were taken for images in other folders; None when there are none.
+        """A sentence about names that were taken for images in other folders; None where no name was.
 
         InputError where two of them were taken for the same image.
 
