@@ -168,5 +168,5 @@ def test_the_forms_of_a_vector(vector, expected):
 
 
 def test_a_vector_that_is_a_number_is_no_missing_one():
-    with pytest.raises(InputError, match="row 1: vector is 0.5, expected a list of numbers"):
+    with pytest.raises(InputError, match=r"row 1: vector is 0\.5, expected a list of numbers"):
         read_predictions({"image": ["1"], "vector": [0.5]}, Wanted(Embedding, ImageNames(["1"])))
