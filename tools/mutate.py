@@ -8,8 +8,8 @@ becomes `or`, 3 becomes 4, …). A first pass runs `tests/PACKAGE` and the docte
 notes which lines each test runs and how long it takes; it is kept in `out/mutate` and repeated only for what changed.
 A mutation is then tried on the tests that run its line (for a line that runs at import: those that run any line of its
 file, or all), quickest first, up to `--seconds` of tests. Survivors are printed with their line; one whose tests did
-not end in time counts as caught and is named. `strict=True` of `zip` and the arguments of `dataclass` are left alone: they
-guard against a mistake in the code and change no result.
+not end in time counts as caught and is named. `strict=True` of `zip` and the arguments of `dataclass` are left alone:
+they guard against a mistake in the code and change no result.
 """
 
 import argparse
