@@ -152,6 +152,8 @@ class Map:
     tests: dict[str, dict[str, Any]] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     libraries: list[str] = field(default_factory=list)
+    imported: dict[str, list[int]] = field(default_factory=dict)
+    """By file the lines of functions that run when the package is imported."""
 
     @classmethod
     def made(cls, copy: Path, paths: list[str], kept: Path) -> "Map":
@@ -167,7 +169,7 @@ class Map:
             for file in files:
                 if file.name.startswith("test_") or "src" in file.relative_to(copy).parts:
                     if (place := kept / _key(file, copy, sources.hexdigest())).exists():
-                        made._add(json.loads(place.read_text()), copy)
+                        made._add(json.loads(place.read_text()))
                     else:
                         new.append(file)
         if new:
@@ -184,20 +186,21 @@ class Map:
             for file in new:
                 name = str(file.relative_to(copy))
                 of_file = {key: one for key, one in found["tests"].items() if key.split("::")[0] == name}
-                part = {"tests": of_file, "libraries": found["libraries"], "failed": []}
+                part = found | {"tests": of_file, "failed": []}
                 if not found["failed"]:
                     (kept / _key(file, copy, sources.hexdigest())).write_text(json.dumps(part))
-            made._add(found, copy)
+            made._add(found)
         return made
 
-    def _add(self, found: dict[str, Any], copy: Path) -> None:
+    def _add(self, found: dict[str, Any]) -> None:
         self.tests |= found["tests"]
         self.failed += found["failed"]
         self.libraries = sorted({*self.libraries, *found["libraries"]})
+        self.imported |= found["imported"]
 
     def those_that_run(self, file: str, lines: set[int], seconds: float) -> tuple[list[str], bool]:
         """The tests that run one of the lines, quickest first; whether none was left out for time."""
-        if lines:
+        if lines and not lines & set(self.imported.get(file, ())):
             found = [name for name, one in self.tests.items() if lines & set(one["lines"].get(file, ()))]
         else:  # runs at import
             found = [name for name, one in self.tests.items() if one["lines"].get(file)] or list(self.tests)
@@ -223,9 +226,11 @@ def _record(copy: Path, paths: list[str], out: Path) -> None:
         _quiet(copy / "log")
         _inside(copy)
         recorder = _Recorder(str(copy / "src"))
+        recorder._begin()
         for path in {name.removeprefix("src/").removeprefix("tests/").split("/")[0] for name in paths}:
             with contextlib.suppress(Exception):
                 importlib.import_module(path if path == "countenance" else f"countenance.{path}")
+        imported = recorder._end()
         pytest.main([*(one for one in ARGUMENTS if one != "-x"), *paths], plugins=[recorder])
         start = f"{copy}/"
         tests = {
@@ -233,7 +238,9 @@ def _record(copy: Path, paths: list[str], out: Path) -> None:
             for name, one in recorder.tests.items()
         }
         libraries = sorted(name for name in set(sys.modules) - before if name.split(".")[0] not in LEFT_OUT)
-        out.write_text(json.dumps({"tests": tests, "failed": recorder.failed, "libraries": libraries}))
+        found = {"tests": tests, "failed": recorder.failed, "libraries": libraries}
+        found["imported"] = {name.removeprefix(start): sorted(seen) for name, seen in imported.items()}
+        out.write_text(json.dumps(found))
         code = 0
     finally:
         os._exit(code)
