@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 ARGUMENTS = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=no",
-             "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # fmt: skip
+             "-W", "ignore::pytest.PytestAssertRewriteWarning",
+             "-W", "ignore::pytest.PytestCollectionWarning"]  # fmt: skip
 LEFT_OUT = ("countenance", "tests", "conftest", "mutate", "__main__", "_pytest", "xdist", "ray", "torch", "playwright")
 """Modules that are not loaded ahead: ours, and those that start threads."""
 
@@ -29,6 +30,11 @@ def _settle_hypothesis() -> None:
 
     hypothesis.settings.register_profile("mutate", deadline=None, database=None, derandomize=True)
     hypothesis.settings.load_profile("mutate")
+
+
+def _is_test(item: pytest.Item) -> bool:
+    """Whether an item is a test or a doctest; a function of the sources whose name begins with test is neither."""
+    return isinstance(item, pytest.DoctestItem) or not item.nodeid.startswith("src/")
 
 
 class _Recorder:
@@ -63,6 +69,9 @@ class _Recorder:
 
     def pytest_configure(self) -> None:
         _settle_hypothesis()
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [one for one in items if _is_test(one)]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
@@ -119,7 +128,10 @@ class _Chosen:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((one for one in items if one.nodeid in self.order), key=lambda one: self.order[one.nodeid])
+        items[:] = sorted((one for one in items if _is_test(one) and one.nodeid in self.order), key=self._place)
+
+    def _place(self, item: pytest.Item) -> int:
+        return self.order[item.nodeid]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -183,6 +195,9 @@ class Map:
                 made.failed.append("the run that maps tests to lines")
                 return made
             found = json.loads(out.read_text())
+            if not found["tests"]:
+                made.failed.append((copy / "log").read_text()[-2000:])
+                return made
             for file in new:
                 name = str(file.relative_to(copy))
                 of_file = {key: one for key, one in found["tests"].items() if key.split("::")[0] == name}
