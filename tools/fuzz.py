@@ -29,10 +29,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "src")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "src"), str(ROOT / "tests")]
 
 import fuzz_damage  # noqa: E402
 import fuzz_seeds  # noqa: E402
+
+import s3_servers  # noqa: E402
 
 SECONDS, BYTES = 60, 2 << 30
 
@@ -109,10 +111,16 @@ def run_case(seed: "fuzz_seeds.Seed", base: Path, command: list[str], name: str,
         if damage_options:
             arguments, note = fuzz_damage.damage_options(arguments, draw, work)
 
+        bucket = f"fuzz/{home.name}"
+        arguments = [part.replace("{s3}", f"s3://{s3_servers.BUCKET}/{bucket}") for part in arguments]
+
         def prepare() -> str:
             os.chdir(home)
             sys.path.insert(0, str(work))
-            return note or fuzz_damage.damage_one_file(work, seed.targets, draw)
+            damage = note or fuzz_damage.damage_one_file(work, seed.targets, draw)
+            if any("{s3}" in part for part in command):
+                s3_servers.upload(work / "run", bucket)
+            return damage
 
         before = time.monotonic()
         pid = os.fork()
@@ -242,7 +250,11 @@ def main() -> int:
     seeds = [seed.only(wanted, exact=bool(options.case)) for seed in fuzz_seeds.seeds()]
     seeds = [seed for seed in seeds if seed.commands]
     kept = options.inputs
-    with tempfile.TemporaryDirectory(prefix="fuzz-inputs-") as folder:
+    with contextlib.ExitStack() as stack:
+        if any("{s3}" in part for seed in seeds for command in seed.commands.values() for part in command):
+            address = stack.enter_context(s3_servers.moto_server())
+            os.environ.update({**s3_servers.CREDENTIALS, "AWS_ENDPOINT_URL": address})
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="fuzz-inputs-"))
         root = kept or Path(folder)
         root.mkdir(parents=True, exist_ok=True)
         _build([seed for seed in seeds if not (root / seed.name).exists()], root, options.jobs)
