@@ -65,7 +65,8 @@ def upload(folder: Path, prefix: str) -> None:
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             name = urllib.parse.quote(f"/{BUCKET}/{prefix}/{path.relative_to(folder)}")
-            request = urllib.request.Request(f"{address}{name}", data=path.read_bytes(), method="PUT")
+            kind = {"Content-Type": "application/octet-stream"}
+            request = urllib.request.Request(f"{address}{name}", path.read_bytes(), kind, method="PUT")
             urllib.request.urlopen(request, timeout=60).close()
 
 

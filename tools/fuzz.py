@@ -50,8 +50,8 @@ class Finding:
     arguments: list[str]
 
 
-def _child(arguments: list[str], prepare: Callable[[], str], log: Path) -> None:
-    """Damage the input, run the command, leave with its exit code; never returns."""
+def _child(work: Callable[[], int], log: Path) -> None:
+    """Do something with its output in a file and leave with its exit code; never returns."""
     code = 70
     try:
         os.setsid()
@@ -59,11 +59,7 @@ def _child(arguments: list[str], prepare: Callable[[], str], log: Path) -> None:
         null = os.open(os.devnull, os.O_RDONLY)
         for number, target in ((null, 0), (out, 1), (out, 2)):
             os.dup2(number, target)
-        damage = prepare()
-        (log.parent / "damage").write_text(damage, errors="replace")
-        from countenance.cli.app import run
-
-        code = run(arguments)
+        code = work()
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:
@@ -114,18 +110,29 @@ def run_case(seed: "fuzz_seeds.Seed", base: Path, command: list[str], name: str,
         bucket = f"fuzz/{home.name}"
         arguments = [part.replace("{s3}", f"s3://{s3_servers.BUCKET}/{bucket}") for part in arguments]
 
-        def prepare() -> str:
-            os.chdir(home)
-            sys.path.insert(0, str(work))
+        def prepare() -> int:
             damage = note or fuzz_damage.damage_one_file(work, seed.targets, draw)
             if any("{s3}" in part for part in command):
                 s3_servers.upload(work / "run", bucket)
-            return damage
+            (home / "damage").write_text(damage, errors="replace")
+            return 0
 
+        def command_line() -> int:
+            from countenance.cli.app import run
+
+            os.chdir(home)
+            sys.path.insert(0, str(work))
+            return run(arguments)
+
+        pid = os.fork()
+        if pid == 0:
+            _child(prepare, home / "prepared")
+        if os.waitpid(pid, 0)[1]:
+            raise RuntimeError((home / "prepared").read_text()[-2000:])
         before = time.monotonic()
         pid = os.fork()
         if pid == 0:
-            _child(arguments, prepare, log)
+            _child(command_line, log)
         status, used = _finish(pid, SECONDS)
         text = log.read_text(errors="replace") if log.exists() else ""
         damage = (home / "damage").read_text() if (home / "damage").exists() else note

@@ -165,7 +165,6 @@ def main() -> int:
     ]
     draw.shuffle(drawn)
     paths = options.tests or [f"src/countenance/{options.package}", f"tests/{options.package}"]
-    end, rows = time.monotonic() + 60 * options.minutes, []
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         copies = [Path(folder) / f"repository{k}" for k in range(options.jobs)]
         for copy in copies:
@@ -177,6 +176,7 @@ def main() -> int:
             print(f"fail without any mutation: {', '.join(tests.failed)}", file=sys.stderr)
             return 2
         mutate_tests.load_libraries(tests.libraries)
+        end = time.monotonic() + 60 * options.minutes
         chosen = drawn[: options.n]
         reports = [Path(folder) / f"rows{k}.jsonl" for k in range(options.jobs)]
         pids = []
