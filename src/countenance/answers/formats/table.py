@@ -167,6 +167,8 @@ def _embedding(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: st
             return Embedding(None)
         if isinstance(vector, str):
             vector = vector.strip("[] ").replace(",", " ").split()
+        if isinstance(vector, int | float):
+            raise InputError(f"{place} {number}: vector is {vector!r}, expected a list of numbers")
         return Embedding(np.array([finite_number(v, "vector", f"{place} {number}") for v in vector]))
     columns = [name for name in header if name != image and name.lstrip("eE_").isdigit()]
     if not columns:
