@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from countenance.audit.estimates import interval
+from countenance.audit.sums import clustered
 from countenance.errors import InputError
 from countenance.metrics.curves import thresholds_at
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.lines import Floats, Ints
-from countenance.suites.uccs.operating import clustered
 
 ROUNDS = 500
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.audit import Audit, audit
-from countenance.audit.estimates import Side, interval
+from countenance.audit.estimates import interval
+from countenance.audit.sums import clustered
 from countenance.data.tables import near
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
@@ -117,18 +118,6 @@ def operating_points(
                 counts = (int(mine.sum()), int(hit[mine].sum()))
                 found.append(Point(attribute, group, target, threshold, passed, *counts, side.mean, low, high))
     return found
-
-
-def clustered(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> Side:
-    """The sums behind a rate whose rows come in clusters.
-
-    >>> clustered(np.array([1.0, 1.0, 0.0]), np.array([4, 4, 7])).clusters
-    2
-    """
-    _, code = np.unique(cluster, return_inverse=True)
-    n, y = np.bincount(code).astype(float), np.bincount(code, values)
-    squares = float((values**2).sum())
-    return Side(len(values), float(values.sum()), len(n), float(n @ n), float(y @ n), float(y @ y), squares)
 
 
 def compare_groups(evaluation: UccsEvaluation, by: Sequence[str], target: float, **settings: Any) -> Audit:

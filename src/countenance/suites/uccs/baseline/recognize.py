@@ -17,8 +17,7 @@ from countenance.suites.uccs.baseline.detect import Baseline, Detections, find_f
 from countenance.suites.uccs.baseline.embeddings import write_embeddings
 from countenance.suites.uccs.baseline.score import gallery_file, probe_file, write_scores
 from countenance.suites.uccs.baseline.work import BaselineJob, How, check, run_jobs
-from countenance.suites.uccs.gallery_file import read_gallery
-from countenance.suites.uccs.protocol import image_folder, protocol_path, read_protocol
+from countenance.suites.uccs.protocol import image_folder, protocol_path, read_gallery, read_protocol
 from countenance.suites.uccs.scores import MOST_LABELS, on_protocol, read_scores
 from countenance.suites.uccs.write import write_v2
 
