@@ -113,6 +113,7 @@ def read_table(path: Path, layout: Layout) -> Table:
         if part is None:
             clean = [(line, layout.parse(fields, f"{path} line {line}")) for line, fields in rows(block, start, path)]
             part = _part(joined(clean), layout, known)
+            assert part or not clean, f"{path}: lines from {start} on were parsed and then declined"
         parts += [part] if part else []
     if not parts:
         raise InputError(f"{path}: {layout.empty}")
