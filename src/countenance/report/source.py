@@ -96,6 +96,8 @@ class ReportSource(Audited):
     """A run, its audit, and what its task says about the metrics."""
 
     run: Run
+    gallery: str = "auto"
+    """How pictures are shown; a suite's own section shows its pictures likewise."""
 
     @classmethod
     def of(cls, run: Run) -> "ReportSource":

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.audit import Audit, audit
 from countenance.audit.estimates import interval
 from countenance.audit.sums import clustered
 from countenance.data.tables import near
@@ -118,14 +116,6 @@ def operating_points(
                 counts = (int(mine.sum()), int(hit[mine].sum()))
                 found.append(Point(attribute, group, target, threshold, passed, *counts, side.mean, low, high))
     return found
-
-
-def compare_groups(evaluation: UccsEvaluation, by: Sequence[str], target: float, **settings: Any) -> Audit:
-    """Whether groups are found unequally at one operating point: the audit of the outcomes of every unit."""
-    point = operating_points(evaluation, (), [target])[0]
-    table: dict[str, Any] = {name: values.tolist() for name, values in groups_of(evaluation, by).items()}
-    table |= {"image": evaluation.unit_image.tolist(), "found": evaluation.hit(point.threshold).astype(float).tolist()}
-    return audit(table, by=[name.lower() for name in by], metrics=["found"], cluster="image", depth=1, **settings)
 
 
 def table_lines(points: Sequence[Point]) -> list[str]:
