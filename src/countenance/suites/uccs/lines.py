@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,12 +70,12 @@ def all_rows(path: Path, header_line: int = 0) -> Iterator[tuple[int, list[str]]
 
 
 def cut(block: bytes, line: int) -> Lines | None:
-    """Cut a block up, without empty lines and lines that begin with `#`; None where it has quotes.
+    """Cut a block up, without empty lines and lines that begin with `#`; None where it has quotes or comments inset.
 
     >>> cut(b"# c\\na,1\\n\\nb,2,3\\n", 1).line
     array([2, 4])
     """
-    if b'"' in block:
+    if b'"' in block or (b"#" in block and re.search(rb"^\s+#", block, re.MULTILINE)):
         return None
     while block.startswith((b"#", b"\n")):
         block, line = block[block.index(b"\n") + 1 :], line + 1
