@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.suites.uccs.lines import Floats, Ints, all_rows, integer
-from countenance.suites.uccs.table import Column, Layout, header_of, places_in, read_table
+from countenance.suites.uccs.table import NumberColumn, Layout, header_of, places_in, read_table
 
 COLUMNS = ("FACE_ID", "FILE", "SUBJECT_ID", "FACE_X", "FACE_Y", "FACE_WIDTH", "FACE_HEIGHT")
 CARD = "countenance.json"
@@ -106,7 +106,9 @@ def _read_faces(path: Path, version: int, header: list[str], line: int, attribut
     columns = _positions(header, version, f"{path} line {line}")
     further = {name: k for k, name in enumerate(header) if k not in columns and name} if attributes else {}
     ids, *numbers = (
-        Column(name, k, whole=name.endswith("_ID")) for name, k in zip(COLUMNS, columns, strict=True) if name != "FILE"
+        NumberColumn(name, k, whole=name.endswith("_ID"))
+        for name, k in zip(COLUMNS, columns, strict=True)
+        if name != "FILE"
     )
     if version == 3:  # version 2 never uses FACE_ID, whatever it may be
         numbers = [ids, *numbers]
@@ -163,7 +165,9 @@ def read_gallery(data: Path) -> list[GalleryFace]:
     path, columns = data / "gallery.csv", ("FILE", "SUBJECT_ID", *LANDMARKS)
     line, header = header_of(path, columns)
     file, *rest = places_in(header, columns, f"{path} line {line}", "a gallery has a subject and five landmarks")
-    numbers = tuple(Column(name, k, whole=name == "SUBJECT_ID") for name, k in zip(columns[1:], rest, strict=True))
+    numbers = tuple(
+        NumberColumn(name, k, whole=name == "SUBJECT_ID") for name, k in zip(columns[1:], rest, strict=True)
+    )
     layout = Layout(columns, file, numbers, len(header), "no face below the header", exact=True, header_line=line)
     table = read_table(path, layout)
     named = [table.names[k] for k in table.image.tolist()]

@@ -18,7 +18,7 @@ from countenance.metrics.curves import ListedIdentities
 from countenance.suites.uccs.files import first_line
 from countenance.suites.uccs.lines import Floats, Ints
 from countenance.suites.uccs.protocol import LANDMARKS
-from countenance.suites.uccs.table import NOBODY, Column, Layout, header_of, places_in, read_table
+from countenance.suites.uccs.table import NOBODY, NumberColumn, Layout, header_of, places_in, read_table
 
 COLUMNS_V2 = ("FILE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT", "DETECTION_SCORE")
 COLUMNS_V3 = ("FILE", "DETECTION_SCORE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT")
@@ -114,16 +114,16 @@ def layout_of(path: Path, version: int, top: int = 0) -> tuple[Layout, Ints]:
         raise InputError(f"{place}: a gallery subject has two similarity columns")
     numbers, kept = _box(box), min(top, len(similar))
     if kept:
-        numbers += tuple(Column(names[k], k) for k in similar)
+        numbers += tuple(NumberColumn(names[k], k) for k in similar)
     return Layout(
         COLUMNS_V3, file, numbers, len(names), EMPTY, exact=True, header_line=line,
         subjects=subjects if kept else NOBODY, top=kept,
     ), subjects  # fmt: skip
 
 
-def _box(places: Sequence[int]) -> tuple[Column, ...]:
+def _box(places: Sequence[int]) -> tuple[NumberColumn, ...]:
     """Box and score, wherever they are in a line; a box has an area."""
-    return tuple(Column(name, k, positive=name in COLUMNS_V2[3:5])
+    return tuple(NumberColumn(name, k, positive=name in COLUMNS_V2[3:5])
                  for name, k in zip(COLUMNS_V2[1:], places, strict=True))  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from countenance.suites.uccs.lines import Floats, Ints, Lines, data_blocks, inte
 NOBODY: Ints = np.empty(0, np.int64)
 
 
-class Column(NamedTuple):
+class NumberColumn(NamedTuple):
     """A column of numbers: its name, its place in a line, and what its numbers must be."""
 
     name: str
@@ -37,7 +37,7 @@ class Layout:
     """What its owner calls the columns, for errors."""
     file: int
     """Where the image's name is."""
-    numbers: tuple[Column, ...]
+    numbers: tuple[NumberColumn, ...]
     least: int
     """How many fields a line has: so many, or more unless `exact`."""
     empty: str
@@ -66,10 +66,10 @@ class Layout:
             made[at] = repr(value)
         return made
 
-    def _pairs(self, fields: int) -> Iterator[Column]:
+    def _pairs(self, fields: int) -> Iterator[NumberColumn]:
         for rank, k in enumerate(range(self.least, fields, 2), 1):
-            yield Column(f"SUBJECT_ID_{rank}", k, whole=True)
-            yield Column(f"SCORE_{rank}", k + 1)
+            yield NumberColumn(f"SUBJECT_ID_{rank}", k, whole=True)
+            yield NumberColumn(f"SCORE_{rank}", k + 1)
 
     def _miscounted(self, fields: Sequence[str]) -> str:
         n = len(fields)
@@ -86,7 +86,7 @@ class Layout:
         return ""
 
 
-class Table(NamedTuple):
+class FileTable(NamedTuple):
     """The lines of a file as arrays, a row for each."""
 
     image: Ints
@@ -103,10 +103,10 @@ class Table(NamedTuple):
     """In order of first appearance."""
 
 
-def read_table(path: Path, layout: Layout) -> Table:
+def read_table(path: Path, layout: Layout) -> FileTable:
     """Read a file, a block of lines at a time; without any line it is refused."""
     known: dict[str, int] = {}
-    parts: list[Table] = []
+    parts: list[FileTable] = []
     for start, block in data_blocks(path, layout.header_line):
         lines = reader.cut(block, start)
         part = None if lines is None else _part(lines, layout, known)
@@ -119,10 +119,10 @@ def read_table(path: Path, layout: Layout) -> Table:
         raise InputError(f"{path}: {layout.empty}")
     image, line, numbers, listed, pairs = (np.concatenate([part[k] for part in parts]) for k in range(5))
     words = [[word for part in parts for word in part.words[k]] for k in range(len(layout.words))]
-    return Table(image, line, numbers, listed, pairs, words, tuple(known))
+    return FileTable(image, line, numbers, listed, pairs, words, tuple(known))
 
 
-def _part(lines: Lines, layout: Layout, known: dict[str, int]) -> Table | None:
+def _part(lines: Lines, layout: Layout, known: dict[str, int]) -> FileTable | None:
     """A block of lines; None where one of them needs a closer look, or there is none."""
     n, count, places = len(lines.count), lines.count, np.array([column.at for column in layout.numbers], dtype=np.int64)
     if not n or count.min() < max([layout.least, *(k + 1 for k in layout.words)]):
@@ -150,11 +150,11 @@ def _part(lines: Lines, layout: Layout, known: dict[str, int]) -> Table | None:
     codes = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
     words = [[word.strip() for word in lines.texts(k).to_pylist()] for k in layout.words]
     each = (count - layout.least) // 2 if layout.pairs else np.zeros(n, np.int64)
-    table = Table(codes[found.indices.to_numpy()], lines.line, numbers, each, pairs.reshape(-1, 2), words)
+    table = FileTable(codes[found.indices.to_numpy()], lines.line, numbers, each, pairs.reshape(-1, 2), words)
     return _largest_only(table, layout) if len(layout.subjects) else table
 
 
-def _largest_only(table: Table, layout: Layout) -> Table:
+def _largest_only(table: FileTable, layout: Layout) -> FileTable:
     """Similarities as pairs, so that a large gallery does not fill the memory."""
     own = len(layout.numbers) - len(layout.subjects)
     score, column = largest(table.numbers[:, own:], layout.top)
