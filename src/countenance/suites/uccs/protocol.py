@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.suites.uccs.lines import Floats, Ints, all_rows, integer
-from countenance.suites.uccs.table import NumberColumn, Layout, header_of, places_in, read_table
+from countenance.suites.uccs.table import LineLayout, NumberColumn, header_of, places_in, read_table
 
 COLUMNS = ("FACE_ID", "FILE", "SUBJECT_ID", "FACE_X", "FACE_Y", "FACE_WIDTH", "FACE_HEIGHT")
 CARD = "countenance.json"
@@ -98,7 +98,7 @@ def _positions(header: list[str], version: int, place: str) -> list[int]:
 def _images_only(path: Path, version: int, header: str, line: int) -> Protocol:
     if header.upper() != "FILE":
         raise InputError(f"{path} line {line}: the only column is {header!r}, expected FILE")
-    table = read_table(path, Layout(("FILE",), 0, (), 1, "no image below the header", exact=True, header_line=line))
+    table = read_table(path, LineLayout(("FILE",), 0, (), 1, "no image below the header", exact=True, header_line=line))
     return Protocol(path, version, table.names, truth=False)
 
 
@@ -114,7 +114,7 @@ def _read_faces(path: Path, version: int, header: list[str], line: int, attribut
         numbers = [ids, *numbers]
     table = read_table(
         path,
-        Layout(
+        LineLayout(
             COLUMNS, columns[1], tuple(numbers), max(columns) + 1, "no face below the header", header_line=line,
             words=tuple(further.values()),
         ),
@@ -168,7 +168,7 @@ def read_gallery(data: Path) -> list[GalleryFace]:
     numbers = tuple(
         NumberColumn(name, k, whole=name == "SUBJECT_ID") for name, k in zip(columns[1:], rest, strict=True)
     )
-    layout = Layout(columns, file, numbers, len(header), "no face below the header", exact=True, header_line=line)
+    layout = LineLayout(columns, file, numbers, len(header), "no face below the header", exact=True, header_line=line)
     table = read_table(path, layout)
     named = [table.names[k] for k in table.image.tolist()]
     subject = table.numbers[:, 0].astype(np.int64).tolist()

@@ -18,7 +18,7 @@ from countenance.metrics.curves import ListedIdentities
 from countenance.suites.uccs.files import first_line
 from countenance.suites.uccs.lines import Floats, Ints
 from countenance.suites.uccs.protocol import LANDMARKS
-from countenance.suites.uccs.table import NOBODY, NumberColumn, Layout, header_of, places_in, read_table
+from countenance.suites.uccs.table import NOBODY, LineLayout, NumberColumn, header_of, places_in, read_table
 
 COLUMNS_V2 = ("FILE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT", "DETECTION_SCORE")
 COLUMNS_V3 = ("FILE", "DETECTION_SCORE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT")
@@ -93,10 +93,10 @@ def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> Scor
     )
 
 
-def layout_of(path: Path, version: int, top: int = 0) -> tuple[Layout, Ints]:
+def layout_of(path: Path, version: int, top: int = 0) -> tuple[LineLayout, Ints]:
     """What the lines of a score file hold, and the subjects whom version 3's header names."""
     if version == 2:
-        return Layout(COLUMNS_V2, 0, _box(range(1, 6)), len(COLUMNS_V2), EMPTY, pairs=True), NOBODY
+        return LineLayout(COLUMNS_V2, 0, _box(range(1, 6)), len(COLUMNS_V2), EMPTY, pairs=True), NOBODY
     line, names = header_of(path, COLUMNS_V3)
     place = f"{path} line {line}"
     file, *box = places_in(names, COLUMNS_V2, place, f"a version 3 file begins with the header {','.join(COLUMNS_V3)}")
@@ -115,7 +115,7 @@ def layout_of(path: Path, version: int, top: int = 0) -> tuple[Layout, Ints]:
     numbers, kept = _box(box), min(top, len(similar))
     if kept:
         numbers += tuple(NumberColumn(names[k], k) for k in similar)
-    return Layout(
+    return LineLayout(
         COLUMNS_V3, file, numbers, len(names), EMPTY, exact=True, header_line=line,
         subjects=subjects if kept else NOBODY, top=kept,
     ), subjects  # fmt: skip

@@ -1,4 +1,4 @@
-"""Comma-separated lines as arrays: what a file's `Layout` asks for.
+"""Comma-separated lines as arrays: what a file's `LineLayout` asks for.
 
 Ordinary blocks of lines are cut up whole. A block with anything else in it (quotes, spaces, words among the numbers) is
 parsed line by line, which is where every error gets its line number.
@@ -30,7 +30,7 @@ class NumberColumn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class LineLayout:
     """What the lines of a file hold, and what is read of them."""
 
     columns: tuple[str, ...]
@@ -103,7 +103,7 @@ class FileTable(NamedTuple):
     """In order of first appearance."""
 
 
-def read_table(path: Path, layout: Layout) -> FileTable:
+def read_table(path: Path, layout: LineLayout) -> FileTable:
     """Read a file, a block of lines at a time; without any line it is refused."""
     known: dict[str, int] = {}
     parts: list[FileTable] = []
@@ -122,7 +122,7 @@ def read_table(path: Path, layout: Layout) -> FileTable:
     return FileTable(image, line, numbers, listed, pairs, words, tuple(known))
 
 
-def _part(lines: Lines, layout: Layout, known: dict[str, int]) -> FileTable | None:
+def _part(lines: Lines, layout: LineLayout, known: dict[str, int]) -> FileTable | None:
     """A block of lines; None where one of them needs a closer look, or there is none."""
     n, count, places = len(lines.count), lines.count, np.array([column.at for column in layout.numbers], dtype=np.int64)
     if not n or count.min() < max([layout.least, *(k + 1 for k in layout.words)]):
@@ -154,7 +154,7 @@ def _part(lines: Lines, layout: Layout, known: dict[str, int]) -> FileTable | No
     return _largest_only(table, layout) if len(layout.subjects) else table
 
 
-def _largest_only(table: FileTable, layout: Layout) -> FileTable:
+def _largest_only(table: FileTable, layout: LineLayout) -> FileTable:
     """Similarities as pairs, so that a large gallery does not fill the memory."""
     own = len(layout.numbers) - len(layout.subjects)
     score, column = largest(table.numbers[:, own:], layout.top)
