@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -96,7 +96,7 @@ class ReportSource(Audited):
     """A run, its audit, and what its task says about the metrics."""
 
     run: Run
-    gallery: str = "auto"
+    gallery: str = field(default="auto", kw_only=True)
     """How pictures are shown; a suite's own section shows its pictures likewise."""
 
     @classmethod
