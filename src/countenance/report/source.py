@@ -96,8 +96,8 @@ class ReportSource(Audited):
     """A run, its audit, and what its task says about the metrics."""
 
     run: Run
-    gallery: str = field(default="auto", kw_only=True)
-    """How pictures are shown; a suite's own section shows its pictures likewise."""
+    gallery: str = field(default="off", kw_only=True)
+    """How a suite's own sections show pictures; a report says what it was asked for."""
 
     @classmethod
     def of(cls, run: Run) -> "ReportSource":

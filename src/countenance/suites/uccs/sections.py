@@ -47,7 +47,7 @@ def sections(source: ReportSource) -> list[Section]:
             calibrate(found, middle(found)).sentences(found.alarms) if len(found.negatives) else []
         ),
         "errors": template.errors(
-            gallery.why_off(source.gallery) if mode == "off" else "",
+            gallery.why_off(source.gallery) if mode == "off" and source.gallery == "auto" else "",
             {
                 name: [(one, None if mode == "off" else picture(samples[one.name], found, one, mode)) for one in some]
                 for name, some in errors.items()
