@@ -4,6 +4,7 @@ import hashlib
 import json
 import shlex
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
 def context(source: ReportSource, asked: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
-    extra = [] if suite is None else suite.sections(source)
+    extra = [] if suite is None else suite.sections(replace(source, gallery=asked))
     return evidence(source, asked) | {
         "gallery": pictures.gallery(source, asked),
         "gallery_asked": asked,
