@@ -208,8 +208,8 @@ def test_hostile_coco_is_refused_at_once(tmp_path, changes: dict[str, object], m
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("annotation_id,skin_tone\n7,monk_1\n7,monk_2\n", "line 3: annotation_id '7' stands a second time"),
-        ("annotation_id,skin_tone\nabc,monk_1\n", "line 2: annotation_id 'abc' is not in annotations.json"),
+        ("annotation_id,skin_tone\n7,monk_1\n7,monk_2\n", "line 3: annotation_id '7' has a row already"),
+        ("annotation_id,skin_tone\nabc,monk_1\n", "line 2: annotation_id 'abc' is not in the dataset"),
         ("annotation_id,skin_tne\n7,monk_1\n", "unknown column 'skin_tne'"),
     ],
 )

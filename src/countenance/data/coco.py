@@ -2,10 +2,12 @@
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from countenance.data import cells
+from countenance.data.attributes import Who, attribute_rows, with_attributes
 from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, choose, refuse_without_people
 from countenance.data.folder import PREFIX, attribute_columns, copy_image
@@ -13,7 +15,7 @@ from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.run_lengths import read_masks
 from countenance.data.sample import Dataset, Rle, Sample, truth
-from countenance.data.tables import near, read_csv, read_text
+from countenance.data.tables import near, read_text
 from countenance.errors import InputError
 from countenance.metrics.masks import compress
 
@@ -24,14 +26,21 @@ FAR = 4
 
 
 def read_coco(
-    annotations: Path, *, images: Path | None = None, attributes: Path | None = None, categories: str | None = None
+    annotations: Path,
+    *,
+    images: Path | None = None,
+    attributes: Path | None = None,
+    categories: str | None = None,
+    masks: Mapping[int, str] | None = None,
 ) -> Dataset:
     """Read a COCO file; `images` is the folder its file names are in (default: where they are found near the file).
 
-    `attributes` is a CSV keyed by `annotation_id` (else by `file_name`, for all people of an image) whose other
-    columns are attributes; `attributes.csv` beside the file is taken when it is there. `categories` chooses what is
-    a person and what a face (`face=1,person=18`) where the names of the categories do not say so; what is neither, and
-    regions that show a crowd, are left out, and the dataset's notes say how many.
+    `attributes` is a CSV keyed by `annotation_id`, `image_id` or `file_name` (the latter two for all people of an
+    image, or for one of them with a column `face`) whose other columns are attributes; `attributes.csv` beside the file
+    is taken when it is there. `categories` chooses what is a person and what a face (`face=1,person=18`) where the
+    names of the categories do not say so; what is neither, and regions that show a crowd, are left out, and the
+    dataset's notes say how many. `masks` reads a file of faces with and without masks: category numbers that are mask
+    or no_mask besides those whose names say so; its caller reads attributes.
     """
     content = _read_json(annotations)
     root = images or _picture_folder(annotations, _rows(content, "images", annotations))
@@ -39,9 +48,7 @@ def read_coco(
     own_folder = annotations.parent.name == "annotations"  # COCO's layout: the file names the set
     name = annotations.stem if own_folder else annotations.parent.name
     card = DatasetCard.read(card_file) if card_file.exists() else DatasetCard(name=name)
-    known_categories = choose(_rows(content, "categories", annotations), categories, str(annotations))
-    beside = annotations.parent / "attributes.csv"
-    by_key = _attribute_rows(attributes or (beside if beside.exists() else None), card, content, annotations)
+    known_categories = choose(_rows(content, "categories", annotations), categories, str(annotations), masks)
     people: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
     annotated = _rows(content, "annotations", annotations)
     crowds = 0
@@ -57,11 +64,14 @@ def read_coco(
     refuse_without_people(known_categories, len(annotated), str(annotations))
     samples = []
     known: dict[Any, str] = {}
+    persons: dict[str, Who | None] = {str(annotation.get("id")): None for annotation in annotated}
     for i, image in enumerate(_rows(content, "images", annotations)):
         place = f"{annotations} images[{i}]"
         image_id = _key(image.get("id"), f"{place}: id")
-        samples.append(_sample(image, people.get(image_id, []), root, known_categories, by_key, place, annotations))
+        own = people.get(image_id, [])
+        samples.append(_sample(image, own, root, known_categories, place, annotations))
         known[image_id] = samples[-1].id
+        persons |= {str(annotation.get("id")): (samples[-1].id, index) for index, (_, annotation) in enumerate(own)}
     stray = set(people) - set(known)
     if stray:
         index = next(i for i, annotation in enumerate(annotated) if annotation["image_id"] in stray)
@@ -72,7 +82,16 @@ def read_coco(
     if crowds:
         regions = "1 region that shows" if crowds == 1 else f"{crowds:,} regions that show"
         notes.append(f"{annotations.name}: {regions} a crowd (iscrowd) left out; nobody in them is counted one by one")
-    return Dataset(card, samples, {str(image_id): name for image_id, name in known.items()}, notes)
+    aliases = {str(image_id): name for image_id, name in known.items()}
+    dataset = Dataset(card, samples, aliases, notes, known_categories.shown())
+    beside = annotations.parent / "attributes.csv"
+    table = attributes or (beside if beside.exists() and masks is None else None)
+    if table is None:
+        return dataset
+    found = attribute_rows(dataset, table, persons)
+    columns = attribute_columns(found.columns, card, (), table)
+    told = {who: ({own: row[name] for name, own in columns.items()}, place) for who, (place, row) in found.rows.items()}
+    return with_attributes(dataset, {who: cells.attributes(values, place) for who, (values, place) in told.items()})
 
 
 def _kind(annotation: dict[str, Any], categories: Categories, place: str) -> str | None:
@@ -118,36 +137,11 @@ def _key(value: Any, place: str) -> int | str:
     return value
 
 
-def _attribute_rows(
-    path: Path | None, card: DatasetCard, content: dict[str, Any], annotations: Path
-) -> dict[str, dict[str, str]]:
-    """The attributes by annotation id or file name; a row twice or for nobody is refused, as is an unknown column."""
-    if path is None:
-        return {}
-    header, rows = read_csv(path)
-    key = next((name for name in ("annotation_id", "file_name") if name in header), None)
-    if key is None:
-        raise InputError(f"{path} line 1: needs a column annotation_id or file_name, found {', '.join(header)}")
-    columns = attribute_columns([name for name in header if name != key], card, (), path)
-    table, field = ("annotations", "id") if key == "annotation_id" else ("images", "file_name")
-    expected = {str(row.get(field)) for row in _rows(content, table, annotations)}
-    found: dict[str, dict[str, str]] = {}
-    for line, row in rows:
-        name = row[key]
-        if name in found:
-            raise InputError(f"{path} line {line}: {key} {name!r} stands a second time")
-        if name not in expected:
-            raise InputError(f"{path} line {line}: {key} {name!r} is not in {annotations.name}")
-        found[name] = {own: row[column] for column, own in columns.items()}
-    return found
-
-
 def _sample(
     image: dict[str, Any],
     people: list[tuple[int, dict[str, Any]]],
     root: Path,
     categories: Categories,
-    by_key: dict[str, dict[str, str]],
     place: str,
     annotations: Path,
 ) -> Sample:
@@ -172,11 +166,8 @@ def _sample(
     for index, (i, annotation) in enumerate(people):
         where = f"{annotations} annotations[{i}]"
         values = _subject_values(annotation, categories, width, height, index, where)
-        extra = by_key.get(str(annotation.get("id"))) or by_key.get(file) or {}
-        own = values.get("attributes") or {}
-        if not isinstance(own, dict):
-            raise InputError(f"{where}: attributes: expected names with values, found {own!r:.60}")
-        values["attributes"] = {**extra, **own}
+        if not isinstance(values.get("attributes") or {}, dict):
+            raise InputError(f"{where}: attributes: expected names with values, found {values['attributes']!r:.60}")
         subjects.append(cells.subject(values, width, height, where))
     name = str(image.get("sample") or file)
     if not name.isprintable():

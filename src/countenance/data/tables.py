@@ -27,11 +27,14 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path} line {line}: not UTF-8 text; save it as UTF-8") from None
 
 
-def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
-    """The header, and each row with its line number; a row of another length than the header is refused."""
+def read_csv(path: Path, names: Sequence[str] | None = None) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+    """The header, and each row with its line number; a row of another length than the header is refused.
+
+    `names` are the columns of a file without a header line.
+    """
     reader = csv.reader(io.StringIO(read_text(path)), strict=True)
     try:
-        header = [name.strip() for name in next(reader)]
+        header = list(names) if names else [name.strip() for name in next(reader)]
     except StopIteration:
         raise InputError(f"{path}: the file is empty, expected a header line") from None
     except csv.Error as error:

@@ -180,7 +180,7 @@ def test_an_attribute_row_of_an_unknown_picture_is_refused(people, tmp_path):
     make_data(people, tmp_path / "out", "voc")
     with (tmp_path / "out" / "attributes.csv").open("a") as stream:
         stream.write("images/nobody.png,0,x,y\n")
-    with pytest.raises(InputError, match=r"line 22: 'images/nobody.png' is none of the 10 pictures"):
+    with pytest.raises(InputError, match=r"line 22: file 'images/nobody.png' is not in the dataset of 10 images"):
         load_mask_data("folder", tmp_path / "out")
 
 

@@ -1,5 +1,6 @@
 """Which formats there are, and which one a file is in."""
 
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -45,11 +46,22 @@ def read_predictions(source: Any, wanted: Wanted, name: str | None = None) -> Pr
 
     The format is recognised from the file; `name` says it where that is not enough.
     """
-    if not isinstance(source, str | Path):
-        from countenance.answers.formats.table import read_columns
+    found = _of_file(Path(source), wanted, name) if isinstance(source, str | Path) else _of_columns(source, wanted)
+    elsewhere = wanted.names.other_folders(found.place)
+    return found if elsewhere is None else replace(found, notes=(*found.notes, elsewhere))
 
-        return read_columns(source, wanted)
-    path = Path(source)
+
+def _of_columns(source: Any, wanted: Wanted) -> Predictions:
+    from countenance.answers.formats.table import read_rows, rows_of_columns
+
+    rows = rows_of_columns(source)
+    for form in map(load_format, format_names()):
+        if form.read_rows is not None and wanted.kind in form.kinds and (found := form.read_rows(rows, wanted)):
+            return found
+    return read_rows(rows, wanted)
+
+
+def _of_file(path: Path, wanted: Wanted, name: str | None) -> Predictions:
     if not path.exists():
         raise InputError(f"{path}: no such file; predictions:FILE names a file of saved predictions")
     chosen = load_format(name) if name else _recognised(path, wanted)

@@ -11,17 +11,17 @@ A row that names an image and has no box says that the image was looked at and n
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.base import Format, Predictions, Wanted
+from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted
 from countenance.answers.types import Age, Boxes, Embedding, Labels
 from countenance.data.tables import finite_number, near, read_csv
 from countenance.errors import InputError
-from countenance.metrics.readings import Reading
+from countenance.metrics.readings import CORNERS as CORNERS_IN_PIXELS
 
 IMAGE_COLUMNS = (
     "image",
@@ -44,11 +44,14 @@ OTHER_CORNERS = ("xmin", "ymin", "xmax", "ymax")
 OTHER_SIZES = ("x", "y", "width", "height")
 SIZED = (SIZES, OTHER_SIZES)
 
-Row = Mapping[str, Any]
-
 
 def read_table(path: Path, wanted: Wanted) -> Predictions:
     """Predictions of a CSV or Parquet file."""
+    return read_rows(rows_of_file(path), wanted)
+
+
+def rows_of_file(path: Path) -> TableRows:
+    """The rows of a CSV or Parquet file."""
     if path.suffix.lower() == ".parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -57,13 +60,13 @@ def read_table(path: Path, wanted: Wanted) -> Predictions:
             table = pq.read_table(path)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
-        return _read(str(path), table.column_names, enumerate(table.to_pylist(), 1), "row", wanted)
+        return TableRows(str(path), table.column_names, list(enumerate(table.to_pylist(), 1)))
     header, rows = read_csv(path)
-    return _read(str(path), header, rows, "line", wanted)
+    return TableRows(str(path), header, rows, "line")
 
 
-def read_columns(source: Any, wanted: Wanted) -> Predictions:
-    """Predictions of a DataFrame, an Arrow table or a mapping of columns."""
+def rows_of_columns(source: Any) -> TableRows:
+    """The rows of a DataFrame, an Arrow table or a mapping of columns."""
     if hasattr(source, "to_pylist"):
         rows = source.to_pylist()
     elif hasattr(source, "to_dict") and hasattr(source, "columns"):
@@ -76,12 +79,12 @@ def read_columns(source: Any, wanted: Wanted) -> Predictions:
     else:
         raise InputError(f"predictions are a {type(source).__name__}, expected a path, a DataFrame or a table")
     header = list(rows[0]) if rows else [str(name) for name in getattr(source, "columns", source)]
-    return _read("predictions", [str(name) for name in header], enumerate(rows, 1), "row", wanted)
+    return TableRows("predictions", [str(name) for name in header], list(enumerate(rows, 1)))
 
 
-def _read(
-    place: str, header: Sequence[str], rows: Iterator[tuple[int, Row]] | Any, unit: str, wanted: Wanted
-) -> Predictions:
+def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
+    """Predictions of the rows of a table."""
+    place, header = table.place, table.header
     image = _column(header, IMAGE_COLUMNS)
     if image is None:
         raise InputError(
@@ -89,7 +92,7 @@ def _read(
         )
     by_image: dict[str, list[tuple[int, Row]]] = {}
     unknown: list[str] = []
-    for number, row in rows:
+    for number, row in table.rows:
         name = "" if row[image] is None else str(row[image]).strip()
         found = wanted.names.find(name)
         if found is None:
@@ -100,11 +103,14 @@ def _read(
     if not by_image:
         raise InputError(sentence or f"{place}: holds no predictions")
     reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age}[wanted.kind]
-    made = {name: reader(some, header, image, f"{place} {unit}") for name, some in by_image.items()}
-    reading = Reading("topleft" if wanted.kind is Boxes and _box_columns(header) in SIZED else "corners", "pixels")
+    made = {name: reader(some, header, image, f"{place} {table.unit}") for name, some in by_image.items()}
+    reading = CORNERS_IN_PIXELS
+    notes: tuple[str, ...] = (sentence,) if sentence else ()
     absent: str | None = None
     empty: Callable[[], Any] | None = None
     if wanted.kind is Boxes:
+        reading = wanted.reading("topleft" if _box_columns(header) in SIZED else "corners", made.values())
+        notes += wanted.reading_note(reading, place)
         left = len(wanted.names.ids) - len(made)
         empty = lambda: Boxes(np.zeros((0, 4)))  # noqa: E731 - a value, not a function worth a name
         absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as images without boxes"
@@ -113,7 +119,7 @@ def _read(
         left = len(wanted.names.ids) - len(made)
         empty = lambda: Embedding(None)  # noqa: E731
         absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as failures to enrol"
-    return Predictions(place, "table", made, absent, empty, tuple(n for n in (sentence,) if n), reading)
+    return Predictions(place, "table", made, absent, empty, notes, reading)
 
 
 def _column(header: Sequence[str], names: Sequence[str]) -> str | None:

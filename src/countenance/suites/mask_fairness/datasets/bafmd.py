@@ -11,7 +11,6 @@ from countenance.data.image import IMAGE_SUFFIXES
 from countenance.data.tables import finite_number, near, read_csv, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading, fitting
-from countenance.suites.mask_fairness.datasets.attributes_file import with_attributes
 from countenance.suites.mask_fairness.datasets.classes import DEFAULT, Classes, classes_beside
 from countenance.suites.mask_fairness.datasets.label_files import Faces, read_voc, read_yolo
 from countenance.suites.mask_fairness.datasets.truth import (
@@ -90,7 +89,8 @@ def read_annotated(source: Path, asked: AskedTruth) -> MaskData:
     fits = fitting(boxes, sizes)
     if len(fits) > 1:
         say(f"{table.name}: the pictures do not decide the reading; {fits_sentence(fits)}")
-    return MaskData(Dataset(CARD, samples), attributes=compared_by(samples, further), reading=reading)
+    dataset = Dataset(CARD, samples)
+    return MaskData(dataset, attributes=compared_by(dataset, further), reading=reading)
 
 
 def read_raw(root: Path, kind: str, asked: AskedTruth) -> MaskData:
@@ -99,13 +99,16 @@ def read_raw(root: Path, kind: str, asked: AskedTruth) -> MaskData:
     The published lists of train and test pictures become the attribute `split`. The faces have no attributes but
     `masked`, unless a CSV of attributes is named.
     """
+    from countenance.suites.mask_fairness.datasets.folder import described
+
     data = labelled_pictures(root, kind, asked)
     samples = _with_splits(_without_copies(list(data.dataset), root, asked.say), root, asked.say)
+    dataset = data.dataset.of(samples)
     compared: tuple[str, ...] = ("masked",)
     if asked.attributes is not None:
-        samples, found = with_attributes(samples, asked.attributes)
-        compared = compared_by(samples, found)
-    return replace(data, dataset=Dataset(CARD, samples), attributes=compared)
+        dataset, found = described(dataset, asked.attributes)
+        compared = compared_by(dataset, found)
+    return replace(data, dataset=dataset, attributes=compared)
 
 
 def _without_copies(samples: list[Sample], root: Path, say: Say) -> list[Sample]:
@@ -180,15 +183,14 @@ def labelled_pictures(root: Path, kind: str, asked: AskedTruth) -> MaskData:
     if alone:
         what = "1 picture has" if alone == 1 else f"{alone} pictures have"
         say(f"{root}: {what} no {suffix} file and {'is' if alone == 1 else 'are'} left out")
-    found = Dataset(CARD, samples)
     if kind != "yolo":
-        return MaskData(found)
+        return MaskData(Dataset(CARD, samples))
     _check_all(samples, reading, root)
     for told in dict.fromkeys(str(order) for order in orders.values()):
         say(f"{root}: classes of the label files: {told}")
-    different = {str(order.labels()): order for order in orders.values()}
-    one_order = next(iter(different.values())) if len(different) == 1 else None
-    return MaskData(found, yolo_classes=one_order, reading=reading)
+    different = {str(order.labels()): order.labels() for order in orders.values()}
+    categories = next(iter(different.values())) if len(different) == 1 else None
+    return MaskData(Dataset(CARD, samples, categories=categories), reading=reading)
 
 
 def _order(folder: Path, root: Path, told: Mapping[int, str] | None) -> Classes:
