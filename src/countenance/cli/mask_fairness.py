@@ -108,7 +108,7 @@ def assess(
 
     numbered = _classes(classes)
     own = numbered if predictions is None else None
-    asked = AskedTruth(reading(box_format, units), own, attributes, only_present, split, note)
+    asked = AskedTruth(reading(box_format, units), own, attributes, only_present, split)
     data = load_mask_data(dataset, data_directory, asked)
     given: dict[str, Any] = {
         "box_format": prediction_format.value if prediction_format else None,
@@ -166,8 +166,10 @@ def make_data(
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    asked = AskedTruth(reading(box_format, units), _classes(classes), split=split, say=note)
+    asked = AskedTruth(reading(box_format, units), _classes(classes), split=split)
     loaded = load_mask_data(dataset, data_directory, asked).dataset
+    for text in loaded.notes:
+        note(text)
     with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
         faces = write(loaded, made, format.value, step)
     say(f"{faces} faces in {out}")
@@ -208,7 +210,7 @@ def page(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("mask-fairness.html"),
 ) -> None:
     """Write one page for several detectors and datasets: every row of the published table, both rules side by side."""
-    from countenance.suites.mask_fairness.overview import write_overview
+    from countenance.suites.mask_fairness.report import write_overview
 
     say(f"page     {write_overview(runs, out).resolve()}")
 

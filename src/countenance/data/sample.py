@@ -183,9 +183,9 @@ class Dataset(Sequence[Sample]):
         """The samples for which `keep` is true, under the same card."""
         return self.of([sample for sample in self.samples if keep(sample)])
 
-    def of(self, samples: Sequence[Sample], card: DatasetCard | None = None) -> "Dataset":
-        """The same dataset with other samples, and another card where one is given."""
-        return Dataset(card or self.card, samples, self.aliases, self.notes, self.categories)
+    def of(self, samples: Sequence[Sample], card: DatasetCard | None = None, notes: Sequence[str] = ()) -> "Dataset":
+        """The same dataset with other samples, another card where one is given, and further notes."""
+        return Dataset(card or self.card, samples, self.aliases, (*self.notes, *notes), self.categories)
 
     def attribute_names(self) -> list[str]:
         """Every attribute that some sample or subject carries, in order of first appearance."""

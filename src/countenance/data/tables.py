@@ -27,10 +27,12 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path} line {line}: not UTF-8 text; save it as UTF-8") from None
 
 
-def read_csv(path: Path, names: Sequence[str] | None = None) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+def read_csv(
+    path: Path, names: Sequence[str] | None = None, needed: Sequence[str] = ()
+) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
     """The header, and each row with its line number; a row of another length than the header is refused.
 
-    `names` are the columns of a file without a header line.
+    `names` are the columns of a file without a header line, `needed` those that a header must have.
     """
     reader = csv.reader(io.StringIO(read_text(path)), strict=True)
     try:
@@ -46,6 +48,9 @@ def read_csv(path: Path, names: Sequence[str] | None = None) -> tuple[list[str],
     twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise InputError(f"{path} line 1: column {sorted(twice)[0]!r} occurs twice")
+    for name in needed:
+        if name not in header:
+            raise InputError(f"{path} line 1: no column {name!r}{near(name, header)}; expected {', '.join(needed)}")
 
     def rows() -> Iterator[tuple[int, dict[str, str]]]:
         while True:

@@ -1,7 +1,7 @@
 """What the adapters share: boxes checked in their reading, words for mask and no mask, and where pictures lie."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -53,7 +53,6 @@ class AskedTruth:
     only_present: bool = False
     """FairFace: leave out rows whose pictures are not there."""
     split: str | None = None
-    say: Say = field(default=lambda line: None, compare=False)
 
 
 USUAL = ("skincolor", "sex", "skin_tone", "age_group", "gender", "race")
