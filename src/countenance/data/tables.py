@@ -34,9 +34,9 @@ def read_csv(
 
     `names` are the columns of a file without a header line, `needed` those that a header must have.
     """
-    reader = csv.reader(io.StringIO(read_text(path)), strict=True)
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
-        header = list(names) if names else [name.strip() for name in next(reader)]
+        header = list(names) if names else [name.strip() for name in next(filter(None, reader))]
     except StopIteration:
         raise InputError(f"{path}: the file is empty, expected a header line") from None
     except csv.Error as error:
@@ -88,8 +88,11 @@ def finite_number(value: object, name: str, place: str) -> float:
     """
     try:
         number = float(value)  # type: ignore[arg-type]
+        if isinstance(value, str) and "_" in value:  # Python's own notation
+            raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{place}: {name} is {value!r:.60}, expected a number") from None
+        shown = "an integer too large" if isinstance(value, int) else f"{value!r:.60}"
+        raise InputError(f"{place}: {name} is {shown}, expected a number") from None
     if not math.isfinite(number):
         raise InputError(f"{place}: {name} is {value!r:.60}, expected a finite number")
     return number

@@ -46,7 +46,8 @@ def given_model(model: Any, settings: Mapping[str, Any], task: Task, data: Datas
             options = {str(name): str(value) for name, value in (settings["settings"] or {}).items()}
             name = options.pop("format", None)
             found = read_predictions(predictions, wanted_by(task, data, options, settings["units"]), name)
-        notes = tuple(note for note in (*found.notes, found.absent) if note)
+        told = [note for note in (*found.notes, found.absent) if note]
+        notes = tuple(note.replace(found.place, Path(found.place).name) for note in told)  # they are published
         model = SavedAnswers.of_file(found)
         return GivenModel(card_of_predictions(found), target=model, notes=notes, reading=found.reading)
     if isinstance(model, str | Path):

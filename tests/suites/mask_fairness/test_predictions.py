@@ -172,7 +172,7 @@ def test_a_plain_table_with_sizes_is_not_taken_for_a_form(tmp_path, people):
     assert sum(run.scores()["m.localised"].to_pylist()) == 2
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.text(alphabet='p0123456789,.\n"-masknomask ', max_size=120))
 def test_any_text_is_read_or_refused_in_words(tmp_path_factory, text):
     from countenance.data import ArrayImage, Dataset, DatasetCard, Sample

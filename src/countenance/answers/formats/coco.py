@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.base import Format, Predictions, Wanted
+from countenance.answers.formats.base import Format, Predictions, Wanted, unlabelled_note
 from countenance.answers.types import Answer, Boxes, Keypoints, Masks
 from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
 from countenance.data.run_lengths import read_masks
-from countenance.data.tables import read_text
+from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.files import write_text
 from countenance.metrics.masks import fill
@@ -56,6 +56,8 @@ def read_coco_results(path: Path, wanted: Wanted) -> Predictions:
     reading = wanted.reading("topleft", made.values())
     notes += (sentence,) if sentence else ()
     notes += wanted.reading_note(reading, str(path))
+    said = any(row["category"] is not None for rows in by_image.values() for row in rows)
+    notes += unlabelled_note(made, str(path)) if said else ()
     return Predictions(str(path), "coco", made, absent if left else None, empty[wanted.kind], notes, reading, classes)
 
 
@@ -114,29 +116,31 @@ def _numbers(row: Mapping[str, Any], name: str, size: int | None = None) -> list
     good = isinstance(values, list) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
     if not isinstance(values, list) or not good or (size is not None and len(values) != size):
         raise InputError(f"{row['place']}: {name} is {values!r:.60}, expected {size or 'a list of'} numbers")
-    return [float(v) for v in values]
+    return [finite_number(v, name, row["place"]) for v in values]
 
 
 def _score(row: Mapping[str, Any]) -> float:
     value = row.get("score", 1.0)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{row['place']}: score is {value!r:.40}, expected a number")
-    return float(value)
+    return finite_number(value, "score", row["place"])
 
 
 def _boxes(rows: list[Mapping[str, Any]]) -> Boxes:
-    labels = [str(row["category"]) for row in rows if row.get("category") is not None]
-    return Boxes(
-        [_numbers(row, "bbox", 4) for row in rows],
-        [_score(row) for row in rows],
-        labels if len(labels) == len(rows) else None,
-    )
+    labels = [str(row["category"]) for row in rows if row["category"] is not None]
+    boxes = [_numbers(row, "bbox", 4) for row in rows]
+    return Boxes(boxes, [_score(row) for row in rows], labels if len(labels) == len(rows) else None)
 
 
 def _masks(rows: list[Mapping[str, Any]]) -> Masks:
-    masks = [row.get("segmentation") for row in rows]
+    masks: list[Any] = [row.get("segmentation") for row in rows]
     runs = read_masks(masks, [f"{row['place']}: segmentation" for row in rows])
-    made = [fill(lengths, *mask["size"]) for lengths, mask in zip(runs, masks, strict=True) if mask is not None]
+    for row, mask in zip(rows, masks, strict=True):
+        if mask["size"] != masks[0]["size"]:
+            raise InputError(
+                f"{row['place']}: segmentation of size {mask['size']}, and {masks[0]['size']} in the same image"
+            )
+    made = [fill(lengths, *mask["size"]) for lengths, mask in zip(runs, masks, strict=True)]
     return Masks(np.array(made), [_score(row) for row in rows])
 
 
@@ -183,20 +187,11 @@ def _shapes(name: str, answer: Masks | Keypoints) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_coco(path: Path) -> bool:
-    """A JSON list whose first object has an image_id."""
-    if path.suffix.lower() != ".json" or not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        start = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
-    return start.startswith(b"[") and (b'"image_id"' in start or start[1:].lstrip().startswith(b"]"))
-
-
 COCO = Format(
     name="coco",
     meaning="COCO results JSON",
     kinds=(Boxes, Masks, Keypoints),
-    detects=_is_coco,
+    detects=lambda path: path.suffix.lower() == ".json" and path.is_file(),
     read=read_coco_results,
     write=write_coco_results,
     options=("classes",),

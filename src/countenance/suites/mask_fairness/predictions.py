@@ -20,7 +20,7 @@ from typing import Any
 
 from countenance.answers import Boxes
 from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted
-from countenance.answers.formats.table import read_rows, rows_of_file
+from countenance.answers.formats.table import missing, read_rows, rows_of_file
 from countenance.data.categories import LABELS, classes_in_words, parse_classes, says_masked
 from countenance.data.tables import finite_number, read_csv
 from countenance.errors import InputError
@@ -125,8 +125,7 @@ def _predictions(form: MaskForm, rows: TableRows, wanted: Wanted, folder: Path |
     classes = {} if form is NAMED else _classes(form, wanted, folder)
 
     def plain(number: int, row: Row) -> tuple[int, Row]:
-        looked = row["x"] is None or row["x"] != row["x"] or row["x"] == ""  # and nothing was found
-        label = "" if looked else _label(row["class"], classes, f"{rows.place} {rows.unit} {number}")
+        label = None if missing(row["x"]) else _label(row["class"], classes, f"{rows.place} {rows.unit} {number}")
         return number, {name: _bare(row[own]) for own, name in form.columns.items()} | {"class": label}
 
     header = tuple(form.columns.values())

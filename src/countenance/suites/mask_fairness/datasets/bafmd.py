@@ -113,7 +113,7 @@ def _without_copies(data: Dataset, root: Path) -> Dataset:
     placed = {Path(s.id).name for s in data if Path(s.id).parts[0] in FOLDERS}
     kept = [s for s in data if Path(s.id).parts[0] != "annotations" or Path(s.id).name not in placed]
     copies = "pictures in annotations are copies of those in train_set or test_set and are left out"
-    return data.of(kept, notes=[f"{root}: {len(data) - len(kept)} {copies}"] if len(kept) < len(data) else ())
+    return data.of(kept, notes=[f"{_name(root)}: {len(data) - len(kept)} {copies}"] if len(kept) < len(data) else ())
 
 
 def _with_splits(data: Dataset, root: Path) -> Dataset:
@@ -126,10 +126,17 @@ def _with_splits(data: Dataset, root: Path) -> Dataset:
     found = [listed.get(Path(s.id).stem, FOLDERS.get(Path(s.id).parts[0])) for s in data]
     if not any(found):
         return data
-    lost = f"{root}: {found.count(None)} pictures are neither in {' nor '.join(SPLITS.values())} and have no split"
+    lost = (
+        f"{_name(root)}: {found.count(None)} pictures are neither in {' nor '.join(SPLITS.values())} and have no split"
+    )
     pairs = zip(data, found, strict=True)
     samples = [replace(sample, attributes={**sample.attributes, "split": split}) for sample, split in pairs]
     return data.of(samples, notes=[lost] if None in found else ())
+
+
+def _name(root: Path) -> str:
+    """The name of a folder; notes are published, and its path is nobody's business."""
+    return root.resolve().name
 
 
 def _label_of(picture: Path, labels: list[Path]) -> Path | None:
@@ -172,11 +179,12 @@ def labelled_pictures(root: Path, kind: str, asked: AskedTruth) -> MaskData:
     if not samples:
         raise InputError(f"{root}: no picture has a {suffix} file of its name, beside it or in another folder of it")
     left = f"1 picture has no {suffix} file and is" if alone == 1 else f"{alone} pictures have no {suffix} file and are"
-    notes = [f"{root}: {left} left out"] if alone else []
+    notes = [f"{_name(root)}: {left} left out"] if alone else []
     if kind != "yolo":
         return MaskData(Dataset(CARD, samples, notes=notes))
     _check_all(samples, reading, root)
-    notes += [f"{root}: classes of the label files: {told}" for told in dict.fromkeys(map(str, orders.values()))]
+    told = dict.fromkeys(str(order).replace(str(root), _name(root)) for order in orders.values())
+    notes += [f"{_name(root)}: classes of the label files: {order}" for order in told]
     first, *further = [order.labels() for order in orders.values()]
     alike = all(other == first for other in further)
     return MaskData(Dataset(CARD, samples, notes=notes, categories=first if alike else None), reading=reading)
