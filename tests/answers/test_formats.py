@@ -12,7 +12,7 @@ from countenance import answers as package
 from countenance.answers import Age, Boxes, Embedding, Keypoints, Labels, Masks
 from countenance.answers.formats import Wanted, base, read_predictions
 from countenance.answers.formats.coco import write_coco_results
-from countenance.answers.formats.names import ImageNames
+from countenance.data.names import ImageNames
 from countenance.errors import InputError
 
 IDS = ["a/1.jpg", "a/2.jpg", "b/3.jpg"]

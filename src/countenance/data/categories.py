@@ -152,6 +152,10 @@ def choose(
     With `masks` every category that says mask or no mask, by its name or there, is one of faces, and no other is.
     """
     names = {row.get("id"): str(row.get("name", "")) for row in rows if isinstance(row.get("id"), int | str)}
+    listed = [row.get("id") for row in rows]
+    twice = next((key for key in names if listed.count(key) > 1), None)
+    if twice is not None:
+        raise InputError(f"{file}: category id {twice!r} occurs twice; every category has its own")
     masked = {key: word for key, name in names.items() if (word := says_masked(name)) is not None}
     if masks is not None:
         words = {label: word for word, label in LABELS.items()}

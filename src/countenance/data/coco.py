@@ -2,25 +2,28 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from countenance.data import cells
 from countenance.data.attributes import Who, attribute_rows, with_attributes
 from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, choose, refuse_without_people
-from countenance.data.folder import PREFIX, attribute_columns, copy_image
+from countenance.data.folder import PREFIX, attribute_columns, copy_image, size_of
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.run_lengths import read_masks
 from countenance.data.sample import Dataset, Rle, Sample, truth
-from countenance.data.tables import near, read_text
+from countenance.data.tables import near, read_csv, read_text
 from countenance.errors import InputError
 from countenance.metrics.masks import compress
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
 """What COCO has no field for; written beside its own fields and read back when present."""
+TRIED = 100
+"""So many images are looked for where pictures may be: the first one may be missing."""
 FAR = 4
 """A polygon may leave its picture by so many times the picture's size; one farther out would take for ever to draw."""
 
@@ -64,14 +67,13 @@ def read_coco(
     refuse_without_people(known_categories, len(annotated), str(annotations))
     samples = []
     known: dict[Any, str] = {}
-    persons: dict[str, Who | None] = {str(annotation.get("id")): None for annotation in annotated}
     for i, image in enumerate(_rows(content, "images", annotations)):
         place = f"{annotations} images[{i}]"
         image_id = _key(image.get("id"), f"{place}: id")
-        own = people.get(image_id, [])
-        samples.append(_sample(image, own, root, known_categories, place, annotations))
+        if image_id in known:
+            raise InputError(f"{place}: id {image_id!r} occurs twice; every image has its own")
+        samples.append(_sample(image, people.get(image_id, []), root, known_categories, place, annotations))
         known[image_id] = samples[-1].id
-        persons |= {str(annotation.get("id")): (samples[-1].id, index) for index, (_, annotation) in enumerate(own)}
     stray = set(people) - set(known)
     if stray:
         index = next(i for i, annotation in enumerate(annotated) if annotation["image_id"] in stray)
@@ -88,10 +90,31 @@ def read_coco(
     table = attributes or (beside if beside.exists() and masks is None else None)
     if table is None:
         return dataset
-    found = attribute_rows(dataset, table, persons)
+    found = attribute_rows(dataset, table, _persons(annotated, people, known, table, annotations))
     columns = attribute_columns(found.columns, card, (), table)
     told = {who: ({own: row[name] for name, own in columns.items()}, place) for who, (place, row) in found.rows.items()}
     return with_attributes(dataset, {who: cells.attributes(values, place) for who, (values, place) in told.items()})
+
+
+def _persons(
+    annotated: list[dict[str, Any]],
+    people: Mapping[Any, list[tuple[int, dict[str, Any]]]],
+    known: Mapping[Any, str],
+    table: Path,
+    annotations: Path,
+) -> dict[str, Who | None]:
+    """Whom each annotation id means (None: it was left out); an id that means two is refused where a table uses ids."""
+    ids = [str(annotation["id"]) for annotation in annotated if "id" in annotation]
+    if len(set(ids)) < len(ids) and "annotation_id" in read_csv(table)[0]:
+        twice, _ = Counter(ids).most_common(1)[0]
+        raise InputError(
+            f"{annotations}: annotation id {twice} occurs twice, and {table.name} is keyed by annotation_id"
+        )
+    found: dict[str, Who | None] = dict.fromkeys(ids)
+    for image_id, name in known.items():
+        for index, (_, annotation) in enumerate(people.get(image_id, [])):
+            found |= {str(annotation["id"]): (name, index)} if "id" in annotation else {}
+    return found
 
 
 def _kind(annotation: dict[str, Any], categories: Categories, place: str) -> str | None:
@@ -108,7 +131,7 @@ def _picture_folder(annotations: Path, images: list[dict[str, Any]]) -> Path:
     part = annotations.stem.rpartition("_")[2]  # instances_val2017.json belongs to val2017/
     above = beside.parent
     for folder in (beside, beside / "images", above / part, above / "images" / part, above / "images", above):
-        if files and (folder / files[0]).is_file():
+        if any((folder / file.replace("\\", "/")).is_file() for file in files[:TRIED]):
             return folder
     return beside
 
@@ -148,14 +171,17 @@ def _sample(
     file = image.get("file_name")
     if not isinstance(file, str):
         raise InputError(f"{place}: file_name is {file!r}, expected text")
+    bare = PureWindowsPath(file).name
+    if (file.startswith("/") or PureWindowsPath(file).drive) and bare and (root / bare).is_file():
+        file = bare  # a path of another machine, and the picture is here
     picture = LazyImage(inside(root, file, place))
     try:
         width, height = int(image["width"]), int(image["height"])
-    except KeyError:
-        width, height = picture.size()
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, KeyError):
         width = height = 0
-    if not (0 < width < 2**31 and 0 < height < 2**31):
+    if "width" not in image or "height" not in image:
+        width, height = size_of(picture)
+    elif not (0 < width < 2**31 and 0 < height < 2**31):
         raise InputError(
             f"{place}: width and height are {image.get('width')!r}, {image.get('height')!r}, expected pixels"
         )
@@ -184,6 +210,8 @@ def _subject_values(
     is_face = categories.kinds.get(category) == "face"
     box = cells.numbers(annotation.get("bbox"), (4,), f"{place}: bbox")
     if box is not None:
+        if box[2] < 0 or box[3] < 0:
+            raise InputError(f"{place}: bbox {box.tolist()} has a negative side, expected x, y, width, height")
         corners = [box[0], box[1], box[0] + box[2], box[1] + box[3]]
         values.setdefault("face_box" if is_face else "person_box", corners)
     if category in categories.masked:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from countenance.answers.formats import Predictions, Wanted, read_predictions
-from countenance.answers.formats.names import ImageNames
 from countenance.data import Dataset
 from countenance.data.manifest import SampleManifest
+from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Reading, Units
 from countenance.models import ModelCard, ModelSpec, card_of_callable

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.names import ImageNames
 from countenance.answers.types import Answer, Boxes
+from countenance.data.names import ImageNames
 from countenance.metrics.readings import CORNERS, Form, Reading, Units, guessed_units
 
 Row = Mapping[str, Any]

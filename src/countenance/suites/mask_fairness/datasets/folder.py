@@ -37,7 +37,8 @@ def read_any(root: Path, asked: AskedTruth) -> MaskData:
 
 def described(dataset: Dataset, table: Path) -> tuple[Dataset, list[str]]:
     """The dataset with the attributes of a CSV, and their names; `masked` (or `mask`) says what the boxes do not."""
-    found = attribute_rows(dataset, table)
+    annotated = [(subject.id, (sample.id, i)) for sample in dataset for i, subject in enumerate(sample.subjects)]
+    found = attribute_rows(dataset, table, dict(annotated) if dataset.aliases else None)  # COCO numbers its annotations
     names = [name for name in found.columns if name and name not in ("mask", "masked")]
     said = {}
     for who, (place, row) in found.rows.items():
