@@ -255,7 +255,7 @@ def train(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Train our own small mask detector on the embedded people (train split) and export it to ONNX."""
-    from countenance.suites.mask_fairness.train import train_and_export
+    from countenance.suites.mask_fairness.train import TrainSettings, train_and_export
 
-    train_and_export(out, minutes=minutes, threads=threads, seed=seed, device=device, say=note)
+    train_and_export(out, TrainSettings(minutes=minutes, threads=threads, seed=seed, device=device), say=note)
     say(f"{out.resolve()}: {out.stat().st_size / 1e6:.2f} MB")
