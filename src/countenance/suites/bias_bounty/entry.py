@@ -7,21 +7,24 @@ always gets the same classes, another picture others, and there is no seed that 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from countenance.answers import Labels
 from countenance.data.image import IMAGE_SUFFIXES, LazyImage
 from countenance.data.paths import inside
+from countenance.data.record import read_record
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.models.onnx import open_session
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels
 
 FILE = "entry.json"
+Kind = Literal["supervised", "semi-supervised", "unsupervised"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 SHIPPED = Path(__file__).parent / "trained"
 """The entries trained on the embedded people, as `train` writes them."""
 BATCH = 16
@@ -43,7 +46,7 @@ class EntryCard(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
-    kind: Literal["supervised", "semi-supervised", "unsupervised"]
+    kind: Kind
     description: str = ""
     labels_used: str = ""
     """What labels served for where that is not plain from `kind`; the leaderboard shows it beside the entry."""
@@ -55,15 +58,8 @@ class EntryCard(BaseModel):
 
     @classmethod
     def read(cls, folder: Path) -> "EntryCard":
-        path = folder / FILE
-        if not path.is_file():
-            shipped = f"{', '.join(_names())} are shipped{near(folder.name, _names())}"
-            raise InputError(f"{path}: no such file; `countenance bias-bounty train` makes an entry, and {shipped}")
-        try:
-            return cls.model_validate_json(path.read_bytes())
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise InputError(f"{path}: {'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from error
+        shipped = f"{', '.join(_names())} are shipped{near(folder.name, _names())}"
+        return read_record(cls, folder / FILE, missing=f"`countenance bias-bounty train` makes an entry, and {shipped}")
 
 
 def _names() -> list[str]:

@@ -10,7 +10,7 @@ from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, IDENTITY, Truth, nobody
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Truth
 
 SPLITS = ("train", "test", "holdout")
 
@@ -87,10 +87,9 @@ def read_truth(
     card = DatasetCard.read(card_file) if card_file.exists() else _card(_root(labels).name)
     apart = set(outside)
     samples = []
-    for i, (name, who) in enumerate(zip(table.names, people, strict=True)):
+    for i, (name, identity) in enumerate(zip(table.names, people, strict=True)):
         codes = {attribute: int(table.codes[attribute][i]) for attribute in ATTRIBUTES}
         known = {attribute: CLASSES[attribute][code] for attribute, code in codes.items() if code >= 0}
-        identity = None if who is None or who == nobody(name) else who.removeprefix(IDENTITY)
         said = {"labelled": "yes" if known else "no"} | ({"face": "no" if name in apart else "yes"} if apart else {})
         subjects = (Subject(f"{name}#0", identity, attributes=known),) if known or identity else ()
         samples.append(_sample(labels, name, subjects, said, sizes))

@@ -16,8 +16,8 @@ from countenance.compare import Change, Comparison
 from countenance.compare.compare import compare
 from countenance.compare.scores import change_of
 from countenance.metrics import bounty
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Draws, Ints, Truth
-from countenance.suites.bias_bounty.intervals import degrees_of_freedom
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Ints, Truth
+from countenance.suites.bias_bounty.scoring import Draws, degrees_of_freedom
 
 SCORE1 = "Score₁"
 
@@ -28,7 +28,7 @@ def rank_predictions(
     """Rank entries by Score₁, or by Score₁ times the factor that each has earned."""
     names, labels = list(said), truth.labels
     predicted = [said[name].rows(labels.names) for name in names]
-    sums = np.stack([bounty.class_sums(labels.codes, one, truth.people) for one in predicted], axis=1)
+    sums = np.stack([bounty.class_sums(labels.codes, one, truth.clusters) for one in predicted], axis=1)
     sums = sums[sums.any(axis=(1, 2))]
     earned = np.array([(factors or {}).get(name, 1.0) for name in names])
 
@@ -46,8 +46,8 @@ def score_difference(truth: Truth, new: Path, old: Path, draws: Draws = Draws())
     names = _names(new, old)
     said = dict(zip(names, map(truth.predictions, (new, old)), strict=True))
     found = rank_predictions(truth, said, draws)
-    rows = len(truth.labels)
-    return change_of(found, SCORE1, names[1], names[0], n=rows, clusters=len(set(truth.people or range(rows))))
+    clusters = len(set(truth.clusters.tolist()))
+    return change_of(found, SCORE1, names[1], names[0], n=len(truth.labels), clusters=clusters)
 
 
 def compare_predictions(truth: Truth, new: Path, old: Path, seed: int = 0) -> Comparison | None:
@@ -88,7 +88,7 @@ def _rows(truth: Truth, said: ClassTable, labelled: list[str]) -> dict[str, Any]
     predicted = said.rows(labels.names)
     made: dict[str, Any] = {"sample": list(labels.names)}
     if truth.people is not None:
-        made["identity"] = list(truth.people)
+        made["identity"] = truth.clusters
     for name in labelled:
         codes: Ints = labels.codes[name]
         made[name] = [CLASSES[name][code] if code >= 0 else None for code in codes.tolist()]

@@ -41,7 +41,8 @@ def award(standings: "Sequence[BoardEntry]", rankings: Mapping[tuple[str, str], 
 
 def _with_labels(prize: Prize, standings: "Sequence[BoardEntry]") -> Prize:
     """The prize with what its winners used labels for, where that is not plain from their kind."""
-    used = [f"{s.name} uses labels: {s.labels_used}" for s in standings if s.name in prize.winners and s.labels_used]
+    labels = {s.name: s.handed.labels_used for s in standings if s.name in prize.winners and s.handed.labels_used}
+    used = [f"{name} uses labels: {what}" for name, what in labels.items()]
     return replace(prize, why="; ".join([prize.why, *used]))
 
 

@@ -29,7 +29,7 @@ def write_run(
         BIAS_BOUNTY,
         read_truth(*truth, sizes=False),
         out=out,
-        options={"replicates": found.replicates, "seed": found.seed},
+        options=found.draws.model_dump(),
         settings={"format": "bias_bounty"},
         card=ModelCard(name=shown, description="predictions file", content=file_hash(predictions), hashed=True),
         source=source_of(*truth),

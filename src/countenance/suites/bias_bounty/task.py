@@ -8,39 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from countenance.answers import Labels
 from countenance.answers.formats import Format, Predictions, Wanted
 from countenance.data import Sample
 from countenance.errors import InputError
-from countenance.metrics.bounty import MAXIMUM
 from countenance.suites.bias_bounty.files import (
     ATTRIBUTES,
     CLASSES,
+    CODES,
     COLUMNS,
-    IDENTITY,
     ClassTable,
-    Draws,
     Truth,
-    nobody,
     read_predictions,
 )
-from countenance.suites.bias_bounty.scoring import Score, score_tables
-from countenance.tasks import Context, Metric, Options, Reduce, Reduced, Result, Row, Shard, State, Task, Whole
+from countenance.suites.bias_bounty.scoring import Draws, Score, score_tables
+from countenance.tasks import Context, Metric, Reduce, Reduced, Row, Shard, State, Task, Whole
 from countenance.tasks.attributes import to_labels
-from countenance.tasks.results import Matrix, Number
 from countenance.tasks.task import subject_row
 
-CODES = {name: {word: code for code, word in enumerate(words)} for name, words in CLASSES.items()}
 TRUTH, SAID = "truth.", "said."
-
-
-class ScoreOptions(Options):
-    """How intervals are computed."""
-
-    replicates: int = Field(2000, ge=100)
-    seed: int = Field(0, ge=0)
 
 
 def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
@@ -81,86 +68,27 @@ def partial(shard: Shard) -> State:
     return state
 
 
-def scored(state: State, rules: ScoreOptions) -> Score:
+def scored(state: State, draws: Draws) -> Score:
     """The run as `countenance bias-bounty score` computes it."""
-    listed = state["listed"]
-    names = state["name"].tolist()
-    own = [name for name, here in zip(names, listed, strict=True) if here]
-    truth = _table("labels", own, {name: state[TRUTH + name][listed] for name in ATTRIBUTES})
-    said = _table("predictions", names, {name: state[SAID + name] for name in ATTRIBUTES})
-    who = state["person"][listed].tolist()
-    people = [f"{IDENTITY}{person}" if person else nobody(name) for name, person in zip(own, who, strict=True)]
-    outside = [name for name, apart in zip(names, state["nonface"], strict=True) if apart]
-    known = Truth(truth, tuple(people) if any(who) else None, tuple(outside))
-    return score_tables(known, said, Draws(rules.replicates, rules.seed))
+    listed, names = state["listed"], state["name"]
+    truth = ClassTable(tuple(names[listed].tolist()), {name: state[TRUTH + name][listed] for name in ATTRIBUTES})
+    said = ClassTable(tuple(names.tolist()), {name: state[SAID + name] for name in ATTRIBUTES})
+    people = tuple(who or None for who in state["person"][listed].tolist())
+    known = Truth(truth, people if any(people) else None, tuple(names[state["nonface"]].tolist()))
+    return score_tables(known, said, draws)
 
 
-def _table(what: str, names: list[str], codes: dict[str, Any]) -> ClassTable:
-    return ClassTable(Path(what), tuple(names), codes, {name: i for i, name in enumerate(names)})
-
-
-def _finish(rules: ScoreOptions) -> Callable[[State, Whole], Reduced]:
+def _finish(draws: Draws) -> Callable[[State, Whole], Reduced]:
     def finish(state: State, whole: Whole) -> Reduced:
         if not state["listed"].any():
             raise InputError("no picture of this run has labels")
-        found = scored(state, rules)
-        return Reduced(results(found), notes=list(found.notes))
+        found = scored(state, draws)
+        return Reduced(found.results(), notes=list(found.notes))
 
     return finish
 
 
-def results(found: Score) -> list[Result]:
-    """A score as typed results: Score₁, accuracies, disparities, randomness, and the confusions."""
-    rows = {"n": found.rows, "unit": "rows"}
-    low, high = found.score1_interval
-    made: list[Result] = [
-        Number(
-            name="Score₁", meaning=f"accuracy and equality of three attributes, at most {MAXIMUM:.0f}",
-            value=found.score1, low=low, high=high, better="higher", **rows,
-        )
-    ]  # fmt: skip
-    for name in ATTRIBUTES:
-        low, high = found.accuracy_interval[name]
-        made.append(
-            Number(
-                name=f"accuracy of {name}", value=found.accuracy[name], low=low, high=high,
-                n=found.labelled[name], unit="labelled rows", better="higher",
-            )
-        )  # fmt: skip
-    for name in ATTRIBUTES:
-        low, high = found.disparity_interval[name]
-        mean, most = found.fair[name]
-        made.append(
-            Number(
-                name=f"disparity of {name}", meaning="largest minus smallest accuracy of a class",
-                note=f"a fair model of the same accuracy shows {mean:.3f} on average, at most {most:.3f} in 95 %",
-                value=found.disparity[name], low=low, high=high, n=found.labelled[name], unit="labelled rows",
-                better="lower",
-            )
-        )  # fmt: skip
-    if found.nonfaces:
-        made.append(Number(name="randomness multiplier", value=found.multiplier, n=found.nonfaces, unit="non-faces"))
-        made += [
-            Number(
-                name=f"randomness of {name}", meaning=f"p of the test that non-faces get random labels ({t.method})",
-                note="passed" if t.passed else "failed", value=t.p, n=found.nonfaces, unit="non-faces",
-            )
-            for name, t in found.randomness.items()
-        ]  # fmt: skip
-    return made + [_confusion(found, name) for name in ATTRIBUTES]
-
-
-def _confusion(found: Score, name: str) -> Matrix:
-    counts = np.array(found.confusion[name])
-    total = counts.sum(axis=1, keepdims=True)
-    shares = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
-    return Matrix(
-        name=f"confusion of {name}", rows=list(CLASSES[name]), columns=list(CLASSES[name]), values=shares.tolist(),
-        counts=counts.tolist(), row_label="labelled", column_label="predicted", attribute=name,
-    )  # fmt: skip
-
-
-def make(rules: ScoreOptions) -> Task:
+def make(draws: Draws) -> Task:
     """The task with the options given."""
     return Task(
         name="bias_bounty",
@@ -173,14 +101,14 @@ def make(rules: ScoreOptions) -> Task:
         coerce=to_labels,
         score=score,
         refuse=refuse,
-        reduce=Reduce(partial, _finish(rules)),
+        reduce=Reduce(partial, _finish(draws)),
         needs=("labels",),
-        options=rules,
+        options=draws,
         make=make,
     )
 
 
-BIAS_BOUNTY = make(ScoreOptions())
+BIAS_BOUNTY = make(Draws())
 
 
 def _read(path: Path, wanted: Wanted) -> Predictions:
