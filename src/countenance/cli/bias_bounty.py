@@ -78,12 +78,10 @@ def train(
     from functools import partial
 
     from countenance.cli.progress import progress
-    from countenance.suites.bias_bounty.training import train_entry
+    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
 
-    made = train_entry(
-        entry.value, data, out, device=device, epochs=epochs, threads=threads, seed=seed,
-        progress=partial(progress, quiet=quiet),
-    )  # fmt: skip
+    how = TrainSettings(device, epochs, threads, seed)
+    made = train_entry(entry.value, data, out, how, progress=partial(progress, quiet=quiet))
     threads = made["training"]["threads"]
     where = (
         f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else made["training"]["device"]
@@ -155,7 +153,7 @@ def score(
     if out is not None:
         from countenance.suites.bias_bounty.run import write_run
 
-        finished = write_run(out, predictions, files, found, name, note)
+        finished = write_run(out, predictions, files, found, predictions.stem if name == "unnamed" else name, note)
     for line in [*score_lines(found), *([] if out is None else [f"run        {finished.path}"]), *told]:
         say(line)
 
@@ -266,7 +264,7 @@ def time_(
     from countenance.files import write_json
     from countenance.suites.bias_bounty.timing import measure, timing_lines
 
-    found = measure(entry, images, passes=passes, threads=threads)
+    found, _ = measure(entry, images, passes=passes, threads=threads)
     if json is not None:
         write_json(json, found.model_dump())
     for line in timing_lines(found):

@@ -73,6 +73,7 @@ def test_a_submission_that_cannot_be_scored_is_rejected_by_name(board: Path, cha
     found = rank(board, challenge, FEW)
     assert set(found.rejected) == {"broken"}
     assert "missing names: 35" in found.rejected["broken"]
+    assert found.rejected["broken"].startswith("broken/test.csv: "), "the organiser's folders are not published"
     assert any(line.startswith("rejected broken") for line in table_lines(found))
 
 
@@ -161,7 +162,12 @@ def test_the_pages_stand_alone_and_escape_what_they_show(board: Path, challenge:
     assert "&lt;script&gt;" in text  # the broken entry's class, shown as text
     for link in re.findall(r'href="(leaderboard-entries/[^"]+)"', text):
         assert (tmp_path / link).exists()
-    assert "data:image/jpeg" in pages[1].read_text()
+    entry = pages[1].read_text()
+    assert "data:image/jpeg" in entry
+    private = entry[entry.index('id="private-failures"') :]
+    assert "h0" in private and "n0" not in re.findall(r'class="id">([^<]{2})', private), (
+        "no answer on a non-face is wrong"
+    )
 
 
 def test_real_people_are_not_shown_unless_asked(board: Path, challenge: Path, tmp_path: Path) -> None:

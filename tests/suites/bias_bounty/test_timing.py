@@ -24,7 +24,7 @@ QUICK = Rules(draws=Draws(replicates=200), time=True, passes=2)
 
 @pytest.fixture(scope="module")
 def honest(unsupervised: Path, challenge: Path) -> dict[str, Any]:
-    return measure(unsupervised, challenge / "test", passes=3).model_dump()
+    return measure(unsupervised, challenge / "test", passes=3)[0].model_dump()
 
 
 @pytest.fixture(scope="module")

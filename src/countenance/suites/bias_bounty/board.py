@@ -168,12 +168,13 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda n=
     if "public" not in splits:
         raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; --data is the challenge's folder")
     standings, answers, rejected, notes = [], {}, {}, list[str]()
+    private = f"{board}/", ""  # where the organiser keeps the board is not for publication
     for folder in folders:
         try:
             standing, answers[folder.name] = _standing(folder, splits, rules, notes)
             standings.append(standing)
         except InputError as error:
-            rejected[folder.name] = str(error)
+            rejected[folder.name] = str(error).replace(*private)
     entries = {s.name: board / s.name for s in standings if s.private is not None and s.has_entry}
     if rules.time:
         notes += time_entries(board, entries, data / "holdout", rules.passes, step)
@@ -189,7 +190,7 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda n=
                 said = {s.name: answers[s.name][which] for s in own}
                 factors = {s.name: s.factor for s in own} if which == "private" else {}
                 rankings[which, group] = rank_predictions(split, said, rules.draws, factors)
-    told = (*notes, *stale, *_notes(ranked, rules))
+    told = tuple(note.replace(*private) for note in (*notes, *stale, *_notes(ranked, rules)))
     return Board(ranked, rejected, told, rankings, award(ranked, rankings), rules.strict_rubric, board)
 
 

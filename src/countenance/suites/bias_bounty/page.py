@@ -17,7 +17,7 @@ from countenance.report.figures.scale import Scale
 from countenance.report.names import value_label
 from countenance.report.pictures import embedded, window
 from countenance.suites.bias_bounty.board import SPLITS, Board, BoardEntry
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels, read_predictions
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Truth, read_predictions
 from countenance.suites.bias_bounty.layout import read_challenge
 from countenance.suites.bias_bounty.printing import TITLES
 from countenance.suites.bias_bounty.scoring import AttributeScore
@@ -83,7 +83,7 @@ def _section(board: Board, standing: BoardEntry, data: Path, which: str, picture
         "id": which,
         "title": "Public test" if public else "Private holdout",
         "score": standing.public if public else standing.private,
-        "failures": _failures(data / SPLITS[which], predictions, pictures),
+        "failures": _failures(data, SPLITS[which], predictions, pictures),
     }
 
 
@@ -98,14 +98,18 @@ def _bar(score: AttributeScore, word: str) -> Markup:
     return Markup(f"{opened}>{bar}{rest}")  # noqa: S704 - our own drawing and a number
 
 
-def _failures(folder: Path, predictions: Path, pictures: bool) -> dict[str, Any]:
-    """The worst rows: most attributes wrong first, then the farthest skin tone."""
-    truth = read_labels(folder / "labels.csv")
+def _failures(data: Path, split: str, predictions: Path, pictures: bool) -> dict[str, Any]:
+    """The worst rows: most attributes wrong first, then the farthest skin tone.
+
+    Non-faces are left out where the board knows them (in the holdout): their labels are random.
+    """
+    known = Truth.of_split(data, split)
+    truth, outside, folder = known.labels, set(known.nonfaces), data / split
     said = read_predictions(predictions).rows(truth.names)
     found = []
     for i, name in enumerate(truth.names):
         wrong = [a for a in ATTRIBUTES if 0 <= truth.codes[a][i] != said[a][i]]
-        if wrong:
+        if wrong and name not in outside:
             far = abs(truth.codes["skin_tone"][i] - said["skin_tone"][i]) if "skin_tone" in wrong else 0
             found.append((-len(wrong), -far, name, i, wrong))
     rows = []

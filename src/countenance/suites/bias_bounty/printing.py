@@ -1,5 +1,7 @@
 """Scores and tables in words: what `score` and `leaderboard` print."""
 
+import itertools
+
 from countenance.compare import Change, Comparison
 from countenance.metrics.bounty import HONEST_PASS, MAXIMUM
 from countenance.report.numbers import probability
@@ -75,25 +77,22 @@ _VERDICTS = {"better": "is better", "worse": "is worse", "cannot tell": "cannot 
 def table_lines(board: Board) -> list[str]:
     """The leaderboard's tables, prizes and notes in words."""
     lines = []
-    for which, title in (("public", "public: Score₁ on the test"), ("private", "private: Score₂ on the holdout")):
-        for group in ("supervised", "unsupervised"):
-            places = board.places(which, group)
-            if not places:
-                continue
-            lines.append(f"{title}, {group}")
-            for p in places:
-                rank = f"{p.rank}{'=' if p.tied else ' '}"
-                extra = ""
-                if which == "private" and p.standing.private is not None:
-                    extra = f"   randomness ×{p.standing.private.multiplier:.4g}, efficiency ×{p.standing.efficiency:g}"
-                if b := p.behind:
-                    extra += f"   {b.better} − {b.worse} {b.difference:+.3f} [{b.low:+.3f}, {b.high:+.3f}]"
-                    extra += f", adjusted p {probability(b.adjusted)}"
-                score = f"{p.score.value:8.4f} [{p.score.low:.3f}, {p.score.high:.3f}]"
-                lines.append(f"  {rank:>4} {p.standing.name:24} {score}{extra}")
-                if p.standing.handed.labels_used:
-                    lines.append(f"       {'':24} labels: {p.standing.handed.labels_used}")
+    titles = {"public": "public: Score₁ on the test", "private": "private: Score₂ on the holdout"}
+    for which, group in itertools.product(titles, ("supervised", "unsupervised")):
+        places = board.places(which, group)
+        if places:
+            lines.append(f"{titles[which]}, {group}")
+        for p in places:
+            extra = ""
+            if which == "private" and p.standing.private is not None:
+                extra = f"   randomness ×{p.standing.private.multiplier:.4g}, efficiency ×{p.standing.efficiency:g}"
+            if b := p.behind:
+                extra += f"   {b.better} − {b.worse} {b.difference:+.3f} [{b.low:+.3f}, {b.high:+.3f}]"
+                extra += f", adjusted p {probability(b.adjusted)}"
+            score = f"{p.score.value:8.4f} [{p.score.low:.3f}, {p.score.high:.3f}]"
+            lines.append(f"  {p.rank:>3}{'=' if p.tied else ' '} {p.standing.name:24} {score}{extra}")
+            if p.standing.handed.labels_used:
+                lines.append(f"       {'':24} labels: {p.standing.handed.labels_used}")
     lines += [f"prize    {prize.line()}" for prize in board.prizes]
     lines += [f"rejected {name}: {why}" for name, why in board.rejected.items()]
-    lines += [f"note     {note}" for note in board.notes]
-    return lines
+    return lines + [f"note     {note}" for note in board.notes]

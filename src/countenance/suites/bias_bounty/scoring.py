@@ -58,9 +58,7 @@ class AttributeScore:
     @property
     def per_class(self) -> dict[str, float]:
         """The accuracy of each class; NaN without truth rows."""
-        return {
-            word: row[i] for i, (word, row) in enumerate(zip(CLASSES[self.name], self.confusion.values, strict=True))
-        }
+        return dict(zip(self.confusion.rows, np.diagonal(self.confusion.values).tolist(), strict=True))
 
     @property
     def left_out(self) -> list[str]:
@@ -71,15 +69,6 @@ class AttributeScore:
         """The interval of a class's accuracy, on its effective rows."""
         size = self.class_rows[word] / self.design_effect
         return wilson(self.per_class[word] * size, size)
-
-    def test(self) -> Number:
-        """The randomness test as a result."""
-        found = self.randomness
-        return Number(
-            name=f"randomness of {self.name}", value=found.p, n=sum(found.counts), unit="non-faces",
-            meaning=f"p of the test that non-faces get random labels ({found.method})",
-            note="passed" if found.passed else "failed",
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,7 +110,7 @@ class Score:
 
     def to_json(self) -> dict[str, Any]:
         """The contract's shape; NaN becomes null when written."""
-        over = "identities" if self.clustered else "rows"
+        method = "accuracy: Wilson on the effective size; disparity and score1: numerical bootstrap over"
         tests = {field: self._each(lambda one, field=field: getattr(one.randomness, field))  # type: ignore[misc]
                  for field in ("p", "passed", "too_even", "statistic", "method")}  # fmt: skip
         return {
@@ -142,8 +131,7 @@ class Score:
                 "disparity": self._each(lambda one: [one.disparity.low, one.disparity.high]),
                 "score1": [self.first.low, self.first.high],
                 "level": 0.95,
-                "method": "accuracy: Wilson on the effective size; disparity and score1: numerical bootstrap over "
-                + over,
+                "method": f"{method} {'identities' if self.clustered else 'rows'}",
                 **self.draws.model_dump(),
             },
             "fair_disparity": self._each(lambda one: dict(zip(("mean", "high95"), one.fair, strict=True))),
@@ -174,19 +162,21 @@ class Score:
         made: list[Result] = [self.first, *(one.accuracy for one in every), *(one.disparity for one in every)]
         if self.nonfaces:
             made.append(Number(name="randomness multiplier", value=self.multiplier, n=self.nonfaces, unit="non-faces"))
-            made += [one.test() for one in every]
+            made += [
+                Number(
+                    name=f"randomness of {one.name}", value=one.randomness.p, n=self.nonfaces, unit="non-faces",
+                    meaning=f"p of the test that non-faces get random labels ({one.randomness.method})",
+                    note="passed" if one.randomness.passed else "failed",
+                )
+                for one in every
+            ]  # fmt: skip
         return made + [one.confusion for one in every]
 
 
 def score_files(
-    labels: Path,
-    predictions: Path,
-    nonfaces: Path | None = None,
-    *,
-    identities: Path | None = None,
-    replicates: int = 2000,
-    seed: int = 0,
-) -> Score:
+    labels: Path, predictions: Path, nonfaces: Path | None = None, *, identities: Path | None = None,
+    replicates: int = 2000, seed: int = 0,
+) -> Score:  # fmt: skip
     """Score a predictions file; InputError with every problem when the file cannot be scored whole.
 
     A non-face need not be in `labels`; it must be in `predictions`. With `identities` (or a file `identities.csv`
@@ -206,14 +196,14 @@ def score_tables(truth: Truth, said: ClassTable, draws: Draws = Draws()) -> Scor
     for name, spread in zip(ATTRIBUTES, spreads, strict=True):
         test = bounty.randomness(outside[name], name, len(CLASSES[name]), seed=draws.seed)
         found[name] = _attribute(name, codes[name], predicted[name], truth.clusters, spread, test, draws.seed)
-    accuracy, disparity = ({name: getattr(one, part).value for name, one in found.items()}
-                           for part in ("accuracy", "disparity"))  # fmt: skip
-    first = Number(
-        name="Score₁", meaning=f"accuracy and equality of three attributes, at most {bounty.MAXIMUM:.0f}",
-        value=bounty.score1(accuracy, disparity), low=low, high=high, better="higher", n=len(truth.labels), unit="rows",
-    )  # fmt: skip
+    accuracy = {name: one.accuracy.value for name, one in found.items()}
+    first = bounty.score1(accuracy, {name: one.disparity.value for name, one in found.items()})
     return Score(
-        first, found, clusters=len(sums), nonfaces=len(truth.nonfaces), draws=draws,
+        Number(
+            name="Score₁", meaning=f"accuracy and equality of three attributes, at most {bounty.MAXIMUM:.0f}",
+            value=first, low=low, high=high, better="higher", n=len(truth.labels), unit="rows",
+        ),
+        found, clusters=len(sums), nonfaces=len(truth.nonfaces), draws=draws,
         faces_alone=_faces_alone(truth, predicted), clustered=truth.people is not None, notes=_notes(truth),
     )  # fmt: skip
 
@@ -229,30 +219,29 @@ def _attribute(
     rate = bounty.accuracy(truth, said)
     mean, most = fair = bounty.fair_disparity(rows[:, 0], rate, deff=effect, seed=seed)
     shares = np.divide(counts, rows, out=np.full(counts.shape, np.nan), where=rows > 0)
-    accuracy = Number(
-        name=f"accuracy of {name}", value=rate, low=low, high=high, better="higher", n=int(rows.sum()),
-        unit="labelled rows",
+    labelled = {"n": int(rows.sum()), "unit": "labelled rows"}
+    return AttributeScore(
+        name,
+        Number(name=f"accuracy of {name}", value=rate, low=low, high=high, better="higher", **labelled),
+        Number(
+            name=f"disparity of {name}", meaning="largest minus smallest accuracy of a class",
+            note=f"a fair model of the same accuracy shows {mean:.3f} on average, at most {most:.3f} in 95 %",
+            value=bounty.disparity(np.diag(shares)), low=spread[0], high=spread[1], better="lower", **labelled,
+        ),
+        fair,
+        effect,
+        Matrix(
+            name=f"confusion of {name}", rows=words, columns=words, values=shares.tolist(), counts=counts.tolist(),
+            row_label="labelled", column_label="predicted", attribute=name,
+        ),
+        test,
     )  # fmt: skip
-    disparity = Number(
-        name=f"disparity of {name}", meaning="largest minus smallest accuracy of a class",
-        note=f"a fair model of the same accuracy shows {mean:.3f} on average, at most {most:.3f} in 95 %",
-        value=bounty.disparity(np.diag(shares)), low=spread[0], high=spread[1], better="lower", n=int(rows.sum()),
-        unit="labelled rows",
-    )  # fmt: skip
-    confusion = Matrix(
-        name=f"confusion of {name}", rows=words, columns=words, values=shares.tolist(), counts=counts.tolist(),
-        row_label="labelled", column_label="predicted", attribute=name,
-    )  # fmt: skip
-    return AttributeScore(name, accuracy, disparity, fair, effect, confusion, test)
 
 
 def degrees_of_freedom(sums: NDArray[np.float64]) -> float:
     """Those of the clusters' labels: `sums` are `class_sums`, a row for each cluster."""
-    counts, start = np.zeros(len(sums)), 0
-    for classes in bounty.CLASS_COUNTS.values():
-        counts += sums[:, start : start + classes].sum(axis=1)
-        start += 2 * classes
-    return effective_df(counts)
+    rows = np.concatenate([np.repeat([1.0, 0.0], classes) for classes in bounty.CLASS_COUNTS.values()])
+    return effective_df(sums @ rows)
 
 
 def score_intervals(sums: NDArray[np.float64], draws: Draws) -> list[Interval]:

@@ -13,16 +13,9 @@ from countenance.answers import Labels
 from countenance.answers.formats import Format, Predictions, Wanted
 from countenance.data import Sample
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import (
-    ATTRIBUTES,
-    CLASSES,
-    CODES,
-    COLUMNS,
-    ClassTable,
-    Truth,
-    read_predictions,
-)
-from countenance.suites.bias_bounty.scoring import Draws, Score, score_tables
+from countenance.suites.bias_bounty import files
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, CODES, ClassTable, Truth
+from countenance.suites.bias_bounty.scoring import Draws, score_tables
 from countenance.tasks import Context, Metric, Reduce, Reduced, Row, Shard, State, Task, Whole
 from countenance.tasks.attributes import to_labels
 from countenance.tasks.task import subject_row
@@ -41,14 +34,14 @@ def refuse(answer: Labels, sample: Sample, context: Context) -> str | None:
 
 def score(sample: Sample, answer: Labels) -> list[Row]:
     """A row for the person, with a 0/1 metric for each attribute that is labelled."""
-    rows = []
-    for subject in sample.subjects:
-        row = subject_row(sample, subject)
-        for name in ATTRIBUTES:
-            truth = subject.attributes.get(name)
-            row[f"m.correct_{name}"] = None if truth is None else float(answer.values[name] == truth)
-        rows.append(row)
-    return rows
+
+    def right(name: str, truth: object) -> float | None:
+        return None if truth is None else float(answer.values[name] == truth)
+
+    return [
+        subject_row(sample, who) | {f"m.correct_{name}": right(name, who.attributes.get(name)) for name in ATTRIBUTES}
+        for who in sample.subjects
+    ]
 
 
 def partial(shard: Shard) -> State:
@@ -68,21 +61,17 @@ def partial(shard: Shard) -> State:
     return state
 
 
-def scored(state: State, draws: Draws) -> Score:
-    """The run as `countenance bias-bounty score` computes it."""
-    listed, names = state["listed"], state["name"]
-    truth = ClassTable(tuple(names[listed].tolist()), {name: state[TRUTH + name][listed] for name in ATTRIBUTES})
-    said = ClassTable(tuple(names.tolist()), {name: state[SAID + name] for name in ATTRIBUTES})
-    people = tuple(who or None for who in state["person"][listed].tolist())
-    known = Truth(truth, people if any(people) else None, tuple(names[state["nonface"]].tolist()))
-    return score_tables(known, said, draws)
-
-
 def _finish(draws: Draws) -> Callable[[State, Whole], Reduced]:
     def finish(state: State, whole: Whole) -> Reduced:
-        if not state["listed"].any():
+        """The run as `countenance bias-bounty score` computes it."""
+        listed, names = state["listed"], state["name"]
+        if not listed.any():
             raise InputError("no picture of this run has labels")
-        found = scored(state, draws)
+        truth = ClassTable(tuple(names[listed].tolist()), {name: state[TRUTH + name][listed] for name in ATTRIBUTES})
+        said = ClassTable(tuple(names.tolist()), {name: state[SAID + name] for name in ATTRIBUTES})
+        people = tuple(who or None for who in state["person"][listed].tolist())
+        known = Truth(truth, people if any(people) else None, tuple(names[state["nonface"]].tolist()))
+        found = score_tables(known, said, draws)
         return Reduced(found.results(), notes=list(found.notes))
 
     return finish
@@ -113,7 +102,7 @@ BIAS_BOUNTY = make(Draws())
 
 def _read(path: Path, wanted: Wanted) -> Predictions:
     """A predictions file, refused with every problem when it is not whole."""
-    said = read_predictions(path, wanted.names.ids)
+    said = files.read_predictions(path, wanted.names.ids)
     words = {name: [CLASSES[name][code] for code in said.codes[name].tolist()] for name in ATTRIBUTES}
     made = {name: Labels({a: words[a][i] for a in ATTRIBUTES}) for i, name in enumerate(said.names)}
     return Predictions(str(path), "bias_bounty", made)
@@ -125,7 +114,7 @@ def _detects(path: Path) -> bool:
         return False
     with path.open("rb") as stream:
         head = stream.readline(4096).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return set(COLUMNS) <= {cell.strip().strip('"') for cell in head.split(",")}
+    return set(files.COLUMNS) <= {cell.strip().strip('"') for cell in head.split(",")}
 
 
 FORMAT = Format(

@@ -126,26 +126,17 @@ def images_hash(images: Path) -> str:
     return digest.hexdigest()
 
 
-def measure(where: str | Path, images: Path, *, passes: int = PASSES, threads: int = 1) -> Timing:
-    """Time an entry on the images of a folder, in a fresh process."""
-    return measure_answers(where, images, passes=passes, threads=threads)[0]
-
-
-def measure_answers(
+def measure(
     where: str | Path, images: Path, *, passes: int = PASSES, threads: int = 1
 ) -> tuple[Timing, dict[str, dict[str, int]]]:
-    """The timing, and the classes that the entry gave each image while it was timed."""
+    """Time an entry on the images of a folder, in a fresh process; also the classes that it gave each image."""
     entry = entry_folder(where)
     EntryCard.read(entry)  # wrong input is refused here, where the message reaches the user unchanged
     names = list(image_files(images))
-    places = {"entry": str(entry.resolve()), "images": str(images.resolve())}
-    order = places | {"passes": passes, "threads": threads}
-    variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    order = {"entry": str(entry.resolve()), "images": str(images.resolve()), "passes": passes, "threads": threads}
+    variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
     try:
-        (found,) = each(
-            "countenance.suites.bias_bounty.timing:serve", None, [order],
-            environment=dict.fromkeys(variables, str(threads)),
-        )  # fmt: skip
+        (found,) = each("countenance.suites.bias_bounty.timing:serve", None, [order], environment=variables)
     except RuntimeError as error:  # the entry's networks, not our code, are what runs there
         last = (str(error).strip().splitlines() or ["no message"])[-1]
         raise InputError(f"{entry}: cannot be timed ({last})") from None
@@ -211,7 +202,7 @@ def time_entries(
     found, notes = {}, []
     for name, folder in entries.items():
         try:
-            timing, answers = measure_answers(folder / ENTRY, images, passes=passes)
+            timing, answers = measure(folder / ENTRY, images, passes=passes)
             said = read_predictions(folder / "holdout.csv").rows(list(answers))
             otherwise = [
                 any(said[a][i] != classes[a] for a in ATTRIBUTES) for i, classes in enumerate(answers.values())
