@@ -23,10 +23,13 @@ from countenance.suites.bias_bounty.printing import TITLES
 from countenance.suites.bias_bounty.scoring import AttributeScore
 
 FAILURES = 24
-TABLES = (
-    ("public", "Public", "Score₁ on the public test: accuracy and disparity."),
-    ("private", "Private", "Score₂ on the private holdout: Score₁ times what randomness and efficiency earned."),
-)
+TABLES = {
+    "public": ("Public test", "Score₁ on the public test: accuracy and disparity."),
+    "private": (
+        "Private holdout",
+        "Score₂ on the private holdout: Score₁ times what randomness and efficiency earned.",
+    ),
+}
 GROUPS = ("supervised", "unsupervised")
 RATES = Scale(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0), "rate")
 TEMPLATES = Path(__file__).parent / "templates"
@@ -53,7 +56,7 @@ def write_pages(
         template = render.template(TEMPLATES, "entry.html.j2")
         render.write(place, render.page(template, **known, **context, pictures=shown, rates=RATES, bar=_bar))
         links[standing.name] = f"{folder.name}/{place.name}"
-    tables = [_table(board, *table) for table in TABLES if board.places(table[0])]
+    tables = [_table(board, which) for which in TABLES if board.places(which)]
     timed = next((standing.timing for standing in board.standings if standing.timing), None)
     context = {"board": board, "tables": tables, "links": links, "maximum": f"{MAXIMUM:.0f}", "timed": timed}
     return render.write(out, render.page(render.template(TEMPLATES, "leaderboard.html.j2"), **known, **context))
@@ -64,7 +67,7 @@ def _slug(name: str, number: int) -> str:
     return f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}".rstrip("-")
 
 
-def _table(board: Board, which: str, title: str, about: str) -> dict[str, Any]:
+def _table(board: Board, which: str) -> dict[str, Any]:
     scores = [row.score for row in board.places(which)]
     # One axis for both groups: a reader compares them by eye.
     scale = Scale.around([v for score in scores for v in (0.0, score.low, score.high, score.value)], least=1.0)
@@ -73,18 +76,14 @@ def _table(board: Board, which: str, title: str, about: str) -> dict[str, Any]:
         for group in GROUPS
         if (places := board.places(which, group))
     ]
-    return {"id": which, "title": title, "about": about, "groups": groups, "scale": scale}
+    return {"id": which, "title": which.capitalize(), "about": TABLES[which][1], "groups": groups, "scale": scale}
 
 
 def _section(board: Board, standing: BoardEntry, data: Path, which: str, pictures: bool) -> dict[str, Any]:
-    public = which == "public"
+    score = standing.public if which == "public" else standing.private
     predictions = board.folder / standing.name / f"{SPLITS[which]}.csv"
-    return {
-        "id": which,
-        "title": "Public test" if public else "Private holdout",
-        "score": standing.public if public else standing.private,
-        "failures": _failures(data, SPLITS[which], predictions, pictures),
-    }
+    failures = _failures(data, SPLITS[which], predictions, pictures)
+    return {"id": which, "title": TABLES[which][0], "score": score, "failures": failures}
 
 
 def _bar(score: AttributeScore, word: str) -> Markup:
