@@ -39,6 +39,8 @@ class BoardEntry:
     """The latest submission, which counts."""
     public: Score
     private: Score | None = None
+    answers: Mapping[str, ClassTable] = field(default_factory=dict, repr=False)
+    """Its predictions for each table."""
     history: tuple[Handed, ...] = ()
     """What was handed in under this name before."""
     timing: Timing | None = None
@@ -46,7 +48,6 @@ class BoardEntry:
     claimed: Timing | None = None
     """Handed in with the submission: shown, and used for nothing."""
     efficiency: float = 1.0
-    has_entry: bool = False
 
     @property
     def factor(self) -> float:
@@ -111,7 +112,8 @@ class Board:
     """By table (public, private) and group (all, supervised, unsupervised)."""
     prizes: tuple[Prize, ...] = ()
     strict_rubric: bool = False
-    folder: Path = field(default=Path())
+    truth: Mapping[str, Truth] = field(default_factory=dict, repr=False)
+    """What each table is scored against."""
 
     def places(self, which: str, group: str = "all") -> list[BoardRow]:
         """The table `public` or `private` of a group, best first."""
@@ -167,15 +169,14 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda n=
               if (data / split / "labels.csv").exists()}  # fmt: skip
     if "public" not in splits:
         raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; --data is the challenge's folder")
-    standings, answers, rejected, notes = [], {}, {}, list[str]()
+    standings, rejected, notes = [], {}, list[str]()
     private = f"{board}/", ""  # where the organiser keeps the board is not for publication
     for folder in folders:
         try:
-            standing, answers[folder.name] = _standing(folder, splits, rules, notes)
-            standings.append(standing)
+            standings.append(_standing(folder, splits, rules, notes))
         except InputError as error:
             rejected[folder.name] = str(error).replace(*private)
-    entries = {s.name: board / s.name for s in standings if s.private is not None and s.has_entry}
+    entries = {s.name: board / s.name for s in standings if s.private and (board / s.name / ENTRY).is_dir()}
     if rules.time:
         notes += time_entries(board, entries, data / "holdout", rules.passes, step)
     timings, stale = kept_timings(board, entries, data / "holdout")
@@ -185,13 +186,13 @@ def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda n=
     rankings = {}
     for which, split in splits.items():
         for group, kinds in GROUPS.items():
-            own = [s for s in ranked if s.handed.kind in kinds and which in answers[s.name]]
+            own = [s for s in ranked if s.handed.kind in kinds and which in s.answers]
             if own:
-                said = {s.name: answers[s.name][which] for s in own}
+                said = {s.name: s.answers[which] for s in own}
                 factors = {s.name: s.factor for s in own} if which == "private" else {}
                 rankings[which, group] = rank_predictions(split, said, rules.draws, factors)
     told = tuple(note.replace(*private) for note in (*notes, *stale, *_notes(ranked, rules)))
-    return Board(ranked, rejected, told, rankings, award(ranked, rankings), rules.strict_rubric, board)
+    return Board(ranked, rejected, told, rankings, award(ranked, rankings), rules.strict_rubric, splits)
 
 
 def submission_folders(board: Path) -> list[Path]:
@@ -202,28 +203,19 @@ def submission_folders(board: Path) -> list[Path]:
     return found
 
 
-def _standing(
-    folder: Path, splits: Mapping[str, Truth], rules: Rules, notes: list[str]
-) -> tuple[BoardEntry, dict[str, ClassTable]]:
-    """An entry scored, and its predictions for each table."""
-    handed = Handed.read(folder)
-    tables, scores = {}, {}
-    for which, split in splits.items():
-        file = folder / f"{SPLITS[which]}.csv"
-        if which == "public" or file.exists():
-            tables[which] = split.predictions(file)
-            scores[which] = score_tables(split, tables[which], rules.draws)
-    claimed, model = None, folder / ENTRY if (folder / ENTRY).is_dir() else None
+def _standing(folder: Path, splits: Mapping[str, Truth], rules: Rules, notes: list[str]) -> BoardEntry:
+    """An entry, scored."""
+    handed, claimed = Handed.read(folder), None
+    files = {which: folder / f"{SPLITS[which]}.csv" for which in splits}
+    answers = {which: splits[which].predictions(f) for which, f in files.items() if which == "public" or f.exists()}
+    scores = {which: score_tables(splits[which], said, rules.draws) for which, said in answers.items()}
     if (folder / TIMING).exists():
         try:
-            claimed = read_timing(folder / TIMING, model)
+            claimed = read_timing(folder / TIMING, folder / ENTRY if (folder / ENTRY).is_dir() else None)
         except InputError as error:
             notes.append(str(error))
-    standing = BoardEntry(
-        folder.name, handed, scores["public"], scores.get("private"), earlier(folder), claimed=claimed,
-        has_entry=model is not None,
-    )  # fmt: skip
-    return standing, tables
+    both = scores["public"], scores.get("private")
+    return BoardEntry(folder.name, handed, *both, answers=answers, history=earlier(folder), claimed=claimed)
 
 
 def _notes(standings: Sequence[BoardEntry], rules: Rules) -> list[str]:

@@ -17,7 +17,7 @@ from countenance.report.figures.scale import Scale
 from countenance.report.names import value_label
 from countenance.report.pictures import embedded, window
 from countenance.suites.bias_bounty.board import SPLITS, Board, BoardEntry
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Truth, read_predictions
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Truth
 from countenance.suites.bias_bounty.layout import read_challenge
 from countenance.suites.bias_bounty.printing import TITLES
 from countenance.suites.bias_bounty.scoring import AttributeScore
@@ -81,8 +81,7 @@ def _table(board: Board, which: str) -> dict[str, Any]:
 
 def _section(board: Board, standing: BoardEntry, data: Path, which: str, pictures: bool) -> dict[str, Any]:
     score = standing.public if which == "public" else standing.private
-    predictions = board.folder / standing.name / f"{SPLITS[which]}.csv"
-    failures = _failures(data, SPLITS[which], predictions, pictures)
+    failures = _failures(board.truth[which], standing.answers[which], data / SPLITS[which] if pictures else None)
     return {"id": which, "title": TABLES[which][0], "score": score, "failures": failures}
 
 
@@ -97,25 +96,23 @@ def _bar(score: AttributeScore, word: str) -> Markup:
     return Markup(f"{opened}>{bar}{rest}")  # noqa: S704 - our own drawing and a number
 
 
-def _failures(data: Path, split: str, predictions: Path, pictures: bool) -> dict[str, Any]:
-    """The worst rows: most attributes wrong first, then the farthest skin tone.
+def _failures(truth: Truth, answers: ClassTable, pictures: Path | None) -> dict[str, Any]:
+    """The worst rows: most attributes wrong first, then the farthest skin tone; with pictures of that folder.
 
     Non-faces are left out where the board knows them (in the holdout): their labels are random.
     """
-    known = Truth.of_split(data, split)
-    truth, outside, folder = known.labels, set(known.nonfaces), data / split
-    said = read_predictions(predictions).rows(truth.names)
+    true, said, outside = truth.labels.codes, answers.rows(truth.labels.names), set(truth.nonfaces)
     found = []
-    for i, name in enumerate(truth.names):
-        wrong = [a for a in ATTRIBUTES if 0 <= truth.codes[a][i] != said[a][i]]
+    for i, name in enumerate(truth.labels.names):
+        wrong = [a for a in ATTRIBUTES if 0 <= true[a][i] != said[a][i]]
         if wrong and name not in outside:
-            far = abs(truth.codes["skin_tone"][i] - said["skin_tone"][i]) if "skin_tone" in wrong else 0
+            far = abs(true["skin_tone"][i] - said["skin_tone"][i]) if "skin_tone" in wrong else 0
             found.append((-len(wrong), -far, name, i, wrong))
     rows = []
     for *_, name, i, wrong in sorted(found)[:FAILURES]:
-        words = [[value_label(a, CLASSES[a][codes[a][i]]) for codes in (truth.codes, said)] for a in wrong]
-        told = [f"{TITLES[a]}: {true}, called {called}" for a, (true, called) in zip(wrong, words, strict=True)]
-        rows.append({"name": name, "picture": _picture(folder, name) if pictures else "", "wrong": told})
+        words = [[value_label(a, CLASSES[a][codes[a][i]]) for codes in (true, said)] for a in wrong]
+        told = [f"{TITLES[a]}: {known}, called {called}" for a, (known, called) in zip(wrong, words, strict=True)]
+        rows.append({"name": name, "picture": _picture(pictures, name) if pictures else "", "wrong": told})
     return {"rows": rows, "total": len(found)}
 
 
