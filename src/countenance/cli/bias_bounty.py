@@ -133,7 +133,7 @@ def score(
     """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
     from countenance.files import write_json
     from countenance.suites.bias_bounty.files import Truth
-    from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, score_difference
+    from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, read_pair, score_difference
     from countenance.suites.bias_bounty.printing import against_lines, score_lines
     from countenance.suites.bias_bounty.scoring import Draws, score_tables
 
@@ -142,8 +142,8 @@ def score(
     found = score_tables(truth, truth.predictions(predictions), draws)
     content, told = found.to_json(), []
     if against is not None:
-        change = score_difference(truth, predictions, against, draws)
-        compared = compare_predictions(truth, predictions, against, seed)
+        pair = read_pair(truth, predictions, against)
+        change, compared = score_difference(truth, pair, draws), compare_predictions(truth, pair, seed)
         content["against"] = against_json(change, compared)
         told = against_lines(change, compared)
     if json is not None:

@@ -18,7 +18,7 @@ from countenance.suites.bias_bounty.files import (
     read_predictions,
 )
 from countenance.suites.bias_bounty.page import write_pages
-from countenance.suites.bias_bounty.pairing import score_difference
+from countenance.suites.bias_bounty.pairing import read_pair, score_difference
 from countenance.suites.bias_bounty.printing import table_lines
 from countenance.suites.bias_bounty.scoring import Draws, score_files
 from countenance.suites.bias_bounty.submissions import BountySubmission, checked_name, code_hash, hand_in, same_code
@@ -82,9 +82,9 @@ def test_a_rank_is_that_of_the_paired_differences(board: Path, challenge: Path) 
     first, second = found.places("public", "supervised")
     assert (first.rank, second.rank, first.tied, second.tied) == (1, 2, False, False)
     assert first.behind is None
-    told = score_difference(
-        Truth.of_split(challenge, "test"), board / "sharp one" / "test.csv", board / "blunt" / "test.csv", FEW.draws
-    )
+    truth = Truth.of_split(challenge, "test")
+    pair = read_pair(truth, board / "sharp one" / "test.csv", board / "blunt" / "test.csv")
+    told = score_difference(truth, pair, FEW.draws)
     assert second.behind is not None
     assert (second.behind.difference, second.behind.low, second.behind.high) == pytest.approx(
         (told.difference, told.low, told.high)

@@ -23,7 +23,7 @@ from countenance.suites.bias_bounty.entry import (
     random_classes,
 )
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Truth, predictions_text, read_names
-from countenance.suites.bias_bounty.pairing import score_difference
+from countenance.suites.bias_bounty.pairing import read_pair, score_difference
 from countenance.suites.bias_bounty.scoring import score_files
 
 
@@ -229,7 +229,7 @@ def test_the_shipped_entries_score_what_was_published(embedded: Path, tmp_path: 
         assert score.score1 == pytest.approx(due["score1"], abs=0.15)
         assert score.multiplier == pytest.approx(due["randomness"]["multiplier"])
     truth = Truth.of_split(embedded, "holdout")
-    against = score_difference(truth, tmp_path / "better.csv", tmp_path / "baseline.csv")
+    against = score_difference(truth, read_pair(truth, tmp_path / "better.csv", tmp_path / "baseline.csv"))
     assert against.difference > 1.5
     assert against.low > 0
     assert against.difference == pytest.approx(said["better_minus_baseline_on_the_holdout"]["difference"], abs=0.2)

@@ -10,7 +10,7 @@ import pytest
 from countenance.cli import bias_bounty
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS, Truth
-from countenance.suites.bias_bounty.pairing import compare_predictions, score_difference
+from countenance.suites.bias_bounty.pairing import compare_predictions, read_pair, score_difference
 from countenance.suites.bias_bounty.printing import against_lines, score_lines
 from countenance.suites.bias_bounty.scoring import Draws, score_files
 
@@ -176,11 +176,11 @@ def test_a_difference_is_that_of_the_scores_and_nothing_against_itself(tmp_path:
     bad = write_rows(tmp_path / "bad.csv", _worsened(good, 0.5))
     one, two = score_files(labels, good).score1, score_files(labels, bad).score1
     truth = Truth.read(labels)
-    found = score_difference(truth, good, bad)
+    found = score_difference(truth, read_pair(truth, good, bad))
     assert found.difference == pytest.approx(one - two, abs=1e-12)
     assert found.estimate_a == pytest.approx(two, abs=1e-12)
     assert 0 < found.low < found.difference < found.high
-    same = score_difference(truth, good, good)
+    same = score_difference(truth, read_pair(truth, good, good))
     assert (same.difference, same.low, same.high) == (0, 0, 0)
 
 
@@ -188,7 +188,8 @@ def test_the_pairing_narrows_the_interval_of_a_difference(tmp_path: Path) -> Non
     labels, good = random_files(tmp_path, 300, 2, right=0.6)
     near = write_rows(tmp_path / "near.csv", _worsened(good, 0.03))
     alone = score_files(labels, good).first
-    found = score_difference(Truth.read(labels), good, near)
+    truth = Truth.read(labels)
+    found = score_difference(truth, read_pair(truth, good, near))
     assert found.high - found.low < alone.high - alone.low
 
 
@@ -202,12 +203,12 @@ def test_against_other_predictions_is_the_general_comparison(tmp_path: Path) -> 
         if said[row["name"]] == 9:
             row["skin_tone"] = "monk_1"
     bad = write_rows(tmp_path / "bad.csv", rows)
-    found = compare_predictions(truth, bad, good)
+    found = compare_predictions(truth, read_pair(truth, bad, good))
     assert found is not None and (found.a, found.b) == ("preds.csv", "bad.csv")
     assert found.change("correct_skin_tone", "skin_tone", "monk_10").verdict == "worse"
     assert "worse for skin_tone = monk_10" in found.decisions[0]
     assert found.change("correct_age").difference == 0
-    lines = against_lines(score_difference(truth, bad, good), found)
+    lines = against_lines(score_difference(truth, read_pair(truth, bad, good)), found)
     assert lines[0].startswith("difference -") and lines[0].endswith("Score₁ is worse") and len(lines) == 4
 
 
@@ -228,8 +229,8 @@ def test_labels_without_a_single_label_are_scored_as_not_measured(tmp_path: Path
     assert found.to_json()["labelled"] == dict.fromkeys(ATTRIBUTES, 0)
     assert "not measured: no row has a label of skin tone, age, gender" in score_lines(found)[0]
     truth = Truth.read(labels)
-    assert compare_predictions(truth, predictions, predictions) is None
-    assert "not measured" in against_lines(score_difference(truth, predictions, predictions), None)[0]
+    assert compare_predictions(truth, read_pair(truth, predictions, predictions)) is None
+    assert "not measured" in against_lines(score_difference(truth, read_pair(truth, predictions, predictions)), None)[0]
 
 
 def test_a_labelled_non_face_is_noted(tmp_path: Path) -> None:

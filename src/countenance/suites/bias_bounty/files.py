@@ -49,6 +49,10 @@ class ClassTable:
     def __len__(self) -> int:
         return len(self.names)
 
+    def words(self, row: int) -> dict[str, str]:
+        """The classes of one row, without those that are unlabelled."""
+        return {name: CLASSES[name][code] for name in ATTRIBUTES if (code := int(self.codes[name][row])) >= 0}
+
     def rows(self, names: Sequence[str]) -> dict[str, Ints]:
         """The codes of the given names, in their order."""
         at = np.array([self.index[name] for name in names], dtype=np.int64)

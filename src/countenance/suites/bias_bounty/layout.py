@@ -83,8 +83,7 @@ def read_truth(
     apart = set(outside)
     samples = []
     for i, (name, identity) in enumerate(zip(table.names, people, strict=True)):
-        codes = {attribute: int(table.codes[attribute][i]) for attribute in ATTRIBUTES}
-        known = {attribute: CLASSES[attribute][code] for attribute, code in codes.items() if code >= 0}
+        known = table.words(i)
         said = {"labelled": "yes" if known else "no"} | ({"face": "no" if name in apart else "yes"} if apart else {})
         subjects = (Subject(f"{name}#0", identity, attributes=known),) if known or identity else ()
         samples.append(_sample(labels, name, subjects, said, sizes))

@@ -17,7 +17,7 @@ from countenance.report.figures.scale import Scale
 from countenance.report.names import value_label
 from countenance.report.pictures import embedded, window
 from countenance.suites.bias_bounty.board import SPLITS, Board, BoardEntry
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Truth
+from countenance.suites.bias_bounty.files import CODES, ClassTable, Truth
 from countenance.suites.bias_bounty.layout import read_challenge
 from countenance.suites.bias_bounty.printing import TITLES
 from countenance.suites.bias_bounty.scoring import AttributeScore
@@ -101,18 +101,19 @@ def _failures(truth: Truth, answers: ClassTable, pictures: Path | None) -> dict[
 
     Non-faces are left out where the board knows them (in the holdout): their labels are random.
     """
-    true, said, outside = truth.labels.codes, answers.rows(truth.labels.names), set(truth.nonfaces)
+    tone, outside = CODES["skin_tone"], set(truth.nonfaces)
     found = []
     for i, name in enumerate(truth.labels.names):
-        wrong = [a for a in ATTRIBUTES if 0 <= true[a][i] != said[a][i]]
+        true, said = truth.labels.words(i), answers.words(answers.index[name])
+        wrong = [a for a in true if true[a] != said[a]]
         if wrong and name not in outside:
-            far = abs(true["skin_tone"][i] - said["skin_tone"][i]) if "skin_tone" in wrong else 0
-            found.append((-len(wrong), -far, name, i, wrong))
-    rows = []
-    for *_, name, i, wrong in sorted(found)[:FAILURES]:
-        words = [[value_label(a, CLASSES[a][codes[a][i]]) for codes in (true, said)] for a in wrong]
-        told = [f"{TITLES[a]}: {known}, called {called}" for a, (known, called) in zip(wrong, words, strict=True)]
-        rows.append({"name": name, "picture": _picture(pictures, name) if pictures else "", "wrong": told})
+            far = abs(tone[true["skin_tone"]] - tone[said["skin_tone"]]) if "skin_tone" in wrong else 0
+            told = [f"{TITLES[a]}: {value_label(a, true[a])}, called {value_label(a, said[a])}" for a in wrong]
+            found.append((-len(wrong), -far, name, told))
+    rows = [
+        {"name": name, "picture": _picture(pictures, name) if pictures else "", "wrong": told}
+        for *_, name, told in sorted(found)[:FAILURES]
+    ]
     return {"rows": rows, "total": len(found)}
 
 

@@ -103,9 +103,7 @@ BIAS_BOUNTY = make(Draws())
 def _read(path: Path, wanted: Wanted) -> Predictions:
     """A predictions file, refused with every problem when it is not whole."""
     said = files.read_predictions(path, wanted.names.ids)
-    words = {name: [CLASSES[name][code] for code in said.codes[name].tolist()] for name in ATTRIBUTES}
-    made = {name: Labels({a: words[a][i] for a in ATTRIBUTES}) for i, name in enumerate(said.names)}
-    return Predictions(str(path), "bias_bounty", made)
+    return Predictions(str(path), "bias_bounty", {name: Labels(said.words(i)) for i, name in enumerate(said.names)})
 
 
 def _detects(path: Path) -> bool:
