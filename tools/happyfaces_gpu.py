@@ -217,7 +217,7 @@ def main() -> None:
     import torch
 
     from countenance.suites.happyfaces.methods import make_method
-    from countenance.suites.happyfaces.networks.settings import NetworkSettings, device_of
+    from countenance.suites.happyfaces.networks.training import NetworkSettings, device_of
 
     began = time.monotonic()
     torch.manual_seed(0)

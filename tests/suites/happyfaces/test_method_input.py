@@ -65,7 +65,7 @@ def test_permuting_the_unlabelled_photos_changes_nothing_but_rounding(world):
 def test_permuting_the_unlabelled_photos_changes_no_networks_answer(world, name: str):
     pytest.importorskip("torch")
     from countenance.suites.happyfaces.methods import make_method
-    from countenance.suites.happyfaces.networks.settings import NetworkSettings
+    from countenance.suites.happyfaces.networks.training import NetworkSettings
 
     small = NetworkSettings(backbone="resnet", size=64, resnet_steps=4, steps=20, restarts=2, device="cpu")
     labelled, labels, unlabelled = method_input(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)

@@ -2,8 +2,7 @@
 
 from typing import Any, ClassVar
 
-from countenance.suites.happyfaces.networks.fitting import TogetherMethod
-from countenance.suites.happyfaces.networks.heads import UnlabelledLoss
+from countenance.suites.happyfaces.networks.heads import TogetherMethod, UnlabelledLoss
 
 PRIOR_WEIGHT = 1.0
 """λ₂ in units of λ₁: how strongly each head's share of "happy" is held at the prior."""

@@ -2,8 +2,7 @@
 
 from typing import Any, ClassVar
 
-from countenance.suites.happyfaces.networks.fitting import TogetherMethod
-from countenance.suites.happyfaces.networks.heads import UnlabelledLoss
+from countenance.suites.happyfaces.networks.heads import TogetherMethod, UnlabelledLoss
 
 LOWER_BOUND = 0.1
 """Where the lower bound of the mix rate ends, which is raised linearly from 0: the lowest the benchmark asks for."""

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countenance.suites.happyfaces.interface import Floats
 from countenance.suites.happyfaces.spatial.regions import Region, RegionGroups, residuals
-
-Floats = NDArray[np.float64]
 
 MOST_CUT = 0.5
 """A normalised cut above this separates nothing: more than half as much holds the groups together as apart."""

@@ -6,11 +6,9 @@ A photo's two features agree with probability 1 − r; r, the mix rate, is estim
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countenance.suites.happyfaces.interface import Floats, Labels
 from countenance.suites.happyfaces.spatial.ridge import Platt, Ridge, fit_platt, fit_ridge, soft_targets
-
-Floats = NDArray[np.float64]
 
 ROUNDS = 4
 LEAST, MOST = 0.005, 0.5
@@ -23,14 +21,17 @@ class Learnt:
     ridge: Ridge
     platt: Platt
 
+    def __call__(self, kernel: Floats) -> Floats:
+        """Probabilities of new photos, given their kernel with the photos learnt from."""
+        return self.platt(self.ridge.score(kernel))
+
 
 @dataclass(frozen=True)
 class MixtureFit:
-    """Both heads, the estimated mix rate, and the unlabelled photos' posteriors (photos × 2)."""
+    """Both heads and the estimated mix rate."""
 
     heads: tuple[Learnt, Learnt]
     mix_rate: float
-    posterior: Floats
 
 
 def posteriors(first: Floats, second: Floats, mix_rate: float) -> tuple[Floats, float]:
@@ -61,7 +62,7 @@ def estimate_mix_rate(first: Floats, second: Floats, start: float, most: float =
 
 def learn(
     kernels: tuple[Floats, Floats],
-    labels: tuple[NDArray[np.int64], NDArray[np.int64]],
+    labels: tuple[Labels, Labels],
     ridges: tuple[float, float],
     rounds: int = ROUNDS,
     most: float = MOST,
@@ -90,6 +91,4 @@ def learn(
             platt = fit_platt(ridge.left_out[:n], soft[k])
             heads[k] = Learnt(ridge, platt)
             guess[k] = platt(ridge.left_out[n:])
-    rate = estimate_mix_rate(guess[0], guess[1], rate, most)
-    q, _ = posteriors(guess[0], guess[1], rate)
-    return MixtureFit((heads[0], heads[1]), rate, q)
+    return MixtureFit((heads[0], heads[1]), estimate_mix_rate(guess[0], guess[1], rate, most))
