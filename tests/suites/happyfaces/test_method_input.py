@@ -11,8 +11,7 @@ from countenance.suites.happyfaces import protocol
 from countenance.suites.happyfaces.dataset import read_happyfaces
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
-from countenance.suites.happyfaces.protocol import MixTask, run
-from countenance.suites.happyfaces.sampler import draw, method_input
+from countenance.suites.happyfaces.protocol import MixTask, draw, method_input, run
 
 
 def test_a_method_is_given_three_plain_arrays_and_nothing_else(world, monkeypatch):

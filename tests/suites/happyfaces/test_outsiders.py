@@ -12,11 +12,10 @@ from countenance.cli.app import run as command
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.suites.happyfaces.dataset import SETS, read_happyfaces
+from countenance.suites.happyfaces.dataset import SETS, TAGS, read_happyfaces
 from countenance.suites.happyfaces.methods import make_method
 from countenance.suites.happyfaces.protocol import MixTask, run, sweep
 from countenance.suites.happyfaces.runs import record_of
-from countenance.suites.happyfaces.tags import TAGS
 
 
 def write_set(place: Path, tags: tuple[str, ...], each: int, wrong: int) -> None:
@@ -110,7 +109,7 @@ def predictions(folder: Path, path: Path, *, parts=("validation",), drop: int = 
     for part in parts:
         photos = {"validation": data.validation, "unlabelled": data.unlabelled}[part]
         probabilities = Pixels().predict(photos.pixels)
-        rows += [[f"{part}/{t}/{n}", *p] for t, n, p in zip(*photos.where(), probabilities, strict=True)]
+        rows += [[photo, *p] for photo, p in zip(photos.ids(part), probabilities, strict=True)]
     with path.open("w", newline="") as stream:
         csv.writer(stream).writerows([["photo", "head_1", "head_2"], *rows[drop:]])
     return path

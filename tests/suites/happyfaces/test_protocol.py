@@ -13,12 +13,10 @@ from hypothesis.extra.numpy import arrays
 from countenance.errors import InputError
 from countenance.files import write_json
 from countenance.suites.happyfaces import protocol, runs
-from countenance.suites.happyfaces.ask import ask, simulated
-from countenance.suites.happyfaces.asking import at_the_terminal
+from countenance.suites.happyfaces.ask import ask, at_the_terminal, simulated
 from countenance.suites.happyfaces.looks import heat_map, moved_heat
-from countenance.suites.happyfaces.published import PUBLISHED, configurations
-from countenance.suites.happyfaces.report import read_sweeps, write_report
-from countenance.suites.happyfaces.scores import assign_heads, auc, lowest_mix_rate_above, worst_head
+from countenance.suites.happyfaces.report import PUBLISHED, configurations, read_sweeps, write_report
+from countenance.suites.happyfaces.scores import assign_heads, auc, lowest_mix_rate_above, summary, worst_head
 
 answers = arrays(bool, st.tuples(st.integers(1, 30), st.just(2)))
 
@@ -121,8 +119,8 @@ def record(method: str, rate: float, seed: int, accuracy: float) -> dict:
 
 
 def test_one_seed_has_no_deviation_and_is_marked_beside_several(tmp_path: Path):
-    several = protocol.summary([record("many", rate, seed, 0.9 + seed / 100) for rate in (0, 0.3) for seed in (0, 1)])
-    single = protocol.summary([record("single", rate, 0, 0.95) for rate in (0, 0.3)])
+    several = summary([record("many", rate, seed, 0.9 + seed / 100) for rate in (0, 0.3) for seed in (0, 1)])
+    single = summary([record("single", rate, 0, 0.95) for rate in (0, 0.3)])
     assert several["mix_rates"][0]["worst_head_std"] == pytest.approx(0.01 / np.sqrt(2))
     assert single["mix_rates"][0]["worst_head_std"] is None and single["mix_rates"][0]["not_drawn_std"] is None
     for name, table in (("several", several), ("single", single)):
@@ -136,7 +134,7 @@ def test_one_seed_has_no_deviation_and_is_marked_beside_several(tmp_path: Path):
 
 
 def test_a_table_of_an_earlier_version_with_a_deviation_of_one_seed_is_marked_too(tmp_path: Path):
-    table = protocol.summary([record("old", rate, 0, 0.95) for rate in (0, 0.3)])
+    table = summary([record("old", rate, 0, 0.95) for rate in (0, 0.3)])
     for row in table["mix_rates"]:
         row["worst_head_std"] = row["not_drawn_std"] = 0.0
     write_json(tmp_path / "old.json", table)
@@ -145,7 +143,7 @@ def test_a_table_of_an_earlier_version_with_a_deviation_of_one_seed_is_marked_to
 
 
 def test_the_page_says_by_what_the_heads_are_named(tmp_path: Path):
-    table = protocol.summary([record("m", 0.1, seed, 0.9) for seed in (0, 1)])
+    table = summary([record("m", 0.1, seed, 0.9) for seed in (0, 1)])
     assert "validation truth" in table["heads_named_by"]
     write_json(tmp_path / "t.json", table)
     page = write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text()
@@ -189,7 +187,7 @@ def test_a_method_that_declines_leaves_a_record(world, monkeypatch):
     monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Declines())
     record, heads = protocol.run(world, protocol.MixTask("spatial", 0.1, 0))
     assert heads is None and record["answered"] is False and record["reason"] == "one place"
-    row = protocol.summary([record])["mix_rates"][0]
+    row = summary([record])["mix_rates"][0]
     assert row["answered"] == 0 and row["worst_head_mean"] is None
 
 
@@ -284,7 +282,7 @@ def test_broken_runs_beside_a_table_cost_only_their_pictures(world, write_world,
     write_world(world, tmp_path / "data", str)
     task = protocol.MixTask("spatial", 0.3, 0)
     records = protocol.sweep(tmp_path / "data", [task], tmp_path / "s.runs")
-    write_json(tmp_path / "s.json", protocol.summary(records))
+    write_json(tmp_path / "s.json", summary(records))
     assert "Where the heads" in write_report([tmp_path / "s.json"], tmp_path / "page.html").read_text()
     for text in ("x{", "[]", '{"notes": {"regions": "x"}}', '{"notes": {"regions": [[[[1]]]]}, "validation": null}'):
         (tmp_path / "s.runs" / task.run_name() / "run.json").write_text(text)

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.report.pictures import made
 from countenance.run.run import Run
 from countenance.suites.happyfaces.dataset import read_happyfaces
+from countenance.suites.happyfaces.interface import Floats, Labels, Pictures
+from countenance.suites.happyfaces.methods.spatial import discover
 from countenance.suites.happyfaces.runs import record_of
 from countenance.suites.happyfaces.spatial.windows import SCALES
 
@@ -20,57 +21,47 @@ TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
 
 def looks(sweep: Path, method: str, data: Path | None, faces: bool) -> dict[str, Any] | None:
     """Heat maps of a sweep's regions, from any of its runs that kept them."""
-    found, names = None, ["head 1", "head 2"]
-    for manifest in sorted(sweep.with_suffix(".runs").glob("*/run.json")):
-        try:
-            record = record_of(Run(manifest.parent))
-            regions = record["notes"]["regions"]
-            heats = [heat_map(region) for region in regions]
-            features = list(record["validation"]["heads"])
-            names = [str(features[record["ways"].index(head)]) for head in (0, 1)]
-        except (InputError, ValueError, KeyError, TypeError, IndexError, AttributeError):
-            continue  # a run without regions, or no run at all
-        found = regions
-        break
-    if found is None:
+    kept = next(filter(None, map(_regions, sorted(sweep.with_suffix(".runs").glob("*/run.json")))), None)
+    if kept is None:
         return None
-    under, shape, photos, real_people = None, heats[0].shape, [], False
+    regions, names = kept
+    heats, photos, real_people = [heat_map(region) for region in regions], [], False
+    base = np.full((*heats[0].shape, 3), 235, np.uint8)
     if data is not None:
         loaded = read_happyfaces(data)
         real_people = loaded.real_people
-        under = loaded.labelled.pixels.mean(0).round().astype(np.uint8)
-        heats = [heat_map(region, under.shape[:2]) for region in found]
-        shape = heats[0].shape
+        base = loaded.labelled.pixels.mean(0).round().astype(np.uint8)
+        heats = [heat_map(region, base.shape[:2]) for region in regions]
         if faces:
             step = max(1, len(loaded.validation) // FACES_SHOWN)
             some = loaded.validation.pixels[::step][:FACES_SHOWN]
-            moves = _moves(loaded.labelled, some)
-            photos = [
-                made(_tinted(photo, *(moved_heat(heat, moves[k][i]) for k, heat in enumerate(heats))))
-                for i, photo in enumerate(some)
-            ]
-    base = np.full((*shape, 3), 235, np.uint8) if under is None else under
+            found = discover(loaded.labelled.pixels, loaded.labelled.truth()[:, 0].astype(np.int64))
+            for photo, *moves in zip(some, *found.moves(some), strict=True):
+                photos.append(made(_tinted(photo, *map(moved_heat, heats, moves))))
     return {
         "method": method,
         "heads": [(made(_tinted(base, heat)), name) for heat, name in zip(heats, names, strict=True)],
         "names": names,
-        "over_mean": under is not None,
+        "over_mean": data is not None,
         "photos": photos,
         "real_people": real_people,
     }
 
 
-def _moves(labelled: Any, photos: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
-    """By how many pixels each head's region is moved in each photo: it is followed, not one fixed box."""
-    from threadpoolctl import threadpool_limits
+def _regions(manifest: Path) -> tuple[list[Any], list[str]] | None:
+    """The regions of a run's heads and what each head is called; None for a run without regions, or a broken one."""
+    try:
+        record = record_of(Run(manifest.parent))
+        regions = record["notes"]["regions"]
+        for region in regions:
+            heat_map(region)
+        features = list(record["validation"]["heads"])
+        return regions, [str(features[record["ways"].index(head)]) for head in (0, 1)]
+    except (InputError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return None
 
-    from countenance.suites.happyfaces.methods.spatial import discover
 
-    with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
-        return discover(labelled.pixels, labelled.truth()[:, 0].astype(np.int64)).moves(photos)
-
-
-def moved_heat(heat: NDArray[np.float64], move: NDArray[np.int64]) -> NDArray[np.float64]:
+def moved_heat(heat: Floats, move: Labels) -> Floats:
     """The map moved down and right by so many pixels; what leaves the photo is gone."""
     out = np.zeros_like(heat)
     (down, right), (height, width) = move, heat.shape
@@ -80,7 +71,7 @@ def moved_heat(heat: NDArray[np.float64], move: NDArray[np.int64]) -> NDArray[np
     return out
 
 
-def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int] | None = None) -> NDArray[np.float64]:
+def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int] | None = None) -> Floats:
     """Block weights of all scales as one map in pixels, 0 to 1.
 
     >>> heat_map([[[0, 1], [0, 0]], [[1]]], (24, 24)).shape
@@ -101,7 +92,7 @@ def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int]
     return heat / top if top else heat
 
 
-def _tinted(photo: NDArray[np.uint8], *heats: NDArray[np.float64]) -> NDArray[np.uint8]:
+def _tinted(photo: Pictures, *heats: Floats) -> Pictures:
     """The photo in grey, each head's heat in a tint of its own: lighter than the photo, so that it shows without it."""
     drawn = photo.mean(-1, keepdims=True).repeat(3, -1) * 0.75
     for heat, tint in zip(heats, TINTS, strict=False):

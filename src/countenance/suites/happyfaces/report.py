@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,15 @@ from countenance.report import render
 from countenance.report.figures.curves import DASHES, GroupLine, panel, swatch
 from countenance.report.numbers import plural
 from countenance.suites.happyfaces.looks import looks
-from countenance.suites.happyfaces.protocol import HEADLINE_RATE, summary
-from countenance.suites.happyfaces.published import CHANCE, MATCHED_ONLY, PUBLISHED, configurations
+from countenance.suites.happyfaces.scores import HEADLINE_RATE, Record, summary
 
+PUBLISHED: dict[str, dict[float, float]] = {
+    "Extrapolate low data (published)": {0.0: 0.765, 0.1: 0.921, 0.2: 0.94, 0.3: 0.928},
+    "DivDis (published)": {0.3: 0.825},
+}
+"""Worst-head accuracy by mix rate. The page also states 92.48 % at 10 % and an AUC of .903."""
+CHANCE, MATCHED_ONLY = 0.5, 0.75
+"""One head guesses; both are right on matched types and guess on cross types."""
 LOWEST = 0.4
 """Where the axis of accuracies begins: guessing is .5."""
 ORDERS = {"disagreement": "by disagreement", "random": "at random"}
@@ -23,23 +30,22 @@ MANY = 2
 """With more sweeps than this, photos not drawn are left to the tables."""
 
 
-@dataclass(frozen=True)
-class SweepFigure:
-    """A drawing with its legend."""
+def configurations() -> list[Record]:
+    """Every configuration whose validation figures were looked at while this package was made, in order."""
+    content = files("countenance.suites.happyfaces").joinpath("configurations.json").read_text("utf-8")
+    listed: list[Record] = json.loads(content)
+    return listed
 
-    drawing: Markup
-    legend: list[tuple[Markup, str]]
 
-
-def read_sweeps(path: Path) -> list[dict[str, Any]]:
+def read_sweeps(path: Path) -> list[Record]:
     """The table that `sweep --json` wrote, or one for each method of a file of runs of several methods."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        found: Record = json.loads(path.read_text("utf-8"))
         if "mix_rates" in found:
             return [_checked(found)]
         # tools/happyfaces_gpu.py keeps of each run what differs between its runs.
         same = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
-        by_method: dict[str, list[dict[str, Any]]] = {}
+        by_method: dict[str, list[Record]] = {}
         for run in found["runs"]:
             by_method.setdefault(run["method"], []).append(same | run)
         if not by_method:
@@ -51,20 +57,17 @@ def read_sweeps(path: Path) -> list[dict[str, Any]]:
         raise InputError(f"{path}: not a table of `countenance happyfaces sweep --json`") from None
 
 
-def _checked(table: dict[str, Any]) -> dict[str, Any]:
+def _checked(table: Record) -> Record:
     """The table, once everything that the page shows of it is there and is a number where it should be."""
-    if not table["mix_rates"]:
-        raise ValueError("no mix rate")
-    table["method"], table["auc_0_30"], table["lowest_mix_rate_above_90"], table["not_answered"]
+    table["method"], table["auc_0_30"], table["lowest_mix_rate_above_90"], table["not_answered"], table["mix_rates"][0]
     for row in table["mix_rates"]:
         told = [row["mix_rate"], row["runs"], row["answered"]]
         if row["answered"]:
-            told.append(row["worst_head_mean"])
-            for head in row["validation_heads"].values():
-                told += [head["accuracy_mean"], *head["by_type"].values()]
-        for name in ("worst_head_std", "not_drawn_mean", "not_drawn_std", "estimated_mix_rate_mean"):
-            told += [] if row[name] is None else [row[name]]
-        if not all(isinstance(value, int | float) for value in told):
+            heads = row["validation_heads"].values()
+            told += [row["worst_head_mean"], *(head["accuracy_mean"] for head in heads)]
+            told += [value for head in heads for value in head["by_type"].values()]
+        open_ = [row[name] for name in ("worst_head_std", "not_drawn_mean", "not_drawn_std", "estimated_mix_rate_mean")]
+        if not all(isinstance(value, int | float) for value in (*told, *(v for v in open_ if v is not None))):
             raise ValueError("not a number")
     return table
 
@@ -75,6 +78,7 @@ def write_report(
     """Write one self-contained page. With `data` heat maps lie over the mean photo; with `faces` over some photos."""
     read = [(path, table) for path in sweeps for table in read_sweeps(path)]
     tables = [table for _, table in read]
+    single = [table["method"] for table in tables if _seeds(table)[:1] == [1]]
     text = render.page(
         render.template(Path(__file__).parent / "templates", "happyfaces.html.j2"),
         tables=[_with_numbers(table) for table in tables],
@@ -85,41 +89,34 @@ def write_report(
         published=[(name, sorted(points.items())) for name, points in PUBLISHED.items()],
         configurations=configurations(),
         faces=faces,
-        unlike=_unlike_seeds(tables),
+        # Figures of one seed beside means over several.
+        unlike="" if all(_seeds(table) == [1] for table in tables) else ", ".join(single),
     )
     return render.write(out, text)
 
 
-def _with_numbers(table: dict[str, Any]) -> dict[str, Any]:
+def _with_numbers(table: Record) -> Record:
     """The table with its types in order, for the accuracies by type, and how many seeds it rests on."""
     rows = [row for row in table["mix_rates"] if row["answered"]]
     heads = list(rows[0]["validation_heads"]) if rows else []
     kinds = list(rows[0]["validation_heads"][heads[0]]["by_type"]) if rows else []
     at_10 = next((row["worst_head_mean"] for row in rows if row["mix_rate"] == HEADLINE_RATE), None)
-    said = {"seeds_told": _seeds(table), "few": _fewest(table) == 1, "at_10": at_10}
+    said = {"seeds_told": _told(table), "few": _seeds(table)[:1] == [1], "at_10": at_10}
     said["held_back"] = bool(rows) and all(row.get("held_back_mean") is not None for row in rows)
     return {**table, "heads": heads, "kinds": kinds, **said}
 
 
-def _fewest(table: dict[str, Any]) -> int:
-    """The number of seeds of the row that has fewest."""
-    return min((int(row["answered"]) for row in table["mix_rates"] if row["answered"]), default=0)
+def _seeds(table: Record) -> list[int]:
+    """The numbers of seeds that a table's means are over, the smallest first."""
+    return sorted({int(row["answered"]) for row in table["mix_rates"] if row["answered"]})
 
 
-def _seeds(table: dict[str, Any]) -> str:
+def _told(table: Record) -> str:
     """How many seeds a table's means are over, in words."""
-    counts = sorted({int(row["answered"]) for row in table["mix_rates"] if row["answered"]})
-    if not counts:
+    counts = _seeds(table) or [0]
+    if counts == [0]:
         return "no answer"
     return plural(counts[0], "seed") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
-
-
-def _unlike_seeds(tables: list[dict[str, Any]]) -> str:
-    """A warning where figures of one seed are shown beside means over several."""
-    single = [table["method"] for table in tables if _fewest(table) == 1]
-    if not single or all(_seeds(table) == "1 seed" for table in tables):
-        return ""
-    return ", ".join(single)
 
 
 @dataclass(frozen=True)
@@ -139,45 +136,43 @@ class Series:
         return GroupLine(self.label, len(self.x), self.x, self.y, f"c{place % 10}", dash, self.strong, *ends)
 
 
-def _figure(series: list[Series], axes: tuple[str, str], title: str, lowest: float = 0.0) -> SweepFigure:
+def _figure(series: list[Series], axes: tuple[str, str], title: str, lowest: float = 0.0) -> dict[str, Any]:
+    """A drawing with its legend."""
     lines = [one.line(place) for place, one in enumerate(series)]
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
     told = f"{axes[1]} against {axes[0]}; the values are in the table"
-    drawn = panel(lines, axes, title, told, key, lowest=lowest, wide=True)
-    return SweepFigure(drawn, [(swatch(line), line.label) for line in lines])
+    drawing: Markup = panel(lines, axes, title, told, key, lowest=lowest, wide=True)
+    return {"drawing": drawing, "legend": [(swatch(line), line.label) for line in lines]}
 
 
-def _curves(tables: list[dict[str, Any]]) -> SweepFigure:
+def _curves(tables: list[Record]) -> dict[str, Any]:
     series = []
     for table in tables:
-        rows = [row for row in table["mix_rates"] if row["answered"]]
-        shown = [("validation", "worst_head", _fewest(table) > 1)]
+        shown = [("validation", "worst_head", _seeds(table)[:1] != [1])]
         if len(tables) <= MANY:  # otherwise their second lines would hide the first; the tables have them
             shown.append(("photos not drawn", "not_drawn", False))
         for label, name, strong in shown:
-            here = [row for row in rows if row[f"{name}_mean"] is not None]
+            here = [row for row in table["mix_rates"] if row["answered"] and row[f"{name}_mean"] is not None]
             x, y = [row["mix_rate"] for row in here], [row[f"{name}_mean"] for row in here]
             spread = [row[f"{name}_std"] for row in here] if any(row[f"{name}_std"] for row in here) else []
-            series.append(Series(f"{table['method']}, {label}, {_seeds(table)}", x, y, strong, spread))
+            series.append(Series(f"{table['method']}, {label}, {_told(table)}", x, y, strong, spread))
     for name, points in PUBLISHED.items():
-        if len(points) > 1:
-            series.append(Series(name, list(points), list(points.values())))
-        else:  # a single point is drawn as a short level line
-            ((rate, value),) = points.items()
-            series.append(Series(name, [rate - 0.02, rate], [value, value]))
+        (first, value), *rest = points.items()
+        single = {} if rest else {first - 0.02: value}  # a single point is drawn as a short level line
+        series.append(Series(name, [*single, *points], [*single.values(), *points.values()]))
     end = max([0.3, *(row["mix_rate"] for table in tables for row in table["mix_rates"])])
     for label, level in (("a head guesses", CHANCE), ("right on matched types only", MATCHED_ONLY)):
         series.append(Series(label, [0.0, end], [level, level]))
     return _figure(series, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate", LOWEST)
 
 
-def _estimates(tables: list[dict[str, Any]]) -> SweepFigure | None:
+def _estimates(tables: list[Record]) -> dict[str, Any] | None:
     series = []
     for table in tables:
         rows = [row for row in table["mix_rates"] if row["estimated_mix_rate_mean"] is not None]
         if rows:
             x, y = [row["mix_rate"] for row in rows], [row["estimated_mix_rate_mean"] for row in rows]
-            series.append(Series(f"{table['method']}, {_seeds(table)}", x, y, True))
+            series.append(Series(f"{table['method']}, {_told(table)}", x, y, True))
     if not series:
         return None
     end = max(max(one.x) for one in series)
@@ -185,20 +180,15 @@ def _estimates(tables: list[dict[str, Any]]) -> SweepFigure | None:
     return _figure(series, ("true mix rate", "estimated mix rate"), "Estimated against true mix rate")
 
 
-def _questions(path: Path | None) -> SweepFigure | None:
+def _questions(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        runs = json.loads(path.read_text("utf-8"))
-        series = [
-            Series(
-                f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}",
-                [point["questions"] for point in run["mean"]],
-                [point["worst_head"] for point in run["mean"]],
-                run["order"] == "disagreement",
-            )
-            for run in runs
-        ]
+        series = []
+        for run in json.loads(path.read_text("utf-8")):
+            x, y = ([point[name] for point in run["mean"]] for name in ("questions", "worst_head"))
+            label = f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}"
+            series.append(Series(label, x, y, run["order"] == "disagreement"))
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path}: not a file of `countenance happyfaces ask --json`") from None
     return _figure(series, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)

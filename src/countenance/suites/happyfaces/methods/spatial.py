@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures, Singles
 from countenance.suites.happyfaces.remembered import Remembered
@@ -48,7 +49,8 @@ def discover(labelled: Pictures, labels: Labels, deep: DeepFeatures | None = Non
     """Steps a to d on the labelled photos. The same photos give the same object, so that seeds share the work."""
     # Photos are sorted by their pixels: the discovery does not depend on the order in which they came.
     order = sorted(range(len(labels)), key=lambda i: hashlib.blake2b(labelled[i].tobytes()).digest())
-    return _discover(labelled[order].tobytes(), labelled.shape, labels[order].tobytes(), deep)
+    with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
+        return _discover(labelled[order].tobytes(), labelled.shape, labels[order].tobytes(), deep)
 
 
 @lru_cache(maxsize=2)
@@ -104,7 +106,8 @@ class SpatialDiscovery:
         kernels = [head.kernel(features, features) for head, features in zip(found.heads, both, strict=True)]
         ridges = (found.heads[0].design.ridge, found.heads[1].design.ridge)
         told = [np.concatenate([labels, answers[:, k]]) for k in (0, 1)]
-        outcome = em.learn((kernels[0], kernels[1]), (told[0], told[1]), ridges, most=self.most)
+        with threadpool_limits(limits=1):
+            outcome = em.learn((kernels[0], kernels[1]), (told[0], told[1]), ridges, most=self.most)
 
         def predict(pictures: Pictures) -> Floats:
             parts = zip(found.heads, outcome.heads, found.features(pictures), both, strict=True)
