@@ -129,6 +129,9 @@ def test_predictions_that_lack_photos_or_name_others_are_refused(folder: Path, t
     base = ["happyfaces", "score", "-d", str(folder), "--predictions"]
     assert command([*base, str(predictions(folder, tmp_path / "few.csv", drop=2))]) == 2
     assert "2 of 80 validation photos are missing" in capsys.readouterr().err
+    for missing in ("none.csv", "none.parquet"):
+        assert command([*base, str(tmp_path / missing)]) == 2
+        assert capsys.readouterr().err.strip() == f"error: {tmp_path / missing}: no such file"
     (tmp_path / "odd.csv").write_text("photo,head_1,head_2\nnobody.png,1,0\n")
     assert command([*base, str(tmp_path / "odd.csv")]) == 2
     assert "names 1 image that the dataset does not have (nobody.png)" in capsys.readouterr().err

@@ -55,6 +55,8 @@ def read_table(path: Path, wanted: Wanted) -> Predictions:
 
         try:
             table = pq.read_table(path)
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file") from None
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
         return _read(str(path), table.column_names, enumerate(table.to_pylist(), 1), "row", wanted)

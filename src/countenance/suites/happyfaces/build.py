@@ -18,6 +18,7 @@ from PIL import Image
 
 from countenance.data.image import decode
 from countenance.data.paths import inside
+from countenance.data.tables import read_text
 from countenance.errors import InputError
 from countenance.files import staged
 from countenance.suites.happyfaces.dataset import ARCHIVES, LIST, SETS, read_photo
@@ -72,14 +73,10 @@ def list_of(official: Path) -> Path:
 
 def read_list(path: Path) -> list[tuple[str, str, str]]:
     """Set, tag and LFW name of every photo in the benchmark's list."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file; it is the list of photos that comes with the benchmark")
     entries = []
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; it is the list of photos that comes with the benchmark") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as text ({error})") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         match = _ENTRY.fullmatch(line.strip())
         if match is not None:
             entries.append((match["set"], match["tag"], match["name"]))
@@ -148,7 +145,7 @@ def _check_smiles(official: Path, entries: list[tuple[str, str, str]]) -> None:
     for file, letter in (("smile.txt", "H"), ("nonsmile.txt", "S")):
         if not (official / file).exists():
             continue
-        listed = {Path(line.strip()).stem for line in (official / file).read_text("utf-8").splitlines() if line.strip()}
+        listed = {Path(line.strip()).stem for line in read_text(official / file).splitlines() if line.strip()}
         for _, tag, name in entries:
             if name in listed and tag[1] != letter:
                 raise InputError(f"{list_of(official)}: {name} is tagged {tag}, but {file} lists it")

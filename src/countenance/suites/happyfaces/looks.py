@@ -24,12 +24,11 @@ def looks(sweep: Path, method: str, data: Path | None, faces: bool) -> dict[str,
     kept = next(filter(None, map(_regions, sorted(sweep.with_suffix(".runs").glob("*/run.json")))), None)
     if kept is None:
         return None
-    regions, names = kept
-    heats, photos, real_people = [heat_map(region) for region in regions], [], False
+    regions, names, real_people = kept
+    heats, photos = [heat_map(region) for region in regions], []
     base = np.full((*heats[0].shape, 3), 235, np.uint8)
     if data is not None:
         loaded = read_happyfaces(data)
-        real_people = loaded.real_people
         base = loaded.labelled.pixels.mean(0).round().astype(np.uint8)
         heats = [heat_map(region, base.shape[:2]) for region in regions]
         if faces:
@@ -48,15 +47,15 @@ def looks(sweep: Path, method: str, data: Path | None, faces: bool) -> dict[str,
     }
 
 
-def _regions(manifest: Path) -> tuple[list[Any], list[str]] | None:
-    """The regions of a run's heads and what each head is called; None for a run without regions, or a broken one."""
+def _regions(manifest: Path) -> tuple[list[Any], list[str], bool] | None:
+    """The regions of a run's heads, what each head is called, and whether real people were looked at; None without."""
     try:
         record = record_of(Run(manifest.parent))
         regions = record["notes"]["regions"]
         for region in regions:
             heat_map(region)
         features = list(record["validation"]["heads"])
-        return regions, [str(features[record["ways"].index(head)]) for head in (0, 1)]
+        return regions, [str(features[record["ways"].index(head)]) for head in (0, 1)], bool(record["real_people"])
     except (InputError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         return None
 

@@ -172,10 +172,9 @@ def run_and_keep(source: Path, task: MixTask, kept: Path, held_back: Path | None
     """Evaluate, store the run and return its record."""
     from threadpoolctl import threadpool_limits
 
-    from countenance.suites.happyfaces.runs import store
+    from countenance.suites.happyfaces.runs import record_of, store
 
     data = _data(source, held_back)
     with threadpool_limits(limits=1):  # several runs at a time, each on its own core
         outcome = evaluate(data, task)
-    store(kept / task.run_name(), data, task, outcome, source)
-    return outcome.record
+    return record_of(store(kept / task.run_name(), data, task, outcome, source))

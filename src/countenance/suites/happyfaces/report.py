@@ -1,13 +1,11 @@
 """The page of one or several sweeps: curves beside the published ones, heads by type, where heads look, mix rates."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-
-from markupsafe import Markup
 
 from countenance.errors import InputError
 from countenance.report import render
@@ -89,6 +87,7 @@ def write_report(
         published=[(name, sorted(points.items())) for name, points in PUBLISHED.items()],
         configurations=configurations(),
         faces=faces,
+        rendered=", ".join(table["method"] for table in tables if table.get("real_people") is False),
         # Figures of one seed beside means over several.
         unlike="" if all(_seeds(table) == [1] for table in tables) else ", ".join(single),
     )
@@ -119,76 +118,70 @@ def _told(table: Record) -> str:
     return plural(counts[0], "seed") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
 
 
-@dataclass(frozen=True)
-class Series:
-    """A line of a figure, with the deviation over seeds at each point where it has one."""
-
-    label: str
-    x: list[float]
-    y: list[float]
-    strong: bool = False
-    spread: Sequence[float | None] = ()
-
-    def line(self, place: int) -> GroupLine:
-        """The line in its own colour and dash."""
-        ends = [[y + way * (d or 0.0) for y, d in zip(self.y, self.spread, strict=False)] for way in (-1, 1)]
-        dash = DASHES[(place + place // 10) % len(DASHES)]
-        return GroupLine(self.label, len(self.x), self.x, self.y, f"c{place % 10}", dash, self.strong, *ends)
+def _line(label: str, points: Mapping[float, float], strong: bool = False, spread: Sequence[Any] = ()) -> GroupLine:
+    """A line, with the deviation over seeds at each point where it has one."""
+    x, y = list(points), list(points.values())
+    low, high = ([at + way * (d or 0.0) for at, d in zip(y, spread, strict=False)] for way in (-1, 1))
+    return GroupLine(label, len(x), x, y, "", "", strong, low, high)
 
 
-def _figure(series: list[Series], axes: tuple[str, str], title: str, lowest: float = 0.0) -> dict[str, Any]:
-    """A drawing with its legend."""
-    lines = [one.line(place) for place, one in enumerate(series)]
+def _figure(lines: list[GroupLine], axes: tuple[str, str], title: str, lowest: float = 0.0) -> dict[str, Any]:
+    """A drawing with its legend; each line has its own colour and dash, and an axis of shares ends at a round one."""
+    end = max(x for line in lines for x in line.x)
+    lines = [
+        replace(line, colour=f"c{i % 10}", dash=DASHES[(i + i // 10) % len(DASHES)]) for i, line in enumerate(lines)
+    ]
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
     told = f"{axes[1]} against {axes[0]}; the values are in the table"
-    drawing: Markup = panel(lines, axes, title, told, key, lowest=lowest, wide=True)
+    limits = ((0.0, 1.0) if 0.3 < end < 1 else None, None)
+    drawing = panel(lines, axes, title, told, key, lowest=lowest, limits=limits, wide=True)
     return {"drawing": drawing, "legend": [(swatch(line), line.label) for line in lines]}
 
 
 def _curves(tables: list[Record]) -> dict[str, Any]:
-    series = []
+    lines = []
     for table in tables:
         shown = [("validation", "worst_head", _seeds(table)[:1] != [1])]
         if len(tables) <= MANY:  # otherwise their second lines would hide the first; the tables have them
             shown.append(("photos not drawn", "not_drawn", False))
         for label, name, strong in shown:
             here = [row for row in table["mix_rates"] if row["answered"] and row[f"{name}_mean"] is not None]
-            x, y = [row["mix_rate"] for row in here], [row[f"{name}_mean"] for row in here]
+            points = {row["mix_rate"]: row[f"{name}_mean"] for row in here}
             spread = [row[f"{name}_std"] for row in here] if any(row[f"{name}_std"] for row in here) else []
-            series.append(Series(f"{table['method']}, {label}, {_told(table)}", x, y, strong, spread))
+            lines.append(_line(f"{table['method']}, {label}, {_told(table)}", points, strong, spread))
     for name, points in PUBLISHED.items():
         (first, value), *rest = points.items()
-        single = {} if rest else {first - 0.02: value}  # a single point is drawn as a short level line
-        series.append(Series(name, [*single, *points], [*single.values(), *points.values()]))
+        short = {} if rest else {first - 0.02: value}  # a single point is drawn as a short level line
+        lines.append(_line(name, short | points))
     end = max([0.3, *(row["mix_rate"] for table in tables for row in table["mix_rates"])])
     for label, level in (("a head guesses", CHANCE), ("right on matched types only", MATCHED_ONLY)):
-        series.append(Series(label, [0.0, end], [level, level]))
-    return _figure(series, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate", LOWEST)
+        lines.append(_line(label, {0.0: level, end: level}))
+    return _figure(lines, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate", LOWEST)
 
 
 def _estimates(tables: list[Record]) -> dict[str, Any] | None:
-    series = []
+    lines = []
     for table in tables:
-        rows = [row for row in table["mix_rates"] if row["estimated_mix_rate_mean"] is not None]
-        if rows:
-            x, y = [row["mix_rate"] for row in rows], [row["estimated_mix_rate_mean"] for row in rows]
-            series.append(Series(f"{table['method']}, {_told(table)}", x, y, True))
-    if not series:
+        estimated = {row["mix_rate"]: row["estimated_mix_rate_mean"] for row in table["mix_rates"]}
+        points = {rate: value for rate, value in estimated.items() if value is not None}
+        if points:
+            lines.append(_line(f"{table['method']}, {_told(table)}", points, True))
+    if not lines:
         return None
-    end = max(max(one.x) for one in series)
-    series.append(Series("equal", [0.0, end], [0.0, end]))
-    return _figure(series, ("true mix rate", "estimated mix rate"), "Estimated against true mix rate")
+    end = max(max(one.x) for one in lines)
+    equal = _line("equal", {0.0: 0.0, end: end})
+    return _figure([*lines, equal], ("true mix rate", "estimated mix rate"), "Estimated against true mix rate")
 
 
 def _questions(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        series = []
+        lines = []
         for run in json.loads(path.read_text("utf-8")):
-            x, y = ([point[name] for point in run["mean"]] for name in ("questions", "worst_head"))
+            points = {point["questions"]: point["worst_head"] for point in run["mean"]}
             label = f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}"
-            series.append(Series(label, x, y, run["order"] == "disagreement"))
+            lines.append(_line(label, points, run["order"] == "disagreement"))
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path}: not a file of `countenance happyfaces ask --json`") from None
-    return _figure(series, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
+    return _figure(lines, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)

@@ -177,7 +177,8 @@ def record_of(run: Run) -> Record:
     """The record of an evaluation, from its run."""
     about = dict(run.manifest.about)
     features = about.pop("features")
-    stamp = {"data": run.manifest.dataset.fingerprint, "version": run.manifest.countenance, "code": about["code"]}
+    dataset = run.manifest.dataset
+    stamp = {"data": dataset.fingerprint, "real_people": dataset.card.real_people, "version": run.manifest.countenance}
     parts: Record = {}
     if about["answered"]:
         table = run.scores()

@@ -117,6 +117,7 @@ def summary(records: list[Record]) -> Record:
         "cpu_seconds": sum(record["cpu_seconds"] for record in records),
         "data": first.get("data"),
         "version": first.get("version"),
+        "real_people": first.get("real_people"),
     }
 
 

@@ -30,7 +30,7 @@ class DBat(NetworkMethod):
         one = train_heads(known, labels, others, None, settings, seeds)
         said = one.logits(others)[:, None, :, :1].sigmoid()
         others_seeds = [seed + 10_000 for seed in seeds]  # other starts than the first head's
-        two = train_heads(known, labels, others, lambda logits, done: dbat_loss(said, logits), settings, others_seeds)
+        two = train_heads(known, labels, others, lambda logits, *_: dbat_loss(said, logits), settings, others_seeds)
         weights = need_torch().stack([one.weights[:, 0], two.weights[:, 0]], 1)
         biases = need_torch().stack([one.biases[:, 0], two.biases[:, 0]], 1)
         return TwoHeads(weights, biases, two.objective)

@@ -7,7 +7,3 @@ class ERM(TogetherMethod):
     """Empirical risk minimisation, the baseline."""
 
     name = "erm"
-
-    def unlabelled_loss(self, prior: float) -> None:
-        """None: the unlabelled photos are not looked at."""
-        return None

@@ -16,7 +16,7 @@ from countenance.suites.happyfaces.remembered import Remembered
 from countenance.suites.happyfaces.spatial import em, hog
 from countenance.suites.happyfaces.spatial.assumption import Separation, separation
 from countenance.suites.happyfaces.spatial.heads import GAMMAS, DeepFeatures, Head, choose_head, with_deep
-from countenance.suites.happyfaces.spatial.regions import RegionGroups, regions, two_groups
+from countenance.suites.happyfaces.spatial.regions import regions, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
 
@@ -24,7 +24,6 @@ from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 class Discovery:
     """What the labelled photos alone tell: regions and heads' settings."""
 
-    groups: RegionGroups
     heads: tuple[Head, Head]
     separation: Separation
 
@@ -68,9 +67,9 @@ def _discover(pixels: bytes, shape: tuple[int, ...], label_bytes: bytes, deep: D
     first, second = (choose_head(fine, labels, {gamma: both[k] for gamma, both in by_gamma.items()}) for k in (0, 1))
     if deep is not None:
         first, second = (with_deep(head, deep, pictures, fine, labels) for head in (first, second))
-    accuracies = (first.design.accuracy, second.design.accuracy)
-    losses = (first.design.log_loss, second.design.log_loss)
-    return Discovery(groups, (first, second), separation(groups, target, by_gamma[1.0], accuracies, losses))
+    designs = (first.design, second.design)
+    accuracy, log_loss = min(one.accuracy for one in designs), max(one.log_loss for one in designs)
+    return Discovery((first, second), separation(groups, target, shapes, accuracy, log_loss))
 
 
 class SpatialDiscovery:
@@ -104,17 +103,17 @@ class SpatialDiscovery:
         parts = [found.features(some) for some in (labelled, asked, unlabelled) if len(some)]
         both = [np.concatenate([part[k] for part in parts]) for k in (0, 1)]
         kernels = [head.kernel(features, features) for head, features in zip(found.heads, both, strict=True)]
-        ridges = (found.heads[0].design.ridge, found.heads[1].design.ridge)
+        ridges = [head.design.ridge for head in found.heads]
         told = [np.concatenate([labels, answers[:, k]]) for k in (0, 1)]
         with threadpool_limits(limits=1):
-            outcome = em.learn((kernels[0], kernels[1]), (told[0], told[1]), ridges, most=self.most)
+            heads, mix_rate = em.learn(kernels, told, ridges, most=self.most)
 
         def predict(pictures: Pictures) -> Floats:
-            parts = zip(found.heads, outcome.heads, found.features(pictures), both, strict=True)
+            parts = zip(found.heads, heads, found.features(pictures), both, strict=True)
             return np.stack([learnt(head.kernel(seen, known)) for head, learnt, seen, known in parts], 1)
 
         notes = {
-            "estimated_mix_rate": outcome.mix_rate,
+            "estimated_mix_rate": mix_rate,
             "designs": [asdict(head.design) for head in found.heads],
             "separation": asdict(found.separation),
             "regions": [[weights.round(6).tolist() for weights in head.region.weights] for head in found.heads],

@@ -15,8 +15,9 @@ from countenance.suites.happyfaces.interface import Floats, Heads, Labels, Pictu
 from countenance.suites.happyfaces.networks.evidence import gather
 from countenance.suites.happyfaces.networks.training import NetworkSettings, minimise, need_torch
 
-UnlabelledLoss = Callable[[Any, float], Any]
-"""Logits of the unlabelled photos (… × photos × 2) and the share of the loss's own time done (0 to 1), to … losses."""
+UnlabelledLoss = Callable[[Any, float, float], Any]
+"""To … losses, from logits of the unlabelled photos (… × photos × 2), the share of the loss's own time that is done,
+and the share of "happy" among the labels."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def train_heads(
     ]
     weights = torch.stack(starts).to(known.device).requires_grad_()
     biases = torch.zeros(runs, s.restarts, 2, device=known.device, requires_grad=True)
-    target = (labels.float() * (1 - 2 * s.smoothing) + s.smoothing)[:, None]
+    target, prior = (labels.float() * (1 - 2 * s.smoothing) + s.smoothing)[:, None], float(labels.float().mean())
 
     def logits(evidence: Any) -> Any:
         return torch.einsum("mnq,mrhq->mrnh", evidence, weights) + biases[:, :, None]
@@ -58,7 +59,7 @@ def train_heads(
         total = (torch.nn.functional.softplus(z) - z * target).sum(-1).mean(-1)
         total = total + s.decay * weights.square().sum((-1, -2))
         if loss is not None and done > s.warm:
-            total = total + s.weight * loss(logits(others), (done - s.warm) / (1 - s.warm))
+            total = total + s.weight * loss(logits(others), (done - s.warm) / (1 - s.warm), prior)
         return total
 
     adam = torch.optim.Adam([weights, biases], lr=s.rate, betas=(0.9, 0.98))
@@ -101,17 +102,15 @@ class NetworkMethod(ABC):
 
 
 class TogetherMethod(NetworkMethod):
-    """Both heads are trained at once with one loss on unlabelled photos."""
+    """Both heads are trained at once, with one loss on unlabelled photos or none."""
 
-    @abstractmethod
-    def unlabelled_loss(self, prior: float) -> UnlabelledLoss | None:
-        """The loss, given the share of "happy" among the labels."""
+    loss: Any = None
+    """An `UnlabelledLoss`."""
 
     def train(self, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]) -> TwoHeads:
         """Heads of many runs at once."""
-        return train_heads(known, labels, others, self.unlabelled_loss(float(labels.float().mean())), settings, seeds)
+        return train_heads(known, labels, others, self.loss, settings, seeds)
 
     def own_loss(self, logits: Any) -> Any:
         """The loss at the end of training, with even classes; 0 where there is none."""
-        loss = self.unlabelled_loss(0.5)
-        return logits.sum((-1, -2)) * 0 if loss is None else loss(logits, 1.0)
+        return logits.sum((-1, -2)) * 0 if self.loss is None else self.loss(logits, 1.0, 0.5)

@@ -100,9 +100,9 @@ def regions(groups: RegionGroups, shapes: tuple[tuple[int, int], ...], gamma: fl
     both: list[list[Floats]] = [[], []]
     for scale, shape in enumerate(shapes):
         weights = np.stack([groups.windows.paint(scale, shape, gamma, groups.group == group) for group in (0, 1)])
-        owner = (weights + weights[:, :, ::-1]).argmax(0)
+        weights = weights + weights[:, :, ::-1]
         for group in (0, 1):
-            own = np.where(owner == group, weights[group] + weights[group][:, ::-1], 0.0)
+            own = np.where(weights.argmax(0) == group, weights[group], 0.0)
             both[group].append(own / own.sum() if own.any() else own)
     return Region(tuple(both[0])), Region(tuple(both[1]))
 
