@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from countenance.errors import InputError
 from countenance.files import write_json
-from countenance.suites.happyfaces import protocol, runs
+from countenance.suites.happyfaces import protocol, remembered, runs
 from countenance.suites.happyfaces.ask import ask, at_the_terminal, simulated
 from countenance.suites.happyfaces.looks import heat_map, moved_heat
 from countenance.suites.happyfaces.report import PUBLISHED, configurations, read_sweeps, write_report
@@ -86,7 +86,9 @@ def test_a_sweep_writes_the_contracts_table_and_goes_on_where_it_stopped(folder:
     monkeypatch.setattr(protocol, "evaluate", lambda data, task: made.append(task) or real(data, task))
     assert cli(*command) == 0
     assert len(made) == 1
-    assert json.loads(out.read_text())["mix_rates"] == table["mix_rates"]
+    again = json.loads(out.read_text())
+    assert table["data"] and table["version"] and table["real_people"]
+    assert {**again, "cpu_seconds": 0} == {**table, "cpu_seconds": 0}  # both are read from runs
 
     stale = json.loads((runs[1] / "run.json").read_text())
     stale["dataset"]["fingerprint"] = "other photos"
@@ -148,6 +150,23 @@ def test_the_page_says_by_what_the_heads_are_named(tmp_path: Path):
     write_json(tmp_path / "t.json", table)
     page = write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text()
     assert "assigned to the features by validation truth" in page
+
+
+def test_the_page_names_rendered_people_as_such(tmp_path: Path):
+    for real, said in ((False, True), (True, False), (None, False)):
+        runs = [record("m", 0.1, seed, 0.9) | {"real_people": real} for seed in (0, 1)]
+        write_json(tmp_path / "t.json", summary(runs))
+        page = write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text()
+        assert ("Rendered people, not photographs" in page) is said
+
+
+def test_a_photo_is_computed_once_and_the_oldest_is_forgotten(monkeypatch):
+    made = []
+    monkeypatch.setattr(remembered, "MOST", 3)
+    seen = remembered.Remembered(lambda photos: made.extend(photos[:, 0].tolist()) or photos[:, 0].tolist(), batch=2)
+    photos = np.arange(5, dtype=np.uint8)[:, None]
+    assert seen(photos) == [0, 1, 2, 3, 4] and seen(photos[3:]) == [3, 4] and made == [0, 1, 2, 3, 4]
+    assert seen(photos[:1]) == [0] and made == [0, 1, 2, 3, 4, 0]
 
 
 def test_a_sweep_of_one_seed_prints_no_deviation(folder: Path, tmp_path: Path, capsys):

@@ -34,5 +34,5 @@ class Remembered:
             found |= zip((keys[i] for i in some), self.compute(pictures[some]), strict=True)
         self._known |= found
         for key in list(self._known)[: max(0, len(self._known) - MOST)]:
-            del self._known[key]
+            self._known.pop(key, None)  # another thread may have been faster
         return [found[key] for key in keys]
