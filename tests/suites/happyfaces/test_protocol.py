@@ -14,8 +14,14 @@ from countenance.errors import InputError
 from countenance.files import write_json
 from countenance.suites.happyfaces import protocol, remembered, runs
 from countenance.suites.happyfaces.ask import ask, at_the_terminal, simulated
-from countenance.suites.happyfaces.looks import heat_map, moved_heat
-from countenance.suites.happyfaces.report import PUBLISHED, configurations, read_sweeps, write_report
+from countenance.suites.happyfaces.report import (
+    PUBLISHED,
+    configurations,
+    heat_map,
+    moved_heat,
+    read_sweeps,
+    write_report,
+)
 from countenance.suites.happyfaces.scores import assign_heads, auc, lowest_mix_rate_above, summary, worst_head
 
 answers = arrays(bool, st.tuples(st.integers(1, 30), st.just(2)))

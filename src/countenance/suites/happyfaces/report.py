@@ -7,12 +7,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy import ndimage
+
 from countenance.errors import InputError
 from countenance.report import render
 from countenance.report.figures.curves import DASHES, GroupLine, panel, swatch
 from countenance.report.numbers import plural
-from countenance.suites.happyfaces.looks import looks
+from countenance.report.pictures import made
+from countenance.run.run import Run
+from countenance.suites.happyfaces.dataset import read_happyfaces
+from countenance.suites.happyfaces.interface import Floats, Labels, Pictures
+from countenance.suites.happyfaces.methods.spatial import discover
+from countenance.suites.happyfaces.runs import record_of
 from countenance.suites.happyfaces.scores import HEADLINE_RATE, Record, summary
+from countenance.suites.happyfaces.spatial.windows import SCALES
 
 PUBLISHED: dict[str, dict[float, float]] = {
     "Extrapolate low data (published)": {0.0: 0.765, 0.1: 0.921, 0.2: 0.94, 0.3: 0.928},
@@ -26,6 +35,9 @@ LOWEST = 0.4
 ORDERS = {"disagreement": "by disagreement", "random": "at random"}
 MANY = 2
 """With more sweeps than this, photos not drawn are left to the tables."""
+FACES_SHOWN = 10
+TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
+"""Of the two heads' heat maps."""
 
 
 def configurations() -> list[Record]:
@@ -82,7 +94,7 @@ def write_report(
         tables=[_with_numbers(table) for table in tables],
         curves=_curves(tables),
         estimates=_estimates(tables),
-        looks=[looks(path, table["method"], data, faces) for path, table in read],
+        looks=[_looks(path, table["method"], data, faces) for path, table in read],
         questions=_questions(asked),
         published=[(name, sorted(points.items())) for name, points in PUBLISHED.items()],
         configurations=configurations(),
@@ -185,3 +197,80 @@ def _questions(path: Path | None) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path}: not a file of `countenance happyfaces ask --json`") from None
     return _figure(lines, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
+
+
+def _looks(sweep: Path, method: str, data: Path | None, faces: bool) -> dict[str, Any] | None:
+    """Heat maps of a sweep's regions, from any of its runs that kept them."""
+    kept = next(filter(None, map(_regions, sorted(sweep.with_suffix(".runs").glob("*/run.json")))), None)
+    if kept is None:
+        return None
+    regions, names, real_people = kept
+    heats, photos = [heat_map(region) for region in regions], []
+    base = np.full((*heats[0].shape, 3), 235, np.uint8)
+    if data is not None:
+        loaded = read_happyfaces(data)
+        real_people = loaded.real_people
+        base = loaded.labelled.pixels.mean(0).round().astype(np.uint8)
+        heats = [heat_map(region, base.shape[:2]) for region in regions]
+        if faces:
+            step = max(1, len(loaded.validation) // FACES_SHOWN)
+            some = loaded.validation.pixels[::step][:FACES_SHOWN]
+            found = discover(loaded.labelled.pixels, loaded.labelled.truth()[:, 0].astype(np.int64))
+            for photo, *moves in zip(some, *found.moves(some), strict=True):
+                photos.append(made(_tinted(photo, *map(moved_heat, heats, moves))))
+    return {
+        "method": method,
+        "heads": [(made(_tinted(base, heat)), name) for heat, name in zip(heats, names, strict=True)],
+        "names": names,
+        "over_mean": data is not None,
+        "photos": photos,
+        "real_people": real_people,
+    }
+
+
+def _regions(manifest: Path) -> tuple[list[Any], list[str], bool] | None:
+    """The regions of a run's heads, what each head is called, and whether real people were looked at; None without."""
+    try:
+        record = record_of(Run(manifest.parent))
+        regions = record["notes"]["regions"]
+        for region in regions:
+            heat_map(region)
+        features = list(record["validation"]["heads"])
+        return regions, [str(features[record["ways"].index(head)]) for head in (0, 1)], bool(record["real_people"])
+    except (InputError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return None
+
+
+def moved_heat(heat: Floats, move: Labels) -> Floats:
+    """The map moved down and right by so many pixels; what leaves the photo is gone."""
+    return np.asarray(ndimage.shift(heat, move, order=0))
+
+
+def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int] | None = None) -> Floats:
+    """Block weights of all scales as one map in pixels, 0 to 1.
+
+    >>> heat_map([[[0, 1], [0, 0]], [[1]]], (24, 24)).shape
+    (24, 24)
+    """
+    scales = [np.asarray(weights, np.float64) for weights in region]
+    if shape is None:
+        cell = SCALES[0][0]
+        shape = ((scales[0].shape[0] + 1) * cell, (scales[0].shape[1] + 1) * cell)
+    heat = np.zeros(shape)
+    for (cell, _), weights in zip(SCALES, scales, strict=True):
+        y0 = (shape[0] - (weights.shape[0] + 1) * cell) // 2
+        x0 = (shape[1] - (weights.shape[1] + 1) * cell) // 2
+        for row, column in zip(*np.nonzero(weights), strict=True):
+            y, x = max(0, y0 + row * cell), max(0, x0 + column * cell)
+            heat[y : y + 2 * cell, x : x + 2 * cell] += weights[row, column] / (4 * cell * cell)
+    top = heat.max()
+    return heat / top if top else heat
+
+
+def _tinted(photo: Pictures, *heats: Floats) -> Pictures:
+    """The photo in grey, each head's heat in a tint of its own: lighter than the photo, so that it shows without it."""
+    drawn = photo.mean(-1, keepdims=True).repeat(3, -1) * 0.75
+    for heat, tint in zip(heats, TINTS, strict=False):
+        share = 0.75 * heat[..., None]
+        drawn = drawn * (1 - share) + np.array(tint) * share
+    return np.asarray(drawn.round(), np.uint8)
