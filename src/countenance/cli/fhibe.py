@@ -133,11 +133,10 @@ def _evaluate(
 
     from countenance.cli.progress import progress
     from countenance.suites.fhibe import evaluate_task
-    from countenance.suites.fhibe.cards import CARD
     from countenance.suites.fhibe.demo import baseline
     from countenance.suites.fhibe.make_data import ATTRIBUTES
     from countenance.suites.fhibe.table import dataset_folder
-    from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS
+    from countenance.suites.fhibe.vocabulary import CARD, DEFAULT_ATTRIBUTES, FACE_TASKS
 
     dataset = dataset or ("fhibe_face_crop_align" if task in FACE_TASKS else "fhibe")
     folder = dataset_folder(dataset, task, not full_size)

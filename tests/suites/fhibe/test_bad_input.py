@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.suites.fhibe import evaluate_task
-from countenance.suites.fhibe.literals import literal
+from countenance.suites.fhibe.table import literal
 
 from . import small
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from countenance.data.paths import inside
 from countenance.errors import InputError, opencv
 from countenance.metrics.masks import Ints, area, polygon_runs
-from countenance.suites.fhibe.literals import literal
-from countenance.suites.fhibe.table import FhibeTable
+from countenance.suites.fhibe.table import FhibeTable, literal
 from countenance.tasks.face_parsing import FACE_LABELS
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.thresholds import Compat
