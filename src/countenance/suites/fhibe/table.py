@@ -4,7 +4,6 @@ import ast
 import csv
 import json
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,8 +63,6 @@ class FhibeTable:
     line: list[int]
     """The row number of each row in the file, counted from 1 without the header."""
     problems: list[str] = field(default_factory=list)
-    standing: list[tuple[int, int]] | None = None
-    """Of each row: its place among the people of its image, and how many the image has, in the whole table."""
 
     def __len__(self) -> int:
         return len(self.line)
@@ -133,25 +130,10 @@ class FhibeTable:
             return self.keys()
         return [f"{self.root}/data/processed/{name}" for name in self.text("filepath")]
 
-    def standings(self) -> list[tuple[int, int]]:
-        """Each row's place among the people of its image, counted in the whole table even when rows were taken out."""
-        if self.standing is None:
-            names = self.text("filepath")
-            crowd = Counter(names)
-            seen: Counter[str] = Counter()
-            self.standing = []
-            for name in names:
-                self.standing.append((seen[name], crowd[name]))
-                seen[name] += 1
-        return self.standing
-
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "FhibeTable":
-        """Some of the rows, in the order given; each keeps its place in its image."""
-        standing = self.standings()
+        """Some of the rows, in the order given."""
         picked = {name: [cells[i] for i in rows] for name, cells in self.columns.items()}
-        return FhibeTable(
-            self.path, self.root, picked, [self.line[i] for i in rows], self.problems, [standing[i] for i in rows]
-        )
+        return FhibeTable(self.path, self.root, picked, [self.line[i] for i in rows], self.problems)
 
 
 def _is_number(value: Any) -> bool:

@@ -239,14 +239,16 @@ def _read_parts(job: FhibeEvaluation) -> list[dict[str, float]]:
     Answers pair with people by order; another number of answers than people is an error that names the image (in
     strict mode only when there are too few).
     """
-    images = Images(job.table.keys())
-    rows_of = images.rows()
+    images = Images(job.people.keys())
+    people_of = images.rows()
     out: list[dict[str, float]] = [{} for _ in range(len(job.table))]
     for i, place, entry, people in job.answers(images, expected="the parts of each person", null="missing"):
         if not all(isinstance(person, dict) for person in people):
             raise InputError(f"{place}: expected a list with the parts of each person")
-        positions = _positions(job, rows_of[i], entry.get("rows"), len(people), place)
-        for row, position in zip(rows_of[i], positions, strict=True):
+        rows = [row for row in people_of[i] if row < len(out)]
+        everyone = sorted(job.people.line[row] for row in people_of[i])
+        positions = _positions(job, rows, everyone, entry.get("rows"), len(people), place)
+        for row, position in zip(rows, positions, strict=True):
             out[row] = people[position]
             for name, value in out[row].items():
                 if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
@@ -254,29 +256,28 @@ def _read_parts(job: FhibeEvaluation) -> list[dict[str, float]]:
     return out
 
 
-def _positions(job: FhibeEvaluation, rows: list[int], named: Any, answers: int, place: str) -> list[int]:
-    """For each row of an image the number of its answer.
+def _positions(
+    job: FhibeEvaluation, rows: list[int], everyone: list[int], named: Any, answers: int, place: str
+) -> list[int]:
+    """For each row of an image the number of its answer; `everyone` are the numbers of all its people in the table.
 
     Published: the i-th answer for the i-th row at hand, also when a draw left some of the image's people out. By
     default the entry's own "rows" decide (numbers of the table, one for each answer); without them the order is
     that of the whole table, or that of the draw where the outputs were made for it.
     """
-    table, standing = job.table, job.table.standings()
-    everyone = standing[rows[0]][1]
+    lines = [job.table.line[row] for row in rows]
     if job.strict:
         if answers >= len(rows):
             return list(range(len(rows)))
-        everyone = len(rows)
     elif named is not None:
-        lines = [table.line[row] for row in rows]
         if not isinstance(named, list) or len(named) != answers or not set(lines) <= set(named):
             raise InputError(f"{place}: rows {named!r:.60} do not name the rows {lines} of its {answers} answers")
         return [named.index(line) for line in lines]
     elif job.settings.mini is not None and job.folder == job.settings.folder and answers == len(rows):
         return list(range(len(rows)))
-    elif answers == everyone:
-        return [standing[row][0] for row in rows]
+    elif answers == len(everyone):
+        return [everyone.index(line) for line in lines]
     raise InputError(
-        f"{place}: {answers} answers for {everyone} people; parts pair with people by order, "
+        f"{place}: {answers} answers for {len(everyone)} people; parts pair with people by order, "
         "so there must be one for each"
     )
