@@ -1,6 +1,7 @@
 """Groups: which values each person has of each attribute, and the rows of every combination of values."""
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +93,9 @@ def _single(attribute: str, cell: str, compat: Compat) -> str | None:
     if attribute == "location_country":
         place = country(cell)
         return UNKNOWN if place is None and compat == "default" else place
-    return age_bin(float(cell)) if attribute == "age" else cell
+    if attribute == "age":
+        return UNKNOWN if math.isnan(float(cell)) else age_bin(float(cell))
+    return cell
 
 
 def _selections(cell: str, place: str) -> list[str]:

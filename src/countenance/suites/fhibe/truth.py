@@ -24,7 +24,7 @@ def coco_keypoints(points: Any, names: tuple[str, ...], place: str) -> list[list
     """Named keypoints as rows of x, y and visibility (0 not there, 2 visible), in the order of `names`.
 
     >>> coco_keypoints({"0. Nose": [1, 2, 1]}, ("Nose", "Left eye"), "row 1: keypoints")
-    [[1, 2, 2], [0.0, 0.0, 0]]
+    [[1.0, 2.0, 2], [0.0, 0.0, 0]]
     """
     if not isinstance(points, dict):
         raise InputError(f"{place}: {type(points).__name__}, expected keypoints by name")
@@ -32,13 +32,11 @@ def coco_keypoints(points: Any, names: tuple[str, ...], place: str) -> list[list
     for name, point in points.items():
         short = str(name).split(". ")[-1]
         if short in names:
-            if not isinstance(point, (list, tuple)) or len(point) != 3:
-                raise InputError(f"{place}: {name!r} is {point!r:.40}, expected [x, y, visible]")
             try:
-                visible = int(point[2])
-            except (TypeError, ValueError):
-                raise InputError(f"{place}: {name!r} has visibility {point[2]!r}, expected 0 or 1") from None
-            found[short] = [point[0], point[1], 2 if visible == 1 else visible]
+                x, y, seen = point
+                found[short] = [float(x), float(y), 2 if int(seen) == 1 else int(seen)]
+            except (TypeError, ValueError, OverflowError):
+                raise InputError(f"{place}: {name!r} is {point!r:.40}, expected [x, y, visible]") from None
     return [found.get(name, [0.0, 0.0, 0]) for name in names]
 
 

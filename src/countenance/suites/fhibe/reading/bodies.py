@@ -87,7 +87,7 @@ def _read_boxes(job: FhibeEvaluation, images: Images) -> list[Boxes]:
         scores = entry.get("scores") or [1.0] * len(boxes)
         if not isinstance(scores, list) or len(scores) != len(boxes):
             raise InputError(f"{place}: {np.size(scores)} scores for {len(boxes)} boxes")
-        if not all(isinstance(score, (int, float)) for score in scores):
+        if any(not isinstance(score, (int, float)) or abs(score) > 1e300 for score in scores):
             raise InputError(f"{place}: scores must be numbers")
         found[i] = Boxes([box[:4] for box in boxes], scores)
     return found
@@ -181,7 +181,9 @@ def _read_people(job: FhibeEvaluation, images: Images, count: int) -> list[Array
     for i, place, entry, people in job.answers(images, expected="a list of people"):
         rows = entry.get("rows")
         if job.strict and isinstance(rows, list) and len(rows) == len(people):  # who was not drawn counts as nobody
-            people = [points for points, line in zip(people, rows, strict=True) if line in drawn]
+            people = [
+                points for points, line in zip(people, rows, strict=True) if isinstance(line, int) and line in drawn
+            ]
         if not people:
             continue
         for points in people:
@@ -270,7 +272,7 @@ def _positions(
         if answers >= len(rows):
             return list(range(len(rows)))
     elif named is not None:
-        if not isinstance(named, list) or len(named) != answers or not set(lines) <= set(named):
+        if not isinstance(named, list) or len(named) != answers or not all(line in named for line in lines):
             raise InputError(f"{place}: rows {named!r:.60} do not name the rows {lines} of its {answers} answers")
         return [named.index(line) for line in lines]
     elif job.settings.mini is not None and job.folder == job.settings.folder and answers == len(rows):
