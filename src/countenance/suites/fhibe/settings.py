@@ -27,6 +27,8 @@ OF_TASKS = ("custom_keypoints", "map_ears_to_skin")
 """Options that the tasks themselves have; the others name weights."""
 ORIGINAL_OPTIONS = ("cuda", "batch_size", "num_workers")
 """Keywords of the original that change nothing here and are accepted."""
+FURTHER = ("compat", "fhibe_layout", "depth", "without", "out", "dataset_version")
+"""Keywords of `evaluate_task` beside the options, for hints."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def check_options(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     out = {name: value for name, value in options.items() if name not in ORIGINAL_OPTIONS}
     for name in out:
         if name not in OPTIONS:
-            raise InputError(f"option {name!r} is not one of {', '.join(OPTIONS)}{near(name, list(OPTIONS))}")
+            raise InputError(f"option {name!r} is not one of {', '.join(OPTIONS)}{near(name, [*OPTIONS, *FURTHER])}")
         if out[name] is not None and task not in OPTIONS[name].split(", "):
             raise InputError(f"option {name!r} belongs to {OPTIONS[name]}, not to {task}")
     return out
