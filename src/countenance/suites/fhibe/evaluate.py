@@ -110,7 +110,7 @@ def people_of(settings: FhibeSettings, *more: str) -> tuple[FhibeTable, FhibeTab
 
 
 def score(settings: FhibeSettings, step: Step = lambda n: None) -> FhibeEvaluation:
-    """Score the outputs that lie in the model's folder."""
+    """Score the outputs in the model's folder."""
     evaluation = FhibeEvaluation(settings, *people_of(settings), step)
     SCORERS[settings.task](evaluation)
     return evaluation

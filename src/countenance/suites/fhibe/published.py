@@ -60,7 +60,7 @@ def write_published(job: FhibeEvaluation) -> None:
 
 
 def _take_unrounded(grouped: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Strict VAL is published with two decimals; its full numbers go into a file of their own."""
+    """Strict VAL is published with two decimals; its full numbers go into a second file."""
     out: dict[str, dict[str, Any]] = {}
     for attributes, entries in grouped.items():
         for values, entry in entries.items():

@@ -47,6 +47,7 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
     content = file_hash(job.folder / FILE) if (job.folder / FILE).is_file() else ""
     card = model or stored_card(settings)
     data = dataset_card(settings.data, settings.dataset, settings.attributes)
+    source = {"dataset": settings.dataset, "task": settings.task, "attributes": ",".join(settings.attributes)}
     samples = job.table.text("filepath")
     images = len(set(samples))
     asked = f"{content}{settings.task}{settings.compat}{settings.attributes}{settings.mini}"
@@ -59,7 +60,7 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
         model=card.model_copy(update={"content": card.content or content}),
         dataset=DatasetRecord(
             card=data.model_copy(update={"version": recording.dataset_version or data.version}),
-            source=source_of(settings),
+            source=f"fhibe:{settings.data}?{urlencode(source, safe=',')}",
             fingerprint=file_hash(job.table.path),
             images=images,
         ),
@@ -88,7 +89,7 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
 
 
 def _take_over(store: RunStore, key: str) -> tuple[str, ...]:
-    """Make room for new scores: what rests on the old ones goes, and is named; the rest is written again."""
+    """Remove what rests on the old scores, and name it; the rest is written again."""
     if not store.exists():
         return ()
     with store.storage.hold():
@@ -99,12 +100,6 @@ def _take_over(store: RunStore, key: str) -> tuple[str, ...]:
         old = store.manifest().model_copy(update={"key": key, "status": "running", "withdrawn": [], "format": 2})
         store.write_manifest(old)
     return replaced
-
-
-def source_of(settings: FhibeSettings) -> str:
-    """What `load_dataset` reads the same data from: `fhibe:ROOT?dataset=…&task=…&attributes=…`."""
-    asked = {"dataset": settings.dataset, "task": settings.task, "attributes": ",".join(settings.attributes)}
-    return f"fhibe:{settings.data}?{urlencode(asked, safe=',')}"
 
 
 def stored_card(settings: FhibeSettings) -> ModelCard:

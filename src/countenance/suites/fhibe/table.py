@@ -116,7 +116,7 @@ class FhibeTable:
         return [(int(height), int(width)) for height, width in zip(*found.values(), strict=True)]
 
     def image_path(self, i: int, column: str = "filepath") -> Path:
-        """Where a row's picture lies; a name that leads out of the root is refused."""
+        """Where a row's picture is; a name that leads out of the root is refused."""
         return inside(self.root, self.text(column)[i], self.place(i, column))
 
     def keys(self) -> list[str]:
@@ -125,7 +125,7 @@ class FhibeTable:
         return [prefix + name for name in self.text("filepath")]
 
     def output_keys(self, task: str) -> list[str]:
-        """The names of a task's outputs: those of verification lie in the processed folder, as published."""
+        """The names of a task's outputs: those of verification are in the processed folder, as published."""
         if task != "face_verification":
             return self.keys()
         return [f"{self.root}/data/processed/{name}" for name in self.text("filepath")]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from countenance.data.paths import inside
 from countenance.errors import InputError, opencv
-from countenance.metrics.masks import Ints, area, polygon_runs
+from countenance.metrics.masks import Ints, polygon_runs
 from countenance.suites.fhibe.table import FhibeTable, literal
 from countenance.tasks.face_parsing import FACE_LABELS
 from countenance.tasks.keypoint_estimation import KEYPOINTS
@@ -71,7 +71,7 @@ def person_runs(segments: Any, height: int, width: int, place: str) -> Ints:
             raise InputError(f"{place}: {segment!r:.60} is not a segment with a polygon of x and y") from None
         farthest = np.abs(polygons[-1]).max(initial=0)
         if farthest > FAR:
-            raise InputError(f"{place}: a corner lies {farthest} pixels away, too far to draw")
+            raise InputError(f"{place}: a corner is {farthest} pixels away, too far to draw")
     return polygon_runs(polygons, height, width)
 
 
@@ -81,11 +81,6 @@ def person_masks(table: FhibeTable) -> list[Ints]:
         person_runs(segments, height, width, table.place(i, "segments"))
         for i, (segments, (height, width)) in enumerate(zip(table.literals("segments"), table.sizes(), strict=True))
     ]
-
-
-def person_areas(table: FhibeTable) -> Array:
-    """The pixels of each row's person."""
-    return np.array([area(mask) for mask in person_masks(table)], dtype=np.float64)
 
 
 def visible_parts(keypoints: dict[str, list[float]], classes: list[str], compat: Compat = "default") -> list[str]:

@@ -72,7 +72,7 @@ def _from_npz(path: Path) -> Arrays:
 def _from_checkpoint(content: bytes) -> Arrays:
     """The arrays of a file whose hash is known; it is a pickle and is never unpickled.
 
-    Each array stands behind an opcode B and its length in four bytes: five kernels (height, width, input, output) with
+    Each array follows an opcode B and its length in four bytes: five kernels (height, width, input, output) with
     their biases, then five heads.
     """
     at = 0

@@ -128,7 +128,7 @@ def _list(value: Any, place: str) -> list[Any]:
 
 
 def _array(value: Any) -> NDArray[Any]:
-    """An array, also from a tensor that has gradients or lies on a GPU; what is none becomes an array of objects."""
+    """An array, also from a tensor with gradients or on a GPU; anything else becomes an array of objects."""
     try:
         return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
     except ValueError:  # lists of different lengths

@@ -36,7 +36,7 @@ MODULES: dict[str, dict[str, object]] = {
 
 
 def install() -> None:
-    """Make the tree importable; a real `fhibe_eval_api` that was imported before is not replaced behind its back."""
+    """Make the tree importable; a real `fhibe_eval_api` that was imported before is never replaced."""
     there = sys.modules.get(NAME)
     if there is not None:
         if not hasattr(there, MARK):

@@ -144,5 +144,5 @@ def save_json_file(filepath: str, data: Any, indent: int | str | None = None) ->
 
 
 def create_folders(filepath: str) -> None:
-    """Make the folder that a file is to lie in."""
+    """Make the folder of a file."""
     Path(filepath).parent.mkdir(parents=True, exist_ok=True)

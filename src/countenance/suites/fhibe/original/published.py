@@ -17,7 +17,7 @@ from countenance.suites.fhibe.table import dataset_folder
 def evaluate_task(*given: Any, **named: Any) -> FhibeRun:
     """Evaluate a wrapped model as the published function does, with its parameters, and return the run.
 
-    The original's files (`intersectional_results_*.json` and the like) lie where it writes them and hold its numbers,
+    The original's files (`intersectional_results_*.json` and the like) are where it writes them and hold its numbers,
     quirks included; the run directory beside them holds the corrected ones, and reports are made from it.
     """
     asked: dict[str, Any] = inspect.signature(evaluate).bind(*given, **named).arguments

@@ -10,7 +10,7 @@ from countenance.data.image import LazyImage
 from countenance.data.run_lengths import read_masks
 from countenance.errors import InputError
 from countenance.metrics.boxes import average_recall
-from countenance.metrics.masks import Ints, best_overlap, compress
+from countenance.metrics.masks import Ints, area, best_overlap, compress
 from countenance.metrics.reading_trials import FileBoxes, file_note
 from countenance.metrics.readings import CORNERS
 from countenance.suites.fhibe import truth as true
@@ -40,7 +40,7 @@ def add_recall(job: FhibeEvaluation, metric: str, values: Array, file: str, what
 
 def first_rows(images: Images) -> list[int]:
     """A row of each image."""
-    return [int(row) for row in np.unique(images.of_rows, return_index=True)[1]]
+    return [rows[0] for rows in images.rows()]
 
 
 def score_boxes(job: FhibeEvaluation) -> None:
@@ -152,7 +152,8 @@ def score_keypoints(job: FhibeEvaluation) -> None:
     images = Images(job.people.keys())
     answers = _read_people(job, images, truth.shape[1])
     job.stored = lambda: zip(first_rows(images), map(Keypoints, answers), strict=True)
-    areas = true.person_areas(job.people) if "AR_OKS" in metrics or not job.strict else np.ones(len(truth))
+    masks = true.person_masks(job.people) if "AR_OKS" in metrics or not job.strict else []
+    areas = np.array([area(mask) for mask in masks], dtype=np.float64) if masks else np.ones(len(truth))
     counts = np.array([len(people) for people in answers])
     diagonals = true.face_diagonals(job.people)
     people = KeypointBlock(truth, areas, diagonals, images.of_rows, np.concatenate(answers), counts)
@@ -226,13 +227,11 @@ def score_parts(job: FhibeEvaluation) -> None:
         job.add_curve(metric, list(levels.values()), [float(one.mean()) if names else np.nan for one in at])
         if job.settings.layout:
             job.files.update(part_files(table, people, names, levels, metric))
-    job.stored = lambda: _stored_parts(table, people)
-
-
-def _stored_parts(table: Any, people: list[dict[str, float]]) -> Iterator[tuple[int, Parts]]:
-    for rows in Images(table.keys()).rows():
-        if any(people[row] for row in rows):
-            yield rows[0], Parts(tuple(people[row] for row in rows))
+    job.stored = lambda: (
+        (rows[0], Parts(tuple(people[row] for row in rows)))
+        for rows in Images(table.keys()).rows()
+        if any(people[row] for row in rows)
+    )
 
 
 def _read_parts(job: FhibeEvaluation) -> list[dict[str, float]]:
