@@ -97,10 +97,9 @@ class FhibeTable:
         """Boxes as x0, y0, x1, y1 (the file has x, y, width, height)."""
         out = np.empty((len(self), 4))
         for i, box in enumerate(self.literals(column)):
-            if not (isinstance(box, (list, tuple)) and len(box) == 4 and all(_is_number(v) for v in box)):
-                raise InputError(f"{self.place(i, column)}: {box!r:.60} is not a box, expected [x, y, width, height]")
-            if not all(abs(v) < 1e300 for v in box):
-                raise InputError(f"{self.place(i, column)}: the box holds a number that is not finite")
+            if not (isinstance(box, (list, tuple)) and len(box) == 4 and all(map(is_number, box))):
+                expected = "expected [x, y, width, height] in finite numbers"
+                raise InputError(f"{self.place(i, column)}: {box!r:.60} is not a box, {expected}")
             x, y, width, height = box
             if width < 0 or height < 0:
                 raise InputError(f"{self.place(i, column)}: {box!r:.60} has a negative width or height")
@@ -115,9 +114,9 @@ class FhibeTable:
                 raise InputError(f"{self.place(i, name)}: {self.text(name)[i]!r}, expected 1 to 65536 pixels")
         return [(int(height), int(width)) for height, width in zip(*found.values(), strict=True)]
 
-    def image_path(self, i: int, column: str = "filepath") -> Path:
+    def image_path(self, i: int) -> Path:
         """Where a row's picture is; a name that leads out of the root is refused."""
-        return inside(self.root, self.text(column)[i], self.place(i, column))
+        return inside(self.root, self.text("filepath")[i], self.place(i, "filepath"))
 
     def keys(self) -> list[str]:
         """The name of each row's image in model_outputs.json: its absolute path, as published."""
@@ -136,8 +135,9 @@ class FhibeTable:
         return FhibeTable(self.path, self.root, picked, [self.line[i] for i in rows], self.problems)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number of a size that floats have."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300
 
 
 def _refuse(constant: str) -> Any:

@@ -18,6 +18,7 @@ from countenance.suites.fhibe.evaluation import Array, FhibeEvaluation, Stored
 from countenance.suites.fhibe.groups import label
 from countenance.suites.fhibe.outputs import FILE, Images
 from countenance.suites.fhibe.published import keypoint_file, part_files, threshold_files
+from countenance.suites.fhibe.table import is_number
 from countenance.tasks.body_parts_detection import FORMULAS, part_scores
 from countenance.tasks.keypoint_estimation import KeypointBlock, best_similarity, correct_shares, similarities
 from countenance.tasks.localization import BoxBlock, precisions
@@ -82,7 +83,7 @@ def _read_boxes(job: FhibeEvaluation, images: Images) -> list[Boxes]:
     found = [Boxes([])] * len(images.names)
     for i, place, entry, boxes in job.answers(images, expected="a list of boxes"):
         for box in boxes:
-            if not isinstance(box, list) or len(box) < 4 or not all(map(_is_number, box[:4])):
+            if not isinstance(box, list) or len(box) < 4 or not all(map(is_number, box[:4])):
                 raise InputError(f"{place}: {box!r:.60} is not a box, expected [x0, y0, x1, y1]")
         scores = entry.get("scores") or [1.0] * len(boxes)
         if not isinstance(scores, list) or len(scores) != len(boxes):
@@ -91,11 +92,6 @@ def _read_boxes(job: FhibeEvaluation, images: Images) -> list[Boxes]:
             raise InputError(f"{place}: scores must be numbers")
         found[i] = Boxes([box[:4] for box in boxes], scores)
     return found
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value of JSON is a finite number of a size that floats have."""
-    return isinstance(value, (int, float)) and -1e300 < value < 1e300
 
 
 def _reading_problems(job: FhibeEvaluation, block: BoxBlock) -> list[str]:
