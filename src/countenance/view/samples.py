@@ -134,17 +134,20 @@ class RunGallery:
         scores = [(one, row.get(f"m.{one}")) for one in metrics if f"m.{one}" in row]
         return Item(int(row["place"]), name, window, overlay, about, scores, said, true, isinstance(answer, Picture))
 
-    def _jpeg(self, sample: Sample, window: pictures.Window, longest: int, quality: int = 80) -> bytes:
-        """A window of a picture as JPEG; of a manifest only of the file whose hash it has.
+    def _pixels(self, sample: Sample, least: float = 1.0) -> Any:
+        """The picture, no larger than `least` of its size asks for.
 
-        A manifest's fingerprint is no hash of its pictures. Large photos are decoded no larger than they are shown.
+        Of a manifest only the one whose hash it has, since its fingerprint is no hash of pictures.
         """
         checked = isinstance(self._samples, Indexed)
-        if isinstance(sample.image, FILES):
-            content = sample.read_checked()[0] if checked else sample.image.read_bytes()
-            pixels = decode_small(content, longest / max(window.width, window.height), sample.place)
-        else:
-            pixels = sample.load_checked()[0] if checked else sample.load()
+        if not isinstance(sample.image, FILES):
+            return sample.load_checked()[0] if checked else sample.load()
+        content = sample.read_checked()[0] if checked else sample.image.read_bytes()
+        return decode_small(content, least, sample.place)
+
+    def _jpeg(self, sample: Sample, window: pictures.Window, longest: int, quality: int = 80) -> bytes:
+        """A window of a picture as JPEG."""
+        pixels = self._pixels(sample, longest / max(window.width, window.height))
         scale = pixels.shape[1] / _size(sample)[0]
         shown = pictures.Window(*(scale * part for part in _numbers(window)))
         return pictures.jpeg(pixels, shown, longest=longest, blurred=self.mode == BLURRED, quality=quality)
