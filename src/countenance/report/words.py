@@ -311,7 +311,8 @@ def tally(audit: Audit) -> list[Tally]:
     counts = dict.fromkeys(labels, 0)
     for finding in audit.findings:
         counts[mark(finding.verdict, finding.severity)] += 1
-    return [Tally(kind, labels[kind], n) for kind, n in counts.items() if n]
+    many = {SEVERE: "severe disparities", MINOR: "minor disparities"}
+    return [Tally(kind, (many if n > 1 else labels).get(kind, labels[kind]), n) for kind, n in counts.items() if n]
 
 
 def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:
