@@ -5,6 +5,7 @@ import json
 import shlex
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
         "name": path.name,
         "rows": source.scores.num_rows,
         "hash": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "changed": datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds"),
         "command": f"countenance audit {shlex.quote(path.name)} {options} {option} {shlex.quote(out.name)}",
         "version": countenance.__version__,
     }
