@@ -6,7 +6,7 @@ import pytest
 from countenance.answers import Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
 from countenance.answers.formats import Wanted, read_predictions
 from countenance.answers.formats.coco import _is_coco
-from countenance.answers.formats.names import ImageNames
+from countenance.data.names import ImageNames
 from countenance.errors import InputError
 
 NAN, INF = float("nan"), float("inf")
