@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from countenance.answers.formats.base import Wanted
-from countenance.answers.formats.names import ImageNames
 from countenance.answers.formats.table import read_table
 from countenance.answers.types import Labels
+from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.suites.happyfaces.dataset import HappyFaces, Photos
 from countenance.suites.happyfaces.interface import Floats
