@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from countenance.suites.happyfaces.interface import Labels, Pictures, Singles
-from countenance.suites.happyfaces.networks.efficientnet import Network, pretrained_network
+from countenance.suites.happyfaces.networks.efficientnet import Network, pretrained_network, shrunk
 from countenance.suites.happyfaces.networks.training import need_torch
 from countenance.suites.happyfaces.spatial import hog
 from countenance.suites.happyfaces.spatial.regions import Region
@@ -56,8 +56,7 @@ class PretrainedFeatures:
                 some = list(zip(pictures[i : i + _BATCH], moves[i : i + _BATCH], strict=True))
                 total = 0.0
                 for view in VIEWS:
-                    crops = np.stack([_crop(picture, box, move, view) for picture, move in some])
-                    x = torch.from_numpy(crops).permute(0, 3, 1, 2).float().sub(127).div(128)
+                    x = shrunk(np.stack([_crop(picture, box, move, view) for picture, move in some]), SIZE)
                     both = zip(self.network(x, *DEPTHS), self.network(x.flip(3), *DEPTHS), strict=True)
                     seen = [a + b for a, b in both]
                     total = total + torch.cat([(one + one.flip(3)).flatten(1) for one in seen], 1)

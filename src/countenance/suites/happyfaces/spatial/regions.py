@@ -40,7 +40,7 @@ def two_groups(windows: Windows, target: Floats) -> RegionGroups:
     """
     told = windows.only(windows.telling())
     if len(told.accuracy) < 2:
-        raise ValueError(f"{len(told.accuracy)} windows do better than chance; two are needed")
+        raise ValueError(f"windows that do better than chance: {len(told.accuracy)}; two are needed")
     left = residuals(told.scores, target)
     left /= np.linalg.norm(left, axis=1, keepdims=True) + 1e-12
     first, cut = normalised_cut(np.square(np.maximum(left @ left.T, 0)))
