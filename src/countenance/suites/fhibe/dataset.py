@@ -107,12 +107,10 @@ def _truth(table: FhibeTable, task: str) -> dict[str, Sequence[Any]]:
     if task == "body_parts_detection":
         out["body_parts"] = [*map(tuple, true.body_parts(table))]
     if task == "face_parsing":
-        out["face_parts"] = [_face_parts(table, i) for i in range(len(table))]
+        maps = (true.face_labels(table, i) for i in range(len(table)))
+        out["face_parts"] = [
+            {FACE_LABELS[v]: Rle.encode(one == v) for v in np.unique(one).tolist() if v} for one in maps
+        ]
     if task in FACE_TASKS and "image_width" in table.columns:
         out["face_box"] = [np.array([0.0, 0.0, width, height]) for height, width in table.sizes()]
     return out
-
-
-def _face_parts(table: FhibeTable, i: int) -> dict[str, Rle]:
-    classes = true.face_labels(table, i)
-    return {FACE_LABELS[int(v)]: Rle.encode(classes == v) for v in np.unique(classes) if v}

@@ -60,7 +60,9 @@ def write_outputs(root: Path, results: Path, *, seed: int = 0, step: Callable[[s
         folder.mkdir(parents=True, exist_ok=True)
         generator = np.random.default_rng([seed, TASKS.index(task)])
         if baseline(task) != DEMO:
-            _real(task, table, folder)
+            dlib = task == "face_verification"
+            spec = ModelSpec("dlib", settings={"crops": True}) if dlib else ModelSpec(ZOO_NAME[task])
+            run_model(task, spec.load(), table, folder, {}, lambda n: None)
         else:
             noisy = _noisy_embeddings if task == "face_verification" else _noisy
             write_entries(folder / FILE, noisy(task, table, generator))
@@ -82,12 +84,6 @@ def _card(task: str) -> ModelCard:
     return ModelCard(
         name=name, description=said.get(name, noise), licence="Apache-2.0", source="countenance fhibe make-data"
     )
-
-
-def _real(task: str, table: FhibeTable, folder: Path) -> None:
-    """Run a model of the zoo."""
-    spec = ModelSpec("dlib", settings={"crops": True}) if task == "face_verification" else ModelSpec(ZOO_NAME[task])
-    run_model(task, spec.load(), table, folder, {}, lambda n: None)
 
 
 def _strength(table: FhibeTable) -> list[float]:

@@ -23,6 +23,7 @@ from countenance.suites.fhibe.rundir import DERIVED, FOLDERS, KEPT, MODEL_CARD, 
 from countenance.suites.fhibe.settings import FhibeSettings
 from countenance.suites.fhibe.vocabulary import MULTIPLE, OWN_METRICS
 from countenance.tasks import load_task
+from countenance.tasks.thresholds import EXACT
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def about(job: FhibeEvaluation) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in KEPT} | {
         "attributes": list(settings.attributes),
         "metrics": job.computed,
-        "thresholds": settings.levels,
+        "thresholds": {name: settings.scoring.levels(name).tolist() for name in settings.metrics if name in EXACT},
         "skipped": job.skipped,
         "problems": problems,
         "options": {

@@ -90,11 +90,6 @@ class FhibeSettings:
         return base.configured(given).options
 
     @property
-    def levels(self) -> dict[str, list[float]]:
-        """The thresholds in force, by metric."""
-        return {name: self.scoring.levels(name).tolist() for name in self.metrics if name in EXACT}
-
-    @property
     def folder(self) -> Path:
         """Where results go."""
         return model_folder(self.results, self.task, self.dataset, self.model_name, self.mini is not None)

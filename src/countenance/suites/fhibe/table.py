@@ -71,13 +71,7 @@ class FhibeTable:
         return f"{self.path} row {self.line[i]}: {column}"
 
     def text(self, column: str) -> list[str]:
-        try:
-            return self.columns[column]
-        except KeyError:
-            raise InputError(
-                f"{self.path}: column {column!r} is missing{near(column, list(self.columns))}; "
-                f"found {', '.join(self.columns)}"
-            ) from None
+        return self.columns[column]
 
     def literals(self, column: str) -> list[Any]:
         """Each cell of a column as the plain value that it writes."""

@@ -70,13 +70,11 @@ def rle_of(mask: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Lists, dicts and numbers of plain Python, from arrays and tensors.
+    """Lists and numbers of plain Python, from arrays and tensors.
 
-    >>> plain({"Face": np.float32(0.5), 1: (np.arange(2),)})
-    {'Face': 0.5, '1': [[0, 1]]}
+    >>> plain([np.float32(0.5), (np.arange(2),)])
+    [0.5, [[0, 1]]]
     """
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value.tolist() if hasattr(value, "tolist") else value
