@@ -285,6 +285,11 @@ def _filter_table(store: RunStore, name: str, gone: set[str]) -> str | None:
     except Missing:
         return None
     table = store.table(name)
+    if "sample" not in table.column_names:
+        raise InputError(
+            f"{store.place}/{name}: no column sample, so it cannot be told whose rows these are; the same `countenance "
+            "run` command repairs the run, then purge it again"
+        )
     kept = table.filter(pc.invert(pc.is_in(table["sample"], pa.array(sorted(gone), pa.string()))))
     if kept.num_rows == table.num_rows:
         return digest(content)
