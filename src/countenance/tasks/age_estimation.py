@@ -84,7 +84,10 @@ def partial(shard: Shard) -> State:
 
 def finish(state: State, whole: Whole, options: AgeOptions) -> Reduced:
     """Errors over the whole run, by age and by group."""
-    ages = report.Ages.of(whole.rows(), options.sex, options.minimum_age, options.challenge_age)
+    rows = whole.rows()
+    if "m.error" not in rows.column_names:  # every image failed
+        return Reduced(notes=["no age was estimated"])
+    ages = report.Ages.of(rows, options.sex, options.minimum_age, options.challenge_age)
     notes = [f"a person passes from an estimated age of {options.challenge_age:g} years on"]
     if not len(ages.truth):
         return Reduced(notes=["no age was estimated"])
