@@ -1,6 +1,7 @@
 """PCK and OKS: COCO's own numbers, and what must hold for any points."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocotools.coco import COCO
