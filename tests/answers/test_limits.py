@@ -5,8 +5,8 @@ import pytest
 
 from countenance.answers import Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
 from countenance.answers.formats import Wanted, read_predictions
-from countenance.answers.formats.coco import _is_coco
-from countenance.answers.formats.names import ImageNames
+from countenance.answers.formats.coco import COCO
+from countenance.data.names import ImageNames
 from countenance.errors import InputError
 
 NAN, INF = float("nan"), float("inf")
@@ -143,19 +143,11 @@ def test_keypoints_without_confidence_have_confidence_1():
             Keypoints(np.ones(shape))
 
 
-@pytest.mark.parametrize(
-    ("text", "coco"),
-    [
-        ('[{"image_id": 1}]', True), ('\ufeff \n[{"image_id": 1}]', True), ("[]", True), ("[ \n ]", True),
-        ('{"image_id": 1}', False), ('[{"image": 1}]', False), ("[1]", False), ("", False), ("]", False),
-    ],
-)  # fmt: skip
-def test_which_files_are_coco_results(tmp_path, text, coco):
-    path = tmp_path / "p.json"
-    path.write_text(text)
-    assert _is_coco(path) is coco
-    path = path.rename(tmp_path / "p.txt")
-    assert not _is_coco(path) and not _is_coco(tmp_path / "none.json")
+def test_which_files_may_be_coco_results(tmp_path):
+    (tmp_path / "p.JSON").write_text("[]")
+    (tmp_path / "p.txt").write_text("[]")
+    assert COCO.detects(tmp_path / "p.JSON")
+    assert not COCO.detects(tmp_path / "p.txt") and not COCO.detects(tmp_path / "none.json")
 
 
 @pytest.mark.parametrize(
