@@ -5,7 +5,6 @@ import pytest
 
 from countenance.answers import Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
 from countenance.answers.formats import Wanted, read_predictions
-from countenance.answers.formats.coco import COCO
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 
@@ -143,11 +142,19 @@ def test_keypoints_without_confidence_have_confidence_1():
             Keypoints(np.ones(shape))
 
 
-def test_which_files_may_be_coco_results(tmp_path):
-    (tmp_path / "p.JSON").write_text("[]")
-    (tmp_path / "p.txt").write_text("[]")
-    assert COCO.detects(tmp_path / "p.JSON")
-    assert not COCO.detects(tmp_path / "p.txt") and not COCO.detects(tmp_path / "none.json")
+@pytest.mark.parametrize("text", ["\ufeff \n[]", "[]", "[ \n ]"])
+def test_an_empty_list_is_a_coco_file_without_a_box(tmp_path, text):
+    path = tmp_path / "p.json"
+    path.write_text(text, encoding="utf-8")
+    assert read_predictions(path, Wanted(Boxes, ImageNames(["1"]))).by_id == {}
+
+
+@pytest.mark.parametrize("text", ['{"image_id": 1}', '[{"image": 1}]', "[1]", "", "]"])
+def test_what_is_no_coco_file_is_named(tmp_path, text):
+    path = tmp_path / "p.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"p\.json"):
+        read_predictions(path, Wanted(Boxes, ImageNames(["1"])))
 
 
 @pytest.mark.parametrize(
