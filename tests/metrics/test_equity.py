@@ -168,3 +168,21 @@ def test_the_noise_of_rates_is_at_least_that_of_their_trials() -> None:
     assert noise[:, 1] == pytest.approx(plain)
     smooth = (0.2 * worth[0] + 0.5) / (worth[0] + 1)
     assert noise[:, 0].var() == pytest.approx(1 / ((worth[0] + 1) * smooth * (1 - smooth)), rel=0.25)
+
+
+def test_measures_of_many_rates_at_once_are_those_of_the_pure_functions() -> None:
+    from countenance.metrics.equity_measures import BOTH, ERRORS, ONE
+
+    random = np.random.default_rng(10)
+    joined = random.uniform(0.05, 0.9, (5, 6))
+    for measure in BOTH:
+        expected = [float(measure.checked(row)) for row in joined]
+        assert measure.of(joined) == pytest.approx(expected)
+        pure = getattr(equity, measure.name)
+        assert expected == pytest.approx([pure(row[:3], row[3:], 0.5) for row in joined])
+    for measure in (*ERRORS, *ONE):
+        expected = [np.min(measure.checked(row)) for row in joined]
+        assert measure.of(joined) == pytest.approx(expected), measure.name
+    for measure in (*BOTH, *ERRORS, *ONE):
+        values = measure.of(joined)
+        assert [measure.back(float(v)) for v in measure.unfair(values)] == pytest.approx(values.tolist())
