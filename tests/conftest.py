@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from tests.browser import CHROMIUM
 
 sys.path.append(str(Path(__file__).parent))  # s3_servers
@@ -15,6 +16,10 @@ from s3_servers import CREDENTIALS, Proxy, moto_server
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Some virtual machines announce matrix instructions that their host does not allow; torch would end with a signal.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
+
+# A busy machine is no failure, and the first example of a test often imports a library.
+settings.register_profile("without deadline", deadline=None)
+settings.load_profile("without deadline")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -543,25 +543,6 @@ def test_scores_of_units_are_ranked_by_their_means():
 # equity
 
 
-def test_the_interval_of_a_measure_holds_the_spreads_that_would_show_it():
-    random = np.random.default_rng(8)
-    rates, units = np.array([0.95, 0.9, 0.8]), np.array([80.0, 100.0, 60.0])
-    odds = np.log((rates * units + 0.5) / (units + 1) / (1 - (rates * units + 0.5) / (units + 1)))
-    assert equity._log_odds(rates, units) == pytest.approx(odds)
-    noise = random.normal(0, [0.3, 0.25, 0.3], (2000, 3))
-    measure = equity.ONE[0]
-    observed = float(rates.std())
-    low, high = equity._held(measure, rates, units, noise, observed, 0.05, 1)
-    weights = 1 / noise.var(axis=0)
-    pooled = (odds * weights).sum() / weights.sum()
-    fits = []
-    for factor in np.linspace(0, 6, 1201):
-        seen = (1 / (1 + np.exp(-(pooled + factor * (odds - pooled) + noise)))).std(axis=1)
-        if (seen >= observed).mean() >= 0.025 and (seen <= observed).mean() >= 0.025:
-            fits.append((1 / (1 + np.exp(-(pooled + factor * (odds - pooled))))).std())
-    assert low == pytest.approx(min(fits), abs=2e-3) and high == pytest.approx(max(fits), abs=2e-3)
-
-
 def test_sums_of_units_by_cell_are_a_loop():
     from countenance.audit.from_rows import RowSums
     from countenance.audit.groups import Members

@@ -161,3 +161,30 @@ def test_boxes_that_are_apart_in_both_directions_share_nothing():
     there = np.array([[30.0, 30, 5, 5], [30, 10, 5, 5], [10, 30, 5, 5], [15, 10, 5, 5], [12, 11, 5, 5]])
     for one, two in ((here, there), (there, here)):
         assert pairs._shared(one, two).tolist() == [0.0, 0.0, 0.0, 0.0, 3 * 4]
+
+
+def test_overlaps_row_by_row_are_plain_arithmetic() -> None:
+    from countenance.metrics.curves.pairs import challenge_overlap, intersection_over_union
+
+    random = np.random.default_rng(5)
+    a, b = (np.hstack([random.uniform(0, 20, (60, 2)), random.uniform(3, 15, (60, 2))]) for _ in range(2))
+    plain, generous = intersection_over_union(a, b), challenge_overlap(a, b)
+    for k in range(60):
+        wide = min(a[k, 0] + a[k, 2], b[k, 0] + b[k, 2]) - max(a[k, 0], b[k, 0])
+        high = min(a[k, 1] + a[k, 3], b[k, 1] + b[k, 3]) - max(a[k, 1], b[k, 1])
+        both = max(wide, 0) * max(high, 0)
+        face, found = a[k, 2] * a[k, 3], b[k, 2] * b[k, 3]
+        assert abs(plain[k] - both / (face + found - both)) < 1e-12
+        assert abs(generous[k] - both / (max(face / 4, both) + found - both)) < 1e-12
+
+
+def test_a_probe_is_a_subject_in_an_image() -> None:
+    from countenance.metrics.curves.outcomes import _probes
+
+    image, subject = np.array([0, 1, 0, 0, 1, 2, 0]), np.array([7, 7, 3, 7, -1, 3, 0])
+    probe_of, first = _probes(image, subject)
+    wanted = sorted({(int(i), int(s)) for i, s in zip(image, subject, strict=True) if s > 0})
+    assert [wanted.index((int(i), int(s))) if s > 0 else -1 for i, s in zip(image, subject, strict=True)] == [
+        int(k) for k in probe_of
+    ]
+    assert first.tolist() == [2, 0, 1, 5]

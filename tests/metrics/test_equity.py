@@ -120,3 +120,69 @@ def test_fewer_than_two_in_a_hundred_people_are_few() -> None:
     assert equity.small_categories([981, 19]).tolist() == [False, True]
     assert equity.small_categories([90, 10], 0.2).tolist() == [False, True]
     assert equity.SMALL_SHARE == 0.02 and equity.FOUR_FIFTHS == 0.8
+
+
+def test_the_interval_of_a_measure_holds_the_spreads_that_would_show_it() -> None:
+    from countenance.metrics.equity_measures import ONE, held, log_odds
+
+    random = np.random.default_rng(8)
+    rates, units = np.array([0.95, 0.9, 0.8]), np.array([80.0, 100.0, 60.0])
+    smooth = (rates * units + 0.5) / (units + 1)
+    odds = np.log(smooth / (1 - smooth))
+    assert log_odds(rates, units) == pytest.approx(odds)
+    noise = random.normal(0, [0.3, 0.25, 0.3], (1000, 3))
+    observed = float(rates.std())
+    low, high = held(ONE[0], rates, units, noise, observed, 0.05, 1)
+    weights = 1 / noise.var(axis=0)
+    pooled = (odds * weights).sum() / weights.sum()
+
+    def rate(values: np.ndarray) -> np.ndarray:
+        return 1 / (1 + np.exp(-values))
+
+    fits = []
+    for factor in np.linspace(0, 6, 601):
+        moved = pooled + factor * (odds - pooled)
+        wide = np.sqrt(rate(odds) * (1 - rate(odds)) / (rate(moved) * (1 - rate(moved)))) if factor < 1 else 1.0
+        seen = rate(moved + noise * wide).std(axis=1)
+        if (seen >= observed).mean() >= 0.025 and (seen <= observed).mean() >= 0.025:
+            fits.append(rate(moved).std())
+    assert low == pytest.approx(min(fits), abs=2e-3) and high == pytest.approx(max(fits), abs=2e-3)
+
+
+def test_the_noise_of_rates_is_at_least_that_of_their_trials() -> None:
+    from scipy import stats
+
+    from countenance.metrics.equity_measures import noise_of, trials
+
+    random = np.random.default_rng(9)
+    rates, units = np.array([0.2, 0.5]), np.array([30.0, 12.0])
+    drawn = np.column_stack([random.normal(0.2, 0.02, 800), random.uniform(0, 1, 800)])
+    worth = trials(units, rates, drawn)
+    assert worth[0] == pytest.approx(0.2 * 0.8 / drawn[:, 0].var()) and worth[1] == 12
+    noise, same = noise_of(rates, drawn, units)
+    assert same == pytest.approx(worth)
+    wider = np.sqrt(12 / 11) * stats.t.ppf(0.975, 11) / stats.norm.ppf(0.975)
+    odds = [np.log((p * 12 + 0.5) / 13 / (1 - (p * 12 + 0.5) / 13)) for p in (drawn[:, 1], 0.5)]
+    plain = (odds[0] - odds[1]) * wider
+    assert plain.var() > 1 / (13 * 0.25)  # varies enough by itself: nothing is added
+    assert noise[:, 1] == pytest.approx(plain)
+    smooth = (0.2 * worth[0] + 0.5) / (worth[0] + 1)
+    assert noise[:, 0].var() == pytest.approx(1 / ((worth[0] + 1) * smooth * (1 - smooth)), rel=0.25)
+
+
+def test_measures_of_many_rates_at_once_are_those_of_the_pure_functions() -> None:
+    from countenance.metrics.equity_measures import BOTH, ERRORS, ONE
+
+    random = np.random.default_rng(10)
+    joined = random.uniform(0.05, 0.9, (5, 6))
+    for measure in BOTH:
+        expected = [float(measure.checked(row)) for row in joined]
+        assert measure.of(joined) == pytest.approx(expected)
+        pure = getattr(equity, measure.name)
+        assert expected == pytest.approx([pure(row[:3], row[3:], 0.5) for row in joined])
+    for measure in (*ERRORS, *ONE):
+        expected = [np.min(measure.checked(row)) for row in joined]
+        assert measure.of(joined) == pytest.approx(expected), measure.name
+    for measure in (*BOTH, *ERRORS, *ONE):
+        values = measure.of(joined)
+        assert [measure.back(float(v)) for v in measure.unfair(values)] == pytest.approx(values.tolist())

@@ -1,6 +1,7 @@
 """PCK and OKS: COCO's own numbers, and what must hold for any points."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocotools.coco import COCO
@@ -96,3 +97,14 @@ def test_pairing_is_one_to_one_and_best(answers, people, seed):
     else:
         best = max(sum(overlap[a, p] for p, a in enumerate(chosen)) for chosen in permutations(range(answers), people))
     assert np.isclose(total, best)
+
+
+def test_the_constants_are_those_of_coco_and_fhibe() -> None:
+    from pycocotools.cocoeval import Params
+
+    from countenance.metrics.boxes import AR_THRESHOLDS
+    from countenance.metrics.keypoints import PCK_THRESHOLDS
+
+    assert COCO_SIGMAS.tolist() == pytest.approx(Params(iouType="keypoints").kpt_oks_sigmas.tolist())
+    assert AR_THRESHOLDS.tolist() == pytest.approx(Params(iouType="bbox").iouThrs.tolist())
+    assert PCK_THRESHOLDS.tolist() == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]

@@ -233,3 +233,22 @@ def test_the_journal_is_gone_after_a_purge(tmp_path: Path, data: Path) -> None:
     purge(run.path, ["id0004"])
     names = [entry.name for entry in run.store.storage.entries()]
     assert "purge.json" not in names and json.loads((run.path / "files.json").read_text())["files"]
+
+
+def test_a_damaged_run_is_refused_in_one_line_or_purged_without_what_is_gone(tmp_path: Path, data: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    run = make(data, tmp_path / "run")
+    for file in (run.path / "answers").glob("*.parquet"):
+        file.unlink()
+    assert purge(run.path, ["id0003"]).people == 1 and not traces(run.path, "id0003")
+    run = make(data, tmp_path / "other")
+    first = min((run.path / "answers").glob("*.parquet"))
+    whole = pq.read_table(first)
+    for damage in (lambda t: t.drop_columns(["sample"]), lambda t: t.set_column(0, "sample", pa.nulls(len(t)))):
+        pq.write_table(damage(whole), first)
+        with pytest.raises(InputError, match="no column sample with names, so it cannot be told whose rows these are"):
+            purge(run.path, ["id0003"])
+        with pytest.raises(InputError, match="no column sample with names"):
+            dict(RunStore(run.path).answers({"s00001"}))

@@ -277,7 +277,6 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
 
 def _filter_table(store: RunStore, name: str, gone: set[str]) -> str | None:
     """Remove rows from a table; the new hash, or None when the table is not there or was not changed."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
@@ -285,7 +284,7 @@ def _filter_table(store: RunStore, name: str, gone: set[str]) -> str | None:
     except Missing:
         return None
     table = store.table(name)
-    kept = table.filter(pc.invert(pc.is_in(table["sample"], pa.array(sorted(gone), pa.string()))))
+    kept = table.filter(pc.invert(store.of_samples(table, gone, name)))
     if kept.num_rows == table.num_rows:
         return digest(content)
     store.write_table(name, kept)

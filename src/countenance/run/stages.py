@@ -122,8 +122,10 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
     """What the task's reducer finds in the run; nothing where it has none."""
     if task.reduce is None:
         return Reduced()
-    state = merged([task.reduce.partial(shard) for shard in whole.shards()], task.reduce.merge)
-    return task.reduce.finish(state, whole)
+    states = [task.reduce.partial(shard) for shard in whole.shards()]
+    if not states:
+        raise InputError("the run has no stored predictions; the same `countenance run` command makes them again")
+    return task.reduce.finish(merged(states, task.reduce.merge), whole)
 
 
 def notes_on(plan: RunPlan, store: RunStore, notes: Notes) -> list[str]:

@@ -294,11 +294,20 @@ class RunStore:
         for name in self.answer_files():
             table = self.table(name)
             if wanted is not None:
-                import pyarrow as pa
-                import pyarrow.compute as pc
-
-                table = table.filter(pc.is_in(table["sample"], pa.array(sorted(wanted), pa.string())))
+                table = table.filter(self.of_samples(table, wanted, name))
             yield from answers_from_table(table, f"{self.place}/{name}").items()
+
+    def of_samples(self, table: Any, wanted: set[str], name: str) -> Any:
+        """Which rows of a table (its file is named in messages) belong to some samples."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if "sample" not in table.column_names or not pa.types.is_string(table["sample"].type):
+            raise InputError(
+                f"{self.place}/{name}: no column sample with names, so it cannot be told whose rows these are; "
+                f"{_remedy(name)}"
+            )
+        return pc.is_in(table["sample"], pa.array(sorted(wanted), pa.string()))
 
     # tables
 
