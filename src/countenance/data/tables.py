@@ -1,10 +1,10 @@
-"""Reading CSV files that people made: UTF-8 or refused by name, every problem with its row."""
+"""CSV files: those that people made are read as UTF-8 or refused by name, every problem with its row."""
 
 import csv
 import difflib
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from countenance.errors import InputError
@@ -67,6 +67,18 @@ def read_csv(
             yield reader.line_num, dict(zip(header, row, strict=True))
 
     return header, rows()
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The text of a CSV file.
+
+    >>> csv_text(["name", "age"], [["a, b", 3]])
+    'name,age\\n"a, b",3\\n'
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([header, *rows])
+    return stream.getvalue()
 
 
 def near(name: str, known: Sequence[str]) -> str:

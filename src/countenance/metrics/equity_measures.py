@@ -124,13 +124,17 @@ def log_odds(rates: Array, units: Array) -> Array:
 def noise_of(rates: Array, drawn: Array, units: Array) -> tuple[Array, Array]:
     """How the log odds of rates move between bootstrap draws, and how many trials each rate is worth.
 
-    A bootstrap of m units varies too little by (m - 1) / m, and m units say by Student's t how much they vary.
+    A bootstrap of m units varies too little by (m - 1) / m, and m units say by Student's t how much they vary. A rate
+    of few errors, or of none, varies more than its draws do, and gets at least the noise of so many independent trials.
     """
     drawn = np.where(np.isfinite(drawn), drawn, rates)  # a group of which no unit was drawn stays as it is
     worth = trials(units, rates, drawn)
     few = np.maximum(units, 3.0)
     wider = np.sqrt(few / (few - 1)) * student(few - 1, LEVEL) / student(np.inf, LEVEL)
-    return (log_odds(drawn, worth) - log_odds(rates, worth)) * wider, worth
+    noise = (log_odds(drawn, worth) - log_odds(rates, worth)) * wider
+    smooth = (rates * worth + 0.5) / (worth + 1)
+    lacking = np.maximum(1 / ((worth + 1) * smooth * (1 - smooth)) - noise.var(axis=0), 0.0)
+    return noise + np.sqrt(lacking) * np.random.default_rng(0).standard_normal(noise.shape), worth
 
 
 def held(
@@ -150,10 +154,13 @@ def held(
         away = np.tile(np.linspace(-0.01, 0.01, len(odds) // parts), parts)
 
     def unfair(log_odds: Array) -> Array:
-        return measure.unfair(measure.of(1 / (1 + np.exp(-log_odds))))
+        return measure.unfair(measure.of(_rate(log_odds)))
 
     def seen(factor: float) -> Array:
-        return unfair(pooled + factor * away + noise)
+        moved = pooled + factor * away
+        # Log odds vary by 1 / (n p (1 - p)): a rate of few errors varies less once it is moved towards the others.
+        scale = np.sqrt(_variance(odds) / _variance(moved)) if factor < 1 else 1.0
+        return unfair(moved + noise * scale)
 
     def search(fits: Callable[[float], bool], inside: float, outside: float) -> float:
         for _ in range(14):
@@ -174,3 +181,12 @@ def held(
     most = search(not_too_large, least, outside) if not_too_large(least) else least
     low, high = (float(unfair(pooled + factor * away)) for factor in (least, most))
     return min(low, observed), max(high, observed)
+
+
+def _rate(log_odds: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-log_odds)))
+
+
+def _variance(log_odds: Array) -> Array:
+    rate = _rate(log_odds)
+    return np.asarray(rate * (1 - rate))

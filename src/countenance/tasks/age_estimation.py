@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from countenance.answers import Age
+from countenance.answers.types import real
 from countenance.data import Sample
 from countenance.tasks import age_results as report
 from countenance.tasks.groups import all_groups
@@ -48,7 +49,7 @@ def to_age(raw: Any) -> Age:
         if found is None:
             raise ValueError(f"a dict with {', '.join(map(str, raw))}, expected 'age'")
         return to_age(found)
-    values = np.asarray(raw, dtype=np.float64)
+    values = real(raw)
     return Age(float(values.reshape(-1)[0])) if values.size == 1 else Age.of(values)
 
 

@@ -58,6 +58,8 @@ def rows_of_file(path: Path) -> TableRows:
 
         try:
             table = pq.read_table(path)
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file") from None
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
         return TableRows(str(path), table.column_names, list(enumerate(table.to_pylist(), 1)))
