@@ -375,11 +375,3 @@ def test_boxes_without_a_label_among_labelled_ones_are_told():
     assert found.by_id["a/1.jpg"].labels is None and found.by_id["a/2.jpg"].labels == ("mask",)
     assert "1 image (a/1.jpg) with boxes that have no label" in found.notes[0]
     assert read({**columns, "label": [None] * 3}, Boxes).notes == ()
-
-
-def test_shares_of_the_picture_are_recognised_and_told(tmp_path):
-    columns = {"image": ["1"], "x": [0.1], "y": [0.1], "w": [0.5], "h": [0.9]}
-    found = read(columns, Boxes)
-    assert str(found.reading) == "topleft, normalised" and "read as topleft, normalised" in found.notes[0]
-    told = read_predictions(columns, Wanted(Boxes, ImageNames(IDS), units="pixels"))
-    assert told.reading.units == "pixels" and told.notes == ()

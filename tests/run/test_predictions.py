@@ -119,7 +119,7 @@ def test_a_model_may_ask_for_the_ids_of_the_images(tmp_path: Path, data: Path) -
         ("p.csv", "image,x0,y0,x1,y1\n", "holds no predictions"),
         ("p.csv", "", "the file is empty"),
         ("p.parquet", "no parquet", "not a readable Parquet file"),
-        ("p.json", "{}", "in none of the formats"),
+        ("p.json", "{}", "expected a list of results, found dict"),
         ("p.json", '[{"image_id": 1, "bbox": [1, 2, 3]}]', "names 1 image that the dataset does not have"),
         ("p.json", '[{"image_id": "s00001", "bbox": [1, 2, 3]}]', r"\[0\]: bbox is \[1, 2, 3\], expected 4 numbers"),
         ("p.json", '[{"image_id": "s00001", "bbox": [1, 2, 3, 4], "score": "x"}]', "score is 'x', expected a number"),

@@ -29,16 +29,15 @@ class Wanted:
     categories: Mapping[Any, str] = field(default_factory=dict)
     """What each category number of the dataset's own file shows (see `Dataset.categories`)."""
 
-    def reading(self, form: Form, answers: Iterable[Any]) -> Reading:
-        """How the boxes of a file are read: as the user says, else as shares of the picture when they look so."""
-        boxes = [answer.xyxy for answer in answers if isinstance(answer, Boxes) and len(answer)]
-        return Reading(form, self.units or (guessed_units(np.concatenate(boxes)) if boxes else "pixels"))
+    def reading(self, form: Form) -> Reading:
+        """How the boxes of a file are read: in pixels unless the user says otherwise."""
+        return Reading(form, self.units or "pixels")
 
-    def reading_note(self, reading: Reading, place: str) -> tuple[str, ...]:
-        """A sentence where numbers of a format in pixels were taken for shares and nobody had said so."""
-        if self.units is not None or reading.units == "pixels":
-            return ()
-        return (f"{place}: no box has a number above 1.5, so boxes are read as {reading} ({reading.numbers_are})",)
+
+def units_of(answers: Iterable[Any]) -> Units:
+    """What the numbers of boxes seem to be: shares of the picture when (almost) none is above 1.5, else pixels."""
+    boxes = [answer.xyxy for answer in answers if isinstance(answer, Boxes) and len(answer)]
+    return guessed_units(np.concatenate(boxes)) if boxes else "pixels"
 
 
 @dataclass(frozen=True)

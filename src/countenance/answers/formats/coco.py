@@ -53,9 +53,8 @@ def read_coco_results(path: Path, wanted: Wanted) -> Predictions:
         f"{path}: {left} of {len(wanted.names.ids)} images have no result and count as images where nothing was found"
     )
     empty = {Boxes: lambda: Boxes(np.zeros((0, 4))), Masks: lambda: Masks([]), Keypoints: lambda: Keypoints([])}
-    reading = wanted.reading("topleft", made.values())
+    reading = wanted.reading("topleft")
     notes += (sentence,) if sentence else ()
-    notes += wanted.reading_note(reading, str(path))
     said = any(row["category"] is not None for rows in by_image.values() for row in rows)
     notes += unlabelled_note(made, str(path)) if said else ()
     return Predictions(str(path), "coco", made, absent if left else None, empty[wanted.kind], notes, reading, classes)

@@ -115,8 +115,7 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
     absent: str | None = None
     empty: Callable[[], Any] | None = None
     if wanted.kind is Boxes:
-        reading = wanted.reading("topleft" if _box_columns(header) in SIZED else "corners", made.values())
-        notes += wanted.reading_note(reading, place)
+        reading = wanted.reading("topleft" if _box_columns(header) in SIZED else "corners")
         label = _column(header, LABEL_COLUMNS)
         said = label and any(not missing(row[label]) for some in by_image.values() for _, row in some)
         notes += unlabelled_note(made, place) if said else ()

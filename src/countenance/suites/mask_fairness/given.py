@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from countenance.answers.formats import Predictions, read_predictions
+from countenance.answers.formats.base import units_of
 from countenance.data.categories import classes_in_words
 from countenance.errors import InputError
 from countenance.metrics.readings import Form, Reading, Units, fitting
@@ -35,7 +36,8 @@ def predictions_of(
         return SavedAnswers.of_run(path)
     told = {"classes": ",".join(f"{number}={label}" for number, label in classes.items())} if classes else {}
     found = read_predictions(path, wanted_by(load_task(data.task), data.dataset, told, units))
-    found = replace(found, reading=Reading(box_format or found.reading.form, found.reading.units))
+    reading = Reading(box_format or found.reading.form, units or units_of(found.by_id.values()))
+    found = replace(found, reading=reading)
     n = sum(map(len, found.by_id.values()))
     say(f"{path.name}: {n} box{'' if n == 1 else 'es'}, read as {found.reading} ({found.reading.numbers_are})")
     if found.classes:

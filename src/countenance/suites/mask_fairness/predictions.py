@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from countenance.answers import Boxes
-from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted
+from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted, units_of
 from countenance.answers.formats.table import missing, read_rows, rows_of_file
 from countenance.data.categories import LABELS, classes_in_words, parse_classes, says_masked
 from countenance.data.tables import finite_number, read_csv
 from countenance.errors import InputError
-from countenance.metrics.readings import Form
+from countenance.metrics.readings import Form, Reading
 from countenance.suites.mask_fairness.datasets.classes import BAFMD_CLASSES, classes_beside
 
 LOOKED_AT = 2**16
@@ -134,11 +134,9 @@ def _predictions(form: MaskForm, rows: TableRows, wanted: Wanted, folder: Path |
     by_id = found.by_id
     if any(boxes.scores.max(initial=0) > 1 for boxes in by_id.values()):  # some of the algorithms write percent
         by_id = {name: Boxes(boxes.xyxy, boxes.scores / 100, boxes.labels) for name, boxes in by_id.items()}
-    units = found.reading.units
+    units = wanted.units or units_of(by_id.values())
     box = form.box or ("centre" if units == "normalised" else "topleft")
-    notes = tuple(note for note in found.notes if note not in wanted.reading_note(found.reading, rows.place))
-    reading = replace(found.reading, form=box)
-    return replace(found, format="mask_fairness", by_id=by_id, notes=notes, reading=reading, classes=classes)
+    return replace(found, format="mask_fairness", by_id=by_id, reading=Reading(box, units), classes=classes)
 
 
 def _classes(form: MaskForm, wanted: Wanted, folder: Path | None) -> Mapping[int, str]:
