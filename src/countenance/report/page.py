@@ -4,6 +4,7 @@ import hashlib
 import json
 import shlex
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,7 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
 def context(source: ReportSource, asked: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
-    extra = [] if suite is None else suite.sections(source)
+    extra = [] if suite is None else suite.sections(replace(source, gallery=asked))
     return evidence(source, asked) | {
         "gallery": pictures.gallery(source, asked),
         "gallery_asked": asked,

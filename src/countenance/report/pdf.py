@@ -10,7 +10,7 @@ from countenance.report import numbers
 from countenance.report.cannot_tell import Open
 from countenance.report.cards.tables import finding_row
 from countenance.report.findings import in_order
-from countenance.report.markup import put_markup
+from countenance.report.markup import put_markup, put_table
 from countenance.report.names import attribute_label
 from countenance.report.page import context, table_context
 from countenance.report.paper import Paper, pdf_path
@@ -51,6 +51,7 @@ def write_pdf(
     _first(paper, source, said)
     _groups(paper, source, said, verdicts)
     _curves(paper, source)
+    _tables(paper, said)
     for _, name, markup in said["extra"]:
         paper.heading(name)
         put_markup(paper, markup)
@@ -152,6 +153,17 @@ def _curves(paper: Paper, source: ReportSource) -> None:
     for name, figure in made:
         paper.heading(name, 9.5, need=88)
         paper.figure(figure, f"curves: {name}")
+
+
+def _tables(paper: Paper, said: dict[str, Any]) -> None:
+    """The tables among the results, as far as the page has them."""
+    for sheet in said["results"].sheets:
+        paper.heading(sheet.title)
+        if sheet.about:
+            paper.text(sheet.about, soft=True)
+        put_table(paper, [sheet.columns, *sheet.rows])
+        if sheet.left:
+            paper.text(f"{numbers.plural(sheet.left, 'more row is', 'more rows are')} in results.json.", soft=True)
 
 
 def _open(paper: Paper, said: dict[str, Any]) -> None:
