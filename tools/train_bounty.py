@@ -60,7 +60,7 @@ def train_and_score(order: dict[str, Any]) -> dict[str, Any]:
     options = dict(order["settings"])
     epochs = options.pop("epochs", None)
     settings = BetterSettings(**options) if order["entry"] == "better" else None
-    how = training.TrainSettings(order["device"], epochs, order["threads"], order["seed"], settings)
+    how = training.EntryTraining(order["device"], epochs, order["threads"], order["seed"], settings)
     made = training.train_entry(order["entry"], data, folder, how)
     entry = BountyEntry(folder, threads=1)
     test = data / "test"

@@ -78,9 +78,9 @@ def train(
     from functools import partial
 
     from countenance.cli.progress import progress
-    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
+    from countenance.suites.bias_bounty.training import EntryTraining, train_entry
 
-    how = TrainSettings(device, epochs, threads, seed)
+    how = EntryTraining(device, epochs, threads, seed)
     made = train_entry(entry.value, data, out, how, progress=partial(progress, quiet=quiet))
     threads = made["training"]["threads"]
     where = (

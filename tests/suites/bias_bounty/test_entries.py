@@ -48,18 +48,18 @@ def test_random_classes_are_uniform() -> None:
 def better(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
-    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
+    from countenance.suites.bias_bounty.training import EntryTraining, train_entry
 
     out = tmp_path_factory.mktemp("entries") / "better"
-    train_entry("better", challenge, out, TrainSettings(threads=1, epochs=2))
+    train_entry("better", challenge, out, EntryTraining(threads=1, epochs=2))
     return out
 
 
 @pytest.mark.slow
 def test_a_second_training_writes_the_same_bytes(better: Path, challenge: Path, tmp_path: Path) -> None:
-    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
+    from countenance.suites.bias_bounty.training import EntryTraining, train_entry
 
-    train_entry("better", challenge, tmp_path / "again", TrainSettings(threads=1, epochs=2))
+    train_entry("better", challenge, tmp_path / "again", EntryTraining(threads=1, epochs=2))
     for name in ("entry.json", "better.onnx"):
         assert (tmp_path / "again" / name).read_bytes() == (better / name).read_bytes()
     assert "seconds" not in (better / "entry.json").read_text()  # what differs is in training.json
@@ -103,7 +103,7 @@ def test_predicting_needs_no_torch(unsupervised: Path, challenge: Path) -> None:
 @pytest.mark.parametrize("entry", ["better", "unsupervised"])
 def test_a_handful_of_pictures_is_enough_to_train_on(challenge: Path, tmp_path: Path, entry: str) -> None:
     pytest.importorskip("torch")
-    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
+    from countenance.suites.bias_bounty.training import EntryTraining, train_entry
 
     train = tmp_path / "data" / "train"
     train.mkdir(parents=True)
@@ -112,7 +112,7 @@ def test_a_handful_of_pictures_is_enough_to_train_on(challenge: Path, tmp_path: 
     for line in lines[1:]:
         name = line.split(",")[0]
         (train / name).write_bytes((challenge / "train" / name).read_bytes())
-    train_entry(entry, tmp_path / "data", tmp_path / "made", TrainSettings(threads=1, epochs=1))
+    train_entry(entry, tmp_path / "data", tmp_path / "made", EntryTraining(threads=1, epochs=1))
     assert len(predict_files(BountyEntry(tmp_path / "made", threads=1), image_files(train))) == 12
 
 

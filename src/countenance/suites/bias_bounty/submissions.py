@@ -38,7 +38,7 @@ HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def checked_name(name: str) -> str:
-    """A name on the leaderboard, in any script, composed as file systems expect it; refused where it is none.
+    """A name on the leaderboard, in any script, composed as file systems expect it; InputError names what is allowed.
 
     >>> checked_name("Zoë 2"), checked_name("面部-v1")
     ('Zoë 2', '面部-v1')

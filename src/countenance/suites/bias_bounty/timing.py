@@ -119,11 +119,8 @@ def read_timing(path: Path, entry: Path | None = None) -> Timing:
 
 def images_hash(images: Path) -> str:
     """A hash of the names and sizes of a folder's images."""
-    digest = hashlib.sha256()
-    for name, path in image_files(images).items():
-        size = path.stat().st_size if path.is_file() else -1
-        digest.update(f"{name}\0{size}\n".encode())
-    return digest.hexdigest()
+    sizes = {name: path.stat().st_size if path.is_file() else -1 for name, path in image_files(images).items()}
+    return hashlib.sha256("".join(f"{name}\0{size}\n" for name, size in sizes.items()).encode()).hexdigest()
 
 
 def measure(

@@ -25,7 +25,7 @@ EPOCHS = {"baseline": 14, "better": 60, "unsupervised": 1}
 
 
 @dataclass(frozen=True)
-class TrainSettings:
+class EntryTraining:
     """How an entry is trained."""
 
     device: str = "cpu"
@@ -38,7 +38,7 @@ class TrainSettings:
 
 
 def train_entry(
-    name: str, data: Path, out: Path, how: TrainSettings = TrainSettings(), progress: ProgressMaker | None = None
+    name: str, data: Path, out: Path, how: EntryTraining = EntryTraining(), progress: ProgressMaker | None = None
 ) -> dict[str, Any]:
     """Train `name` on `data/train` and write the entry to `out`; returns what entry.json and training.json say."""
     if name not in EPOCHS:

@@ -7,14 +7,14 @@ from torch.nn import functional as F
 
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
-from countenance.suites.bias_bounty.training import TrainSettings
+from countenance.suites.bias_bounty.training import EntryTraining
 from countenance.suites.bias_bounty.training.images import TrainImages, batches, mixed
 from countenance.suites.bias_bounty.training.networks import Plain
 
 SIZE, BATCH, RATE = 256, 32, 2e-3
 
 
-def train(images: TrainImages, how: TrainSettings, step: Any) -> tuple[EntryCard, list[Any]]:
+def train(images: TrainImages, how: EntryTraining, step: Any) -> tuple[EntryCard, list[Any]]:
     """The entry's card, and its networks in the card's order."""
     device, epochs = how.device, how.epochs or 1
     pixels, targets = images.tensor(SIZE, device), images.targets(device)

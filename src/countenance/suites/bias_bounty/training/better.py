@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
-from countenance.suites.bias_bounty.training import TrainSettings
+from countenance.suites.bias_bounty.training import EntryTraining
 from countenance.suites.bias_bounty.training.evidence import face_posterior
 from countenance.suites.bias_bounty.training.features import SIZE as FEATURE_SIZE
 from countenance.suites.bias_bounty.training.images import TrainImages, augment, batches, mixed
@@ -83,7 +83,7 @@ def ordered_targets(classes: int, share: float) -> Tensor:
     return rows / rows.sum(dim=1, keepdim=True)
 
 
-def train(images: TrainImages, how: TrainSettings, step: Any) -> tuple[EntryCard, list[Any]]:
+def train(images: TrainImages, how: EntryTraining, step: Any) -> tuple[EntryCard, list[Any]]:
     """The entry's card, and its network."""
     chosen = how.better or BetterSettings()
     device, epochs = how.device, how.epochs or 1

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
-from countenance.suites.bias_bounty.training import TrainSettings
+from countenance.suites.bias_bounty.training import EntryTraining
 from countenance.suites.bias_bounty.training.features import SIZE, Features, principal
 from countenance.suites.bias_bounty.training.images import TrainImages
 
@@ -105,7 +105,7 @@ def name_clusters(values: Tensor, centres: Tensor, codes: Tensor, classes: int, 
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
-def train(images: TrainImages, how: TrainSettings, step: Any) -> tuple[EntryCard, list[Any]]:
+def train(images: TrainImages, how: EntryTraining, step: Any) -> tuple[EntryCard, list[Any]]:
     """Cluster and name; the entry's card, and its network."""
     device = how.device
     pixels, targets = images.tensor(SIZE, device).float(), images.targets(device)
