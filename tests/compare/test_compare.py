@@ -266,3 +266,19 @@ def test_a_wider_gap_is_no_contrast_to_a_group_that_lost() -> None:
     one, two = ({"sample": np.arange(600), "g": groups, "ok": values} for values in (old, new))
     decision = compare(one, two, by=["g"], metrics=["ok"]).decision
     assert "worse for g = c" in decision and "; the gap" in decision and "but the gap" not in decision
+
+
+def test_a_column_that_is_both_attribute_and_metric_is_named() -> None:
+    """Found by trying it: "no attribute 'ok'; did you mean 'ok'?"."""
+    rows = {"sample": list(range(60)), "ok": [1, 0] * 30}
+    with pytest.raises(InputError, match="column 'ok' is named both as an attribute and as a metric"):
+        compare(rows, rows, by=["ok"], metrics=["ok"])
+
+
+def test_an_interval_beside_zero_that_does_not_decide_has_its_p() -> None:
+    """Four of thirty rows gained: Tango's interval excludes 0, the exact test does not."""
+    old = [0] * 4 + [1] * 26
+    rows = {"sample": list(range(30)), "g": ["x", "y"] * 15}
+    found = compare(rows | {"ok": old}, rows | {"ok": [1] * 30}, by=[], metrics=["ok"])
+    assert found.overall[0].verdict == "cannot tell" and found.overall[0].low > 0
+    assert "adjusted p 0.12; 30 rows" in found.decision

@@ -182,3 +182,16 @@ def test_nothing_is_reported_to_a_collector(viewer: Viewer, monkeypatch: pytest.
     monkeypatch.setattr(fastapi, "FastAPI", watched)
     app.make_app(viewer.library, Address("127.0.0.1", 1), app.Token(SECRET, 1))
     assert seen["telemetry"] == {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+
+
+@pytest.mark.parametrize("path", ["thumbnails/1e9", "samples/x", "pictures/0x10", "unanswered/one/small"])
+def test_a_place_that_is_no_number_gets_a_sentence(viewer: Viewer, first: str, path: str) -> None:
+    """It was answered with the framework's own JSON."""
+    answer = viewer.ask(f"/runs/{first}/{path}")
+    assert answer.status == 404 and answer.text == "There is nothing at this address.\n"
+
+
+@pytest.mark.parametrize("delta", ["nan", "1e400", "-1", "x"])
+def test_a_delta_that_is_no_number_gets_a_sentence(viewer: Viewer, first: str, delta: str) -> None:
+    answer = viewer.ask(f"/runs/{first}/tests?by=gender&metric=recall%400.5&adjust=holm&delta={delta}")
+    assert answer.status == 400 and "delta" in answer.text

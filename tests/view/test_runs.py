@@ -166,3 +166,27 @@ def test_code_that_a_run_names_is_not_imported(runs: Path, tmp_path: Path, monke
         assert here.ask(f"/runs/{name}{page}").status == 200
     assert Run(tmp_path / "runs" / "run").manifest.task == "hostile_module:task"
     here.close()
+
+
+def test_thousands_of_runs_are_shown_a_page_at_a_time(runs: Path, tmp_path: Path) -> None:
+    """10,000 runs made a page of 8 MB, asked for again every 2.5 seconds."""
+    for number in range(130):
+        folder = tmp_path / f"run{number:03d}"
+        folder.mkdir()
+        for name in ("run.json", "audit.json"):
+            (folder / name).write_bytes((runs / "second" / name).read_bytes())
+    viewer = start([tmp_path])
+    try:
+        pages = [viewer.ask(f"/?sort=name&page={number}").text for number in (1, 2, 3)]
+        assert [text.count('class="run-card') for text in pages] == [60, 60, 10]
+        assert "130 of 130 runs" in pages[0] and "page 1 of 3" in pages[0] and 'rel="next"' not in pages[2]
+        assert all(f"<bdi>run{number:03d}</bdi>" in "".join(pages) for number in range(130))
+        assert viewer.ask("/?page=999").text.count('class="run-card') == 10
+        first = viewer.ask("/api/stamp").json()["stamp"]
+        assert viewer.ask("/api/stamp").json()["stamp"] == first
+        shutil.rmtree(tmp_path / "run000")
+        viewer.library._searched.clear()
+        assert viewer.ask("/api/stamp").json()["stamp"] != first
+        assert len(viewer.ask("/api/runs").json()) == 129
+    finally:
+        viewer.close()

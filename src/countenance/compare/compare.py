@@ -87,6 +87,8 @@ class Asked:
         options["where"] = parse_where(options["where"])
         listed = None if by is None else split_names(by) if isinstance(by, str) else list(by)
         measured = [metrics] if isinstance(metrics, str) else metrics
+        if both := [name for name in listed or () if name in (measured or ())]:
+            raise InputError(f"column {both[0]!r} is named both as an attribute and as a metric")
         paired = pair_entries(
             entries, by=listed, metrics=measured, pair=pair, cluster=options["cluster"], where=options["where"]
         )

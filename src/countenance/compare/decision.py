@@ -93,6 +93,8 @@ def _overall(one: Change, nouns: tuple[str, str]) -> str:
         if one.clusters_needed and one.clusters_needed > one.clusters:
             needed = f", and seeing {one.delta:g} takes about {one.clusters_needed - one.clusters:,} more"
         here = f"{plural(one.clusters, *nouns)}{needed}" if one.tested else one.reason
+        if one.tested and (one.low > 0 or one.high < 0):  # the interval is of one comparison, and not exact
+            here = f"adjusted p {one.p_adjusted:.2g}; {here}"
         return f"the evidence cannot tell whether {one.b} is better overall ({_interval(one)}; {here})"
     wide = one.delta is not None and max(-one.low, one.high) >= one.delta
     decides = "; two one-sided tests decide that, not this interval" if wide else ""

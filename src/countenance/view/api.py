@@ -24,6 +24,10 @@ def router(site: Site) -> APIRouter:
     def runs() -> Response:
         return JSONResponse([as_json(one) for one in site.library.summaries()])
 
+    @routes.get("/stamp")
+    def stamp() -> Response:
+        return JSONResponse({"stamp": site.library.stamp()})
+
     @routes.get("/runs/{run}")
     def run(run: str) -> Response:
         opened = site.library.open(run)

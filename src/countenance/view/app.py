@@ -19,6 +19,7 @@ def make_app(library: Library, address: Address, token: Token, privacy: Privacy 
     """The viewer of some runs as an ASGI application."""
     try:
         from fastapi import FastAPI, Request
+        from fastapi.exceptions import RequestValidationError
         from fastapi.responses import JSONResponse, PlainTextResponse, Response
     except ImportError:
         raise MissingExtra("countenance view", "view") from None
@@ -43,6 +44,7 @@ def make_app(library: Library, address: Address, token: Token, privacy: Privacy 
     def broken(request: Request, error: Exception) -> Response:
         return PlainTextResponse("This is a bug in countenance; the terminal says more.\n", 500)
 
+    @app.exception_handler(RequestValidationError)
     @app.exception_handler(404)
     def missing(request: Request, error: Exception) -> Response:
         return PlainTextResponse("There is nothing at this address.\n", 404)

@@ -55,7 +55,7 @@ def write_bundle(library: Library, privacy: Privacy, out: Path) -> list[str]:
         shown.append(one.id)
         lines.append(f"run      {one.name}, {plural(pictures, 'picture')}")
     context = runs_context(site, {})
-    context["runs"] = [one for one in context["runs"] if one.id in shown]
+    context["runs"] = [one for one in library.summaries() if one.id in shown]
     write("index.html", site.render("bundle_runs.html.j2", base="", index="index.html", **context).encode())
     return [*lines, f"bundle   {(out / 'index.html').resolve()}"]
 

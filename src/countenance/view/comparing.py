@@ -15,12 +15,15 @@ from countenance.errors import InputError
 from countenance.report import numbers
 from countenance.report.names import CROSS, Names, attribute_label
 from countenance.run.auditing import WHOLE
+from countenance.view.library import Summary
 from countenance.view.opened import OpenRun
 from countenance.view.question import Question
 from countenance.view.rows import Selection
 from countenance.view.site import Site
 
 MOST_RUNS = 6
+MOST_CANDIDATES = 100
+"""Runs to choose from on the page of a comparison."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ def compare_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
     made: dict[str, Any] = {
         "title": "Compare runs",
         "several": several,
-        "candidates": summaries,
+        "candidates": _candidates(several, summaries),
+        "more": len(summaries) > MOST_CANDIDATES,
         "tables": [],
         "query": "",
     }
@@ -96,6 +100,15 @@ def compare_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
         "singles": [name for name in several.asked.by if name in first.columns.attributes],
         "further": ", ".join(name for name in several.asked.by if name not in first.columns.attributes),
     }
+
+
+def _candidates(several: Several, summaries: Sequence[Summary]) -> list[Summary]:
+    """Runs to choose from: those chosen, then those that fit the first of them, then the latest."""
+    chosen = [one.id for one in several.runs]
+    first = next((one for one in summaries if chosen and one.id == chosen[0]), None)
+    alike = {one.id for one in summaries if first and (one.task, one.dataset) == (first.task, first.dataset)}
+    ordered = sorted(summaries, key=lambda one: (one.id not in chosen, one.id not in alike))
+    return ordered[: max(MOST_CANDIDATES, len(chosen))]
 
 
 def _estimates(opened: OpenRun, asked: Question) -> list[Estimate]:

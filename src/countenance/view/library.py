@@ -1,6 +1,7 @@
 """The runs that are shown: found below the named folders, looked for again when somebody asks."""
 
 import contextlib
+import hashlib
 import json
 import threading
 import time
@@ -18,6 +19,8 @@ from countenance.view.opened import OpenRun, Unknown, stamp_of
 from countenance.view.remote import Bucket
 from countenance.view.scope import Folder, ScopedStorage, canonical
 
+LONG = 1.0
+"""Seconds after which making a list took long."""
 MOST_OPEN = 4
 """Runs whose columns are kept in memory."""
 
@@ -52,6 +55,7 @@ class Library:
         folders = canonical([place for place in places if not is_url(place)])
         self.roots: list[Folder | Bucket] = [*map(Folder, folders), *map(Bucket, named)]
         self._searched: dict[int, tuple[float, list[tuple[str, str, ScopedStorage]]]] = {}
+        self._listed: tuple[float, list[Summary]] = (0.0, [])
         self._summaries: dict[str, tuple[Any, Summary]] = {}
         self._open: dict[str, OpenRun] = {}
         self._lock = threading.RLock()
@@ -61,18 +65,30 @@ class Library:
         found: dict[str, tuple[ScopedStorage, str]] = {}
         with self._lock:
             for number, root in enumerate(self.roots):
-                searched, here = self._searched.get(number, (0.0, []))
-                if not here or time.monotonic() - searched > root.fresh:
+                until, here = self._searched.get(number, (0.0, []))
+                if not here or time.monotonic() > until:
+                    start = time.monotonic()
                     here = list(root.runs())
-                    self._searched[number] = (time.monotonic(), here)
+                    self._searched[number] = (_until(start, root.fresh), here)
                 for key, name, storage in here:
                     found.setdefault(key, (storage, name))
         return found
 
     def summaries(self) -> list[Summary]:
-        """The runs, the latest first."""
-        made = [self._summary(key, storage, name) for key, (storage, name) in self.runs().items()]
-        return sorted(made, key=lambda one: (-one.changed, one.name))
+        """The runs, the latest first. A list that took long to make counts for longer."""
+        with self._lock:
+            until, made = self._listed
+            if time.monotonic() > until:
+                start = time.monotonic()
+                made = [self._summary(key, storage, name) for key, (storage, name) in self.runs().items()]
+                made.sort(key=lambda one: (-one.changed, one.name))
+                self._listed = (_until(start, 0.0), made)
+            return list(made)
+
+    def stamp(self) -> str:
+        """What changes when the list of runs does."""
+        told = [(one.id, one.status, one.done, one.verdict, one.problem) for one in self.summaries()]
+        return hashlib.sha256(repr(told).encode()).hexdigest()
 
     def _summary(self, key: str, storage: ScopedStorage, name: str) -> Summary:
         stamp = (stamp_of(storage), storage.count(SHARDS))
@@ -96,6 +112,14 @@ class Library:
             while len(self._open) > MOST_OPEN:
                 del self._open[next(iter(self._open))]
             return known
+
+
+def _until(start: float, least: float) -> float:
+    """Until when something counts that was begun at `start`: ten times as long as it took, so that looking again and
+    again takes a tenth of a processor at most."""
+    now = time.monotonic()
+    took = now - start
+    return now + max(least, 10 * took if took > LONG else 0.0)
 
 
 def _summarized(key: str, storage: ScopedStorage, name: str, stamp: tuple[Any, int]) -> Summary:

@@ -3,6 +3,7 @@
 import threading
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
@@ -23,6 +24,8 @@ from countenance.view.rows import ORDERS, SHOWS, SIZES, Selection
 from countenance.view.site import Site
 
 SORTS = {"changed": "latest first", "name": "name", "model": "model", "dataset": "dataset", "verdict": "verdict"}
+RUNS_SHOWN = 60
+"""Runs on a page of the list."""
 FILTERS = ("suite", "task", "model", "dataset", "verdict")
 
 
@@ -79,11 +82,20 @@ def runs_context(site: Site, given: dict[str, str]) -> dict[str, Any]:
     sort = given.get("sort", "changed")
     if sort in SORTS and sort != "changed":
         kept.sort(key=lambda one: str(getattr(one, sort)).casefold())
+    number = int(given["page"]) if given.get("page", "").isdigit() else 1
+    pages = max(1, -(-len(kept) // RUNS_SHOWN))
+    number = min(max(number, 1), pages)
+    found, kept = len(kept), kept[(number - 1) * RUNS_SHOWN : number * RUNS_SHOWN]
+    asked = {name: value for name, value in given.items() if name in (*FILTERS, "q", "sort") and value}
     return {
         "title": "Runs",
+        "found": found,
+        "number": number,
+        "pages": pages,
+        "turn": {step: "/?" + urlencode(asked | {"page": str(number + step)}) for step in (-1, 1)},
         "runs": kept,
         "all": len(everything),
-        "marks": {one.id: words.mark(one.verdict, "severe") if one.verdict else "" for one in kept},
+        "marks": {one.id: words.mark(one.verdict, "severe") if one.verdict else "" for one in everything},
         "choices": {name: sorted({getattr(one, name) for one in everything} - {""}) for name in FILTERS},
         "chosen": chosen,
         "q": given.get("q", ""),

@@ -7,6 +7,7 @@ only for runs that were found. Links are not followed, neither to a run nor insi
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ class ScopedStorage(LocalStorage):
     def stamp(self, name: str) -> Any:
         """What changes when a file changes: its time and size; None where there is none."""
         try:
-            state = self.path(name).stat()
+            state = os.lstat(f"{self.folder}/{name}")  # the folder is canonical: only the file itself can be a link
+            if stat.S_ISLNK(state.st_mode):
+                state = self.path(name).stat()
         except (OSError, InputError):
             return None
         return state.st_mtime_ns, state.st_size

@@ -17,8 +17,8 @@
     var last = null;
     setInterval(function () {
       if (document.hidden) return;
-      fetch("/api/runs").then(function (answer) { return answer.json(); }).then(function (runs) {
-        var now = JSON.stringify(runs.map(function (r) { return [r.id, r.status, r.done, r.verdict, r.problem]; }));
+      fetch("/api/stamp").then(function (answer) { return answer.json(); }).then(function (found) {
+        var now = found.stamp;
         if (last !== null && now !== last) {
           fetch(location.href).then(function (answer) { return answer.text(); }).then(function (text) {
             var fresh = parsed(text), part = fresh.getElementById("runs");
