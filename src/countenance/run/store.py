@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -340,6 +340,17 @@ class RunStore:
                     place = f"{self.place}/{name}"
                     raise InputError(f"{place}: {column.name} holds {kind}, expected numbers; evaluate again to repair")
         return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
+
+    @contextmanager
+    def score_paths(self) -> Iterator[list[Path] | None]:
+        """The files of a score table that is too large to be read whole, on this machine; None: it is small."""
+        entries = self.storage.entries(MANY_SCORES)
+        names = [entry.name for entry in entries if entry.name.endswith(".parquet")]
+        if not names:
+            yield None
+            return
+        with ExitStack() as stack:
+            yield [Path(stack.enter_context(self.storage.local_file(name))) for name in names]
 
     def results(self) -> list[Result]:
         """The results; none where the task has no reducer."""
