@@ -267,9 +267,11 @@ class RunStore:
         """Take back a shard that is damaged."""
         self.storage.delete(marker_name(number))
 
-    def shard_answers(self, number: int) -> dict[str, Any]:
-        """The predictions of a shard by sample id."""
+    def shard_answers(self, number: int, wanted: set[str] | None = None) -> dict[str, Any]:
+        """The predictions of a shard by sample id, or those of the samples wanted."""
         name, table = self._shard_table(number, ANSWERS, answers_name(number))
+        if wanted is not None:
+            table = _of_samples(table, wanted)
         return answers_from_table(table, f"{self.place}/{name}")
 
     def shard_answer_table(self, number: int) -> Any:
@@ -294,10 +296,7 @@ class RunStore:
         for name in self.answer_files():
             table = self.table(name)
             if wanted is not None:
-                import pyarrow as pa
-                import pyarrow.compute as pc
-
-                table = table.filter(pc.is_in(table["sample"], pa.array(sorted(wanted), pa.string())))
+                table = _of_samples(table, wanted)
             yield from answers_from_table(table, f"{self.place}/{name}").items()
 
     # tables
@@ -407,6 +406,13 @@ class RunStore:
         yield
         if had_list:
             self.seal(names)
+
+
+def _of_samples(table: Any, wanted: set[str]) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return table.filter(pc.is_in(table["sample"], pa.array(sorted(wanted), pa.string())))
 
 
 def _sealable(name: str) -> bool:
