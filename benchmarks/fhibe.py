@@ -175,6 +175,7 @@ def make_keypoints(root: Path, n: int) -> None:
 def measure_boxes(root: str, compat: str) -> dict[str, float]:
     """Person localisation, with the time that reading takes told apart."""
     import countenance.suites.fhibe.evaluate as evaluate
+    from countenance.suites.fhibe.published import grouped_results
     from countenance.suites.fhibe.reading import bodies
     from countenance.suites.fhibe.settings import FhibeSettings
     from countenance.suites.fhibe.table import FhibeTable
@@ -197,9 +198,9 @@ def measure_boxes(root: str, compat: str) -> dict[str, float]:
     start = time.process_time()
     results_root = Path(root) / "results"
     evaluation = evaluate.score(
-        FhibeSettings.of(root, "fhibe", "m", "person_localization", compat=compat, results_rootdir=results_root)
+        FhibeSettings(root, "fhibe", "m", "person_localization", compat=compat, results=results_root)
     )
-    groups = sum(len(found) for found in evaluation.results("AR_IOU").values())
+    groups = sum(len(found) for found in grouped_results(evaluation, "AR_IOU").values())
     total = time.process_time() - start
     return {"cpu_s": total, "scoring_and_grouping_cpu_s": total - reading, "groups": groups}
 
@@ -208,10 +209,11 @@ def measure(what: str, root: str, n: int) -> dict[str, float]:
     """One measurement, in this process."""
     start = time.process_time()
     from countenance.suites.fhibe.evaluate import score
+    from countenance.suites.fhibe.published import grouped_results
     from countenance.suites.fhibe.settings import FhibeSettings
 
     imported = time.process_time() - start
-    common = {"results_rootdir": Path(root) / "results"}
+    common = {"results": Path(root) / "results"}
     if what == "import":
         return {"cpu_s": imported}
     if what in ("boxes", "boxes-strict"):
@@ -223,8 +225,8 @@ def measure(what: str, root: str, n: int) -> dict[str, float]:
         t0 = time.process_time()
         compat = "strict" if what.endswith("strict") else "default"
         asked = {"attributes": ["pronoun"], "compat": compat} | common
-        evaluation = score(FhibeSettings.of(root, "fhibe_face_crop_align", "m", "face_verification", **asked))
-        results = evaluation.results("VAL")["['pronoun']"]
+        evaluation = score(FhibeSettings(root, "fhibe_face_crop_align", "m", "face_verification", **asked))
+        results = grouped_results(evaluation, "VAL")["['pronoun']"]
         out = {"cpu_s": time.process_time() - t0, "memory_mb": memory() - before}
         return out | {f"VAL {name}": entry["VAL"] for name, entry in results.items()}
     if what == "parsing":
@@ -233,7 +235,7 @@ def measure(what: str, root: str, n: int) -> dict[str, float]:
         before = memory()
         t0 = time.process_time()
         asked = {"attributes": ["pronoun"], "compat": "strict"} | common
-        evaluation = score(FhibeSettings.of(root, "fhibe_face_crop_align", "m", "face_parsing", **asked))
+        evaluation = score(FhibeSettings(root, "fhibe_face_crop_align", "m", "face_parsing", **asked))
         cpu = time.process_time() - t0
         rows = len(evaluation.table)
         return {"cpu_ms_per_image": 1000 * cpu / rows, "memory_mb": memory() - before, "images": rows}
@@ -241,7 +243,7 @@ def measure(what: str, root: str, n: int) -> dict[str, float]:
         import cv2  # noqa: F401
 
         t0 = time.process_time()
-        evaluation = score(FhibeSettings.of(root, "fhibe", "m", "keypoint_estimation", **common))
+        evaluation = score(FhibeSettings(root, "fhibe", "m", "keypoint_estimation", **common))
         return {"cpu_ms_per_image": 1000 * (time.process_time() - t0) / len(evaluation.table)}
     rng = np.random.default_rng(0)
     from countenance.metrics.keypoints import correct_keypoints, oks_rows

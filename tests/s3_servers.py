@@ -8,10 +8,12 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 BUCKET = "tests"
 CREDENTIALS = {
@@ -55,6 +57,17 @@ def moto_server() -> Iterator[str]:
 
 def make_bucket(address: str, name: str) -> None:
     urllib.request.urlopen(urllib.request.Request(f"{address}/{name}", method="PUT"), timeout=60).close()
+
+
+def upload(folder: Path, prefix: str) -> None:
+    """Put every file below a folder into the bucket of the server that the variables name; links are followed."""
+    address = os.environ["AWS_ENDPOINT_URL"]
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = urllib.parse.quote(f"/{BUCKET}/{prefix}/{path.relative_to(folder)}")
+            kind = {"Content-Type": "application/octet-stream"}
+            request = urllib.request.Request(f"{address}{name}", path.read_bytes(), kind, method="PUT")
+            urllib.request.urlopen(request, timeout=60).close()
 
 
 @dataclass

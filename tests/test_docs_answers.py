@@ -30,7 +30,8 @@ def test_a_command_of_the_page_works(line: str, tmp_path: Path, monkeypatch: pyt
 def test_every_task_is_on_the_page_with_its_files() -> None:
     told = {task: row for row in TABLE for task in re.findall(r"`(\w+)`", row.split("|")[1])}
     assert set(told) == set(task_names())
-    words = {"table": "CSV, Parquet", "coco": "COCO results", "uccs": "UCCS", "bias_bounty": "bounty's CSV"}
+    words = {"table": "CSV, Parquet", "coco": "COCO results", "uccs": "UCCS", "bias_bounty": "bounty's CSV",
+             "mask_fairness": "mask study's CSV"}  # fmt: skip
     formats = [load_format(name) for name in format_names()]
     for name, row in told.items():
         kind = load_task(name).answer

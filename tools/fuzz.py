@@ -29,10 +29,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "src")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "src"), str(ROOT / "tests")]
 
 import fuzz_damage  # noqa: E402
 import fuzz_seeds  # noqa: E402
+
+import s3_servers  # noqa: E402
 
 SECONDS, BYTES = 60, 2 << 30
 
@@ -48,8 +50,8 @@ class Finding:
     arguments: list[str]
 
 
-def _child(arguments: list[str], prepare: Callable[[], str], log: Path) -> None:
-    """Damage the input, run the command, leave with its exit code; never returns."""
+def _child(work: Callable[[], int], log: Path) -> None:
+    """Do something with its output in a file and leave with its exit code; never returns."""
     code = 70
     try:
         os.setsid()
@@ -57,11 +59,7 @@ def _child(arguments: list[str], prepare: Callable[[], str], log: Path) -> None:
         null = os.open(os.devnull, os.O_RDONLY)
         for number, target in ((null, 0), (out, 1), (out, 2)):
             os.dup2(number, target)
-        damage = prepare()
-        (log.parent / "damage").write_text(damage, errors="replace")
-        from countenance.cli.app import run
-
-        code = run(arguments)
+        code = work()
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:
@@ -109,15 +107,32 @@ def run_case(seed: "fuzz_seeds.Seed", base: Path, command: list[str], name: str,
         if damage_options:
             arguments, note = fuzz_damage.damage_options(arguments, draw, work)
 
-        def prepare() -> str:
+        bucket = f"fuzz/{home.name}"
+        arguments = [part.replace("{s3}", f"s3://{s3_servers.BUCKET}/{bucket}") for part in arguments]
+
+        def prepare() -> int:
+            damage = note or fuzz_damage.damage_one_file(work, seed.targets, draw)
+            if any("{s3}" in part for part in command):
+                s3_servers.upload(work / "run", bucket)
+            (home / "damage").write_text(damage, errors="replace")
+            return 0
+
+        def command_line() -> int:
+            from countenance.cli.app import run
+
             os.chdir(home)
             sys.path.insert(0, str(work))
-            return note or fuzz_damage.damage_one_file(work, seed.targets, draw)
+            return run(arguments)
 
+        pid = os.fork()
+        if pid == 0:
+            _child(prepare, home / "prepared")
+        if os.waitpid(pid, 0)[1]:
+            raise RuntimeError((home / "prepared").read_text()[-2000:])
         before = time.monotonic()
         pid = os.fork()
         if pid == 0:
-            _child(arguments, prepare, log)
+            _child(command_line, log)
         status, used = _finish(pid, SECONDS)
         text = log.read_text(errors="replace") if log.exists() else ""
         damage = (home / "damage").read_text() if (home / "damage").exists() else note
@@ -242,7 +257,11 @@ def main() -> int:
     seeds = [seed.only(wanted, exact=bool(options.case)) for seed in fuzz_seeds.seeds()]
     seeds = [seed for seed in seeds if seed.commands]
     kept = options.inputs
-    with tempfile.TemporaryDirectory(prefix="fuzz-inputs-") as folder:
+    with contextlib.ExitStack() as stack:
+        if any("{s3}" in part for seed in seeds for command in seed.commands.values() for part in command):
+            address = stack.enter_context(s3_servers.moto_server())
+            os.environ.update({**s3_servers.CREDENTIALS, "AWS_ENDPOINT_URL": address})
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="fuzz-inputs-"))
         root = kept or Path(folder)
         root.mkdir(parents=True, exist_ok=True)
         _build([seed for seed in seeds if not (root / seed.name).exists()], root, options.jobs)

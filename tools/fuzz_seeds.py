@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -12,7 +13,10 @@ from types import ModuleType
 
 @dataclass(frozen=True)
 class Seed:
-    """A folder of good input and commands on it, with `{in}` for the folder and `{out}` for what they write."""
+    """A folder of good input and commands on it, with `{in}` for the folder and `{out}` for what they write.
+
+    `{s3}` is the address of `{in}/run` in a bucket: the damaged folder is copied there first.
+    """
 
     name: str
     make: Callable[[Path], object]
@@ -80,9 +84,9 @@ def _table(folder: Path) -> None:
     import random
 
     draw = random.Random(1)
-    lines = ["person,gender,tone,age,hit,error\n"]
+    lines = ["row,person,gender,tone,age,hit,error\n"]
     lines += [
-        f"p{k // 2},{'fm'[k % 2]},{draw.choice('abc')},{draw.randint(5, 90)},{draw.randint(0, 1)},{draw.random()}\n"
+        f"{k},p{k // 2},{'fm'[k % 2]},{draw.choice('abc')},{draw.randint(5, 90)},{draw.randint(0, 1)},{draw.random()}\n"
         for k in range(80)
     ]
     (folder / "table.csv").write_text("".join(lines))
@@ -122,6 +126,25 @@ def _tests(name: str) -> ModuleType:
     return module
 
 
+def _documented(folder: Path) -> None:
+    """The files of docs/answers.md: saved predictions in every form."""
+    for name, content in _tests("test_docs_answers.py").FILES.items():
+        (folder / name).write_text(content)
+
+
+def _documented_commands() -> dict[str, list[str]]:
+    """The commands of docs/answers.md that read a file."""
+    found = {}
+    for line in _tests("test_docs_answers.py").COMMANDS:
+        arguments = shlex.split(line)
+        if arguments[0] == "run" and any("predictions:" in part for part in arguments):
+            changed = [part.replace("predictions:", "predictions:{in}/") for part in arguments]
+            changed[changed.index("--out") + 1] = "{out}"
+            file = next(part for part in arguments if part.startswith("predictions:"))
+            found[f"docs {arguments[1]} {file}"] = [*changed, "--adjust", "holm", "-q"]
+    return found
+
+
 def _suite(name: str, more: dict[str, list[str]], needs_run: bool) -> Seed:
     """The case of a suite: its own command, and those that read the run it leaves."""
 
@@ -150,7 +173,13 @@ def seeds() -> list[Seed]:
                                   "hit,error", "--cluster", "person", "--adjust", "holm", "--json", "{out}"]
                 for kind in ("csv", "parquet")
             }
-            | {"plan data": ["plan", "--data", "{in}/table.csv", "--metric", "hit", "--by", "gender"]},
+            | {"plan data": ["plan", "--data", "{in}/table.csv", "--metric", "hit", "--by", "gender"]}
+            | {f"audit --{what}": ["audit", "{in}/table.csv", "--by", "gender,tone", "--metric", "hit,error",
+                                   "--cluster", "person", "--adjust", "holm", f"--{what}", "{out}." + end]
+               for what, end in (("report", "html"), ("pdf", "pdf"))}
+            | {f"{what} tables": [what, "{in}/table.csv", "{in}/table.parquet", "--metric", "hit", "--by", "gender",
+                                  "--pair", "row", "--cluster", "person", "--json", "{out}"]
+               for what in ("compare", "leaderboard")},
         ),
         Seed("datasets", _datasets, {
             f"data {what} {place}": ["data", what, f"{{in}}/{place}", *extra]
@@ -177,11 +206,27 @@ def seeds() -> list[Seed]:
             "gate baseline": ["gate", run, "--policy", "{in}/gate.yaml", "--baseline", "{in}/other"],
             "audit run": ["audit", run, "--by", "gender", "--adjust", "holm"],
             "compare": ["compare", run, "{in}/other"],
+            "compare report": ["compare", run, "{in}/other", "--report", "{out}.html", "--json", "{out}"],
+            "leaderboard": ["leaderboard", run, "{in}/other", "--json", "{out}"],
+            "view bundle": ["view", run, "{in}/other", "--bundle", "{out}", "--no-browser"],
+            "view folder": ["view", "{in}", "--bundle", "{out}", "--no-browser"],
             "run again": ["run", "face_localization", "--model", "predictions:{in}/boxes.csv", "--data", data,
                           "--out", run, "--by", "gender", "--adjust", "holm", "-q"],
             **{f"export {what}": ["export", run, "--what", what, "--out", "{out}" + end]
                for what, end in (("groups", ".csv"), ("findings", ".md"), ("coco", ".json"), ("figures", ".svg"))},
         }, ("run/**/*", "gate.yaml", "gone.csv", "other/*")),
+        Seed("store", _run_directory, {
+            "s3 verify": ["verify", "{s3}"], "s3 report": ["report", "{s3}"],
+            "s3 audit": ["audit", "{s3}", "--by", "gender", "--adjust", "holm"],
+            "s3 compare": ["compare", "{s3}", "{in}/other"], "s3 gate": ["gate", "{s3}", "--policy", "{in}/gate.yaml"],
+            "s3 leaderboard": ["leaderboard", "{s3}", "{in}/other"],
+            "s3 card": ["card", "{s3}", "--out", "{out}.md"],
+            "s3 purge": ["purge", "{s3}", "--subjects", "{in}/gone.csv"],
+            "s3 run": ["run", "face_localization", "--model", "predictions:{in}/boxes.csv", "--data", data, "--out",
+                       "{s3}", "--by", "gender", "--adjust", "holm", "-q"],
+            "s3 view": ["view", "{s3}", "--bundle", "{out}", "--no-browser"],
+        }, ("run/**/*",)),
+        Seed("documented", _documented, _documented_commands()),
         Seed("challenge", _challenge, {
             "bias-bounty submit": ["bias-bounty", "submit", "--name", "mine", "--kind", "unsupervised", "--data",
                                    "{in}/data", "--board", "{in}/board", "--test", "{in}/test.csv",

@@ -46,21 +46,16 @@ def pack(source: Path, folder: Path) -> None:
     np.savez(folder / "photos.npz", **arrays)
 
 
-class Photos:
-    """Pixels and tags of one set."""
+def unpacked(stored, name: str):
+    """One set of `photos.npz`."""
+    from PIL import Image
 
-    def __init__(self, stored, name: str) -> None:
-        from PIL import Image
+    from countenance.suites.happyfaces.dataset import Photos
 
-        parts = np.split(stored[name], stored[f"{name}_ends"][:-1])
-        self.pixels = np.stack([np.asarray(Image.open(io.BytesIO(part.tobytes())).convert("RGB")) for part in parts])
-        self.tags = tuple(str(tag) for tag in stored[f"{name}_tags"])
-
-    def __len__(self) -> int:
-        return len(self.pixels)
-
-    def truth(self):
-        return np.array([[tag[1] == "H", tag[3] == "H"] for tag in self.tags], bool)
+    parts = np.split(stored[name], stored[f"{name}_ends"][:-1])
+    pixels = np.stack([np.asarray(Image.open(io.BytesIO(part.tobytes())).convert("RGB")) for part in parts])
+    tags = tuple(str(tag) for tag in stored[f"{name}_tags"])
+    return Photos(pixels, tags, tags)
 
 
 class Data:
@@ -68,13 +63,13 @@ class Data:
 
     def __init__(self, folder: Path, settings) -> None:
         stored = np.load(folder / "photos.npz")
-        self.labelled, self.unlabelled, self.validation = (Photos(stored, name) for name in SETS)
+        self.labelled, self.unlabelled, self.validation = (unpacked(stored, name) for name in SETS)
         self.settings, self._evidence = settings, {}
 
     def evidence(self, seed: int):
         """Labelled (left out), the labels, all unlabelled, validation: as a run of this seed sees them."""
         from countenance.suites.happyfaces.networks.evidence import gather
-        from countenance.suites.happyfaces.sampler import method_input
+        from countenance.suites.happyfaces.protocol import method_input
 
         if seed not in self._evidence:
             pixels, labels, _ = method_input(self, np.zeros(0, np.int64), seed)
@@ -90,7 +85,7 @@ class Data:
         """
         import torch
 
-        from countenance.suites.happyfaces.sampler import draw
+        from countenance.suites.happyfaces.protocol import draw
 
         known, others, draws = [], [], []
         for rate, seed in keys:
@@ -128,42 +123,25 @@ def run(data: Data, method, settings, keys):
     """The records of all runs of a batch."""
     import torch
 
+    from countenance.suites.happyfaces.scores import score_parts
+
     known, labels, others, draws = data.batch(keys)
     heads = method.train(known, labels, others, settings, [seed for _, seed in keys])
     seen = {
         "validation": heads.logits(torch.stack([data.evidence(seed)[3] for _, seed in keys])),
         "unlabelled": heads.logits(torch.stack([data.evidence(seed)[2] for _, seed in keys])),
     }
-    said = {name: (logits > 0).cpu().numpy() for name, logits in seen.items()}
+    said = {name: logits.sigmoid().cpu().numpy() for name, logits in seen.items()}
     records = []
     for row, ((rate, seed), drawn) in enumerate(zip(keys, draws, strict=True)):
         rest = drawn.not_drawn
-        sets = {
-            "validation": (said["validation"][row], data.validation.truth(), data.validation.tags),
-            "not_drawn": (said["unlabelled"][row][rest], data.unlabelled.truth()[rest],
-                          [data.unlabelled.tags[i] for i in rest]),
-        }  # fmt: skip
-        record = {"method": method.name, "mix_rate": rate, "seed": seed, "objective": float(heads.objective[row])}
-        records.append(record | score(sets))
-    return records
-
-
-def score(sets):
-    """Both heads on both sets; heads are named on validation."""
-    from countenance.suites.happyfaces.scores import assign_heads, by_type
-
-    ways, found = assign_heads(*sets["validation"][:2]), {}
-    for name, (predicted, truth, tags) in sets.items():
-        right = predicted[:, ways] == truth
-        found[name] = {
-            "photos": len(truth),
-            "worst_head": float(right.mean(0).min()),
-            "heads": {
-                feature: {"accuracy": float(right[:, k].mean()), "by_type": by_type(right[:, k], tags)}
-                for k, feature in enumerate(FEATURES)
-            },
+        parts = {
+            "validation": (data.validation, said["validation"][row]),
+            "not_drawn": (data.unlabelled.take(rest), said["unlabelled"][row][rest]),
         }
-    return found
+        record = {"method": method.name, "mix_rate": rate, "seed": seed, "objective": float(heads.objective[row])}
+        records.append(record | score_parts(parts, FEATURES))
+    return records
 
 
 def table(runs):
@@ -217,7 +195,7 @@ def main() -> None:
     import torch
 
     from countenance.suites.happyfaces.methods import make_method
-    from countenance.suites.happyfaces.networks.settings import NetworkSettings, device_of
+    from countenance.suites.happyfaces.networks.training import NetworkSettings, device_of
 
     began = time.monotonic()
     torch.manual_seed(0)

@@ -1,35 +1,45 @@
 """Change one operator or number of a package at random and see whether the package's own tests notice.
 
-    python tools/mutate.py metrics [--n 20] [--seed 0] [--minutes 20] [--file PART] [--tests PATH ...] [--json OUT]
+    python tools/mutate.py metrics [--n 20] [--seed 0] [--jobs 1] [--minutes 60] [--file PART] [--tests PATH ...]
+                                   [--seconds 60] [--json OUT]
 
 Works in a copy of the repository. Each mutation is one token of one file (`<` becomes `<=`, `+` becomes `-`, `and`
-becomes `or`, 3 becomes 4, …); `tests/PACKAGE` and the doctests of `src/countenance/PACKAGE` run until the first
-failure. Survivors are printed with their line. A mutation that makes the tests take three times as long, and 30 s more,
-counts as caught.
+becomes `or`, 3 becomes 4, …). A first pass runs `tests/PACKAGE` and the doctests of `src/countenance/PACKAGE` once and
+notes which lines each test runs and how long it takes; it is kept in `out/mutate` and repeated only for what changed.
+A mutation is then tried on the tests that run its line (for a line that runs at import: those that run any line of its
+file, or all), quickest first, up to `--seconds` of tests. Survivors are printed with their line; one whose tests did
+not end in time counts as caught and is named. `strict=True` of `zip` and the arguments of `dataclass` are left alone:
+they guard against a mistake in the code and change no result.
 """
 
 import argparse
+import ast
 import io
 import json
 import os
 import random
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 import tokenize
+import traceback
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import mutate_tests  # noqa: E402
+
 OTHERS = {
     "<": ("<=", ">"), "<=": ("<", ">="), ">": (">=", "<"), ">=": (">", "<="), "==": ("!=",), "!=": ("==",),
     "+": ("-",), "-": ("+",), "*": ("/",), "/": ("*",), "//": ("*",), "%": ("*",), "**": ("*",), "+=": ("-=",),
     "-=": ("+=",), "&": ("|",), "and": ("or",), "or": ("and",), "True": ("False",), "False": ("True",),
     "min": ("max",), "max": ("min",),
 }  # fmt: skip
+GUARDS = ("strict", "frozen", "slots", "kw_only", "eq")
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,8 @@ def mutations(path: Path, draw: random.Random) -> list[Mutation]:
             new = draw.choice(OTHERS[token.string])
         else:
             continue
+        if token.line[: token.start[1]].endswith(tuple(f"{name}=" for name in GUARDS)):
+            continue
         made = Mutation(str(path.relative_to(ROOT)), token.start[0], token.start[1], token.string, new)
         try:
             compile(mutated(source, made), str(path), "exec")
@@ -83,67 +95,123 @@ def mutated(source: str, what: Mutation) -> str:
     return "".join(lines)
 
 
-def run_tests(copy: Path, tests: list[str], limit: float) -> tuple[bool, float]:
-    """Whether the tests pass, and how long they took."""
-    before = time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    process = subprocess.Popen(
-        command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    try:
-        passed = process.wait(limit) == 0
-    except subprocess.TimeoutExpired:
-        passed = False
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return passed, time.monotonic() - before
+def lines_around(source: str, line: int) -> set[int]:
+    """The lines of the innermost statement at a line: its head where it has a body; empty where it runs at import.
+
+    >>> sorted(lines_around("def f(x):\\n    return (\\n        x + 1)\\n", 3))
+    [2, 3]
+    >>> lines_around("LIMIT = 3\\n", 1)
+    set()
+    """
+    found: set[int] = set()
+
+    def visit(node: ast.AST, inside: bool) -> None:
+        nonlocal found
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                body = getattr(child, "body", None)
+                first = getattr(child, "lineno", None) or child.pattern.lineno
+                last = (body[0].lineno - 1 if body else None) or getattr(child, "end_lineno", None) or first
+                if first <= line <= max(first, last):
+                    found = set(range(first, max(first, last) + 1)) if inside else set()
+                function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+                visit(child, inside or function)
+            else:
+                visit(child, inside)
+
+    visit(ast.parse(source), False)
+    return found
+
+
+def _try_all(some: list[Mutation], tests: mutate_tests.Map, copy: Path, end: float, seconds: float) -> Iterator[dict]:
+    """Each mutation with what became of it."""
+    for what in some:
+        if time.monotonic() > end:
+            return
+        path = copy / what.file
+        text = path.read_text(encoding="utf-8")
+        chosen, all_of_them = tests.those_that_run(what.file, lines_around(text, what.line), seconds)
+        mutate_tests.forget_compiled(path)
+        path.write_text(mutated(text, what), encoding="utf-8")
+        outcome, by = mutate_tests.run(copy, chosen) if chosen else ("survived", "no test runs this line")
+        path.write_text(text, encoding="utf-8")
+        mutate_tests.forget_compiled(path)
+        if outcome == "survived" and chosen:
+            by = f"{len(chosen)} tests" + ("" if all_of_them else ", more left out for time")
+        yield asdict(what) | {"outcome": outcome, "by": by, "text": text.splitlines()[what.line - 1].strip()}
 
 
 def main() -> int:
     """Draw, mutate, test, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("package")
+    parser.add_argument("package", help="a folder of src/countenance, as suites/uccs")
     parser.add_argument("--n", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--file", default="", help="only files whose name contains this")
+    parser.add_argument("--seconds", type=float, default=60, help="of tests for one mutation")
+    parser.add_argument("--file", default="", help="only files whose name contains one of these, with commas")
     parser.add_argument("--tests", nargs="+", help="default: tests/PACKAGE and the doctests of the package")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     source = ROOT / "src" / "countenance" / options.package
     draw = random.Random(f"{options.package}:{options.seed}")
-    files = [path for path in sorted(source.rglob("*.py")) if options.file in str(path)]
-    drawn = [one for path in files for one in mutations(path, draw)]
+    parts = options.file.split(",")
+    drawn = [
+        one
+        for path in sorted(source.rglob("*.py"))
+        for one in mutations(path, draw)
+        if any(part in one.file for part in parts)
+    ]
     draw.shuffle(drawn)
-    tests = options.tests or [f"src/countenance/{options.package}", f"tests/{options.package}"]
-    end, done, survivors = time.monotonic() + 60 * options.minutes, 0, []
+    paths = options.tests or [f"src/countenance/{options.package}", f"tests/{options.package}"]
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
-        copy = Path(folder) / "repository"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv", ".git", "out", "__pycache__", ".*_cache"))
-        passed, usual = run_tests(copy, tests, 3600)
-        if not passed:
-            print("the tests fail without any mutation", file=sys.stderr)
+        copies = [Path(folder) / f"repository{k}" for k in range(options.jobs)]
+        for copy in copies:
+            ignored = shutil.ignore_patterns(".venv", ".git", "out", "__pycache__", ".*_cache", ".hypothesis")
+            shutil.copytree(ROOT, copy, ignore=ignored)
+        (Path(folder) / "shared").symlink_to(ROOT.parent / "shared")
+        tests = mutate_tests.Map.made(copies[0], paths, ROOT / "out" / "mutate")
+        if tests.failed:
+            print(f"fail without any mutation: {', '.join(tests.failed)}", file=sys.stderr)
             return 2
-        for what in drawn[: options.n]:
-            if time.monotonic() > end:
-                break
-            path = copy / what.file
-            text = path.read_text(encoding="utf-8")
-            path.write_text(mutated(text, what), encoding="utf-8")
-            survived, _ = run_tests(copy, tests, 3 * usual + 30)
-            path.write_text(text, encoding="utf-8")
-            done += 1
-            if survived:
-                survivors.append(what)
-                line = text.splitlines()[what.line - 1].strip()
-                print(f"survived: {what.file}:{what.line}: {what.old} became {what.new}: {line}", flush=True)
-    print(
-        f"{options.package}: {done - len(survivors)} of {done} caught, of {len(drawn)} mutations; seed {options.seed}"
-    )
+        mutate_tests.load_libraries(tests.libraries)
+        end = time.monotonic() + 60 * options.minutes
+        chosen = drawn[: options.n]
+        reports = [Path(folder) / f"rows{k}.jsonl" for k in range(options.jobs)]
+        pids = []
+        for k, report in enumerate(reports):
+            pid = os.fork()
+            if pid == 0:
+                code = 1
+                try:
+                    with report.open("w", encoding="utf-8") as stream:
+                        for row in _try_all(chosen[k :: options.jobs], tests, copies[k], end, options.seconds):
+                            stream.write(json.dumps(row) + "\n")
+                            stream.flush()
+                            if row["outcome"] != "caught":
+                                what = f"{row['file']}:{row['line']}: {row['old']} became {row['new']}"
+                                print(f"{row['outcome']}: {what}: {row['text']}   ({row['by']})", flush=True)
+                    code = 0
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                    os._exit(code)
+            pids.append(pid)
+        ended = [os.waitpid(pid, 0)[1] for pid in pids]
+        if any(ended):
+            print("a process of the draw ended early", file=sys.stderr)
+        rows = [json.loads(line) for report in reports for line in report.read_text().splitlines()]
+    survived = sum(row["outcome"] == "survived" for row in rows)
+    late = sum(row["outcome"] == "not in time" for row in rows)
+    total = f"{len(rows) - survived} of {len(rows)} caught ({late} by the time limit), of {len(drawn)} mutations"
+    print(f"{options.package}: {total}; seed {options.seed}")
     if options.json:
-        rows = [asdict(one) for one in survivors]
-        options.json.write_text(json.dumps({"package": options.package, "run": done, "survivors": rows}, indent=1))
+        options.json.write_text(
+            json.dumps({"package": options.package, "seed": options.seed, "run": len(rows), "rows": rows}, indent=1)
+        )
     return 0
 
 

@@ -38,7 +38,7 @@ TRIED: list[dict[str, Any]] = [
     SMALL | LIGHT,
     SMALL | HEAVY,
 ]
-"""Every setting that was tried, as changes to `training.better.Settings` (and the epochs)."""
+"""Every setting that was tried, as changes to `training.better.BetterSettings` (and the epochs)."""
 
 
 def train_and_score(order: dict[str, Any]) -> dict[str, Any]:
@@ -60,10 +60,8 @@ def train_and_score(order: dict[str, Any]) -> dict[str, Any]:
     options = dict(order["settings"])
     epochs = options.pop("epochs", None)
     settings = BetterSettings(**options) if order["entry"] == "better" else None
-    made = training.train_entry(
-        order["entry"], data, folder, device=order["device"], epochs=epochs, threads=order["threads"],
-        seed=order["seed"], settings=settings,
-    )  # fmt: skip
+    how = training.TrainSettings(order["device"], epochs, order["threads"], order["seed"], settings)
+    made = training.train_entry(order["entry"], data, folder, how)
     entry = BountyEntry(folder, threads=1)
     test = data / "test"
     files = image_files(test)

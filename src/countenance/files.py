@@ -5,12 +5,12 @@ sees the old file or the new one, and a crash of the machine leaves one of the t
 """
 
 import contextlib
-import json
 import os
 import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from json import dumps  # bound here: a model may replace that of the module
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +136,7 @@ def to_json(content: Any) -> str:
     >>> to_json({"a": float("nan"), "b": (1, 2)})
     '{\\n  "a": null,\\n  "b": [\\n    1,\\n    2\\n  ]\\n}\\n'
     """
-    return json.dumps(finite(content), indent=2, ensure_ascii=False, default=_plain) + "\n"
+    return dumps(finite(content), indent=2, ensure_ascii=False, default=_plain) + "\n"
 
 
 def _plain(value: Any) -> Any:

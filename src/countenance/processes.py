@@ -11,7 +11,6 @@ values) is the order's result.
 """
 
 import contextlib
-import json
 import os
 import pickle  # between our own two processes only
 import secrets
@@ -25,6 +24,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from json import dumps, loads  # bound here: a model may replace those of the module
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -188,6 +188,7 @@ class _Worker:
         self.order: Order | None = None
         self.ready = False
         self.buffer = b""
+        self.unreadable = False
         self.wait(PATIENCE)
         self._send(struct.pack("<Q", len(content)) + content)
 
@@ -198,7 +199,7 @@ class _Worker:
     def give(self, order: Order) -> None:
         self.order = order
         self.wait(PATIENCE)
-        self._send(json.dumps(order).encode() + b"\n")
+        self._send(dumps(order).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
         with contextlib.suppress(BrokenPipeError):  # its end is noticed where its replies are read
@@ -218,10 +219,16 @@ class _Worker:
                 break
             self.buffer += block
         *lines, self.buffer = self.buffer.split(b"\n")
-        return [json.loads(line) for line in lines], ended
+        try:
+            return [loads(line) for line in lines], ended
+        except ValueError:  # something in the worker wrote into its connection
+            self.unreadable = True
+            return [], True
 
     def ending(self) -> Death:
         """How the process ended; a reply pipe that was closed while the process lives counts as an end too."""
+        if self.unreadable:
+            return Death("the worker process sent what cannot be read")
         try:
             code = self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -368,7 +375,7 @@ def die_with_parent() -> None:
 
 def _serve(target: str, job: Any, commands: IO[bytes], replies: IO[str]) -> None:
     def send(**message: Any) -> None:
-        replies.write(json.dumps(message) + "\n")
+        replies.write(dumps(message) + "\n")
         replies.flush()
 
     def tell(**message: Any) -> None:
@@ -381,6 +388,8 @@ def _serve(target: str, job: Any, commands: IO[bytes], replies: IO[str]) -> None
             send(event="refused", reason=str(error))
         except OSError as error:
             send(event="refused", reason=f"{error.filename or 'a worker process'}: {error.strerror or error}")
+        except (RecursionError, MemoryError):
+            os._exit(1)  # nothing is left to go on with; another process finds out on which image
         except Exception:
             send(event="broken", reason=traceback.format_exc())
         return False, None
@@ -390,7 +399,7 @@ def _serve(target: str, job: Any, commands: IO[bytes], replies: IO[str]) -> None
         return
     send(event="ready")
     for line in commands:
-        order = json.loads(line)
+        order = loads(line)
         fine, result = attempt(lambda order=order: handle(order, tell))  # type: ignore[misc]
         if not fine:
             return

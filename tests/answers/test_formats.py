@@ -12,7 +12,7 @@ from countenance import answers as package
 from countenance.answers import Age, Boxes, Embedding, Keypoints, Labels, Masks
 from countenance.answers.formats import Wanted, base, read_predictions
 from countenance.answers.formats.coco import write_coco_results
-from countenance.answers.formats.names import ImageNames
+from countenance.data.names import ImageNames
 from countenance.errors import InputError
 
 IDS = ["a/1.jpg", "a/2.jpg", "b/3.jpg"]
@@ -300,3 +300,86 @@ def test_an_identified_box_has_a_size(size, fine):
 
     for sides in ((size, 5), (5, size)):
         assert (Identifications([[1, 1, *sides]], [0.5]).problem(20, 20) is None) is fine
+
+
+# inputs that nobody designed for these readers
+
+
+@pytest.mark.parametrize(
+    ("text", "boxes"),
+    [
+        ("y1,x1,y0,x0,image\n40,30,20,10,1\n", [[10, 20, 30, 40]]),
+        ("\ufeffimage,x0,y0,x1,y1\r\n\r\n1,10,20,30,40\r\n", [[10, 20, 30, 40]]),
+        ("image,x0,y0,x1,y1\r1,10,20,30,40\r", [[10, 20, 30, 40]]),
+        ("\nimage, x0 ,y0,x1,y1\n 1 , 10 ,20,30,40\n", [[10, 20, 30, 40]]),
+        ("image,x,y,w,h,x0,y0,x1,y1\n1,1,2,3,4,10,20,30,40\n", [[10, 20, 30, 40]]),
+        ("C:\\data\\a\\1.jpg,1,0.9,10,20,30,40\n", [[10, 20, 30, 40]]),
+        ('"/data, old/a/1.jpg",1,0.9,10,20,30,40\n', [[10, 20, 30, 40]]),
+    ],
+)
+def test_tables_as_other_programs_write_them(tmp_path, text, boxes):
+    path = tmp_path / "p.csv"
+    path.write_bytes(text.encode())
+    header = text.startswith(("C:", '"/'))
+    assert read(path, Boxes).by_id["a/1.jpg"].xyxy.tolist() == boxes and (not header or read(path, Boxes).classes)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "message"),
+    [
+        ('[{"image_id": "1", "bbox": [1, NaN, 3, 4]}]', Boxes, r"\[0\]: bbox is nan, expected a finite number"),
+        ('[{"image_id": "1", "bbox": [1, 2, 3, 4], "score": Infinity}]', Boxes, r"\[0\]: score is inf"),
+        ('[{"image_id": "1", "bbox": [%s, 2, 3, 4]}]' % ("9" * 500), Boxes, "bbox is an integer too large"),
+        ('[{"image_id": "1", "bbox": [1, 2, 3, 4], "score": %s}]' % ("9" * 500), Boxes, "score is an integer too"),
+        ('{"images": [], "annotations": []}', Boxes, "expected a list of results, found dict"),
+        ('{"image_id": 1}\n{"image_id": 2}', Boxes, "not JSON"),
+        ("", Boxes, "not JSON"),
+        (json.dumps([{"image_id": "1", "segmentation": {"size": [n, 4], "counts": [4 * n]}} for n in (4, 5)]), Masks,
+         r"\[1\]: segmentation of size \[5, 4\], and \[4, 4\] in the same image"),
+    ],
+)  # fmt: skip
+def test_hostile_results_are_refused_with_their_place(tmp_path, rows, kind, message):
+    with pytest.raises(InputError, match=message):
+        read(written(tmp_path, rows, "p.json"), kind)
+
+
+def test_results_whose_first_object_is_long_are_recognised(tmp_path):
+    row = {"extra": "x" * 9000, "image_id": "1", "bbox": [1, 2, 30, 40]}
+    assert len(read(written(tmp_path, json.dumps([row]), "p.json"), Boxes).by_id) == 1
+
+
+def test_accents_are_the_same_in_either_unicode_form():
+    names = ImageNames(["caf\u00e9/zoe\u0308.png"])
+    assert names.find("cafe\u0301/zo\u00eb.png") == names.ids[0] and names.other_folders("p.csv") is None
+
+
+def test_columns_of_a_program_may_be_numbers_and_cells_missing():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"image": ["1", "2"], 0: [1.0, None], 1: [2.0, None]})
+    vectors = [one.vector for one in read(frame, Embedding).by_id.values()]
+    assert vectors[0].tolist() == [1, 2] and vectors[1] is None
+    assert read({"image": ["1"], "gender": [float("nan")]}, Labels).by_id["a/1.jpg"] == Labels({})
+    assert read({"image": ["1"], "vector": [[]]}, Embedding).by_id["a/1.jpg"].vector is None
+    with pytest.raises(InputError, match=r"row 1: vector is 5\.0, expected a list of numbers"):
+        read({"image": ["1"], "vector": [5.0]}, Embedding)
+    twice = pandas.DataFrame([["1", 2, 3]], columns=["image", "age", "age"])
+    with pytest.raises(InputError, match="column 'age' occurs twice"):
+        read(twice, Age)
+    with pytest.raises(InputError, match="row 1: age is '1_0', expected a number"):
+        read({"image": ["1"], "age": ["1_0"]}, Age)
+
+
+def test_boxes_without_a_label_among_labelled_ones_are_told():
+    columns = {"image": ["1", "1", "2"], "x0": [1, 1, 1], "y0": [2, 2, 2], "x1": [30, 30, 30], "y1": [40, 40, 40]}
+    found = read({**columns, "label": ["mask", None, "mask"]}, Boxes)
+    assert found.by_id["a/1.jpg"].labels is None and found.by_id["a/2.jpg"].labels == ("mask",)
+    assert "1 image (a/1.jpg) with boxes that have no label" in found.notes[0]
+    assert read({**columns, "label": [None] * 3}, Boxes).notes == ()
+
+
+def test_shares_of_the_picture_are_recognised_and_told(tmp_path):
+    columns = {"image": ["1"], "x": [0.1], "y": [0.1], "w": [0.5], "h": [0.9]}
+    found = read(columns, Boxes)
+    assert str(found.reading) == "topleft, normalised" and "read as topleft, normalised" in found.notes[0]
+    told = read_predictions(columns, Wanted(Boxes, ImageNames(IDS), units="pixels"))
+    assert told.reading.units == "pixels" and told.notes == ()

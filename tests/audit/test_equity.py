@@ -99,3 +99,23 @@ def test_intervals_cover_the_true_measure(rates, people, rows):
             one = of(found, name)
             hits[name] += bool(one.undefined) or one.low - 1e-9 <= truth[name] <= one.high + 1e-9
     assert min(hits.values()) >= tables * (0.93 - 2 * np.sqrt(0.05 * 0.95 / tables))
+
+
+def test_small_rates_of_many_comparisons_are_not_taken_for_single_trials() -> None:
+    """A person's FMR is a share of hundreds of comparisons: fair systems must show intervals that hold 1."""
+    held = []
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        person = np.repeat(np.arange(100), 2)
+        own = 0.01 * np.exp(0.5 * random.standard_normal(100) - 0.125)
+        rows = {
+            "g": [f"g{one % 4}" for one in person],
+            "identity": [str(one) for one in person],
+            "impostor_accepted": random.binomial(600, own[person]) / 600,
+            "genuine_accepted": random.binomial(3, 0.8, 200) / 3,
+        }
+        found = audit(rows, by=["g"], metrics=["impostor_accepted", "genuine_accepted"], adjust="holm", equity=True)
+        ratio = next(one for one in found.equity if (one.metric, one.measure) == ("FMR", "max_min_ratio"))
+        held.append(ratio.low < 1.02)
+        assert ratio.high > 1.15  # 25 people a group cannot show that rates are so much alike
+    assert sum(held) >= 10

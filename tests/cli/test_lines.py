@@ -20,7 +20,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "countenance"
 HOSTILE = "\x1b]0;owned\x07\x1b[31m\u202e\x9b2J"
 OUTSIDE = {
     "suites/fhibe/original/__main__.py": 3,
-    "suites/happyfaces/asking.py": 2,
+    "suites/happyfaces/ask.py": 2,
     "data/people/render/engine.py": 1,
 }
 """Files outside the commands that print, and how often: a published script's wrapper, a dialogue, a child process."""

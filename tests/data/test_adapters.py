@@ -208,8 +208,8 @@ def test_hostile_coco_is_refused_at_once(tmp_path, changes: dict[str, object], m
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("annotation_id,skin_tone\n7,monk_1\n7,monk_2\n", "line 3: annotation_id '7' stands a second time"),
-        ("annotation_id,skin_tone\nabc,monk_1\n", "line 2: annotation_id 'abc' is not in annotations.json"),
+        ("annotation_id,skin_tone\n7,monk_1\n7,monk_2\n", "line 3: annotation_id '7' has a row already"),
+        ("annotation_id,skin_tone\nabc,monk_1\n", "line 2: annotation_id 'abc' is not in the dataset"),
         ("annotation_id,skin_tne\n7,monk_1\n", "unknown column 'skin_tne'"),
     ],
 )
@@ -232,3 +232,65 @@ def test_two_samples_with_one_name_are_not_exported_over_each_other(tmp_path) ->
 def test_every_missing_picture_is_a_problem_of_its_own(tmp_path) -> None:
     folder_with(tmp_path, "file,subject\nx.png,0\ny.png,0\n")
     assert [problem.kind for problem in check(load_dataset(tmp_path))] == ["missing image", "missing image"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "annotation_id,skin_tone\n7,monk_4\n",
+        "annotation_id,skin_tone\n7.0,monk_4\n",  # a spreadsheet's or a DataFrame's number
+        "image_id,skin_tone\n1,monk_4\n",
+        "file_name,skin_tone\na.png,monk_4\n",
+        "file,skin_tone\nC:\\old\\a.png,monk_4\n",
+        "filename,skin_tone\n/elsewhere/images/a.png,monk_4\n",
+        "image,face,skin_tone\na,0,monk_4\n",
+        "\ufeffskin_tone,file_name,annotation_id\r\nmonk_4,a.png,7\r\n",
+    ],
+)
+def test_attributes_are_keyed_by_annotation_image_or_file(tmp_path, text: str) -> None:
+    path = plain_coco(tmp_path)
+    (tmp_path / "attributes.csv").write_bytes(text.encode())
+    assert read_coco(path)[0].subjects[0].attributes == {"skin_tone": "monk_4"}
+
+
+def test_ids_that_mean_two_are_refused(tmp_path) -> None:
+    path = plain_coco(tmp_path)
+    content = json.loads(path.read_text())
+    for key, message in (
+        ("images", r"images\[1\]: id 1 occurs twice"),
+        ("categories", "category id 1 occurs twice"),
+        ("annotations", r"annotation id 7 occurs twice, and attributes\.csv is keyed by annotation_id"),
+    ):
+        path.write_text(json.dumps({**content, key: content[key] * 2}))
+        (tmp_path / "attributes.csv").write_text("annotation_id,skin_tone\n7,monk_4\n")
+        with pytest.raises(InputError, match=message):
+            read_coco(path)
+    (tmp_path / "attributes.csv").unlink()
+    assert len(read_coco(path)[0].subjects) == 2  # nobody needs the ids
+
+
+def test_coco_of_another_machine(tmp_path) -> None:
+    path = plain_coco(tmp_path)
+    for name in ("/home/she/set/a.png", "C:\\set\\a.png"):
+        content = json.loads(path.read_text())
+        content["images"][0]["file_name"] = name
+        path.write_text(json.dumps(content))
+        assert read_coco(path)[0].id == "a.png"
+    content["images"][0]["file_name"] = "/etc/passwd"
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match="leads out of the dataset folder"):
+        read_coco(path)
+    with pytest.raises(InputError, match="negative side, expected x, y, width, height"):
+        read_coco(plain_coco(tmp_path, bbox=[5, 5, -1, 2]))
+
+
+def test_a_missing_first_picture_does_not_hide_the_folder_of_the_others(tmp_path) -> None:
+    from PIL import Image
+
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (20, 10)).save(tmp_path / "images" / "b.png")
+    images = [{"id": 1, "file_name": "gone.png"}, {"id": 2, "file_name": "b.png"}]
+    content = {"images": images, "annotations": [], "categories": []}
+    (tmp_path / "annotations.json").write_text(json.dumps(content))
+    gone, there = load_dataset(tmp_path)
+    assert (gone.width, there.width) == (0, 20) and there.load().shape == (10, 20, 3)

@@ -99,3 +99,24 @@ def test_a_weight_of_zero_leaves_its_rate_out() -> None:
 def test_what_is_undefined_is_refused_by_name(call, message: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(equity.Undefined, match=message):
         call()
+
+
+def test_rates_of_zero_and_one_are_rates() -> None:
+    assert equity.fairness_discrepancy_rate([0, 1], [0, 0.5]) == pytest.approx(1 - 0.75)
+    assert equity.fairness_discrepancy_rate([0, 1], [0, 0.5], alpha=1) == 0
+    assert equity.fairness_discrepancy_rate([0, 1], [0, 0.5], alpha=0) == 0.5
+    assert equity.gini([0, 3]) == 1 and equity.max_min_ratio([2, 6]) == 3  # any positive number, not only rates
+    assert equity.accuracy_std([0, 1]) == 0.5 and equity.impact_ratio([0, 1]).tolist() == [0, 1]
+    for wrong in ([-0.01, 0.5], [0.5, 1.01]):
+        with pytest.raises(equity.Undefined, match="outside 0 to 1"):
+            equity.accuracy_std(wrong)
+    for alpha in (-0.01, 1.01):
+        with pytest.raises(equity.Undefined, match="alpha is"):
+            equity.garbe([0.1, 0.2], [0.1, 0.2], alpha)
+
+
+def test_fewer_than_two_in_a_hundred_people_are_few() -> None:
+    assert equity.small_categories([98, 2, 0]).tolist() == [False, False, True]
+    assert equity.small_categories([981, 19]).tolist() == [False, True]
+    assert equity.small_categories([90, 10], 0.2).tolist() == [False, True]
+    assert equity.SMALL_SHARE == 0.02 and equity.FOUR_FIFTHS == 0.8

@@ -8,9 +8,12 @@ from hypothesis.extra.numpy import arrays
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
 from countenance.metrics.images import psnr, psnr_float32, ssim
-from countenance.metrics.perceptual import LAYERS, SCALE, SHIFT, lpips, weight_shapes
+from countenance.metrics.perceptual import lpips, weight_shapes
 
 rng = np.random.default_rng(0)
+SHIFT, SCALE = np.float32([-0.030, -0.088, -0.188]), np.float32([0.458, 0.448, 0.450])  # as published with LPIPS
+ALEXNET = ((64, 3, 11, 4, 2), (192, 64, 5, 1, 2), (384, 192, 3, 1, 1), (256, 384, 3, 1, 1), (256, 256, 3, 1, 1))
+"""Output channels, input channels, kernel, stride and padding of AlexNet's convolutions in torchvision."""
 
 
 def pair(side: int = 40) -> tuple[np.ndarray, np.ndarray]:
@@ -63,14 +66,16 @@ def test_lpips_equals_the_same_network_in_torch():
         else rng.normal(0, 0.05, shape).astype(np.float32)
         for name, shape in weight_shapes().items()
     }
+    assert [weights[f"conv{i}.weight"].shape for i in range(1, 6)] == [(o, n, k, k) for o, n, k, _, _ in ALEXNET]
+    assert all(len(weights[f"conv{i}.bias"]) == len(weights[f"head{i}"]) == ALEXNET[i - 1][0] for i in range(1, 6))
     a, b = pair(64)
 
     def features(picture):
         x = (picture.astype(np.float32) / 127.5 - 1 - SHIFT) / SCALE
         layer = torch.from_numpy(x.transpose(2, 0, 1)[None].copy())
         out = []
-        for i, (_, _, _, stride, padding, pooled) in enumerate(LAYERS, start=1):
-            if pooled:
+        for i, (_, _, _, stride, padding) in enumerate(ALEXNET, start=1):
+            if i in (2, 3):
                 layer = torch.nn.functional.max_pool2d(layer, 3, 2)
             weight, bias = (torch.from_numpy(weights[f"conv{i}.{part}"]) for part in ("weight", "bias"))
             layer = torch.relu(torch.nn.functional.conv2d(layer, weight, bias, stride, padding))
@@ -84,3 +89,16 @@ def test_lpips_equals_the_same_network_in_torch():
         expected += float((head * (unit[0] - unit[1]) ** 2).sum(dim=1).mean())
     assert lpips(a, b, weights) == pytest.approx(expected, rel=1e-4)
     assert lpips(a, a, weights) == 0.0
+
+
+def test_a_picture_smaller_than_the_window_is_refused():
+    ssim(np.zeros((7, 9, 3), np.uint8), np.zeros((7, 9, 3), np.uint8))
+    for shape in ((6, 9, 3), (9, 6, 3)):
+        with pytest.raises(ValueError, match="smaller than the window of 7"):
+            ssim(np.zeros(shape, np.uint8), np.zeros(shape, np.uint8))
+
+
+def test_grey_pictures_of_any_window_equal_scikit_image():
+    a, b = (one[:, :, 0] for one in pair())
+    for window in (3, 7, 11):
+        assert ssim(a, b, window) == pytest.approx(structural_similarity(a, b, win_size=window), abs=1e-9)

@@ -78,11 +78,11 @@ def test_fhibes_polygons_name_the_extra(without):
 
 
 def test_training_names_the_extra_before_it_starts(without, tmp_path):
-    from countenance.suites.mask_fairness.train import train_and_export
+    from countenance.suites.mask_fairness.train import TrainSettings, train_and_export
 
     pytest.importorskip("torch")
     with pytest.raises(MissingExtra, match="opencv"):
-        train_and_export(tmp_path / "net.onnx", minutes=1)
+        train_and_export(tmp_path / "net.onnx", TrainSettings(minutes=1))
 
 
 def test_mtcnn_predicts_what_it_predicted_with_opencv(monkeypatch):

@@ -14,9 +14,9 @@ import yaml
 from countenance.answers import Boxes, Keypoints, Masks
 from countenance.answers.formats import Wanted, read_predictions
 from countenance.answers.formats.coco import write_coco_results
-from countenance.answers.formats.names import ImageNames
 from countenance.cli.app import run as run_command
 from countenance.data import load_dataset
+from countenance.data.names import ImageNames
 from countenance.report.cards import dataset_card, findings_table, groups_table, model_card
 from countenance.report.cards.front_matter import front_matter
 from countenance.report.source import ReportSource

@@ -16,7 +16,7 @@ from countenance.report.markup import put_markup
 from countenance.report.page import context
 from countenance.report.paper import Paper
 from countenance.report.plots import curve_figure, forest_figures, save
-from countenance.report.plots.forest import MOST_ROWS, PlotRow, _parts, rows_of
+from countenance.report.plots.forest import MOST_ROWS, PlotRow, parts_of, rows_of
 from countenance.report.source import ReportSource
 from countenance.run import Run
 
@@ -84,7 +84,7 @@ def test_a_forest_has_every_group_on_one_scale(run: Run) -> None:
 
 def test_a_long_attribute_goes_on_with_its_name() -> None:
     rows = [PlotRow("country")] + [PlotRow(str(i), 0.5, 0.4, 0.6, "t", "1 person") for i in range(100)]
-    parts = _parts(rows)
+    parts = parts_of(rows)
     assert all(len(part) <= MOST_ROWS for part in parts) and parts[1][0].label == "country, continued"
     assert sum(not row.heading for part in parts for row in part) == 100
 
@@ -205,3 +205,43 @@ def test_long_nouns_are_said_once_in_the_heading(run: Run) -> None:
     rows = rows_of(source, source.metrics[0])
     sizes = {row.size for row in rows if not row.heading}
     assert all(len(size) < 14 for size in sizes)
+
+
+def test_comparisons_and_leaderboards_have_their_page_on_paper(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    """`compare --pdf` and `leaderboard --pdf`: the decision, date and versions, the same bytes every time."""
+    import json
+    import random
+
+    draw = random.Random(0)
+    for number, name in enumerate(("v1.csv", "v2.csv", "v3.csv")):
+        rows = [f"s{k},monk_{k % 5},{int(draw.random() < 0.6 + 0.1 * number)}" for k in range(300)]
+        (tmp_path / name).write_text("\n".join(["sample,tone,ok", *rows]) + "\n")
+    tables = [str(tmp_path / name) for name in ("v1.csv", "v2.csv", "v3.csv")]
+    monkeypatch.setattr("countenance.report.comparison_pdf.Paper", Written)
+    asked = ["--by", "tone", "--metric", "ok", "--better", "ok=higher", "--json", str(tmp_path / "found.json")]
+    for command, given in (("compare", tables[:2]), ("compare", tables), ("leaderboard", tables)):
+        Written.texts = []
+        pages = [tmp_path / name for name in ("one.pdf", "again.pdf")]
+        for page in pages:
+            assert run_command([command, *given, *asked, "--pdf", str(page)]) == 0
+        found = json.loads((tmp_path / "found.json").read_text())
+        assert all(sentence in Written.texts for sentence in found["decisions"])
+        assert any(re.search(r"From .*v1\.csv \(20\d\d-\d\d-\d\d\)", text) for text in Written.texts)
+        assert any(text.startswith("Versions countenance") for text in Written.texts)
+        assert pages[0].read_bytes() == pages[1].read_bytes()
+    capsys.readouterr()
+    assert run_command(["compare", *tables, *asked, "--pdf", str(tmp_path / "page.txt")]) == 2
+    assert ".pdf" in capsys.readouterr().err
+
+
+def test_a_comparison_of_runs_carries_their_licences(small_run: Run, tmp_path: Path) -> None:
+    """Every artefact carries the licences of what made it: JSON, page and PDF."""
+    from countenance.compare import compare
+    from countenance.report.comparison import write_comparison
+    from countenance.report.comparison_pdf import write_comparison_pdf
+
+    found = compare(small_run, small_run, by=[], metrics=["recall@0.5"], names=["a", "b"])
+    assert found.settings["licences"]["data: drawn"] == "CC0"
+    page = write_comparison(found, [small_run, small_run], tmp_path / "page.html", gallery="off").read_text("utf-8")
+    assert "Licences: data: drawn (CC0)" in page
+    assert write_comparison_pdf(found, tmp_path / "page.pdf").read_bytes().startswith(b"%PDF-")

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from countenance.audit import Audit, Finding, audit
+from countenance.audit.headline import headline
 from countenance.report import words
 from countenance.report.names import Names, clean
 
@@ -193,3 +194,15 @@ def test_the_largest_gap_that_could_not_be_confirmed_is_said() -> None:
 def test_one_comparison_that_cannot_be_tested_is_named_with_its_attribute() -> None:
     found = audit({"masked": ["no"] * 5 + ["yes"] * 5, "ok": [1, 0] * 5}, ["masked"], ["ok"])
     assert words.summary(found) == "The only comparison could not be tested: 5 rows in masked = no, fewer than 20."
+
+
+def test_a_shown_interval_that_reaches_delta_is_told_apart_from_the_one_that_decides() -> None:
+    """Found by a reader: "−4.8 to −0.2 points" beside "none larger than 0.0475"."""
+    rows = {"sex": ["f"] * 1200 + ["m"] * 1200, "found": [1] * 1080 + [0] * 120 + [1] * 1110 + [0] * 90}
+    found = audit(rows, by=["sex"], metrics=["found"], adjust="holm", delta=0.0475)
+    assert found.findings[0].diff_low < -0.0475 and found.verdict == "none larger than 0.0475"
+    assert "the 90 % interval decides that (two one-sided tests), not the 95 % one shown" in found.findings[0].reason
+    assert "(90 % intervals decide that)" in words.headline(found, "m") and "(90 %" in headline(found)
+    assert words.summary(found).startswith("The only comparison that could be tested excludes")
+    wider = audit(rows, by=["sex"], metrics=["found"], adjust="holm", delta=0.1)
+    assert "decide" not in wider.findings[0].reason + words.headline(wider, "m") + headline(wider)

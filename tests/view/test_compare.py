@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.view.conftest import Viewer, query, start
 
-from countenance.compare import compare
+from countenance.compare import compare, leaderboard
 from countenance.run import Run, audit_run, store_audit
 
 
@@ -75,3 +76,48 @@ def test_too_few_or_too_different_runs_get_a_sentence(pair: Viewer, viewer: View
 def test_the_changes_are_exported(pair: Viewer, form: str) -> None:
     answer = pair.ask(f"/compare/export/changes.{form}?{both(pair)}")
     assert answer.status == 200 and "attachment" in answer.headers["content-disposition"] and len(answer.content) > 500
+
+
+def test_three_runs_are_one_family_as_the_command_has_them(pair: Viewer) -> None:
+    root = pair.library.roots[0].path
+    shutil.copytree(root / "two", root / "three")
+    pair.library._searched.clear()
+    try:
+        names = ["one", "two", "three"]
+        asked = "&".join(f"run={pair.id_of(name)}" for name in names) + f"&{query(by='gender', metric='recall@0.5')}"
+        runs = [Run(root / name) for name in names]
+        expected = leaderboard(runs, ["gender"], ["recall@0.5"], names=names, against_first=True)
+        text = html.unescape(pair.ask(f"/compare/changes?{asked}").text)
+        for sentence in expected.decisions:
+            assert sentence.removeprefix("Against one: ") in text
+        content = pair.ask(f"/compare/export/changes.parquet?{asked}").content
+        rows = pq.read_table(pa.BufferReader(content)).to_pylist()
+        for part, listed in (("group", expected.groups), ("gap", expected.gaps)):
+            shown = {(r["b"], r["attribute"], r["group"]): repr(r["p_adjusted"]) for r in rows if r["part"] == part}
+            assert shown == {(one.b, one.attribute, one.group): repr(one.p_adjusted) for one in listed}
+        whole = {row["b"]: row["p_adjusted"] for row in rows if row["part"] == "overall"}
+        assert whole == {name: expected.pair("recall@0.5", "one", name).p_adjusted for name in names[1:]}
+    finally:
+        shutil.rmtree(root / "three")
+        pair.library._searched.clear()
+
+
+def test_every_number_of_the_changes_is_a_link(pair: Viewer) -> None:
+    text = pair.ask(f"/compare/changes?{both(pair)}").text
+    cells = re.findall(r'<td class="(?:number|n)"[^>]*>(.*?)</td>', text)
+    told = [cell for cell in cells if re.search(r"\d", cell)]
+    assert told and all("<a class=" in cell for cell in told)
+    addresses = {html.unescape(one) for one in re.findall(r'<a class="rows[^"]*" href="([^"]+)"', text)}
+    assert all(pair.ask(address).status == 200 for address in sorted(addresses)[:8])
+
+
+def test_runs_of_one_model_in_folders_of_one_name_are_told_apart(pair: Viewer, tmp_path: Path) -> None:
+    root = pair.library.roots[0].path
+    for where, name in (("a", "one"), ("b", "two")):
+        shutil.copytree(root / name, tmp_path / where / "run")
+    viewer = start([tmp_path])
+    try:
+        asked = f"run={viewer.id_of('a/run')}&run={viewer.id_of('b/run')}&{query(by='gender', metric='recall@0.5')}"
+        assert viewer.ask(f"/compare?{asked}").status == viewer.ask(f"/compare/changes?{asked}").status == 200
+    finally:
+        viewer.close()

@@ -4,7 +4,7 @@ Every type has `to_row()` (plain values for a table), `from_row()` and `problem(
 is wrong with an answer in one phrase, or None.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -25,8 +25,29 @@ class Answer(Protocol):
     def problem(self, width: int, height: int) -> str | None: ...
 
 
+def real(values: Any) -> Array:
+    """Numbers as an array; complex ones are a ValueError, not cut to their real part.
+
+    >>> real([1, 2])
+    array([1., 2.])
+    """
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+        raise ValueError("complex numbers, expected real ones")
+    return np.asarray(values, dtype=np.float64)
+
+
+def _no_text(words: Iterable[str]) -> str | None:
+    """What to say where a word cannot be stored as text (half of a surrogate pair)."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            return f"the word {word!a}, which is no text"
+    return None
+
+
 def _rows(values: ArrayLike, columns: int, what: str) -> Array:
-    array = np.asarray(values, dtype=np.float64)
+    array = real(values)
     if array.size == 0:
         return np.zeros((0, columns))
     if array.ndim == 1 and array.size == columns:
@@ -58,7 +79,7 @@ class Boxes:
         landmarks: ArrayLike | None = None,
     ) -> None:
         boxes = _rows(xyxy, 4, "boxes")
-        values = np.ones(len(boxes)) if scores is None else np.asarray(scores, dtype=np.float64).reshape(-1)
+        values = np.ones(len(boxes)) if scores is None else real(scores).reshape(-1)
         if len(values) != len(boxes):
             raise ValueError(f"{len(values)} scores for {len(boxes)} boxes")
         if labels is not None and len(labels) != len(boxes):
@@ -124,7 +145,7 @@ class Boxes:
             return (
                 f"box [{shown}] has x1 < x0 or y1 < y0; boxes are x0, y0, x1, y1 in pixels{self._fits(width, height)}"
             )
-        return None
+        return _no_text(self.labels or ())
 
     def _fits(self, width: int, height: int) -> str:
         """The readings in which these numbers would be boxes of the picture, in words, or nothing."""
@@ -161,7 +182,7 @@ class Identifications:
     ) -> None:
         boxes = _rows(xywh, 4, "boxes")
         counts = np.zeros(len(boxes), np.int64) if count is None else np.asarray(count, dtype=np.int64).reshape(-1)
-        values = np.asarray(scores, dtype=np.float64).reshape(-1)
+        values = real(scores).reshape(-1)
         names, similar = np.asarray(identity, np.int64).reshape(-1), np.asarray(similarity, np.float64).reshape(-1)
         if not len(boxes) == len(values) == len(counts):
             raise ValueError(f"{len(values)} scores and {len(counts)} counts for {len(boxes)} boxes")
@@ -227,7 +248,7 @@ class Labels:
         for name, shares in (self.probabilities or {}).items():
             if any(not np.isfinite(share) or not 0 <= share <= 1 for share in shares.values()):
                 return f"a probability of {name} outside 0 to 1"
-        return None
+        return _no_text([*self.values, *self.values.values()])
 
 
 @dataclass(frozen=True)
@@ -244,7 +265,7 @@ class Masks:
         if stack.size and stack.ndim != 3:
             raise ValueError(f"masks of shape {stack.shape}, expected N × height × width")
         object.__setattr__(self, "masks", stack if stack.size else np.zeros((0, 0, 0), dtype=bool))
-        values = np.ones(len(self.masks)) if scores is None else np.asarray(scores, dtype=np.float64).reshape(-1)
+        values = np.ones(len(self.masks)) if scores is None else real(scores).reshape(-1)
         object.__setattr__(self, "scores", values)
 
     def to_row(self) -> dict[str, Any]:
@@ -280,7 +301,7 @@ class Keypoints:
     scores: Array
 
     def __init__(self, points: ArrayLike, scores: ArrayLike | None = None) -> None:
-        array = np.asarray(points, dtype=np.float64)
+        array = real(points)
         if array.size == 0:
             array = np.zeros((0, 17, 3))
         if array.ndim == 3 and array.shape[2] == 2:
@@ -288,7 +309,7 @@ class Keypoints:
         if array.ndim != 3 or array.shape[2] != 3:
             raise ValueError(f"keypoints of shape {array.shape}, expected N × 17 × 2 or 3")
         object.__setattr__(self, "points", array)
-        values = np.ones(len(array)) if scores is None else np.asarray(scores, dtype=np.float64).reshape(-1)
+        values = np.ones(len(array)) if scores is None else real(scores).reshape(-1)
         object.__setattr__(self, "scores", values)
 
     def to_row(self) -> dict[str, Any]:
@@ -328,7 +349,7 @@ class Parts:
             for name, share in person.items():
                 if not np.isfinite(share) or not 0 <= share <= 1:
                     return f"part {name!r} has probability {share!r}, expected 0 to 1"
-        return None
+        return _no_text(name for person in self.probabilities for name in person)
 
 
 @dataclass(frozen=True)

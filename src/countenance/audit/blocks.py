@@ -14,6 +14,8 @@ from countenance.audit.table import Array
 
 CHUNK = 400_000
 """Rows that are summed at once."""
+SPARSE = 3
+"""Up to so many possible blocks for a row, blocks are a grid; beyond, only those that occur are looked at."""
 
 
 def split_sums(layout: Layout, members: Members, columns: Sequence[Column], size: int, pairs: bool) -> list[GroupSums]:
@@ -54,42 +56,71 @@ def split_sums(layout: Layout, members: Members, columns: Sequence[Column], size
 
 
 class _Chunk:
-    """The blocks of some clusters, all of their rows that have a value; the same for every such metric."""
+    """The blocks of some clusters, all of their rows that have a value; the same for every such metric.
+
+    Where most blocks occur they are a grid of cells and clusters, which is added up along its rows; else a list.
+    """
 
     def __init__(
         self, cells: Array, homes: Array, known: Array, count: int, size: int, rows: Array | None,
         weights: Array | None = None,
     ) -> None:  # fmt: skip
-        self.known, self.all_known, self.count, self.weights = known, bool(known.all()), count, weights
+        self.known, self.all_known, self.count, self.size = known, bool(known.all()), count, size
+        self.weights = weights
         if not self.all_known:
             cells, homes = cells[known], homes[known]
             rows = None if rows is None else rows[known]
             weights = None if weights is None else weights[known]
         self.cells, self.homes, self.width = cells, homes, count * size
-        self.keys = homes.astype(np.int64) * size + cells
+        self.keys = cells.astype(np.int64)
+        self.keys *= count
+        self.keys += homes
         counted = np.bincount(self.keys, weights, minlength=self.width)
-        self.blocks = np.flatnonzero(counted)
-        self.n = counted[self.blocks].astype(float)
-        self.home, self.cell = np.divmod(self.blocks, size)
+        self.grid = self.width <= SPARSE * len(self.keys)
+        if self.grid:
+            self.n = counted.reshape(size, count).astype(float)
+        else:
+            self.blocks = np.flatnonzero(counted)
+            self.n = counted[self.blocks].astype(float)
+            self.cell, self.home = np.divmod(self.blocks, count)
         self.once: Array | None = None
         if rows is None:
-            self.big_n = np.bincount(self.home, self.n, minlength=count)
+            self.big_n = self.per_cluster(self.n)
         else:  # a row may be in several cells
             self.once = np.unique(rows, return_index=True)[1]
             once = None if weights is None else weights[self.once]
             self.big_n = np.bincount(homes[self.once], once, minlength=count).astype(float)
-        self.here_n = self.big_n[self.home]
+        self.here_n = self.beside(self.big_n)
 
     def fits(self, known: Array, weights: Array | None) -> bool:
         """Whether a column with a value in these rows has the same blocks."""
-        same = weights is self.weights if weights is None or self.weights is None else None
-        return np.array_equal(self.known, known) and (
-            np.array_equal(self.weights, weights) if same is None else same  # type: ignore[arg-type]
-        )
+        if weights is None or self.weights is None:
+            return weights is self.weights and np.array_equal(self.known, known)
+        return np.array_equal(self.known, known) and np.array_equal(self.weights, weights)
 
-    def add(self, weights: Array, size: int) -> Array:
+    def sums(self, values: Array) -> Array:
+        """The sum of the rows of every block."""
+        found = np.bincount(self.keys, values, minlength=self.width)
+        return found.reshape(self.size, self.count) if self.grid else found[self.blocks]
+
+    def per_cell(self, weights: Array) -> Array:
         """Sum over the blocks of each cell."""
-        return np.bincount(self.cell, weights, minlength=size)
+        return weights.sum(axis=1) if self.grid else np.bincount(self.cell, weights, minlength=self.size)
+
+    def per_cluster(self, weights: Array) -> Array:
+        """Sum over the blocks of each cluster."""
+        return weights.sum(axis=0) if self.grid else np.bincount(self.home, weights, minlength=self.count)
+
+    def beside(self, clusters: Array) -> Array:
+        """What every block's cluster has."""
+        return clusters[None, :] if self.grid else clusters[self.home]
+
+    def listed(self, y: Array) -> tuple[Array, Array, Array, Array]:
+        """Cluster, cell, rows and sum of every block."""
+        if not self.grid:
+            return self.home, self.cell, self.n, y
+        cell, home = np.nonzero(self.n)
+        return home, cell, self.n[cell, home], y[cell, home]
 
 
 class _Blocks:
@@ -108,28 +139,28 @@ class _Blocks:
 
     def add(self, chunk: _Chunk, values: Array, squares: Array) -> None:
         """Add the rows of some clusters, with their squares."""
-        n, cell, size = chunk.n, chunk.cell, self.size
-        y = np.bincount(chunk.keys, values, minlength=chunk.width)[chunk.blocks]
-        self.squares += np.bincount(chunk.cells, squares, minlength=size)
+        n, y = chunk.n, chunk.sums(values)
+        self.squares += np.bincount(chunk.cells, squares, minlength=self.size)
         if chunk.once is None:
-            big_y = np.bincount(chunk.home, y, minlength=chunk.count)
+            big_y = chunk.per_cluster(y)
             self.all_squares += float(squares.sum())
         else:
             big_y = np.bincount(chunk.homes[chunk.once], values[chunk.once], minlength=chunk.count)
             self.all_squares += float(squares[chunk.once].sum())
-        here_n, here_y = chunk.here_n, big_y[chunk.home]
+        here_n, here_y = chunk.here_n, chunk.beside(big_y)
         for place, part in enumerate(powers(n, y, self.cubes)):
-            self.cell[place] += chunk.add(part, size)
+            self.cell[place] += chunk.per_cell(part)
         for place, product in enumerate((y * here_y, y * here_n, n * here_y, n * here_n)):
-            self.beside[place] += chunk.add(product, size)
-        self.full += np.bincount(cell[n == here_n], minlength=size)
+            self.beside[place] += chunk.per_cell(product)
+        self.full += chunk.per_cell(((n == here_n) & (n > 0)).astype(float))
         self.whole += [part.sum() for part in powers(chunk.big_n, big_y, self.cubes)]
         if self.cubes:
             left = powers(here_n - n, here_y - y, cubes=True)[6:]
             for place, (part, both) in enumerate(zip(left, powers(here_n, here_y, cubes=True)[6:], strict=True)):
-                self.rest_cubes[place] += chunk.add(part - both, size)
+                self.rest_cubes[place] += chunk.per_cell(part - both)
         if self.kept is not None:
-            self.kept.append((chunk.home + self.homes, cell, n, y))
+            home, cell, rows, sums = chunk.listed(y)
+            self.kept.append((home + self.homes, cell, rows, sums))
         self.homes += chunk.count
 
     def sums(self) -> GroupSums:

@@ -38,12 +38,18 @@ class RowSums:
     def __init__(self, attributes: Sequence[Attribute], units: Units, size: int, weights: Array | None = None) -> None:
         self.attributes, self.units, self.size = attributes, units, size
         self.total = size if weights is None else int(weights.sum())
-        self.layouts = [layout.fresh() for layout in layouts(units, size, weights)]
+        self.layouts = layouts(units, size, weights)
 
     @cached_property
     def varying(self) -> list[list[bool]]:
         """For each way and attribute, whether the attribute differs within clusters."""
-        return [[layout.varies(one) for one in self.attributes] for layout in self.layouts]
+        found = [[layout.varies(one) for one in self.attributes] for layout in self.layouts[:2]]
+        if len(self.layouts) > 2:  # rows that share both clusters differ only where rows of either do
+            found.append([
+                all(own) and self.layouts[2].varies(one)
+                for one, *own in zip(self.attributes, *found, strict=True)
+            ])  # fmt: skip
+        return found
 
     def splits(self, grouping: Grouping) -> bool:
         """Whether a cluster may have rows in several cells of a grouping."""
@@ -88,9 +94,11 @@ def _joined(crosses: list[Cross], size: int) -> Cross:
 
 def _whole(layout: Layout, members: Members, column: Column, size: int) -> GroupSums:
     """Every cluster is in one cell as a whole, or in none."""
+    if members.rows is None and layout.mostly_alone:
+        return _alone(layout, members, column, size)
     sums = layout.cluster_sums(column)
     if members.rows is None:
-        cell = members.cells if layout.alone else layout.arranged(members.cells)[layout.starts[:-1]]
+        cell = members.cells if layout.alone else layout.firsts(members.cells)
         known = cell >= 0
         if not known.all():
             cell, sums = cell[known], (sums[0][known], sums[1][known], sums[2][known])
@@ -112,6 +120,34 @@ def _whole(layout: Layout, members: Members, column: Column, size: int) -> Group
     cells = [added[id(part)] for part in mine]
     whole = [total[id(part)] for part in everyone]
     made = (side(parts[:-1], parts[-1], column.centre) for parts in (cells, rest, whole))
+    return GroupSums(next(made), next(made), Cross(), next(made), lambda g, h: Cross())
+
+
+def _alone(layout: Layout, members: Members, column: Column, size: int) -> GroupSums:
+    """The same where few clusters have several rows: every row as a cluster, then those few put right."""
+    rows, homes, first = layout.several
+    own, cell = column.values[rows], members.cells[first]
+    known = ~np.isnan(own)
+    n = np.bincount(homes, known, minlength=len(first))
+    y, squares = (np.bincount(homes[known], part[known], minlength=len(first)) for part in (own, own * own))
+    values, cells = column.values, members.cells
+    known = (cells >= 0) & ~np.isnan(values)
+    if not known.all():
+        values, cells = values[known], cells[known]
+    counted = np.bincount(cells, minlength=size).astype(float)
+    total = np.bincount(cells, values, minlength=size)
+    squared = total if column.kind == "rate" else np.bincount(cells, values * values, minlength=size)
+    each = [counted, total, counted, counted, total, squared, counted, total, squared]
+    here = cell >= 0
+    as_rows = [n, y, n, n, y, squares, n, y, squares]
+    parts = [
+        of_rows + np.bincount(cell[here], (together - apart)[here], minlength=size)
+        for of_rows, together, apart in zip(each, powers(n, y, layout.unequal), as_rows, strict=False)
+    ]
+    parts.append(squared)
+    whole = [part.sum() for part in parts]
+    rest = [everyone - part for everyone, part in zip(whole, parts, strict=True)]
+    made = (side(some[:-1], some[-1], column.centre) for some in (parts, rest, whole))
     return GroupSums(next(made), next(made), Cross(), next(made), lambda g, h: Cross())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.audit.finding import Audit, Finding
-from countenance.audit.verdict import DISPARITY, INSUFFICIENT, SMALLER, UNTESTABLE, plural, shown
+from countenance.audit.verdict import DECIDES, DISPARITY, INSUFFICIENT, SMALLER, UNTESTABLE, plural, shown
 
 REST = "rest"
 
@@ -27,12 +27,20 @@ def headline(found: Audit) -> str:
     if found.verdict == INSUFFICIENT:
         return _insufficient(found)
     words = f"No group differs from the others by {delta_words(found.settings)} or more"
+    words += which_interval(found)
     real = [f for f in found.findings if SMALLER in f.reason]
     if real:
         most = max(real, key=lambda f: abs(f.difference))
         smaller = f"{most.metric} of {side_words(most)} is {shown(most.estimate)} against {shown(most.estimate_versus)}"
         words += f"; {smaller}: a real difference, but a smaller one"
     return f"{words}{_crossed(found)}."
+
+
+def which_interval(found: Audit) -> str:
+    """Which intervals decide, where one that is shown reaches δ; empty where none does."""
+    if not any(DECIDES in f.reason for f in found.findings):
+        return ""
+    return f" ({100 * (1 - 2 * float(found.settings.get('alpha', 0.05))):g} % intervals decide that)"
 
 
 def served_worse(finding: Finding) -> bool:

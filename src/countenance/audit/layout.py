@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -77,7 +76,7 @@ class Layout:
     def __init__(self, codes: Array | None, total: int, weights: Array | None = None) -> None:
         self.alone, self.total, self.weights = codes is None, total, weights
         self.order: Array | None = None
-        self._sums: dict[str, tuple[Array, Array, Array]] = {}
+        self._sums: dict[str, tuple[Array, tuple[Array, Array, Array]]] = {}
         if codes is None:
             self.count = total if weights is None else int(weights.sum())
             return
@@ -87,12 +86,6 @@ class Layout:
         self.codes: Array = codes
         self.count = int(codes[-1]) + 1 if len(codes) else 0
         self.starts: Array = np.searchsorted(codes, np.arange(self.count + 1))
-
-    def fresh(self) -> Layout:
-        """The same order of rows, without the sums of any column."""
-        made = copy(self)
-        made._sums = {}
-        return made
 
     @cached_property
     def unequal(self) -> bool:
@@ -104,6 +97,25 @@ class Layout:
             sizes = np.bincount(self.codes, self.arranged(self.weights))
         return bool(sizes.max() > UNEQUAL * sizes.mean())
 
+    @cached_property
+    def mostly_alone(self) -> bool:
+        """Whether few clusters have several rows."""
+        if self.alone or self.weights is not None:
+            return False
+        sizes = np.diff(self.starts)
+        return int(sizes[sizes > 1].sum()) * 4 <= self.total
+
+    @cached_property
+    def several(self) -> tuple[Array, Array, Array]:
+        """The clusters that have several rows: their rows, the cluster of each from 0, and each cluster's first row."""
+        sizes = np.diff(self.starts)
+        chosen = np.flatnonzero(sizes > 1)
+        places = np.flatnonzero(sizes[self.codes] > 1)
+        homes = np.repeat(np.arange(len(chosen)), sizes[chosen])
+        rows = places if self.order is None else self.order[places]
+        first = self.starts[chosen]
+        return rows, homes, first if self.order is None else self.order[first]
+
     def arranged(self, column: Array) -> Array:
         """A column in the order of the clusters."""
         return column if self.order is None else column[self.order]
@@ -113,16 +125,24 @@ class Layout:
         if self.alone:
             return False
         pattern = self.arranged(pattern_of(one, self.total))
-        return bool((pattern[self.starts[self.codes]] != pattern).any())
+        differs = pattern[1:] != pattern[:-1]
+        differs[self.starts[1:-1] - 1] = False  # between the last row of a cluster and the first of the next
+        return bool(differs.any())
+
+    def firsts(self, column: Array) -> Array:
+        """A column at the first row of every cluster."""
+        first = self.starts[:-1]
+        return column[first if self.order is None else self.order[first]]
 
     def cluster_sums(self, column: Column) -> tuple[Array, Array, Array]:
         """Rows, sum and sum of squares of every cluster."""
         if self.alone:
             return column.sums()
-        if column.name not in self._sums and column.counts is not None:
+        kept = self._sums.get(column.name)
+        if (kept is None or kept[0] is not column.values) and column.counts is not None:
             n, y, squares = (np.bincount(self.codes, self.arranged(part)) for part in column.sums())
-            self._sums[column.name] = (n, y, squares)
-        if column.name not in self._sums:
+            kept = self._sums[column.name] = (column.values, (n, y, squares))
+        if kept is None or kept[0] is not column.values:  # units that are kept see columns of other questions too
             values = self.arranged(column.values)
             known = ~np.isnan(values)
             if known.all():
@@ -132,8 +152,8 @@ class Layout:
                 values = np.where(known, values, 0.0)
             y = np.bincount(self.codes, values, minlength=self.count)
             squares = y if column.kind == "rate" else np.bincount(self.codes, values * values, minlength=self.count)
-            self._sums[column.name] = (n, y, squares)
-        return self._sums[column.name]
+            kept = self._sums[column.name] = (column.values, (n, y, squares))
+        return kept[1]
 
 
 def pattern_of(one: Attribute, total: int) -> Array:

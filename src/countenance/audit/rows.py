@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,8 @@ class Rows:
         ]
         self.columns: list[Column] = []
         for name, column in zip(self.metrics, measured, strict=True):
-            values, kind = keep(("metric", column), lambda n=name, c=column: metric(n, columns[c]))
-            if name in masks:
-                values = np.where(_mask(masks[name], columns[masks[name]]), values, np.nan)
-            told = (settings.kinds or {}).get(name, kind)
-            self.columns.append(Column.of(name, "mean" if told == "bounded" else told, values))
+            own = (name, column, masks.get(name), (settings.kinds or {}).get(name))
+            self.columns.append(keep(("column", *own), lambda own=own: _column(columns, *own)))
         self._bounded = {name for name, told in (settings.kinds or {}).items() if told != "mean"}
         self._told = set(settings.kinds or {})
         self.total = self.size = len(self.columns[0].values)
@@ -106,7 +104,7 @@ class Rows:
                 return f"{one.name} is an attribute of images that several {self.units.nouns[1]} share"
         return ""
 
-    @property
+    @cached_property
     def bounded(self) -> list[bool]:
         """For each metric, whether it is a rate or has values between 0 and 1 only."""
         return [
@@ -222,6 +220,15 @@ def _metrics(metrics: Sequence[str] | None, source: Source) -> list[str]:
     if not listed:
         raise InputError("metrics: nothing named, expected at least one column")
     return listed
+
+
+def _column(columns: Mapping[str, Any], name: str, column: str, mask: str | None, told: str | None) -> Column:
+    """A metric as sums need it, NaN outside its denominator."""
+    values, kind = metric(name, columns[column])
+    if mask is not None:
+        values = np.where(_mask(mask, columns[mask]), values, np.nan)
+    kind = told or kind
+    return Column.of(name, "mean" if kind == "bounded" else kind, values)
 
 
 def _mask(name: str, column: Any) -> Array:

@@ -14,6 +14,8 @@ from countenance.audit.settings import Judged, Settings
 
 UNTESTABLE, DISPARITY, INSUFFICIENT = "untestable", "disparity", "insufficient evidence"
 SMALLER = "a real difference, smaller than"
+DECIDES = "% interval decides that"
+"""In a reason: the interval that is shown reaches δ, the one that decides does not."""
 MOST_NAMED = 4
 
 
@@ -33,6 +35,16 @@ def plural(n: int, one: str, many: str) -> str:
     ('1 person', '2,400 rows')
     """
     return f"{n:,} {one if n == 1 else many}"
+
+
+def decides(alpha: float) -> str:
+    """Which interval shows that a difference is small, where the one that is printed is wider.
+
+    >>> decides(0.05)
+    'the 90 % interval decides that (two one-sided tests), not the 95 % one shown'
+    """
+    narrow, wide = 100 * (1 - 2 * alpha), 100 * (1 - alpha)
+    return f"the {narrow:g} {DECIDES} (two one-sided tests), not the {wide:g} % one shown"
 
 
 def concluded(
@@ -61,6 +73,8 @@ def concluded(
         bounds = (
             "" if math.isnan(values["diff_low"]) else f" [{shown(values['diff_low'])}, {shown(values['diff_high'])}]"
         )
+        if max(-values["diff_low"], values["diff_high"]) >= delta:
+            why += f"; {decides(settings.alpha)}"
         return Finding(**values, verdict=none_larger(delta), reason=f"{sides}, {gap}{bounds}: {why}")
     if real:
         limit = settings.h0 if values["kind"] == "rate" else settings.r0

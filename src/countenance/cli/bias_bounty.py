@@ -78,12 +78,10 @@ def train(
     from functools import partial
 
     from countenance.cli.progress import progress
-    from countenance.suites.bias_bounty.training import train_entry
+    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
 
-    made = train_entry(
-        entry.value, data, out, device=device, epochs=epochs, threads=threads, seed=seed,
-        progress=partial(progress, quiet=quiet),
-    )  # fmt: skip
+    how = TrainSettings(device, epochs, threads, seed)
+    made = train_entry(entry.value, data, out, how, progress=partial(progress, quiet=quiet))
     threads = made["training"]["threads"]
     where = (
         f"{threads} CPU {'thread' if threads == 1 else 'threads'}" if device == "cpu" else made["training"]["device"]
@@ -134,18 +132,18 @@ def score(
 ) -> None:
     """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
     from countenance.files import write_json
-    from countenance.suites.bias_bounty.files import Draws, Truth
-    from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, score_difference
+    from countenance.suites.bias_bounty.files import Truth
+    from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, read_pair, score_difference
     from countenance.suites.bias_bounty.printing import against_lines, score_lines
-    from countenance.suites.bias_bounty.scoring import score_tables
+    from countenance.suites.bias_bounty.scoring import Draws, score_tables
 
     files = (labels, nonfaces, identities)
-    truth, draws = Truth.read(*files), Draws(replicates, seed)
+    truth, draws = Truth.read(*files), Draws(replicates=replicates, seed=seed)
     found = score_tables(truth, truth.predictions(predictions), draws)
     content, told = found.to_json(), []
     if against is not None:
-        change = score_difference(truth, predictions, against, draws)
-        compared = compare_predictions(truth, predictions, against, seed)
+        pair = read_pair(truth, predictions, against)
+        change, compared = score_difference(truth, pair, draws), compare_predictions(truth, pair, seed)
         content["against"] = against_json(change, compared)
         told = against_lines(change, compared)
     if json is not None:
@@ -155,7 +153,7 @@ def score(
     if out is not None:
         from countenance.suites.bias_bounty.run import write_run
 
-        finished = write_run(out, predictions, files, found, name, note)
+        finished = write_run(out, predictions, files, found, predictions.stem if name == "unnamed" else name, note)
     for line in [*score_lines(found), *([] if out is None else [f"run        {finished.path}"]), *told]:
         say(line)
 
@@ -182,14 +180,12 @@ def submit(
     ] = None,
 ) -> None:
     """Check predictions whole and hand them in: one folder with submission.json on the board."""
-    from countenance.suites.bias_bounty.submissions import hand_in
+    from countenance.suites.bias_bounty.submissions import BountySubmission, hand_in
 
-    score_ = hand_in(
-        board, name, kind.value, data, test=test, holdout=holdout, entry=entry, timing=timing, replace=replace,
-        code=code,
-    )  # fmt: skip
-    low, high = score_.score1_interval
-    say(f"{name}: Score₁ {score_.score1:.4f} [{low:.3f}, {high:.3f}] on the public test, handed in to {board}")
+    given = BountySubmission(name, kind.value, test, holdout, entry, timing, code)
+    found = hand_in(board, data, given, replace=replace).first
+    interval = f"[{found.low:.3f}, {found.high:.3f}]"
+    say(f"{name}: Score₁ {found.value:.4f} {interval} on the public test, handed in to {board}")
 
 
 @app.command("check-code")
@@ -237,8 +233,9 @@ def leaderboard(
     from countenance.suites.bias_bounty.board import Rules, rank, submission_folders
     from countenance.suites.bias_bounty.page import write_pages
     from countenance.suites.bias_bounty.printing import table_lines
+    from countenance.suites.bias_bounty.scoring import Draws
 
-    rules = Rules(strict_rubric, replicates, seed, time, passes)
+    rules = Rules(strict_rubric, Draws(replicates=replicates, seed=seed), time, passes)
     with progress("timing", len(submission_folders(board)), quiet=quiet or not time) as step:
         found = rank(board, data, rules, step)
     for line in table_lines(found):
@@ -267,7 +264,7 @@ def time_(
     from countenance.files import write_json
     from countenance.suites.bias_bounty.timing import measure, timing_lines
 
-    found = measure(entry, images, passes=passes, threads=threads)
+    found, _ = measure(entry, images, passes=passes, threads=threads)
     if json is not None:
         write_json(json, found.model_dump())
     for line in timing_lines(found):

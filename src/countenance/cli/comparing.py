@@ -44,6 +44,7 @@ MinN = Annotated[int, typer.Option("--min-n", min=1, help="Fewest people (images
 Seed = Annotated[int, typer.Option(help="Seed of permutations.")]
 Json = Annotated[Path | None, typer.Option("--json", help="Write everything here as JSON.")]
 Csv = Annotated[Path | None, typer.Option("--csv", help="Write all changes and gaps here as CSV.")]
+Pdf = Annotated[Path | None, typer.Option("--pdf", help="Write the same page as PDF here (no pictures of anybody).")]
 GalleryChoice = Annotated[
     str, typer.Option(help="Samples that changed, as pictures (runs): auto (no real people), off, blurred, full.")
 ]
@@ -68,6 +69,7 @@ def compare(
     json: Json = None,
     csv: Csv = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
+    pdf: Pdf = None,
     gallery: GalleryChoice = "auto",
     task: Annotated[
         str | None, typer.Option(help="With --data: A and B are files of predictions for this task.")
@@ -83,7 +85,8 @@ def compare(
     from countenance.files import write_json
     from countenance.report.comparison import csv_of, write_comparison, write_leaderboard
 
-    _check(entries, [json, csv, report], gallery)
+    _check(entries, [json, csv, report, pdf], gallery)
+    _check_pdf(pdf)
     settings = {
         "pair": names_of(pair), "names": names_of(names), "cluster": cluster_of(cluster), "where": where,
         "depth": depth, "alpha": alpha, "delta": delta, "better": better, "min_n": min_n, "adjust": adjust,
@@ -111,6 +114,7 @@ def compare(
             else:
                 page = write_leaderboard(found, report)
             lines.append(f"report   {page.resolve()}")
+        lines += _pdf_lines(found, pdf)
     for line in lines:  # last: a reader of the first lines may close the pipe
         say(line)
 
@@ -155,6 +159,7 @@ def leaderboard(
     adjust: Adjust = "holm",
     families: Families = None,
     out: Annotated[Path | None, typer.Option(help="Write the page here.")] = None,
+    pdf: Pdf = None,
     json: Json = None,
     csv: Csv = None,
 ) -> None:
@@ -164,7 +169,8 @@ def leaderboard(
     from countenance.files import write_json
     from countenance.report.comparison import csv_of, write_leaderboard
 
-    _check(entries, [out, json, csv], "auto")
+    _check(entries, [out, json, csv, pdf], "auto")
+    _check_pdf(pdf)
     found = rank(
         entries, by, names_of(metric), pair=names_of(pair), names=names_of(names), cluster=cluster_of(cluster),
         where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n, adjust=adjust,
@@ -177,6 +183,7 @@ def leaderboard(
         csv.write_text(csv_of(found), encoding="utf-8", newline="")
     if out is not None:
         lines.append(f"page     {write_leaderboard(found, out).resolve()}")
+    lines += _pdf_lines(found, pdf)
     for line in lines:
         say(line)
 
@@ -188,6 +195,26 @@ def _check(entries: Sequence[str], outputs: Sequence[Path | None], gallery: str)
     if gallery not in ("auto", "off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
     check_writable(outputs)
+
+
+def _check_pdf(pdf: Path | None) -> None:
+    if pdf is not None:
+        from countenance.report.paper import pdf_path
+        from countenance.report.plots import check_installed
+
+        pdf_path(pdf)
+        check_installed("a report as PDF", pdf=True)
+
+
+def _pdf_lines(found: "Comparison | Leaderboard", pdf: Path | None) -> list[str]:
+    """The line that says where the PDF is, which is written now."""
+    if pdf is None:
+        return []
+    from countenance.compare import Comparison
+    from countenance.report.comparison_pdf import write_comparison_pdf, write_leaderboard_pdf
+
+    made = write_comparison_pdf(found, pdf) if isinstance(found, Comparison) else write_leaderboard_pdf(found, pdf)
+    return [f"pdf      {made.resolve()}"]
 
 
 def comparison_lines(found: "Comparison") -> list[str]:

@@ -91,13 +91,15 @@ def evaluate(
         from countenance.report.plots.style import check_installed
 
         check_installed("a report as PDF", pdf=True)
+    asked: dict[str, Any] = {
+        "metrics": _names(metrics), "attributes": _names(attributes) or None, "use_mini_dataset": mini is not None,
+        "mini_dataset_size": mini or 50, "downsampled": not full_size, "results_rootdir": results,
+        "custom_keypoints": _names(keypoints), "lpips_weights": lpips_weights, "face_embedding": face_embedding,
+        "compat": compat.value, "fhibe_layout": fhibe_layout, "depth": depth, "dataset_version": dataset_version,
+        "out": out,
+    }  # fmt: skip
     for one in chosen:
-        finished = _evaluate(
-            data, one, model_name=model_name, model=model, dataset=dataset, results=results, metrics=metrics,
-            attributes=attributes, mini=mini, full_size=full_size, keypoints=keypoints, lpips_weights=lpips_weights,
-            face_embedding=face_embedding, compat=compat, fhibe_layout=fhibe_layout, depth=depth,
-            dataset_version=dataset_version, quiet=quiet, out=out,
-        )  # fmt: skip
+        finished = _evaluate(data, one, model_name, model, dataset, quiet=quiet, **asked)
         _print_run(finished)
         if report:
             page = finished.report(gallery=gallery.value, pdf=pdf, depth=depth or 2)
@@ -110,79 +112,52 @@ def evaluate(
 def _evaluate(
     data: Path,
     task: str,
-    *,
     model_name: str | None = None,
     model: str | None = None,
     dataset: str | None = None,
-    results: Path | None = None,
-    metrics: str | None = None,
-    attributes: str | None = None,
-    mini: int | None = None,
-    full_size: bool = False,
-    keypoints: str | None = None,
-    lpips_weights: Path | None = None,
-    face_embedding: str | None = None,
-    compat: Compat = Compat.default,
-    fhibe_layout: bool = False,
-    depth: int | None = None,
-    dataset_version: str | None = None,
+    *,
     quiet: bool = True,
-    out: Path | None = None,
+    **asked: Any,
 ) -> "FhibeRun":
+    """Evaluate one task; `asked` are keywords of `evaluate_task`, None where the user said nothing."""
     import sys
 
     from countenance.cli.progress import progress
     from countenance.suites.fhibe import evaluate_task
-    from countenance.suites.fhibe.cards import CARD
     from countenance.suites.fhibe.demo import baseline
     from countenance.suites.fhibe.make_data import ATTRIBUTES
+    from countenance.suites.fhibe.settings import OPTIONS
     from countenance.suites.fhibe.table import dataset_folder
-    from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS
+    from countenance.suites.fhibe.vocabulary import CARD, DEFAULT_ATTRIBUTES, FACE_TASKS
 
     dataset = dataset or ("fhibe_face_crop_align" if task in FACE_TASKS else "fhibe")
-    folder = dataset_folder(dataset, task, not full_size)
+    folder = dataset_folder(dataset, task, asked.get("downsampled", True))
     made = (data / "data" / "processed" / folder / CARD).is_file()
     if model_name is None:
         if not made and model is None:
             raise InputError("name the model whose outputs to score: --model-name NAME")
         model_name = baseline(task) if model is None else model.replace(":", ".").replace("/", "_")
     loaded = None if model is None else _load(model)
-    options: dict[str, Any] = {}
-    if keypoints is not None:
-        options["custom_keypoints"] = _names(keypoints)
-    if lpips_weights is not None and task in ("face_encoding", "face_super_resolution"):
-        options["lpips_weights"] = lpips_weights
-    if face_embedding is not None and task == "face_encoding":
-        options["face_embedding"] = face_embedding
+    unused = [name for name in ("lpips_weights", "face_embedding") if task not in OPTIONS[name].split(", ")]
+    given = {name: value for name, value in asked.items() if value is not None and name not in unused}
+    usual: dict[str, Any] = {
+        "attributes": ATTRIBUTES if made else DEFAULT_ATTRIBUTES,
+        "results_rootdir": data / "results",
+    }
     rows = _row_count(data, folder) if not quiet else 0
     with progress(task, rows, quiet=quiet) as step:
-        return evaluate_task(
-            data, dataset, loaded, model_name, task,
-            metrics=_names(metrics),
-            attributes=_names(attributes) or (ATTRIBUTES if made else DEFAULT_ATTRIBUTES),
-            use_mini_dataset=mini is not None,
-            mini_dataset_size=mini or 50,
-            downsampled=not full_size,
-            reuse_model_outputs=model is None,
-            results_rootdir=results or data / "results",
-            compat=compat.value,
-            fhibe_layout=fhibe_layout,
-            depth=depth,
-            step=step,
-            command="countenance " + " ".join(sys.argv[1:]),
-            dataset_version=dataset_version,
-            out=out,
-            **options,
-        )  # fmt: skip
+        about = {"reuse_model_outputs": model is None, "step": step, "command": "countenance " + " ".join(sys.argv[1:])}
+        return evaluate_task(data, dataset, loaded, model_name, task, **(usual | given | about))
 
 
 def _row_count(data: Path, folder: str) -> int:
-    for middle in ("data/processed", "processed"):
-        path = data / middle / folder / f"{folder}.csv"
-        if path.is_file():
-            with path.open("rb") as stream:
-                return max(sum(1 for _ in stream) - 1, 0)
-    return 0
+    from countenance.suites.fhibe.table import processed
+
+    path = processed(data, folder) / f"{folder}.csv"
+    if not path.is_file():
+        return 0
+    with path.open("rb") as stream:
+        return max(sum(1 for _ in stream) - 1, 0)
 
 
 def _load(model: str) -> object:

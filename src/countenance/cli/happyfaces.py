@@ -147,8 +147,9 @@ def sweep(
     """Run a method at many mix rates and seeds; what was run before is not run again."""
     from countenance.cli.progress import progress
     from countenance.files import write_json
-    from countenance.suites.happyfaces.protocol import MixTask, summary
+    from countenance.suites.happyfaces.protocol import MixTask
     from countenance.suites.happyfaces.protocol import sweep as run_all
+    from countenance.suites.happyfaces.scores import summary
 
     rates = _rates(mix_rates)
     tasks = [MixTask(method, rate, seed) for rate in rates for seed in range(first_seed, first_seed + seeds)]
@@ -235,8 +236,7 @@ def ask(
     from countenance.cli.progress import progress
     from countenance.files import write_json
     from countenance.suites.happyfaces.ask import ask as ask_about
-    from countenance.suites.happyfaces.ask import simulated
-    from countenance.suites.happyfaces.asking import at_the_terminal, means
+    from countenance.suites.happyfaces.ask import at_the_terminal, means, simulated
     from countenance.suites.happyfaces.dataset import read_happyfaces
     from countenance.suites.happyfaces.interface import CannotAnswer
 
@@ -245,6 +245,7 @@ def ask(
     common: dict[str, Any] = {"method": method, "mix_rate": mix_rate, "questions": questions, "batch": batch}
     try:
         if interactive:
+            say("learning from the labelled photos; the questions follow")
             oracle = at_the_terminal(data, out or json_.with_suffix(".photos"))
             runs = [[ask_about(data, oracle, seed=seed, **common)]]
         else:

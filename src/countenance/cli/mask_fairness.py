@@ -2,12 +2,13 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from countenance.cli.lines import note, say
 from countenance.cli.options import BOX_FORMATS, BoxFormat, BoxUnits, reading
+from countenance.data.categories import parse_classes
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -47,15 +48,7 @@ def _names(text: str | None) -> list[str]:
 
 
 def _classes(text: str | None) -> dict[int, str] | None:
-    if text is None:
-        return None
-    found: dict[int, str] = {}
-    for part in _names(text):
-        number, _, label = part.partition("=")
-        if not number.strip().isdigit() or label.strip() not in ("mask", "no_mask"):
-            raise InputError(f"--classes {text!r}: expected numbers with mask or no_mask, such as 0=mask,1=no_mask")
-        found[int(number)] = label.strip()
-    return found
+    return None if text is None else parse_classes(text)
 
 
 @app.command()
@@ -108,24 +101,20 @@ def assess(
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
     from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
-    from countenance.suites.mask_fairness.predictions import read_predictions
+    from countenance.suites.mask_fairness.given import predictions_of
 
     if (detector is None) == (predictions is None):
         raise InputError("name either --detector or --predictions")
 
     numbered = _classes(classes)
     own = numbered if predictions is None else None
-    asked = AskedTruth(reading(box_format, units), own, attributes, only_present, split, note)
+    asked = AskedTruth(reading(box_format, units), own, attributes, only_present, split)
     data = load_mask_data(dataset, data_directory, asked)
-    model = detector or read_predictions(
-        predictions or Path(), data, say=note, classes=numbered,
-        units=prediction_units.value if prediction_units else None,
-        box_format=prediction_format.value if prediction_format else None,
-    )  # fmt: skip
-    given = {
+    given: dict[str, Any] = {
         "box_format": prediction_format.value if prediction_format else None,
         "units": prediction_units.value if prediction_units else None,
     }
+    model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **given)
     finished, assessment = run_assessment(
         data, model, out, by=_names(by), weights=weights, say=note, workers=workers, threads=threads, device=device,
         limit=limit, seed=seed, max_failures=max_failures, progress=partial(progress, quiet=quiet),
@@ -177,8 +166,10 @@ def make_data(
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    asked = AskedTruth(reading(box_format, units), _classes(classes), split=split, say=note)
+    asked = AskedTruth(reading(box_format, units), _classes(classes), split=split)
     loaded = load_mask_data(dataset, data_directory, asked).dataset
+    for text in loaded.notes:
+        note(text)
     with staged(out) as made, progress("writing", len(loaded), quiet=quiet) as step:
         faces = write(loaded, made, format.value, step)
     say(f"{faces} faces in {out}")
@@ -219,7 +210,7 @@ def page(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("mask-fairness.html"),
 ) -> None:
     """Write one page for several detectors and datasets: every row of the published table, both rules side by side."""
-    from countenance.suites.mask_fairness.overview import write_overview
+    from countenance.suites.mask_fairness.report import write_overview
 
     say(f"page     {write_overview(runs, out).resolve()}")
 
@@ -264,7 +255,7 @@ def train(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Train our own small mask detector on the embedded people (train split) and export it to ONNX."""
-    from countenance.suites.mask_fairness.train import train_and_export
+    from countenance.suites.mask_fairness.train import TrainSettings, train_and_export
 
-    train_and_export(out, minutes=minutes, threads=threads, seed=seed, device=device, say=note)
+    train_and_export(out, TrainSettings(minutes=minutes, threads=threads, seed=seed, device=device), say=note)
     say(f"{out.resolve()}: {out.stat().st_size / 1e6:.2f} MB")

@@ -128,7 +128,8 @@ class Asked:
             "permutations": found.settings["permutations"] if found else 0, "rows": self.paired.rows,
             "adjust_changes": "bh" if sides.work.settings.adjust == "bh" else "holm",
             "not_compared": found.settings["not_compared"] if found else [],
-            "places": [entry.source.label for entry in self.entries],
+            "places": [entry.source.label for entry in self.entries], "dates": [entry.date for entry in self.entries],
+            "licences": {what: told for entry in self.entries for what, told in entry.licences.items()},
         }  # fmt: skip
 
     def sides(self, first: int, second: int) -> tuple[Sides, bool]:

@@ -94,7 +94,9 @@ def _overall(one: Change, nouns: tuple[str, str]) -> str:
             needed = f", and seeing {one.delta:g} takes about {one.clusters_needed - one.clusters:,} more"
         here = f"{plural(one.clusters, *nouns)}{needed}" if one.tested else one.reason
         return f"the evidence cannot tell whether {one.b} is better overall ({_interval(one)}; {here})"
-    return f"{one.b} and {one.a} do not differ by {one.delta:g} or more overall ({_interval(one)})"
+    wide = one.delta is not None and max(-one.low, one.high) >= one.delta
+    decides = "; two one-sided tests decide that, not this interval" if wide else ""
+    return f"{one.b} and {one.a} do not differ by {one.delta:g} or more overall ({_interval(one)}{decides})"
 
 
 def _worse(one: Change, groups: Sequence[Change], absent: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.run import Run
 from countenance.run.auditing import default_metrics, metrics_of
+from countenance.run.licences import of_manifest
 
 RUN_KEYS = ("sample", "subject")
 """What tells rows of a run, and of a table with these columns, apart."""
@@ -34,6 +36,20 @@ class ComparedModel:
         if self.run is not None:
             return default_metrics(self.run)
         return [name.removeprefix("m.") for name in self.source.names if name.startswith("m.")]
+
+    @property
+    def date(self) -> str:
+        """When a run finished or a table's file was last changed; empty for a table in memory."""
+        if self.run is not None:
+            return self.run.manifest.finished or ""
+        if self.source.path is None:
+            return ""
+        return datetime.fromtimestamp(self.source.path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+
+    @property
+    def licences(self) -> dict[str, str]:
+        """The licences of what made a run; a table says none."""
+        return {} if self.run is None else of_manifest(self.run.manifest)
 
     @property
     def failed(self) -> set[str]:

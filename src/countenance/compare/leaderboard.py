@@ -66,7 +66,7 @@ def leaderboard(
             standings.append(_standing(metric, model, rank, tied, whole[column], own))
     told = [_decision(rankings, judged, pairs, sides.work.nouns)]
     notes = [*asked.paired.notes, *left_out]
-    made: dict[str, Any] = {"groups": [], "gaps": []}
+    made: dict[str, Any] = {"groups": [], "gaps": [], "absent": []}
     found = None
     if against_first:
         first, grouped_too = asked.several([(0, i) for i in range(1, len(names))])
@@ -76,7 +76,7 @@ def leaderboard(
             made["gaps"], found = gaps(first)
             made["absent"] = asked.absent(first)
             notes += found.notes
-            told += _against_first(names, pairs, made, sides.work.nouns)
+        told += _against_first(names, pairs, made, sides.work.nouns)
     return Leaderboard(
         decision=" ".join(told), decisions=told, models=names, ranking=standings, overall=pairs, **made,
         unpaired=asked.paired.unpaired, notes=list(dict.fromkeys(notes)), settings=asked.stored(sides, found),

@@ -232,6 +232,25 @@ class Leaderboard(_Result):
     notes: list[str]
     settings: dict[str, Any]
 
+    def against_first(self) -> list[Comparison]:
+        """Every further model against the first, where that was asked for; adjusted for all models together."""
+        first, made = self.models[0], []
+        for name, told in zip(self.models[1:], self.decisions[1:], strict=True):
+            decision = told.removeprefix(f"Against {first}: ")
+            parts = {
+                part: [one for one in getattr(self, part) if (one.a, one.b) == (first, name)]
+                for part in ("overall", "groups", "gaps")
+            }
+            made.append(
+                Comparison(
+                    decision=decision, decisions=[decision], a=first, b=name, **parts,
+                    unpaired=[one for one in self.unpaired if one["name"] in (first, name)],
+                    absent=[one for one in self.absent if one.model in (first, name)],
+                    notes=self.notes, settings=self.settings,
+                )
+            )  # fmt: skip
+        return made
+
     def standings(self, metric: str) -> list[Standing]:
         """The models by one metric, best first."""
         return [one for one in self.ranking if one.metric == metric]

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from countenance.data.record import Record
-from countenance.errors import InputError
+from countenance.data.record import Record, read_record
 
 AssignedBy = Literal["self-reported", "annotated", "rendered", "predicted", "unknown"]
 
@@ -43,9 +42,6 @@ class DatasetCard(Record):
     @classmethod
     def read(cls, path: Path) -> "DatasetCard":
         """Read a card from JSON; a field that is missing or unknown is named."""
-        try:
-            return cls.model_validate_json(path.read_bytes())
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the file"
-            raise InputError(f"{path}: {place}: {first['msg']} (a dataset card, see docs/data.md)") from error
+        return read_record(
+            cls, path, missing="a dataset card, see docs/data.md", wrong=" (a dataset card, see docs/data.md)"
+        )

@@ -31,6 +31,8 @@ NO_MASK_WORDS = frozenset({
     "nomask", "unmasked", "withoutmask", "nonemask", "facenomask", "facewithoutmask", "unmaskedface", "none", "face",
     "no", "false", "0",
 })  # fmt: skip
+LABELS = {"yes": "mask", "no": "no_mask"}
+"""The classes that judge a face, by the values of the attribute `masked`."""
 MOST_NAMED = 6
 
 
@@ -69,6 +71,27 @@ def parse_categories(text: str) -> list[tuple[Kind, str]]:
     return chosen
 
 
+def parse_classes(text: str, place: str = "--classes") -> dict[int, str]:
+    """Class numbers that a user gave, each with mask or no_mask.
+
+    >>> parse_classes("0=mask, 1=no_mask")
+    {0: 'mask', 1: 'no_mask'}
+    """
+    pairs = [tuple(piece.strip() for piece in part.partition("=")[::2]) for part in text.split(",") if part.strip()]
+    if not pairs or not all(number.isdecimal() and label in LABELS.values() for number, label in pairs):
+        raise InputError(f"{place} {text!r}: expected numbers with mask or no_mask, such as 0=mask,1=no_mask")
+    return {int(number): label for number, label in pairs}
+
+
+def classes_in_words(classes: Mapping[Any, str]) -> str:
+    """Class numbers with what they mean.
+
+    >>> classes_in_words({0: "mask", 1: "no_mask"})
+    '0 = mask, 1 = no_mask'
+    """
+    return ", ".join(f"{number} = {label}" for number, label in classes.items())
+
+
 @dataclass
 class Categories:
     """The categories of one file: what each shows, and how many annotations were left out."""
@@ -78,6 +101,12 @@ class Categories:
     masked: Mapping[Any, str] = field(default_factory=dict)
     """For files of masked and unmasked faces: whether a mask is worn, by category."""
     left_out: Counter[str] = field(default_factory=Counter)
+    asked: tuple[str, str, str] = (
+        "of no person and no face",
+        "of a person or a face",
+        "--categories says which categories are people or faces, such as face=1,person=18",
+    )
+    """What is left out, what is kept, and the option that chooses, in words."""
 
     def kind(self, category: Any, place: str) -> Kind | None:
         """What an annotation of this category shows; None: it is left out (and counted)."""
@@ -91,6 +120,11 @@ class Categories:
             self.left_out[self.names[category]] += 1
         return kind
 
+    def shown(self) -> dict[Any, str]:
+        """What each category shows: person, face, mask, no_mask, or its own name where it is something else."""
+        kinds: dict[Any, str] = dict(self.names) | dict(self.kinds)
+        return kinds | {key: LABELS[word] for key, word in self.masked.items()}
+
     def notes(self, file: str) -> list[str]:
         """What was left out, counted and named."""
         if not self.left_out:
@@ -100,16 +134,35 @@ class Categories:
         others = len(self.left_out) - MOST_NAMED
         more = f" and {others} more categories" if others > 0 else ""
         what = "1 annotation is" if n == 1 else f"{n:,} annotations are"
-        remedy = "--categories says which categories are people or faces"
-        return [f"{file}: {what} of no person and no face and left out ({named}{more}); {remedy}"]
+        return [f"{file}: {what} {self.asked[0]} and left out ({named}{more}); {self.asked[2]}"]
 
 
-def choose(rows: Sequence[Mapping[str, Any]], chosen: str | None, file: str) -> Categories:
-    """The categories of a file by their names, or as the user chose them (then all others are left out)."""
+OF_MASKS = (
+    "in no category that says mask or no mask",
+    "in a category that says mask or no mask",
+    "--classes 1=mask,2=no_mask says which category is which",
+)
+
+
+def choose(
+    rows: Sequence[Mapping[str, Any]], chosen: str | None, file: str, masks: Mapping[int, str] | None = None
+) -> Categories:
+    """The categories of a file by their names, or as the user chose them (then all others are left out).
+
+    With `masks` every category that says mask or no mask, by its name or there, is one of faces, and no other is.
+    """
     names = {row.get("id"): str(row.get("name", "")) for row in rows if isinstance(row.get("id"), int | str)}
+    listed = [row.get("id") for row in rows]
+    twice = next((key for key in names if listed.count(key) > 1), None)
+    if twice is not None:
+        raise InputError(f"{file}: category id {twice!r} occurs twice; every category has its own")
+    masked = {key: word for key, name in names.items() if (word := says_masked(name)) is not None}
+    if masks is not None:
+        words = {label: word for word, label in LABELS.items()}
+        masked |= {key: words[label] for key, label in masks.items()}
+        return Categories(dict.fromkeys(masked, "face"), names, masked, asked=OF_MASKS)
     if chosen is None:
         kinds: dict[Any, Kind] = {key: kind for key, name in names.items() if (kind := kind_of(name)) is not None}
-        masked = {key: word for key, name in names.items() if (word := says_masked(name)) is not None}
         bare = [key for key, word in masked.items() if word == "no" and kind_of(names[key]) is None]
         if bare:  # a file of masked and unmasked faces: "mask" alone could be an object
             kinds |= dict.fromkeys(masked, "face")
@@ -137,7 +190,5 @@ def refuse_without_people(categories: Categories, annotations: int, file: str) -
     """Raise when a file has annotations and none of them shows a person or a face."""
     if annotations and categories.left_out.total() == annotations:
         named = ", ".join(name for name, _ in categories.left_out.most_common(MOST_NAMED))
-        raise InputError(
-            f"{file}: none of its {annotations:,} annotations is of a person or a face (they are of {named}); "
-            "--categories person=ID or face=ID says which category is"
-        )
+        _, kept, remedy = categories.asked
+        raise InputError(f"{file}: none of its {annotations:,} annotations is {kept} (they are of {named}); {remedy}")

@@ -2,13 +2,16 @@
 
 import json
 import math
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from countenance.data import cells
+from countenance.data.attributes import Who, attribute_rows, with_attributes
 from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, choose, refuse_without_people
-from countenance.data.folder import PREFIX, attribute_columns, copy_image
+from countenance.data.folder import PREFIX, attribute_columns, copy_image, size_of
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.run_lengths import read_masks
@@ -19,19 +22,28 @@ from countenance.metrics.masks import compress
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
 """What COCO has no field for; written beside its own fields and read back when present."""
+TRIED = 100
+"""So many images are looked for where pictures may be: the first one may be missing."""
 FAR = 4
 """A polygon may leave its picture by so many times the picture's size; one farther out would take for ever to draw."""
 
 
 def read_coco(
-    annotations: Path, *, images: Path | None = None, attributes: Path | None = None, categories: str | None = None
+    annotations: Path,
+    *,
+    images: Path | None = None,
+    attributes: Path | None = None,
+    categories: str | None = None,
+    masks: Mapping[int, str] | None = None,
 ) -> Dataset:
     """Read a COCO file; `images` is the folder its file names are in (default: where they are found near the file).
 
-    `attributes` is a CSV keyed by `annotation_id` (else by `file_name`, for all people of an image) whose other
-    columns are attributes; `attributes.csv` beside the file is taken when it is there. `categories` chooses what is
-    a person and what a face (`face=1,person=18`) where the names of the categories do not say so; what is neither, and
-    regions that show a crowd, are left out, and the dataset's notes say how many.
+    `attributes` is a CSV keyed by `annotation_id`, `image_id` or `file_name` (the latter two for all people of an
+    image, or for one of them with a column `face`) whose other columns are attributes; `attributes.csv` beside the file
+    is taken when it is there. `categories` chooses what is a person and what a face (`face=1,person=18`) where the
+    names of the categories do not say so; what is neither, and regions that show a crowd, are left out, and the
+    dataset's notes say how many. `masks` reads a file of faces with and without masks: category numbers that are mask
+    or no_mask besides those whose names say so; its caller reads attributes.
     """
     content = _read_json(annotations)
     root = images or _picture_folder(annotations, _rows(content, "images", annotations))
@@ -39,9 +51,7 @@ def read_coco(
     own_folder = annotations.parent.name == "annotations"  # COCO's layout: the file names the set
     name = annotations.stem if own_folder else annotations.parent.name
     card = DatasetCard.read(card_file) if card_file.exists() else DatasetCard(name=name)
-    known_categories = choose(_rows(content, "categories", annotations), categories, str(annotations))
-    beside = annotations.parent / "attributes.csv"
-    by_key = _attribute_rows(attributes or (beside if beside.exists() else None), card, content, annotations)
+    known_categories = choose(_rows(content, "categories", annotations), categories, str(annotations), masks)
     people: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
     annotated = _rows(content, "annotations", annotations)
     crowds = 0
@@ -60,7 +70,9 @@ def read_coco(
     for i, image in enumerate(_rows(content, "images", annotations)):
         place = f"{annotations} images[{i}]"
         image_id = _key(image.get("id"), f"{place}: id")
-        samples.append(_sample(image, people.get(image_id, []), root, known_categories, by_key, place, annotations))
+        if image_id in known:
+            raise InputError(f"{place}: id {image_id!r} occurs twice; every image has its own")
+        samples.append(_sample(image, people.get(image_id, []), root, known_categories, place, annotations))
         known[image_id] = samples[-1].id
     stray = set(people) - set(known)
     if stray:
@@ -72,7 +84,37 @@ def read_coco(
     if crowds:
         regions = "1 region that shows" if crowds == 1 else f"{crowds:,} regions that show"
         notes.append(f"{annotations.name}: {regions} a crowd (iscrowd) left out; nobody in them is counted one by one")
-    return Dataset(card, samples, {str(image_id): name for image_id, name in known.items()}, notes)
+    aliases = {str(image_id): name for image_id, name in known.items()}
+    dataset = Dataset(card, samples, aliases, notes, known_categories.shown())
+    beside = annotations.parent / "attributes.csv"
+    table = attributes or (beside if beside.exists() and masks is None else None)
+    if table is None:
+        return dataset
+    found = attribute_rows(dataset, table, _persons(annotated, people, known, table, annotations))
+    columns = attribute_columns(found.columns, card, (), table)
+    told = {who: ({own: row[name] for name, own in columns.items()}, place) for who, (place, row) in found.rows.items()}
+    return with_attributes(dataset, {who: cells.attributes(values, place) for who, (values, place) in told.items()})
+
+
+def _persons(
+    annotated: list[dict[str, Any]],
+    people: Mapping[Any, list[tuple[int, dict[str, Any]]]],
+    known: Mapping[Any, str],
+    table: Path,
+    annotations: Path,
+) -> dict[str, Who | None]:
+    """Whom each annotation id means (None: it was left out); an id that means two is refused where a table uses ids."""
+    ids = [str(annotation["id"]) for annotation in annotated if "id" in annotation]
+    if len(set(ids)) < len(ids) and "annotation_id" in read_csv(table)[0]:
+        twice, _ = Counter(ids).most_common(1)[0]
+        raise InputError(
+            f"{annotations}: annotation id {twice} occurs twice, and {table.name} is keyed by annotation_id"
+        )
+    found: dict[str, Who | None] = dict.fromkeys(ids)
+    for image_id, name in known.items():
+        for index, (_, annotation) in enumerate(people.get(image_id, [])):
+            found |= {str(annotation["id"]): (name, index)} if "id" in annotation else {}
+    return found
 
 
 def _kind(annotation: dict[str, Any], categories: Categories, place: str) -> str | None:
@@ -89,7 +131,7 @@ def _picture_folder(annotations: Path, images: list[dict[str, Any]]) -> Path:
     part = annotations.stem.rpartition("_")[2]  # instances_val2017.json belongs to val2017/
     above = beside.parent
     for folder in (beside, beside / "images", above / part, above / "images" / part, above / "images", above):
-        if files and (folder / files[0]).is_file():
+        if any((folder / file.replace("\\", "/")).is_file() for file in files[:TRIED]):
             return folder
     return beside
 
@@ -118,50 +160,28 @@ def _key(value: Any, place: str) -> int | str:
     return value
 
 
-def _attribute_rows(
-    path: Path | None, card: DatasetCard, content: dict[str, Any], annotations: Path
-) -> dict[str, dict[str, str]]:
-    """The attributes by annotation id or file name; a row twice or for nobody is refused, as is an unknown column."""
-    if path is None:
-        return {}
-    header, rows = read_csv(path)
-    key = next((name for name in ("annotation_id", "file_name") if name in header), None)
-    if key is None:
-        raise InputError(f"{path} line 1: needs a column annotation_id or file_name, found {', '.join(header)}")
-    columns = attribute_columns([name for name in header if name != key], card, (), path)
-    table, field = ("annotations", "id") if key == "annotation_id" else ("images", "file_name")
-    expected = {str(row.get(field)) for row in _rows(content, table, annotations)}
-    found: dict[str, dict[str, str]] = {}
-    for line, row in rows:
-        name = row[key]
-        if name in found:
-            raise InputError(f"{path} line {line}: {key} {name!r} stands a second time")
-        if name not in expected:
-            raise InputError(f"{path} line {line}: {key} {name!r} is not in {annotations.name}")
-        found[name] = {own: row[column] for column, own in columns.items()}
-    return found
-
-
 def _sample(
     image: dict[str, Any],
     people: list[tuple[int, dict[str, Any]]],
     root: Path,
     categories: Categories,
-    by_key: dict[str, dict[str, str]],
     place: str,
     annotations: Path,
 ) -> Sample:
     file = image.get("file_name")
     if not isinstance(file, str):
         raise InputError(f"{place}: file_name is {file!r}, expected text")
+    bare = PureWindowsPath(file).name
+    if (file.startswith("/") or PureWindowsPath(file).drive) and bare and (root / bare).is_file():
+        file = bare  # a path of another machine, and the picture is here
     picture = LazyImage(inside(root, file, place))
     try:
         width, height = int(image["width"]), int(image["height"])
-    except KeyError:
-        width, height = picture.size()
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, KeyError):
         width = height = 0
-    if not (0 < width < 2**31 and 0 < height < 2**31):
+    if "width" not in image or "height" not in image:
+        width, height = size_of(picture)
+    elif not (0 < width < 2**31 and 0 < height < 2**31):
         raise InputError(
             f"{place}: width and height are {image.get('width')!r}, {image.get('height')!r}, expected pixels"
         )
@@ -172,11 +192,8 @@ def _sample(
     for index, (i, annotation) in enumerate(people):
         where = f"{annotations} annotations[{i}]"
         values = _subject_values(annotation, categories, width, height, index, where)
-        extra = by_key.get(str(annotation.get("id"))) or by_key.get(file) or {}
-        own = values.get("attributes") or {}
-        if not isinstance(own, dict):
-            raise InputError(f"{where}: attributes: expected names with values, found {own!r:.60}")
-        values["attributes"] = {**extra, **own}
+        if not isinstance(values.get("attributes") or {}, dict):
+            raise InputError(f"{where}: attributes: expected names with values, found {values['attributes']!r:.60}")
         subjects.append(cells.subject(values, width, height, where))
     name = str(image.get("sample") or file)
     if not name.isprintable():
@@ -193,6 +210,8 @@ def _subject_values(
     is_face = categories.kinds.get(category) == "face"
     box = cells.numbers(annotation.get("bbox"), (4,), f"{place}: bbox")
     if box is not None:
+        if box[2] < 0 or box[3] < 0:
+            raise InputError(f"{place}: bbox {box.tolist()} has a negative side, expected x, y, width, height")
         corners = [box[0], box[1], box[0] + box[2], box[1] + box[3]]
         values.setdefault("face_box" if is_face else "person_box", corners)
     if category in categories.masked:

@@ -96,14 +96,14 @@ def _picture(root: Path, file: str, row: dict[str, str], place: str) -> Sample:
         if not (0 < width < 2**31 and 0 < height < 2**31):
             raise InputError(f"{place}: width and height are {row['width']!r}, {row['height']!r}, expected pixels")
     else:
-        width, height = _size(image)
+        width, height = size_of(image)
     about = _json_cell(row, "image_attributes", place) or {}
     if not isinstance(about, dict):
         raise InputError(f"{place}: image_attributes: expected names with values, found {about!r:.60}")
     return Sample(row.get("sample") or file, image, width, height, (), cells.attributes(about, place))
 
 
-def _size(image: LazyImage) -> tuple[int, int]:
+def size_of(image: LazyImage) -> tuple[int, int]:
     """The picture's size; 0 × 0 when it cannot be read, which is for `check` and the run to report, image by image."""
     try:
         return image.size()

@@ -1,8 +1,28 @@
-"""Models of JSON files whose fields can also be read as `record["name"]`, as they stand in the file."""
+"""Models of JSON files: read with the place of what is wrong, and fields that can also be read as `record["name"]`."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+
+from countenance.errors import InputError
+
+Kind = TypeVar("Kind", bound=BaseModel)
+
+
+def read_record(kind: type[Kind], path: Path, *, missing: str, wrong: str = "") -> Kind:
+    """A JSON file as a model. The error names the first field that is wrong.
+
+    `missing` ends the error where there is no such file, `wrong` the one about a field: what to do then.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; {missing}")
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise InputError(f"{path}: {place}: {first['msg']}{wrong}") from error
 
 
 class Record(BaseModel):

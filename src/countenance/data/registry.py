@@ -84,7 +84,7 @@ def _indexed(place: str) -> Dataset:
 def _read_dir(root: Path, categories: str | None) -> Dataset:
     if (root / "dataset.json").is_file():
         return _no_categories(_indexed(str(root)), categories, str(root))
-    coco = _coco_file(root)
+    coco = coco_file(root)
     if coco is not None:
         from countenance.data.coco import read_coco
 
@@ -106,7 +106,7 @@ def _read_dir(root: Path, categories: str | None) -> Dataset:
     )
 
 
-def _coco_file(root: Path) -> Path | None:
+def coco_file(root: Path) -> Path | None:
     """The COCO file of a folder: a usual name, or the only one in COCO's own folder `annotations`."""
     usual = next((root / name for name in COCO_FILES if (root / name).is_file()), None)
     if usual is not None or (root / "labels.csv").exists():

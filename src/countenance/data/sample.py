@@ -146,6 +146,7 @@ class Dataset(Sequence[Sample]):
         samples: Sequence[Sample],
         aliases: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
+        categories: Mapping[Any, str] | None = None,
     ) -> None:
         self.card = card
         self.samples = tuple(samples)
@@ -153,6 +154,8 @@ class Dataset(Sequence[Sample]):
         """Other names of images (a COCO image id, say) with the sample id that each means."""
         self.notes = tuple(notes)
         """What its reader has to say: what was left out, and how many."""
+        self.categories = categories or {}
+        """What each category number of its file shows: person, face, mask, no_mask, or the name of something else."""
 
     @property
     def name(self) -> str:
@@ -167,7 +170,7 @@ class Dataset(Sequence[Sample]):
     def __getitem__(self, index: slice) -> "Dataset": ...
     def __getitem__(self, index: int | slice) -> "Sample | Dataset":
         if isinstance(index, slice):
-            return Dataset(self.card, self.samples[index], self.aliases, self.notes)
+            return self.of(self.samples[index])
         return self.samples[index]
 
     def __iter__(self) -> Iterator[Sample]:
@@ -178,7 +181,11 @@ class Dataset(Sequence[Sample]):
 
     def filter(self, keep: Callable[[Sample], bool]) -> "Dataset":
         """The samples for which `keep` is true, under the same card."""
-        return Dataset(self.card, [sample for sample in self.samples if keep(sample)], self.aliases, self.notes)
+        return self.of([sample for sample in self.samples if keep(sample)])
+
+    def of(self, samples: Sequence[Sample], card: DatasetCard | None = None, notes: Sequence[str] = ()) -> "Dataset":
+        """The same dataset with other samples, another card where one is given, and further notes."""
+        return Dataset(card or self.card, samples, self.aliases, (*self.notes, *notes), self.categories)
 
     def attribute_names(self) -> list[str]:
         """Every attribute that some sample or subject carries, in order of first appearance."""

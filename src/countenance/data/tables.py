@@ -1,10 +1,10 @@
-"""Reading CSV files that people made: UTF-8 or refused by name, every problem with its row."""
+"""CSV files: those that people made are read as UTF-8 or refused by name, every problem with its row."""
 
 import csv
 import difflib
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from countenance.errors import InputError
@@ -27,11 +27,16 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path} line {line}: not UTF-8 text; save it as UTF-8") from None
 
 
-def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
-    """The header, and each row with its line number; a row of another length than the header is refused."""
-    reader = csv.reader(io.StringIO(read_text(path)), strict=True)
+def read_csv(
+    path: Path, names: Sequence[str] | None = None, needed: Sequence[str] = ()
+) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+    """The header, and each row with its line number; a row of another length than the header is refused.
+
+    `names` are the columns of a file without a header line, `needed` those that a header must have.
+    """
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
-        header = [name.strip() for name in next(reader)]
+        header = list(names) if names else [name.strip() for name in next(filter(None, reader))]
     except StopIteration:
         raise InputError(f"{path}: the file is empty, expected a header line") from None
     except csv.Error as error:
@@ -43,6 +48,9 @@ def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]
     twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise InputError(f"{path} line 1: column {sorted(twice)[0]!r} occurs twice")
+    for name in needed:
+        if name not in header:
+            raise InputError(f"{path} line 1: no column {name!r}{near(name, header)}; expected {', '.join(needed)}")
 
     def rows() -> Iterator[tuple[int, dict[str, str]]]:
         while True:
@@ -59,6 +67,18 @@ def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]
             yield reader.line_num, dict(zip(header, row, strict=True))
 
     return header, rows()
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The text of a CSV file.
+
+    >>> csv_text(["name", "age"], [["a, b", 3]])
+    'name,age\\n"a, b",3\\n'
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([header, *rows])
+    return stream.getvalue()
 
 
 def near(name: str, known: Sequence[str]) -> str:
@@ -80,8 +100,11 @@ def finite_number(value: object, name: str, place: str) -> float:
     """
     try:
         number = float(value)  # type: ignore[arg-type]
+        if isinstance(value, str) and "_" in value:  # Python's own notation
+            raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{place}: {name} is {value!r:.60}, expected a number") from None
+        shown = "an integer too large" if isinstance(value, int) else f"{value!r:.60}"
+        raise InputError(f"{place}: {name} is {shown}, expected a number") from None
     if not math.isfinite(number):
         raise InputError(f"{place}: {name} is {value!r:.60}, expected a finite number")
     return number

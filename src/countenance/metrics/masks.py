@@ -135,7 +135,7 @@ def polygon_runs(polygons: Sequence[Ints], height: int, width: int) -> Ints:
 
 
 def _join(lengths: Ints) -> Ints:
-    empty = np.flatnonzero(lengths[2::2] == 0) + 2
+    empty = 2 * np.flatnonzero(lengths[2::2] == 0) + 2
     if not empty.size:
         return lengths
     bounds = np.cumsum(lengths)

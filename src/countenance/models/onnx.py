@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from countenance.answers import Age, Boxes, Embedding, Labels
 from countenance.answers.finds import to_finds
+from countenance.data.record import read_record
 from countenance.errors import InputError
 from countenance.metrics.boxes import suppress
 from countenance.models.inputs import InputSpec, Prepared, Strict, normalised, prepare
@@ -85,13 +85,8 @@ class OnnxSpec(Strict):
 
     @classmethod
     def read(cls, path: Path) -> "OnnxSpec":
-        if not path.is_file():
-            raise InputError(f"{path}: no such file; it declares the network's input and output (docs/extend/model.md)")
-        try:
-            return cls.model_validate_json(path.read_bytes())
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise InputError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        """Read the declaration; a field that is missing or unknown is named."""
+        return read_record(cls, path, missing="it declares the network's input and output (docs/extend/model.md)")
 
 
 class OnnxModel:

@@ -58,6 +58,7 @@ def card_of_predictions(found: Predictions, name: str | None = None) -> ModelCar
     else:
         rows = {key: found.by_id[key].to_row() for key in sorted(found.by_id)}
         content = hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()
+    content += f" {sorted(found.classes.items())}" if found.classes else ""
     shown = name or (path.stem if path.is_file() else "predictions")
     return ModelCard(
         name=shown, description=f"saved predictions ({found.format})", content=f"{found.format}:{content}", hashed=True

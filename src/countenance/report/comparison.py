@@ -22,6 +22,7 @@ from countenance.report.figures import critical, forest
 from countenance.report.figures.scale import Scale
 from countenance.report.findings import csv_link, safe_cell
 from countenance.report.names import attribute_label, value_label
+from countenance.run.licences import in_words
 
 LEAST_POINTS, LEAST_OTHER = 0.02, 1e-9
 ADJUSTED = {
@@ -46,6 +47,7 @@ class ComparisonRow:
     mark: str
     verdict: str
     note: str
+    of: Change | Gap
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Plot:
     axis: Markup
     empty: Markup
     blocks: list[tuple[str, list[ComparisonRow]]]
+    scale: Scale
 
 
 def write_comparison(found: Comparison, entries: Sequence[Any], out: Path | str, *, gallery: str = "auto") -> Path:
@@ -72,19 +75,40 @@ def write_comparison(found: Comparison, entries: Sequence[Any], out: Path | str,
         mark=mark,
         badge=badge,
         tops=[_top(one) for one in found.overall],
-        changes=[p for name in found.settings["metrics"] if (p := _changes(found, name))],
-        gaps=[p for name in found.settings["metrics"] if (p := _gaps(found, name))],
+        changes=change_plots(found),
+        gaps=gap_plots(found),
         galleries=galleries,
         adjusted=_adjusted(found.settings),
         nouns=nouns(found.settings["ways"]),
         csv=csv_link(csv_of(found)),
         version=countenance.__version__,
+        licences=in_words(found.settings["licences"]),
     )
     return render.write(Path(out), text)
 
 
+def change_plots(found: Comparison) -> list[Plot]:
+    """For each metric: everyone and every group, new minus old."""
+    return [plot for name in found.settings["metrics"] if (plot := _changes(found, name))]
+
+
+def gap_plots(found: Comparison) -> list[Plot]:
+    """For each metric: every gap, the group's change minus that of the others."""
+    return [plot for name in found.settings["metrics"] if (plot := _gaps(found, name))]
+
+
 def write_leaderboard(found: Leaderboard, out: Path | str) -> Path:
     """Write the page of a leaderboard as one self-contained HTML file and return its path."""
+    mark, badge = board_badge(found)
+    text = render.page(
+        "leaderboard.html.j2", found=found, mark=mark, badge=badge, boards=board_pages(found), gaps=moved_gaps(found),
+        csv=csv_link(csv_of(found)), version=countenance.__version__, licences=in_words(found.settings["licences"]),
+    )  # fmt: skip
+    return render.write(Path(out), text)
+
+
+def board_pages(found: Leaderboard) -> list[dict[str, Any]]:
+    """What is said of each metric: standings, groups as columns, who can be told apart, all pairs."""
     boards: list[dict[str, Any]] = []
     for metric in found.settings["metrics"]:
         standings = found.standings(metric)
@@ -98,20 +122,21 @@ def write_leaderboard(found: Leaderboard, out: Path | str) -> Path:
                 "columns": _columns(standings),
                 "cells": {one.model: _cells(one, _columns(standings), better, pairs[0].scale) for one in standings},
                 "scale": "rate" if pairs[0].scale else "mean",
+                "by_attribute": [(name, list(own)) for name, own in itertools.groupby(_columns(standings), _first)],
+                "ties": critical.cliques([one.model for one in standings], pairs),
                 "picture": critical.picture(standings, pairs, better, f"cd-{len(boards)}"),
                 "pairs": [_row(pair, f"{pair.b} − {pair.a}", _scale(pairs)) for pair in pairs],
                 "axis": forest.axis(_scale(pairs)),
             }
         )
-    mark, badge = board_badge(found)
-    text = render.page(
-        "leaderboard.html.j2", found=found, mark=mark, badge=badge, boards=boards, gaps=_moved(found),
-        csv=csv_link(csv_of(found)), version=countenance.__version__,
-    )  # fmt: skip
-    return render.write(Path(out), text)
+    return boards
 
 
-def _moved(found: Leaderboard) -> list[tuple[str, list[ComparisonRow]]]:
+def _first(column: tuple[str, str, str]) -> str:
+    return column[0]
+
+
+def moved_gaps(found: Leaderboard) -> list[tuple[str, list[ComparisonRow]]]:
     """For each model compared with the first: the gaps that changed."""
     made = []
     for model in found.models[1:]:
@@ -218,7 +243,7 @@ def _row(one: Change, label: str, scale: Scale) -> ComparisonRow:
         label, one.n, one.clusters, forest.row(scale, one.difference, one.low, one.high, mark, 0.0),
         numbers.value(one.estimate_a, kind), numbers.value(one.estimate_b, kind),
         numbers.change(one.difference, kind), numbers.change_span(one.low, one.high, kind),
-        numbers.probability(one.p_adjusted), mark, one.verdict, note,
+        numbers.probability(one.p_adjusted), mark, one.verdict, note, one,
     )  # fmt: skip
 
 
@@ -229,7 +254,7 @@ def _gap_row(gap: Gap, label: str, scale: Scale) -> ComparisonRow:
     return ComparisonRow(
         label, gap.n, gap.clusters, forest.row(scale, gap.difference, gap.low, gap.high, mark, 0.0),
         numbers.change(gap.gap_a, kind), numbers.change(gap.gap_b, kind), numbers.change(gap.difference, kind),
-        numbers.change_span(gap.low, gap.high, kind), numbers.probability(gap.p_adjusted), mark, verdict, note,
+        numbers.change_span(gap.low, gap.high, kind), numbers.probability(gap.p_adjusted), mark, verdict, note, gap,
     )  # fmt: skip
 
 
@@ -237,7 +262,7 @@ def _plot(
     metric: str, better: str | None, shown: list[Any], blocks: list[tuple[str, list[ComparisonRow]]], scale: Scale
 ) -> Plot:
     empty = forest.row(scale, math.nan, math.nan, math.nan, words.UNTESTED, 0.0)
-    return Plot(metric, better or "", forest.axis(scale), empty, blocks)
+    return Plot(metric, better or "", forest.axis(scale), empty, blocks, scale)
 
 
 def _changes(found: Comparison, metric: str) -> Plot | None:
@@ -305,6 +330,8 @@ def _cells(
             "value": numbers.value(one.estimate, kind),
             "interval": numbers.span(one.low, one.high, kind),
             "n": one.n,
+            "attribute": one.attribute,
+            "group": one.group,
             "worst": (one.attribute, one.group) in worst,
         }
         for one in scores

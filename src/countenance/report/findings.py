@@ -78,8 +78,8 @@ def _row(f: Finding, names: Names) -> FindingRow:
         _number(numbers.value(f.estimate_versus, f.kind), f.estimate_versus, other),
         _number(numbers.change(f.difference, f.kind), f.difference, own),
         _number(numbers.change_span(f.diff_low, f.diff_high, f.kind), f.diff_low, own),
-        _number(numbers.probability(f.p_adjusted), f.p_adjusted),
-        _number(numbers.effect(f.effect), f.effect),
+        _number(numbers.probability(f.p_adjusted), f.p_adjusted, own),
+        _number(numbers.effect(f.effect), f.effect, own),
     ]
     verdict = words.verdict_label(f.verdict, f.severity)
     return FindingRow(

@@ -4,6 +4,8 @@ import hashlib
 import json
 import shlex
 from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,7 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
         "name": path.name,
         "rows": source.scores.num_rows,
         "hash": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "changed": datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds"),
         "command": f"countenance audit {shlex.quote(path.name)} {options} {option} {shlex.quote(out.name)}",
         "version": countenance.__version__,
     }
@@ -108,7 +111,7 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
 def context(source: ReportSource, asked: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
-    extra = [] if suite is None else suite.sections(source)
+    extra = [] if suite is None else suite.sections(replace(source, gallery=asked))
     return evidence(source, asked) | {
         "gallery": pictures.gallery(source, asked),
         "gallery_asked": asked,

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from countenance.errors import InputError
 from countenance.files import write_atomically
 from countenance.report.names import clean
 from countenance.report.plots import svg_of
@@ -29,6 +30,14 @@ TINTS = {
     "severe": "#fbeeeb", "minor": "#fbf2e4", "unsure": "#eff2f6", "none": "#eaf4ef", "untested": "#f2f1ec",
     "favoured": "#eff2f6",
 }  # fmt: skip
+
+
+def pdf_path(out: Path | str) -> Path:
+    """A path that ends in .pdf; anything else is refused."""
+    path = Path(out)
+    if path.suffix.lower() != ".pdf":
+        raise InputError(f"{path}: expected a name that ends in .pdf")
+    return path
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from countenance.audit import Audit
-from countenance.errors import InputError
 from countenance.report import numbers
 from countenance.report.cannot_tell import Open
 from countenance.report.cards.tables import finding_row
 from countenance.report.findings import in_order
-from countenance.report.markup import put_markup
+from countenance.report.markup import put_markup, put_table
 from countenance.report.names import attribute_label
 from countenance.report.page import context, table_context
-from countenance.report.paper import Paper
+from countenance.report.paper import Paper, pdf_path
 from countenance.report.plots import curve_figures, forest_figures, result_figures
 from countenance.report.plots.forest import rows_of
 from countenance.report.source import Audited, ReportSource
@@ -34,9 +33,7 @@ def write_pdf(
     statements, the same numbers and the same sections of a suite. Without `verdicts` no group is marked by its verdict
     in the figures. The same run gives the same bytes.
     """
-    path = Path(out)
-    if path.suffix.lower() != ".pdf":
-        raise InputError(f"{path}: expected a name that ends in .pdf")
+    path = pdf_path(out)
     source = run if isinstance(run, ReportSource) else ReportSource.of(run)
     said = context(source, "off") if said is None else said
     manifest = said["manifest"]
@@ -54,6 +51,7 @@ def write_pdf(
     _first(paper, source, said)
     _groups(paper, source, said, verdicts)
     _curves(paper, source)
+    _tables(paper, said)
     for _, name, markup in said["extra"]:
         paper.heading(name)
         put_markup(paper, markup)
@@ -74,11 +72,10 @@ def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
 
     The same table gives the same bytes.
     """
-    path = Path(out)
-    if path.suffix.lower() != ".pdf":
-        raise InputError(f"{path}: expected a name that ends in .pdf")
+    path = pdf_path(out)
     source, said = table_context(table, audit, path)
-    paper = Paper(said["name"], f"{said['name']} · SHA-256 {said['hash'][:16]} · countenance {said['version']}")
+    foot = f"{said['name']} · of {said['changed'][:10]} · SHA-256 {said['hash'][:16]} · countenance {said['version']}"
+    paper = Paper(said["name"], foot, finished=said["changed"])
     paper.text("Countenance · audit of a table", 7.5, soft=True, gap=0.5)
     paper.text(said["name"], 18, bold=True, gap=1)
     paper.text(f"{numbers.plural(said['rows'], 'row')}{_compared(said['settings'])}.", 9, soft=True, gap=3)
@@ -91,7 +88,8 @@ def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
     paper.code([said["command"]])
     paper.facts(
         [
-            ("Table", f"{said['name']}, SHA-256 {said['hash']}"), ("Versions", f"countenance {said['version']}"),
+            ("Table", f"{said['name']}, last changed {said['changed']}, SHA-256 {said['hash']}"),
+            ("Versions", f"countenance {said['version']}"),
             ("Audit settings", "; ".join(f"{name} {value}" for name, value in said["recorded"])),
         ]
     )  # fmt: skip
@@ -155,6 +153,17 @@ def _curves(paper: Paper, source: ReportSource) -> None:
     for name, figure in made:
         paper.heading(name, 9.5, need=88)
         paper.figure(figure, f"curves: {name}")
+
+
+def _tables(paper: Paper, said: dict[str, Any]) -> None:
+    """The tables among the results, as far as the page has them."""
+    for sheet in said["results"].sheets:
+        paper.heading(sheet.title)
+        if sheet.about:
+            paper.text(sheet.about, soft=True)
+        put_table(paper, [sheet.columns, *sheet.rows])
+        if sheet.left:
+            paper.text(f"{numbers.plural(sheet.left, 'more row is', 'more rows are')} in results.json.", soft=True)
 
 
 def _open(paper: Paper, said: dict[str, Any]) -> None:

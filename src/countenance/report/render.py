@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from countenance.audit.table import UNKNOWN
 from countenance.files import write_atomically
 from countenance.report import numbers
 from countenance.report.figures.marks import icon
@@ -33,7 +34,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    made.globals |= {"icon": icon, "numbers": numbers}
+    made.globals |= {"icon": icon, "numbers": numbers, "UNKNOWN": UNKNOWN}
     made.filters |= {"attribute": attribute_label, "value_label": value_label, "count": numbers.count}
     return made
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -96,6 +96,8 @@ class ReportSource(Audited):
     """A run, its audit, and what its task says about the metrics."""
 
     run: Run
+    gallery: str = field(default="off", kw_only=True)
+    """How a suite's own sections show pictures; a report says what it was asked for."""
 
     @classmethod
     def of(cls, run: Run) -> "ReportSource":

@@ -53,7 +53,10 @@ class Grid:
     about: str
     corner: str
     columns: list[str]
-    rows: list[tuple[str, list[tuple[str, str, int, int | None]]]]
+    rows: list[tuple[str, list[tuple[str, str, int, int | None]], str]]
+    """A group with value, interval, count and tint in each column, and the group as the run names it."""
+    named: str = ""
+    """The attribute as the run names it; empty where rows are no groups."""
 
 
 @dataclass(frozen=True)
@@ -177,10 +180,10 @@ def _grid(matrix: Matrix) -> Grid:
             if math.isfinite(value) and high > low:
                 step = min(STEPS - 1, int((value - low) / (high - low) * STEPS))
             cells.append((_short(value) if math.isfinite(value) else numbers.NOTHING, held, count, step))
-        rows.append((_named(matrix.attribute, name), cells))
+        rows.append((_named(matrix.attribute, name), cells, name))
     columns = [_named(matrix.attribute, name) for name in matrix.columns]
     corner = " \\ ".join(part for part in (matrix.row_label, matrix.column_label) if part)
-    return Grid(matrix.name, _about(matrix), corner, columns, rows)
+    return Grid(matrix.name, _about(matrix), corner, columns, rows, matrix.attribute or "")
 
 
 def _named(attribute: str | None, name: str) -> str:

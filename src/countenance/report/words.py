@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from countenance.audit import Audit, Finding
-from countenance.audit.headline import delta_words, deltas_of
+from countenance.audit.headline import delta_words, deltas_of, which_interval
 from countenance.audit.units import nouns
 from countenance.audit.verdict import SMALLER
 from countenance.report import numbers
@@ -75,7 +75,8 @@ def headline(audit: Audit, model: str, *, too_many_failed: bool = False, better:
     if audit.verdict == UNTESTABLE:
         return "Nothing could be tested."
     if audit.verdict.startswith("none"):
-        return f"No group is served worse than the others by {delta_words(audit.settings)} or more."
+        delta = delta_words(audit.settings)
+        return f"No group is served worse than the others by {delta} or more{which_interval(audit)}."
     if too_many_failed:
         return "Too many images have no answer to rely on this run."
     missing = untested_groups(audit)
@@ -278,7 +279,10 @@ def summary(audit: Audit) -> str:
         small = (
             f" {numbers.plural(real, 'difference is', 'differences are')} real, and smaller than that." if real else ""
         )
-        return f"Of {among}, each excludes a difference of {delta} or more.{small}"
+        alpha = float(audit.settings.get("alpha", 0.05))
+        by = f"by its {100 * (1 - 2 * alpha):g} % interval; the {100 * (1 - alpha):g} % intervals shown are wider"
+        all_of_them = "The only comparison that could be tested" if tested == 1 else f"Of {among}, each"
+        return f"{all_of_them} excludes a difference of {delta} or more ({by}).{small}"
     if all(value is None for value in deltas_of(audit.settings).values()):
         return f"Of {among}, none shows a difference; which size would matter was not said."
     if unsure == tested:
@@ -307,7 +311,8 @@ def tally(audit: Audit) -> list[Tally]:
     counts = dict.fromkeys(labels, 0)
     for finding in audit.findings:
         counts[mark(finding.verdict, finding.severity)] += 1
-    return [Tally(kind, labels[kind], n) for kind, n in counts.items() if n]
+    many = {SEVERE: "severe disparities", MINOR: "minor disparities"}
+    return [Tally(kind, (many if n > 1 else labels).get(kind, labels[kind]), n) for kind, n in counts.items() if n]
 
 
 def more_needed(finding: Finding, settings: Mapping[str, Any]) -> str:

@@ -103,7 +103,7 @@ def evaluate(
     loaded = data if isinstance(data, SampleManifest) else load_dataset(data, categories=categories)
     dataset = loaded.manifest if isinstance(loaded, IndexedDataset) else loaded
     source = about.pop("source") or (str(data) if isinstance(data, str | Path) else None)
-    chosen_model = given_model(model, model_settings, the_task, dataset)
+    chosen_model = given_model(model, model_settings | {"units": units}, the_task, dataset)
     card = card_given or chosen_model.card
     for allowed in allowances(licences):
         allowed.check([("data", dataset.card), ("model", card)])

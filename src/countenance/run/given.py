@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from countenance.answers.formats import Wanted, read_predictions
-from countenance.answers.formats.names import ImageNames
+from countenance.answers.formats import Predictions, Wanted, read_predictions
 from countenance.data import Dataset
 from countenance.data.manifest import SampleManifest
+from countenance.data.names import ImageNames
 from countenance.errors import InputError
-from countenance.metrics.readings import CORNERS, Reading
+from countenance.metrics.readings import CORNERS, Reading, Units
 from countenance.models import ModelCard, ModelSpec, card_of_callable
 from countenance.models.saved import SavedAnswers, card_of_predictions
 from countenance.tasks import Task
@@ -41,12 +41,13 @@ def given_model(model: Any, settings: Mapping[str, Any], task: Task, data: Datas
     """The model that a caller named or handed over; saved predictions are read now."""
     weights, device = settings["weights"], settings["device"] or "cpu"
     if (predictions := _predictions(model)) is not None:
-        options = {str(name): str(value) for name, value in (settings["settings"] or {}).items()}
-        name = options.pop("format", None)
-        wanted = Wanted(task.answer, names_of(data), options)
-        found = read_predictions(predictions, wanted, name)
-        elsewhere = wanted.names.other_folders(found.place)
-        notes = tuple(note for note in (*found.notes, found.absent, elsewhere) if note)
+        found = predictions
+        if not isinstance(found, Predictions):
+            options = {str(name): str(value) for name, value in (settings["settings"] or {}).items()}
+            name = options.pop("format", None)
+            found = read_predictions(predictions, wanted_by(task, data, options, settings["units"]), name)
+        told = [note for note in (*found.notes, found.absent) if note]
+        notes = tuple(note.replace(found.place, Path(found.place).name) for note in told)  # they are published
         model = SavedAnswers.of_file(found)
         return GivenModel(card_of_predictions(found), target=model, notes=notes, reading=found.reading)
     if isinstance(model, str | Path):
@@ -65,8 +66,17 @@ def _predictions(model: Any) -> Any:
         return model.removeprefix(PREDICTIONS)
     if isinstance(model, str | Path) and Path(model).suffix.lower() in SAVED and Path(model).is_file():
         return model
+    if isinstance(model, Predictions):
+        return model
     table = hasattr(model, "column_names") or (hasattr(model, "columns") and hasattr(model, "to_dict"))
     return model if table or isinstance(model, Mapping) else None
+
+
+def wanted_by(
+    task: Task, data: Dataset | SampleManifest, options: Mapping[str, str], units: Units | None = None
+) -> Wanted:
+    """What a task asks of a file of predictions on a dataset."""
+    return Wanted(task.answer, names_of(data), options, units, getattr(data, "categories", {}))
 
 
 def names_of(data: Dataset | SampleManifest) -> ImageNames:

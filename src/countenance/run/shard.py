@@ -3,6 +3,7 @@
 The same code runs in a worker process and, for models that are objects of the user's program, in that program.
 """
 
+import copy
 import hashlib
 import inspect
 import itertools
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Boxes
+from countenance.answers.store import KINDS
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
@@ -227,7 +229,32 @@ def predictions(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> li
     answers = list(itertools.islice(answers, len(batch) + 1))
     if len(answers) != len(batch):
         raise ValueError(f"the model returned {len(answers)} answers for {len(batch)} images")
-    return list(answers)
+    return [kept(answer) for answer in answers]
+
+
+def kept(value: Any, depth: int = 3) -> Any:
+    """The same prediction in arrays of our own: a model may use its own ones again for the next image.
+
+    >>> shared = np.zeros(2)
+    >>> ours = kept({"boxes": shared})
+    >>> shared[0] = 1
+    >>> ours["boxes"].tolist()
+    [0.0, 0.0]
+    """
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if depth == 0:
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(kept(part, depth - 1) for part in value)
+    if type(value) is dict:
+        return {name: kept(part, depth - 1) for name, part in value.items()}
+    if type(value) in KINDS.values():
+        ours = copy.copy(value)
+        for name, part in vars(value).items():
+            object.__setattr__(ours, name, kept(part, depth - 1))
+        return ours
+    return value
 
 
 def takes_ids(model: Any) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from countenance.answers import Age
+from countenance.answers.types import real
 from countenance.data import Sample
 from countenance.tasks import age_results as report
 from countenance.tasks.groups import all_groups
@@ -48,7 +49,7 @@ def to_age(raw: Any) -> Age:
         if found is None:
             raise ValueError(f"a dict with {', '.join(map(str, raw))}, expected 'age'")
         return to_age(found)
-    values = np.asarray(raw, dtype=np.float64)
+    values = real(raw)
     return Age(float(values.reshape(-1)[0])) if values.size == 1 else Age.of(values)
 
 
@@ -83,7 +84,10 @@ def partial(shard: Shard) -> State:
 
 def finish(state: State, whole: Whole, options: AgeOptions) -> Reduced:
     """Errors over the whole run, by age and by group."""
-    ages = report.Ages.of(whole.rows(), options.sex, options.minimum_age, options.challenge_age)
+    rows = whole.rows()
+    if "m.error" not in rows.column_names:  # every image failed
+        return Reduced(notes=["no age was estimated"])
+    ages = report.Ages.of(rows, options.sex, options.minimum_age, options.challenge_age)
     notes = [f"a person passes from an estimated age of {options.challenge_age:g} years on"]
     if not len(ages.truth):
         return Reduced(notes=["no age was estimated"])

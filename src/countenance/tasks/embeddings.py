@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers import Embedding
+from countenance.answers.types import real
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.tasks.reduce import Shard, State, Whole
@@ -24,7 +25,7 @@ def to_embedding(raw: Any) -> Embedding:
         return raw
     if raw is None:
         return Embedding(None)
-    vector = np.asarray(raw["embeddings"] if isinstance(raw, dict) and "embeddings" in raw else raw, dtype=np.float64)
+    vector = real(raw["embeddings"] if isinstance(raw, dict) and "embeddings" in raw else raw)
     if vector.ndim != 1 or not vector.size:
         raise ValueError(f"an array of shape {vector.shape}, expected one vector")
     return Embedding(vector)

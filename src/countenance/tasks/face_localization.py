@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import Boxes
+from countenance.answers.types import real
 from countenance.data import Sample
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall
 from countenance.tasks.box_notes import FACES
@@ -27,7 +28,7 @@ def to_boxes(raw: Any) -> Boxes:
         if "boxes" not in raw:
             raise ValueError(f"a dict without 'boxes' (it has {', '.join(map(str, raw))})")
         return Boxes(raw["boxes"], raw.get("scores"), raw.get("labels"))
-    array = np.asarray(raw, dtype=np.float64)
+    array = real(raw)
     if array.ndim == 2 and array.shape[1] == 5:
         return Boxes(array[:, :4], array[:, 4])
     return Boxes(array)

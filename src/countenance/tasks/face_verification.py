@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from countenance.answers import Embedding
 from countenance.metrics.pairs.blocks import impostor_pairs
-from countenance.metrics.pairs.comparisons import Comparisons
+from countenance.metrics.pairs.comparisons import Accept, Comparisons
+from countenance.metrics.pairs.equity import AcceptedPairs
 from countenance.metrics.pairs.groups import AcceptedCounts, Groups
 from countenance.metrics.pairs.vectors import Vectors
 from countenance.tasks import verification_results as report
@@ -20,6 +21,7 @@ from countenance.tasks.reduce import Reduce, Reduced, State, Whole, With
 from countenance.tasks.stored_threshold import threshold_of
 from countenance.tasks.task import Metric, Options, Task
 from countenance.tasks.validation_rate import Pictures
+from countenance.tasks.verification_equity import equity
 
 DEFAULT_FMR = 1e-3
 Text = Annotated[str, BeforeValidator(str)]
@@ -121,10 +123,17 @@ def finish(state: State, whole: Whole, options: VerificationOptions) -> Reduced:
         compared = Comparisons.of(pictures.vectors, pictures.identity, fmr=rate, seed=whole.seed, step=step)
     here = {name: one.taken(pictures.rows) for name, one in groups.items()}
     counts = AcceptedCounts(pictures.identity, [Groups.everybody(len(pictures.rows)), *here.values()])
-    how = _threshold(options, compared, counts, Sorted.of(found, calibrating, options.similarity), whole)
+    kept = AcceptedPairs()
+
+    def accept(first: Any, second: Any) -> None:
+        counts.add(first, second)
+        kept.add(first, second)
+
+    how = _threshold(options, compared, accept, Sorted.of(found, calibrating, options.similarity), whole)
     results = [*report.overall(compared, counts, how, whole.seed), *results, *report.curves(compared, how, whole.seed)]
     for number, (name, one) in enumerate(here.items(), 1):
         results += report.by_group(compared, counts, number, name, one, how, whole.seed)
+        results += equity(compared, kept, how.score, name, one, whole.seed)
     if options.validation_rate:
         vectors = np.full((table.num_rows, found.vectors.shape[1]), np.nan)
         vectors[found.rows] = found.vectors / np.linalg.norm(found.vectors, axis=1, keepdims=True)
@@ -159,15 +168,15 @@ def _parts(
 
 
 def _threshold(
-    options: VerificationOptions, compared: Comparisons, counts: AcceptedCounts, calibration: Sorted, whole: Whole
+    options: VerificationOptions, compared: Comparisons, accept: Accept, calibration: Sorted, whole: Whole
 ) -> report.Operating:
-    """The threshold in force, how it was found, and the impostor pairs it accepts counted."""
+    """The threshold in force and how it was found; `accept` gets the impostor pairs that it accepts."""
     vectors = compared.vectors
     with whole.progress("counting accepted pairs", compared.impostors) as step:
         if options.threshold is not None:
             source = f"taken over from {options.threshold_from}" if options.threshold_from else "given"
             score = vectors.score_of(options.threshold)
-            compared.accepted(score, counts.add, step)
+            compared.accepted(score, accept, step)
             return report.Operating.of(vectors, score, source)
         if len(calibration.rows):
             apart = Comparisons.of(calibration.vectors, calibration.identity, fmr=options.rate, seed=whole.seed)
@@ -175,10 +184,10 @@ def _threshold(
             people, pairs = len(apart.sizes), apart.impostors
             source = f"{report.smallest(threshold, options.rate)} {pairs} impostor pairs of {people} other people"
             source += f" (calibration {options.calibration})"
-            compared.accepted(threshold.score, counts.add, step)
+            compared.accepted(threshold.score, accept, step)
         else:
             pairs = compared.impostors
-            threshold, _ = compared.accepted_at_rate(options.rate, counts.add, step)
+            threshold, _ = compared.accepted_at_rate(options.rate, accept, step)
             source = f"{report.smallest(threshold, options.rate)} all {pairs} impostor pairs, which are also measured"
         note = report.too_few(pairs, options.rate)
         return report.Operating.of(vectors, threshold.score, source, note, options.rate)

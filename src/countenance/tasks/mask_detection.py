@@ -13,6 +13,7 @@ import numpy as np
 
 from countenance.answers import Boxes
 from countenance.data import Sample, Subject
+from countenance.data.categories import LABELS, says_masked
 from countenance.metrics.boxes import best_overlap, iou_matrix
 from countenance.tasks.box_notes import FACES
 from countenance.tasks.face_localization import to_boxes
@@ -22,24 +23,31 @@ MASK, NO_MASK = "mask", "no_mask"
 OVERLAP = 0.5
 """Localised means strictly more than this."""
 
-TRUTH: Mapping[Any, str | None] = {"yes": MASK, "no": NO_MASK}
+TRUTH: Mapping[Any, str | None] = LABELS
 """The attribute `masked` as the class that a detector should say."""
 
 
 def to_judged_boxes(raw: Any) -> Boxes:
     """Boxes labelled mask or no_mask; boxes without labels are a face detector's, whose judgement is not scored.
 
-    >>> to_judged_boxes({"boxes": [[0, 0, 2, 2]], "labels": ["mask"]}).labels
-    ('mask',)
+    >>> to_judged_boxes({"boxes": [[0, 0, 2, 2]], "labels": ["without_mask"]}).labels
+    ('no_mask',)
     >>> to_judged_boxes({"boxes": [[0, 0, 2, 2]], "labels": ["helmet"]})
     Traceback (most recent call last):
     ValueError: a box labelled 'helmet', expected mask or no_mask
     """
     boxes = to_boxes(raw)
-    for label in boxes.labels or ():
-        if label not in (MASK, NO_MASK):
-            raise ValueError(f"a box labelled {label!r}, expected {MASK} or {NO_MASK}")
-    return boxes
+    if set(boxes.labels or ()) <= {MASK, NO_MASK}:
+        return boxes
+    return Boxes(boxes.xyxy, boxes.scores, [_class_of(label) for label in boxes.labels or ()], boxes.landmarks)
+
+
+def _class_of(label: str) -> str:
+    """The class that a label with the word mask in it means; any other is refused."""
+    masked = says_masked(label) if MASK in label.lower() else None
+    if masked is None:
+        raise ValueError(f"a box labelled {label!r}, expected {MASK} or {NO_MASK}")
+    return LABELS[masked]
 
 
 def best_boxes(truth: Any, answer: Boxes) -> list[int | None]:

@@ -14,7 +14,7 @@ from countenance.audit.attributes import choose, coded
 from countenance.audit.groups import group, membership
 from countenance.audit.rows import kept_rows
 from countenance.audit.source import Source
-from countenance.audit.table import UNKNOWN, Array, flat
+from countenance.audit.table import UNKNOWN, Array, flat, is_text
 from countenance.errors import InputError
 from countenance.run.auditing import EVERYONE, WHOLE
 
@@ -59,7 +59,7 @@ class Columns(Source):
         return int(self.keep("total", lambda: sum(pq.read_metadata(file).num_rows for file in self.files)))
 
     def read(self, texts: Sequence[str], others: Sequence[str]) -> dict[str, Any]:
-        """The named columns as Arrow arrays."""
+        """The named columns as Arrow arrays; texts are dictionaries of the values that occur, a third of the size."""
         return {name: self._column(name) for name in dict.fromkeys([*texts, *others])}
 
     def _column(self, name: str) -> Any:
@@ -67,9 +67,9 @@ class Columns(Source):
             if self._whole is not None:
                 import pyarrow as pa
 
-                self._read[name] = self._whole._column(name).filter(pa.array(self._mask))
+                self._read[name] = _encoded(name, flat(self._whole._column(name).filter(pa.array(self._mask))))
             else:
-                self._read[name] = self._from_files(name)
+                self._read[name] = _encoded(name, self._from_files(name))
         return self._read[name]
 
     def _from_files(self, name: str) -> Any:
@@ -174,3 +174,7 @@ class Columns(Source):
         found = np.zeros(self.total, dtype=bool)
         found[rows[here]] = True
         return found
+
+
+def _encoded(name: str, column: Any) -> Any:
+    return column if name.startswith("m.") or not is_text(column.type) else column.dictionary_encode()

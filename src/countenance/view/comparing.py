@@ -8,12 +8,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from countenance.audit import Estimate
-from countenance.compare import Change, Comparison, Gap, compare
+from countenance.compare import Change, Comparison, Gap, compare, leaderboard
 from countenance.compare.decision import amount, number
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.report import numbers
-from countenance.report.names import Names, attribute_label
+from countenance.report.names import CROSS, Names, attribute_label
+from countenance.run.auditing import WHOLE
 from countenance.view.opened import OpenRun
 from countenance.view.question import Question
 from countenance.view.rows import Selection
@@ -47,9 +48,11 @@ class Several:
 
     @property
     def names(self) -> list[str]:
-        """The models' names where they differ, else the folders'."""
-        models = [one.run.model_name for one in self.runs]
-        return models if len(set(models)) == len(models) else [one.name for one in self.runs]
+        """The models' names where they differ, else the folders', else the ids."""
+        for called in ([one.run.model_name for one in self.runs], [one.name for one in self.runs]):
+            if len(set(called)) == len(called):
+                return called
+        return [one.id for one in self.runs]
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,10 @@ def _side_by_side(several: Several, metric: str, found: Sequence[Sequence[Estima
 
 
 def _written(asked: Question, attribute: str) -> str:
-    """An attribute as the question names it, with its bins."""
-    return next((text for text in asked.by if text == attribute or text.startswith(f"{attribute}:")), attribute)
+    """An attribute, or an intersection, as the question names it, with its bins."""
+    named = {text.partition(":")[0].strip(): text.strip() for one in asked.by for text in one.split("*")}
+    parts = [attribute] if attribute in named else attribute.split(CROSS)
+    return "*".join(named.get(part, part) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,8 @@ class ChangeRow:
     mark: str
     n: int
     samples: str
+    rows: tuple[str, str]
+    """The addresses of the rows in either run."""
 
 
 def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -153,9 +160,9 @@ def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
     several = Several.of(site, parameters)
     if len(several.runs) < 2:
         raise InputError("name two runs to compare")
+    ranking, comparisons = compared(site, several)
     parts = []
-    for index in range(1, len(several.runs)):
-        found = _compared(site, several, index)
+    for index, found in enumerate(comparisons, 1):
         names = _names_of(found)
         gaps = names.ordered(gap for gap in found.gaps if not gap.mirrors)
         parts.append(
@@ -164,16 +171,36 @@ def changes_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
                 "overall": [_change_row(one, names, several, index) for one in found.overall],
                 "headline": _headline(found),
                 "groups": [_change_row(one, names, several, index) for one in names.ordered(found.groups)],
-                "gaps": [_gap_row(gap, names) for gap in gaps],
+                "gaps": [_gap_row(gap, names, several, index) for gap in gaps],
                 "samples": _samples_address(several, index, found.overall[0].metric if found.overall else ""),
             }
         )
-    return {"title": "Changes", "several": several, "parts": parts}
+    return {"title": "Changes", "several": several, "parts": parts, "ranking": ranking}
 
 
-def compared(site: Site, several: Several) -> list[Comparison]:
-    """Every further run against the first."""
-    return [_compared(site, several, index) for index in range(1, len(several.runs))]
+def compared(site: Site, several: Several) -> tuple[str, list[Comparison]]:
+    """Every further run against the first, as `countenance compare` does it; of three or more also who is best.
+
+    Three or more are one family: each two by themselves would let the last look worse by luck.
+    """
+    asked = several.asked
+    key = (*((one.id, one.stamp) for one in several.runs), asked.key())
+    if key not in site.compared:
+        while len(site.compared) >= 16:
+            del site.compared[next(iter(site.compared))]
+        runs = [one.run for one in several.runs]
+        settings: dict[str, Any] = {
+            "by": [name for name in asked.by if name != WHOLE], "metrics": list(asked.metrics),
+            "names": several.names, "cluster": asked.cluster, "depth": asked.depth or 1, "alpha": asked.alpha,
+            "delta": asked.delta or None, "adjust": asked.adjust or "minp", "where": dict(asked.where) or None,
+        }  # fmt: skip
+        if len(runs) == 2:
+            site.compared[key] = "", [compare(runs[0], runs[1], **settings)]
+        else:
+            ranked = leaderboard(runs, against_first=True, **settings)
+            site.compared[key] = ranked.decisions[0], ranked.against_first()
+    found: tuple[str, list[Comparison]] = site.compared[key]
+    return found
 
 
 def _headline(found: Comparison) -> str:
@@ -184,22 +211,6 @@ def _headline(found: Comparison) -> str:
     if one.verdict in ("better", "worse", "higher", "lower"):
         return f"{found.b} is {one.verdict} than {found.a} by {one.metric}."
     return f"{found.b} against {found.a} by {one.metric}: {one.verdict}."
-
-
-def _compared(site: Site, several: Several, index: int) -> Comparison:
-    first, other, asked = several.runs[0], several.runs[index], several.asked
-    key = (first.id, first.stamp, other.id, other.stamp, asked.key())
-    if key not in site.compared:
-        while len(site.compared) >= 16:
-            del site.compared[next(iter(site.compared))]
-        names = [several.names[0], several.names[index]]
-        site.compared[key] = compare(
-            first.run, other.run, by=list(asked.by), metrics=list(asked.metrics), names=names,
-            cluster=asked.cluster, depth=asked.depth or 1, alpha=asked.alpha, delta=asked.delta or None,
-            adjust=asked.adjust or "minp", where=dict(asked.where) or None,
-        )  # fmt: skip
-    found: Comparison = site.compared[key]
-    return found
 
 
 def _names_of(found: Comparison) -> Names:
@@ -222,10 +233,11 @@ def _change_row(one: Change, names: Names, several: Several, index: int) -> Chan
         amount(one, one.difference), f"{number(one, one.low, sign=True)} to {number(one, one.high, sign=True)}",
         numbers.probability(one.p_adjusted), one.verdict, mark, one.n,
         _samples_address(several, index, one.metric, _written(several.asked, one.attribute), one.group),
+        _rows_addresses(several, index, one),
     )  # fmt: skip
 
 
-def _gap_row(gap: Gap, names: Names) -> dict[str, Any]:
+def _gap_row(gap: Gap, names: Names, several: Several, index: int) -> dict[str, Any]:
     moved = gap.moved or gap.verdict
     mark = {"widened": "severe", "reversed": "minor", "narrowed": "none"}.get(gap.moved, "unsure")
     return {
@@ -234,7 +246,18 @@ def _gap_row(gap: Gap, names: Names) -> dict[str, Any]:
         "a": amount(gap, gap.gap_a), "b": amount(gap, gap.gap_b), "change": amount(gap, gap.difference),
         "interval": f"{number(gap, gap.low, sign=True)} to {number(gap, gap.high, sign=True)}",
         "p": numbers.probability(gap.p_adjusted), "moved": moved, "mark": mark, "n": gap.n,
+        "rows": _rows_addresses(several, index, gap),
+        "samples": _samples_address(several, index, gap.metric, _written(several.asked, gap.attribute), gap.group),
     }  # fmt: skip
+
+
+def _rows_addresses(several: Several, index: int, one: Change | Gap) -> tuple[str, str]:
+    """The rows of a change's group in the first run and in the other."""
+    by = _written(several.asked, one.attribute)
+    queries = [(run, Selection(run, several.asked, one.metric, by, one.group).query())
+               for run in (several.runs[0], several.runs[index])]  # fmt: skip
+    first, other = (f"/runs/{run.id}/rows?{query}" for run, query in queries)
+    return first, other
 
 
 def _samples_address(several: Several, index: int, metric: str, by: str = "", group: str = "") -> str:

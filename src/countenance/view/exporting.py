@@ -61,7 +61,7 @@ def router(site: Site) -> APIRouter:
     def changes(form: str, request: Request) -> Response:
         several = Several.of(site, request.query_params.multi_items())
         rows: list[dict[str, Any]] = []
-        for found in compared(site, several):
+        for found in compared(site, several)[1]:
             for part, listed in (("overall", found.overall), ("group", found.groups), ("gap", found.gaps)):
                 rows += [{"part": part} | one.model_dump() for one in listed]
         return table("changes", form, list(dict.fromkeys(name for row in rows for name in row)), rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 from countenance.audit import Audit, Estimate, Finding
 from countenance.audit.attributes import choose
+from countenance.audit.table import flat
 from countenance.report.names import CROSS, Names
 from countenance.report.source import ReportSource
 from countenance.report.words import failed_side, only_favoured, strongest
@@ -55,7 +56,7 @@ class Live(ReportSource):
         metrics = [name for name in (*self.asked.metrics, *finer) if name in rows.metrics]
         columns |= {f"m.{name}": f"m.{name}" for name in metrics}
         columns |= {name: name for name in ("subject",) if name in rows.names}
-        return pa.table({name: rows.read([column], [])[column] for name, column in columns.items()})
+        return pa.table({name: flat(rows.read([column], [])[column]) for name, column in columns.items()})
 
     @cached_property
     def overall(self) -> dict[str, Estimate]:

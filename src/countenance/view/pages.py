@@ -8,8 +8,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from countenance.audit.settings import ADJUSTMENTS, DELTA
+from countenance.audit.table import UNKNOWN
 from countenance.errors import InputError
 from countenance.report import charts, words
+from countenance.report.names import Names, attribute_label
 from countenance.report.numbers import plural
 from countenance.report.page import evidence
 from countenance.run.suite import suite_of
@@ -143,7 +145,8 @@ def tests_context(opened: OpenRun, asked: Question) -> dict[str, Any]:
     made |= {"title": f"Tests of {opened.title}", "gallery_asked": "in the viewer", "opened": opened, "asked": asked}
     made |= {"unanswered_link": f"/runs/{opened.id}/unanswered", "extra": suite_sections(source)}
     made["findings_csv"] = f"/runs/{opened.id}/export/findings.csv?{asked.query()}"
-    return made | {"rows_link": source.link(), "query": asked.query(), "first_metric": asked.metrics[0]}
+    made |= {"first_metric": asked.metrics[0], "attributes": opened.columns.attributes}
+    return made | {"rows_link": source.link(), "query": asked.query()}
 
 
 def suite_sections(source: Live) -> list[Any]:
@@ -180,13 +183,13 @@ def group_words(opened: OpenRun, chosen: Selection) -> str:
     """The group that is looked at, in words."""
     if not chosen.by:
         return "everybody"
+    if chosen.side and chosen.group == UNKNOWN:
+        return f"everyone whose {attribute_label(chosen.by.partition(':')[0])} is known"
     if chosen.side:
         return f"everyone but {group_words(opened, replace(chosen, side=''))}"
     names = [part.partition(":")[0].strip() for part in chosen.by.split("*")]
     values = chosen.group.split(" × ")
     if len(names) != len(values):
         return f"{chosen.by} {chosen.group}"
-    from countenance.report.names import Names
-
     made = Names(names, {name: [value] for name, value in zip(names, values, strict=True)}, len(names))
     return made.who(" × ".join(names), chosen.group)

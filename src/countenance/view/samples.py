@@ -11,6 +11,8 @@ from markupsafe import Markup
 
 from countenance.answers import Answer, Embedding, Picture
 from countenance.data import Sample
+from countenance.data.image import EncodedImage, LazyImage, UrlImage, decode_small
+from countenance.data.manifest import StoredImage
 from countenance.errors import InputError
 from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
@@ -20,6 +22,8 @@ from countenance.view.opened import OpenRun, Unknown
 from countenance.view.predictions import StoredPredictions
 from countenance.view.privacy import BLURRED
 
+FILES = (LazyImage, UrlImage, EncodedImage, StoredImage)
+"""Pictures whose bytes are a file in a known format."""
 THUMBNAIL = 320
 LARGE = 1600
 
@@ -130,9 +134,23 @@ class RunGallery:
         scores = [(one, row.get(f"m.{one}")) for one in metrics if f"m.{one}" in row]
         return Item(int(row["place"]), name, window, overlay, about, scores, said, true, isinstance(answer, Picture))
 
-    def _pixels(self, sample: Sample) -> Any:
-        """The picture; of a manifest only the one whose hash it has, since its fingerprint is no hash of pictures."""
-        return sample.load_checked()[0] if isinstance(self._samples, Indexed) else sample.load()
+    def _pixels(self, sample: Sample, least: float = 1.0) -> Any:
+        """The picture, no larger than `least` of its size asks for.
+
+        Of a manifest only the one whose hash it has, since its fingerprint is no hash of pictures.
+        """
+        checked = isinstance(self._samples, Indexed)
+        if not isinstance(sample.image, FILES):
+            return sample.load_checked()[0] if checked else sample.load()
+        content = sample.read_checked()[0] if checked else sample.image.read_bytes()
+        return decode_small(content, least, sample.place)
+
+    def _jpeg(self, sample: Sample, window: pictures.Window, longest: int, quality: int = 80) -> bytes:
+        """A window of a picture as JPEG."""
+        pixels = self._pixels(sample, longest / max(window.width, window.height))
+        scale = pixels.shape[1] / _size(sample)[0]
+        shown = pictures.Window(*(scale * part for part in _numbers(window)))
+        return pictures.jpeg(pixels, shown, longest=longest, blurred=self.mode == BLURRED, quality=quality)
 
     def _window(self, row: dict[str, Any], sample: Sample) -> pictures.Window:
         return window_of(row, sample, *_size(sample), task=self.opened.task)
@@ -146,7 +164,7 @@ class RunGallery:
         path = self.opened.storage.path(name)
         if keep and path.is_file():
             return path.read_bytes()
-        content = pictures.jpeg(self._pixels(sample), window, longest=THUMBNAIL, blurred=self.mode == BLURRED)
+        content = self._jpeg(sample, window, THUMBNAIL)
         if keep:
             self._keep(name, content)
         return content
@@ -166,7 +184,7 @@ class RunGallery:
         """The whole picture of a row, large."""
         sample = self._known(row)
         window = pictures.window(*_size(sample))
-        return pictures.jpeg(self._pixels(sample), window, longest=LARGE, blurred=self.mode == BLURRED, quality=88)
+        return self._jpeg(sample, window, LARGE, quality=88)
 
     def made(self, row: dict[str, Any]) -> bytes:
         """The picture that the model made."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-MEMORY = "200MB"
+MEMORY = "128MB"
 """What duckdb may hold of all tables together; the rest stays in its file."""
 
 

@@ -107,8 +107,8 @@ def unsupervised(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     """The cheapest of the three entries, trained."""
     pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
-    from countenance.suites.bias_bounty.training import train_entry
+    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
 
     out = tmp_path_factory.mktemp("entries") / "unsupervised"
-    train_entry("unsupervised", challenge, out, threads=1)
+    train_entry("unsupervised", challenge, out, TrainSettings(threads=1))
     return out

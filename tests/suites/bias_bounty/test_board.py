@@ -18,12 +18,12 @@ from countenance.suites.bias_bounty.files import (
     read_predictions,
 )
 from countenance.suites.bias_bounty.page import write_pages
-from countenance.suites.bias_bounty.pairing import score_difference
+from countenance.suites.bias_bounty.pairing import read_pair, score_difference
 from countenance.suites.bias_bounty.printing import table_lines
-from countenance.suites.bias_bounty.scoring import score_files
-from countenance.suites.bias_bounty.submissions import checked_name, code_hash, hand_in, same_code
+from countenance.suites.bias_bounty.scoring import Draws, score_files
+from countenance.suites.bias_bounty.submissions import BountySubmission, checked_name, code_hash, hand_in, same_code
 
-FEW = Rules(replicates=300)
+FEW = Rules(draws=Draws(replicates=300))
 
 
 def answers(labels: Path, out: Path, right: float, seed: int) -> Path:
@@ -50,7 +50,7 @@ def board(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         test = answers(challenge / "test" / "labels.csv", folder / f"t{i}.csv", right, i)
         holdout = answers(challenge / "holdout" / "labels.csv", folder / f"h{i}.csv", right, i + 9)
-        hand_in(where, name, kind, challenge, test=test, holdout=holdout)
+        hand_in(where, challenge, BountySubmission(name, kind, test, holdout))
     broken = where / "broken"
     broken.mkdir()
     (broken / "submission.json").write_text('{"kind": "supervised", "score": 99}')
@@ -64,13 +64,16 @@ def test_entries_are_ranked_in_their_tables(board: Path, challenge: Path) -> Non
     assert [p.standing.name for p in found.places("private", "unsupervised")] == ["blind"]
     best = found.places("private")[0].standing
     assert best.private is not None
-    assert best.score2 == pytest.approx(best.private.score1 * best.private.multiplier * best.efficiency)
+    second = best.score("private")
+    assert second is not None
+    assert second.value == pytest.approx(best.private.score1 * best.private.multiplier * best.efficiency)
 
 
 def test_a_submission_that_cannot_be_scored_is_rejected_by_name(board: Path, challenge: Path) -> None:
     found = rank(board, challenge, FEW)
     assert set(found.rejected) == {"broken"}
     assert "missing names: 35" in found.rejected["broken"]
+    assert found.rejected["broken"].startswith("broken/test.csv: "), "the organiser's folders are not published"
     assert any(line.startswith("rejected broken") for line in table_lines(found))
 
 
@@ -79,9 +82,9 @@ def test_a_rank_is_that_of_the_paired_differences(board: Path, challenge: Path) 
     first, second = found.places("public", "supervised")
     assert (first.rank, second.rank, first.tied, second.tied) == (1, 2, False, False)
     assert first.behind is None
-    told = score_difference(
-        Truth.of_split(challenge, "test"), board / "sharp one" / "test.csv", board / "blunt" / "test.csv", FEW.draws
-    )
+    truth = Truth.of_split(challenge, "test")
+    pair = read_pair(truth, board / "sharp one" / "test.csv", board / "blunt" / "test.csv")
+    told = score_difference(truth, pair, FEW.draws)
     assert second.behind is not None
     assert (second.behind.difference, second.behind.low, second.behind.high) == pytest.approx(
         (told.difference, told.low, told.high)
@@ -105,9 +108,10 @@ def test_entries_whose_intervals_overlap_are_ranked_where_their_difference_is_sh
         words.append(wrong if i % 12 == 0 else row)
     (tmp_path / "worse.csv").write_text(predictions_text(names, words))
     for name in ("good", "worse"):
-        hand_in(tmp_path / "board", name, "supervised", tmp_path / "data", test=tmp_path / f"{name}.csv")
+        given = BountySubmission(name, "supervised", tmp_path / f"{name}.csv")
+        hand_in(tmp_path / "board", tmp_path / "data", given)
     first, second = rank(tmp_path / "board", tmp_path / "data", FEW).places("public", "supervised")
-    assert first.low < second.high  # by overlap they would be tied
+    assert first.score.low < second.score.high  # by overlap they would be tied
     assert (first.rank, second.rank) == (1, 2)
     assert second.behind is not None and second.behind.decided
 
@@ -122,17 +126,15 @@ def test_prizes_go_to_the_first_and_are_shared_only_where_the_evidence_cannot_de
     assert found["best unsupervised"].winners == ("blind",)
     assert found["fastest"].winners == ()
     for name in ("one", "two"):
-        hand_in(
-            tmp_path / "board", name, "supervised", challenge, test=board / "blunt" / "test.csv",
-            holdout=board / "blunt" / "holdout.csv",
-        )  # fmt: skip
+        files = [board / "blunt" / f"{split}.csv" for split in ("test", "holdout")]
+        hand_in(tmp_path / "board", challenge, BountySubmission(name, "supervised", *files))
     shared = rank(tmp_path / "board", challenge, FEW).prizes[0]
     assert set(shared.winners) == {"one", "two"}
     assert "(shared)" in shared.line() and "cannot decide" in shared.why
 
 
 def test_without_answers_on_the_holdout_no_prize_is_awarded(board: Path, challenge: Path, tmp_path: Path) -> None:
-    hand_in(tmp_path / "board", "one", "supervised", challenge, test=board / "blunt" / "test.csv")
+    hand_in(tmp_path / "board", challenge, BountySubmission("one", "supervised", board / "blunt" / "test.csv"))
     found = rank(tmp_path / "board", challenge, FEW)
     assert all(not prize.winners for prize in found.prizes)
     assert any("best supervised: not awarded" in line for line in table_lines(found))
@@ -160,7 +162,12 @@ def test_the_pages_stand_alone_and_escape_what_they_show(board: Path, challenge:
     assert "&lt;script&gt;" in text  # the broken entry's class, shown as text
     for link in re.findall(r'href="(leaderboard-entries/[^"]+)"', text):
         assert (tmp_path / link).exists()
-    assert "data:image/jpeg" in pages[1].read_text()
+    entry = pages[1].read_text()
+    assert "data:image/jpeg" in entry
+    private = entry[entry.index('id="private-failures"') :]
+    assert "h0" in private and "n0" not in re.findall(r'class="id">([^<]{2})', private), (
+        "no answer on a non-face is wrong"
+    )
 
 
 def test_real_people_are_not_shown_unless_asked(board: Path, challenge: Path, tmp_path: Path) -> None:
@@ -172,9 +179,9 @@ def test_real_people_are_not_shown_unless_asked(board: Path, challenge: Path, tm
 def test_an_entry_of_the_same_name_needs_replace(board: Path, challenge: Path) -> None:
     test = board / "blunt" / "test.csv"
     with pytest.raises(InputError, match="--replace"):
-        hand_in(board, "blunt", "supervised", challenge, test=test)
+        hand_in(board, challenge, BountySubmission("blunt", "supervised", test))
     with pytest.raises(InputError, match="letters, digits"):
-        hand_in(board, "../blunt", "supervised", challenge, test=test)
+        hand_in(board, challenge, BountySubmission("../blunt", "supervised", test))
 
 
 def test_the_latest_submission_counts_and_the_earlier_ones_are_kept(challenge: Path, tmp_path: Path) -> None:
@@ -186,15 +193,16 @@ def test_the_latest_submission_counts_and_the_earlier_ones_are_kept(challenge: P
     (tmp_path / "code" / "main.py").write_text("print(1)\n")
     board = tmp_path / "board"
     for file in files:
-        score = hand_in(board, "mine", "supervised", challenge, test=file, replace=True, code=tmp_path / "code")
+        given = BountySubmission("mine", "supervised", file, code=tmp_path / "code")
+        score = hand_in(board, challenge, given, replace=True)
     (standing,) = rank(board, challenge, FEW).standings
-    assert standing.public.score1 == score.score1 and standing.submissions == 3
+    assert standing.public.score1 == score.score1 and len(standing.history) == 2
     assert [path.name for path in sorted((board / "mine" / "history").iterdir())] == ["0001", "0002"]
     assert (board / "mine" / "history" / "0001" / "test.csv").read_bytes() == files[0].read_bytes()
     assert not (board / "mine" / "history" / "0002" / "history").exists()
     said = json.loads((board / "mine" / "submission.json").read_text())
     assert said["number"] == 3 and said["submitted"].endswith("+00:00")
-    assert said["code_sha256"] == code_hash(tmp_path / "code") == standing.code_sha256
+    assert said["code_sha256"] == code_hash(tmp_path / "code") == standing.handed.code_sha256
     (tmp_path / "code" / "__pycache__").mkdir()
     (tmp_path / "code" / "__pycache__" / "main.pyc").write_bytes(b"x")
     (tmp_path / "code" / ".DS_Store").write_bytes(b"x")
@@ -224,7 +232,8 @@ def test_names_may_be_in_any_script(name: str, challenge: Path, tmp_path: Path) 
     import unicodedata
 
     test = answers(challenge / "test" / "labels.csv", tmp_path / "t.csv", 0.9, 0)
-    hand_in(tmp_path / "board", unicodedata.normalize("NFD", name), "supervised", challenge, test=test)
+    given = BountySubmission(unicodedata.normalize("NFD", name), "supervised", test)
+    hand_in(tmp_path / "board", challenge, given)
     found = rank(tmp_path / "board", challenge, FEW)
     assert [standing.name for standing in found.standings] == [unicodedata.normalize("NFC", name)]
     assert name in write_pages(found, challenge, tmp_path / "l.html").read_text()
@@ -245,9 +254,10 @@ def test_public_and_private_pages_can_be_published_apart(board: Path, challenge:
     open_ = "".join(page.read_text() for page in public.parent.rglob("*.html"))
     closed = "".join(page.read_text() for page in private.parent.rglob("*.html"))
     best = next(s for s in found.standings if s.name == "sharp one")
-    assert best.private is not None
+    second = best.score("private")
+    assert best.private is not None and second is not None
     assert f"{best.public.score1:.3f}" in open_ and "Public test" in open_
-    assert f"{best.private.score1:.3f}" not in open_ and f"{best.score2:.3f}" not in open_
+    assert f"{best.private.score1:.3f}" not in open_ and f"{second.value:.3f}" not in open_
     assert "Private holdout" not in open_ and 'id="private"' not in open_ and 'id="prizes"' not in open_
     assert "Private holdout" in closed and "Public test" not in closed and 'id="prizes"' in closed
     for page in [*public.parent.rglob("*.html"), *private.parent.rglob("*.html")]:
@@ -257,8 +267,8 @@ def test_public_and_private_pages_can_be_published_apart(board: Path, challenge:
 
 def test_a_rejection_that_names_the_holdout_is_not_public(challenge: Path, tmp_path: Path) -> None:
     test = answers(challenge / "test" / "labels.csv", tmp_path / "t.csv", 0.9, 0)
-    hand_in(tmp_path / "board", "one", "supervised", challenge, test=test)
-    hand_in(tmp_path / "board", "two", "supervised", challenge, test=test)
+    hand_in(tmp_path / "board", challenge, BountySubmission("one", "supervised", test))
+    hand_in(tmp_path / "board", challenge, BountySubmission("two", "supervised", test))
     (tmp_path / "board" / "two" / "holdout.csv").write_text("name,skin_tone,gender,age\nsecret.png,monk_1,male,0_17\n")
     found = rank(tmp_path / "board", challenge, FEW)
     assert "secret.png" in found.rejected["two"]

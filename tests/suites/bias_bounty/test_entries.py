@@ -23,7 +23,7 @@ from countenance.suites.bias_bounty.entry import (
     random_classes,
 )
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Truth, predictions_text, read_names
-from countenance.suites.bias_bounty.pairing import score_difference
+from countenance.suites.bias_bounty.pairing import read_pair, score_difference
 from countenance.suites.bias_bounty.scoring import score_files
 
 
@@ -48,18 +48,18 @@ def test_random_classes_are_uniform() -> None:
 def better(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
-    from countenance.suites.bias_bounty.training import train_entry
+    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
 
     out = tmp_path_factory.mktemp("entries") / "better"
-    train_entry("better", challenge, out, threads=1, epochs=2)
+    train_entry("better", challenge, out, TrainSettings(threads=1, epochs=2))
     return out
 
 
 @pytest.mark.slow
 def test_a_second_training_writes_the_same_bytes(better: Path, challenge: Path, tmp_path: Path) -> None:
-    from countenance.suites.bias_bounty.training import train_entry
+    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
 
-    train_entry("better", challenge, tmp_path / "again", threads=1, epochs=2)
+    train_entry("better", challenge, tmp_path / "again", TrainSettings(threads=1, epochs=2))
     for name in ("entry.json", "better.onnx"):
         assert (tmp_path / "again" / name).read_bytes() == (better / name).read_bytes()
     assert "seconds" not in (better / "entry.json").read_text()  # what differs is in training.json
@@ -103,7 +103,7 @@ def test_predicting_needs_no_torch(unsupervised: Path, challenge: Path) -> None:
 @pytest.mark.parametrize("entry", ["better", "unsupervised"])
 def test_a_handful_of_pictures_is_enough_to_train_on(challenge: Path, tmp_path: Path, entry: str) -> None:
     pytest.importorskip("torch")
-    from countenance.suites.bias_bounty.training import train_entry
+    from countenance.suites.bias_bounty.training import TrainSettings, train_entry
 
     train = tmp_path / "data" / "train"
     train.mkdir(parents=True)
@@ -112,7 +112,7 @@ def test_a_handful_of_pictures_is_enough_to_train_on(challenge: Path, tmp_path: 
     for line in lines[1:]:
         name = line.split(",")[0]
         (train / name).write_bytes((challenge / "train" / name).read_bytes())
-    train_entry(entry, tmp_path / "data", tmp_path / "made", threads=1, epochs=1)
+    train_entry(entry, tmp_path / "data", tmp_path / "made", TrainSettings(threads=1, epochs=1))
     assert len(predict_files(BountyEntry(tmp_path / "made", threads=1), image_files(train))) == 12
 
 
@@ -178,7 +178,7 @@ def test_a_rare_class_weighs_as_much_as_a_common_one() -> None:
 
 def test_the_skins_chroma_hardly_depends_on_how_bright_the_light_is() -> None:
     torch = pytest.importorskip("torch")
-    from countenance.suites.bias_bounty.training.colours import Colours
+    from countenance.suites.bias_bounty.training.features import Colours
 
     linear = torch.full((1, 3, 64, 64), 0.2)
     linear[:, :, 16:40, 20:44] = torch.tensor([0.40, 0.25, 0.15]).reshape(1, 3, 1, 1)
@@ -229,7 +229,7 @@ def test_the_shipped_entries_score_what_was_published(embedded: Path, tmp_path: 
         assert score.score1 == pytest.approx(due["score1"], abs=0.15)
         assert score.multiplier == pytest.approx(due["randomness"]["multiplier"])
     truth = Truth.of_split(embedded, "holdout")
-    against = score_difference(truth, tmp_path / "better.csv", tmp_path / "baseline.csv")
+    against = score_difference(truth, read_pair(truth, tmp_path / "better.csv", tmp_path / "baseline.csv"))
     assert against.difference > 1.5
     assert against.low > 0
     assert against.difference == pytest.approx(said["better_minus_baseline_on_the_holdout"]["difference"], abs=0.2)

@@ -11,6 +11,7 @@ from countenance.errors import InputError
 from countenance.suites.bias_bounty.files import (
     ATTRIBUTES,
     CLASSES,
+    Truth,
     predictions_text,
     read_identities,
     read_labels,
@@ -90,7 +91,9 @@ def test_a_name_twice_among_non_faces_is_refused(tmp_path: Path) -> None:
 def test_an_image_without_identity_stands_for_itself(tmp_path: Path) -> None:
     (tmp_path / "identities.csv").write_text("name,identity\na,z\nb,z\n")
     found = read_identities(tmp_path / "identities.csv", ["a", "b", "z"])
-    assert found[0] == found[1] != found[2]
+    assert found == ("z", "z", None)
+    labels = read_labels(write(tmp_path / "labels.csv", "a,monk_1,,\nb,monk_1,,\nz,monk_1,,\n"))
+    assert Truth(labels, found).clusters.tolist() == [0, 0, 1], "a picture may be named like a person"
 
 
 words = st.fixed_dictionaries({name: st.sampled_from(CLASSES[name]) for name in ATTRIBUTES})

@@ -10,7 +10,8 @@ import pytest
 from countenance.suites.bias_bounty.board import Rules, rank
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text, read_labels
 from countenance.suites.bias_bounty.page import write_pages
-from countenance.suites.bias_bounty.submissions import hand_in
+from countenance.suites.bias_bounty.scoring import Draws
+from countenance.suites.bias_bounty.submissions import BountySubmission, hand_in
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
@@ -28,8 +29,9 @@ def pages(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Pat
         words = [{name: str(rng.choice(CLASSES[name])) for name in ATTRIBUTES} for _ in names]
         (folder / f"{split}.csv").write_text(predictions_text(names, words))
     for name, kind in (("one", "supervised"), ("two", "unsupervised")):
-        hand_in(folder / "board", name, kind, challenge, test=folder / "test.csv", holdout=folder / "holdout.csv")
-    board = rank(folder / "board", challenge, Rules(replicates=200))
+        given = BountySubmission(name, kind, folder / "test.csv", folder / "holdout.csv")
+        hand_in(folder / "board", challenge, given)
+    board = rank(folder / "board", challenge, Rules(draws=Draws(replicates=200)))
     index = write_pages(board, challenge, folder / "leaderboard.html", pictures=True)
     return [index, next(iter(sorted((folder / "leaderboard-entries").iterdir())))]
 

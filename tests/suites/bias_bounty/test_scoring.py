@@ -9,10 +9,10 @@ import pytest
 
 from countenance.cli import bias_bounty
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS, Draws, Truth
-from countenance.suites.bias_bounty.pairing import compare_predictions, score_difference
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS, Truth
+from countenance.suites.bias_bounty.pairing import compare_predictions, read_pair, score_difference
 from countenance.suites.bias_bounty.printing import against_lines, score_lines
-from countenance.suites.bias_bounty.scoring import score_files
+from countenance.suites.bias_bounty.scoring import Draws, score_files
 
 POWERS = {"skin_tone": (10, 5), "age": (4, 2), "gender": (2, 1)}
 
@@ -89,7 +89,7 @@ def test_a_class_without_truth_rows_is_named(tmp_path: Path) -> None:
     rows = [{"name": f"{i}", "skin_tone": "monk_1", "gender": "male", "age": "0_17"} for i in range(5)]
     path = write_rows(tmp_path / "labels.csv", rows)
     found = score_files(path, path, replicates=200)
-    assert found.left_out["gender"] == ("female",)
+    assert found.attributes["gender"].left_out == ["female"]
     assert found.disparity["gender"] == 0
     assert any("no truth rows of 18_30" in line for line in score_lines(found))
 
@@ -119,8 +119,8 @@ def test_non_faces_need_no_labels_but_answers(tmp_path: Path) -> None:
     nonfaces = tmp_path / "nonfaces.txt"
     nonfaces.write_text("".join(f"{row['name']}\n" for row in extra))
     found = score_files(labels, predictions, nonfaces, replicates=200)
-    assert found.randomness["skin_tone"].too_even
-    assert found.randomness["gender"].passed is False
+    assert found.attributes["skin_tone"].randomness.too_even
+    assert found.attributes["gender"].randomness.passed is False
     assert found.multiplier == 1.3
     text = "\n".join(score_lines(found))
     assert "85.7%" in text
@@ -145,34 +145,29 @@ def test_pictures_of_one_person_widen_the_interval(tmp_path: Path) -> None:
     alone = score_files(labels, predictions)
     (tmp_path / "identities.csv").write_text("name,identity\n" + "".join(f"{a},{b}\n" for a, b in who))
     together = score_files(labels, predictions)
-    bounds = [score.accuracy_interval["skin_tone"] for score in (alone, together)]
-    widths = [high - low for low, high in bounds]
+    tones = [score.attributes["skin_tone"] for score in (alone, together)]
+    widths = [tone.accuracy.high - tone.accuracy.low for tone in tones]
     assert together.clusters == 60
     assert widths[1] == pytest.approx(2 * widths[0], rel=0.15)
-    assert together.design_effect["skin_tone"] == pytest.approx(4, rel=0.05)
-    assert together.fair["skin_tone"][0] > alone.fair["skin_tone"][0]
+    assert tones[1].design_effect == pytest.approx(4, rel=0.05)
+    assert tones[1].fair[0] > tones[0].fair[0]
 
 
-def test_the_intervals_cover(tmp_path: Path) -> None:
+def test_the_intervals_cover() -> None:
     from countenance.metrics.bounty import CLASS_COUNTS
     from countenance.suites.bias_bounty.files import ClassTable
     from countenance.suites.bias_bounty.scoring import score_tables
 
     rng = np.random.default_rng(7)
     names = tuple(str(i) for i in range(400))
-    index = {name: i for i, name in enumerate(names)}
     covered = 0
     for trial in range(100):
         truth = {name: rng.integers(0, k, 400) for name, k in CLASS_COUNTS.items()}
         right = {name: rng.random(400) < 0.7 for name in CLASS_COUNTS}
         said = {name: np.where(right[name], truth[name], (truth[name] + 1) % k) for name, k in CLASS_COUNTS.items()}
-        score = score_tables(
-            Truth(ClassTable(tmp_path, names, truth, index)),
-            ClassTable(tmp_path, names, said, index),
-            Draws(300, trial),
-        )
-        low, high = score.accuracy_interval["age"]
-        covered += low <= 0.7 <= high
+        tables = [ClassTable(names, codes) for codes in (truth, said)]
+        age = score_tables(Truth(tables[0]), tables[1], Draws(replicates=300, seed=trial)).attributes["age"].accuracy
+        covered += age.low <= 0.7 <= age.high
     assert 0.89 <= covered / 100 <= 0.99
 
 
@@ -181,20 +176,21 @@ def test_a_difference_is_that_of_the_scores_and_nothing_against_itself(tmp_path:
     bad = write_rows(tmp_path / "bad.csv", _worsened(good, 0.5))
     one, two = score_files(labels, good).score1, score_files(labels, bad).score1
     truth = Truth.read(labels)
-    found = score_difference(truth, good, bad)
+    found = score_difference(truth, read_pair(truth, good, bad))
     assert found.difference == pytest.approx(one - two, abs=1e-12)
     assert found.estimate_a == pytest.approx(two, abs=1e-12)
     assert 0 < found.low < found.difference < found.high
-    same = score_difference(truth, good, good)
+    same = score_difference(truth, read_pair(truth, good, good))
     assert (same.difference, same.low, same.high) == (0, 0, 0)
 
 
 def test_the_pairing_narrows_the_interval_of_a_difference(tmp_path: Path) -> None:
     labels, good = random_files(tmp_path, 300, 2, right=0.6)
     near = write_rows(tmp_path / "near.csv", _worsened(good, 0.03))
-    low, high = score_files(labels, good).score1_interval
-    found = score_difference(Truth.read(labels), good, near)
-    assert found.high - found.low < high - low
+    alone = score_files(labels, good).first
+    truth = Truth.read(labels)
+    found = score_difference(truth, read_pair(truth, good, near))
+    assert found.high - found.low < alone.high - alone.low
 
 
 def test_against_other_predictions_is_the_general_comparison(tmp_path: Path) -> None:
@@ -207,12 +203,12 @@ def test_against_other_predictions_is_the_general_comparison(tmp_path: Path) -> 
         if said[row["name"]] == 9:
             row["skin_tone"] = "monk_1"
     bad = write_rows(tmp_path / "bad.csv", rows)
-    found = compare_predictions(truth, bad, good)
+    found = compare_predictions(truth, read_pair(truth, bad, good))
     assert found is not None and (found.a, found.b) == ("preds.csv", "bad.csv")
     assert found.change("correct_skin_tone", "skin_tone", "monk_10").verdict == "worse"
     assert "worse for skin_tone = monk_10" in found.decisions[0]
     assert found.change("correct_age").difference == 0
-    lines = against_lines(score_difference(truth, bad, good), found)
+    lines = against_lines(score_difference(truth, read_pair(truth, bad, good)), found)
     assert lines[0].startswith("difference -") and lines[0].endswith("Score₁ is worse") and len(lines) == 4
 
 
@@ -233,8 +229,8 @@ def test_labels_without_a_single_label_are_scored_as_not_measured(tmp_path: Path
     assert found.to_json()["labelled"] == dict.fromkeys(ATTRIBUTES, 0)
     assert "not measured: no row has a label of skin tone, age, gender" in score_lines(found)[0]
     truth = Truth.read(labels)
-    assert compare_predictions(truth, predictions, predictions) is None
-    assert "not measured" in against_lines(score_difference(truth, predictions, predictions), None)[0]
+    assert compare_predictions(truth, read_pair(truth, predictions, predictions)) is None
+    assert "not measured" in against_lines(score_difference(truth, read_pair(truth, predictions, predictions)), None)[0]
 
 
 def test_a_labelled_non_face_is_noted(tmp_path: Path) -> None:

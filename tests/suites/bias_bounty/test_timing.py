@@ -10,20 +10,21 @@ import pytest
 from countenance.cli import app as root
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import board as boards
-from countenance.suites.bias_bounty import measured, timing
+from countenance.suites.bias_bounty import timing
 from countenance.suites.bias_bounty.board import Rules, rank
 from countenance.suites.bias_bounty.entry import BountyEntry, entry_hash, image_files, predict_files
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text
 from countenance.suites.bias_bounty.prizes import award
-from countenance.suites.bias_bounty.submissions import hand_in
+from countenance.suites.bias_bounty.scoring import Draws
+from countenance.suites.bias_bounty.submissions import BountySubmission, Handed, hand_in
 from countenance.suites.bias_bounty.timing import Timing, measure, read_timing, timing_lines
 
-QUICK = Rules(replicates=200, time=True, passes=2)
+QUICK = Rules(draws=Draws(replicates=200), time=True, passes=2)
 
 
 @pytest.fixture(scope="module")
 def honest(unsupervised: Path, challenge: Path) -> dict[str, Any]:
-    return measure(unsupervised, challenge / "test", passes=3).model_dump()
+    return measure(unsupervised, challenge / "test", passes=3)[0].model_dump()
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +44,8 @@ def written(path: Path, content: dict[str, Any]) -> Path:
 
 
 def submit(board: Path, name: str, entry: Path, predictions: Path, challenge: Path, **more: Any) -> None:
-    hand_in(
-        board, name, "unsupervised", challenge, test=predictions / "test.csv", holdout=predictions / "holdout.csv",
-        entry=entry, **more,
-    )  # fmt: skip
+    files = [predictions / f"{split}.csv" for split in ("test", "holdout")]
+    hand_in(board, challenge, BountySubmission(name, "unsupervised", *files, entry, **more))
 
 
 def test_an_honest_timing_is_read_back(honest: dict[str, Any], unsupervised: Path, tmp_path: Path) -> None:
@@ -102,7 +101,7 @@ def test_a_forged_timing_is_not_handed_in_and_not_believed_on_the_board(
         submit(board, "mine", unsupervised, predictions, challenge, timing=forged)
     submit(board, "mine", unsupervised, predictions, challenge, timing=written(tmp_path / "t.json", honest))
     shutil.copy(forged, board / "mine" / "timing.json")  # behind our back
-    found = rank(board, challenge, Rules(replicates=200))
+    found = rank(board, challenge, Rules(draws=Draws(replicates=200)))
     assert found.standings[0].efficiency == 1 and found.standings[0].claimed is None
     assert any("the timing is refused: seconds is 1e-06" in note for note in found.notes)
 
@@ -119,7 +118,7 @@ def test_a_claim_earns_nothing_even_where_it_agrees_with_itself(
     for i in range(4):
         claim = {"timing": written(tmp_path / "t.json", made_up)} if i == 0 else {}
         submit(board, f"e{i}", unsupervised, predictions, challenge, **claim)
-    found = rank(board, challenge, Rules(replicates=200))
+    found = rank(board, challenge, Rules(draws=Draws(replicates=200)))
     assert [s.efficiency for s in found.standings] == [1.0] * 4
     assert found.standings[0].claimed is not None
     assert any("no entry was timed by this leaderboard" in note for note in found.notes)
@@ -134,10 +133,8 @@ def test_the_leaderboard_times_every_entry_itself(
     board = tmp_path / "board"
     submit(board, "one", unsupervised, predictions, challenge)
     submit(board, "two", unsupervised, predictions, challenge)
-    hand_in(
-        board, "answers alone", "supervised", challenge, test=predictions / "test.csv",
-        holdout=predictions / "holdout.csv",
-    )  # fmt: skip
+    files = [predictions / f"{split}.csv" for split in ("test", "holdout")]
+    hand_in(board, challenge, BountySubmission("answers alone", "supervised", *files))
     stepped: list[int] = []
     found = rank(board, challenge, QUICK, lambda n=1: stepped.append(n))
     by_name = {s.name: s for s in found.standings}
@@ -149,11 +146,11 @@ def test_the_leaderboard_times_every_entry_itself(
     assert found.prizes[2].winners
     assert len(stepped) == 2
 
-    kept = rank(board, challenge, Rules(replicates=200))  # without --time: what was measured still counts
+    kept = rank(board, challenge, Rules(draws=Draws(replicates=200)))  # without --time: what was measured still counts
     assert {s.name for s in kept.standings if s.timing} == {"one", "two"}
     card = board / "one" / "entry" / "entry.json"
     card.write_text(card.read_text().replace('"name": "unsupervised"', '"name": "other"'))
-    stale = rank(board, challenge, Rules(replicates=200))
+    stale = rank(board, challenge, Rules(draws=Draws(replicates=200)))
     assert {s.name for s in stale.standings if s.timing} == {"two"}
     assert any("the kept timing of one is not used: the entry has changed since" in note for note in stale.notes)
     (board / "one" / "entry" / "unsupervised.onnx").unlink()
@@ -185,7 +182,7 @@ def test_a_busy_machine_is_warned_of(honest: dict[str, Any]) -> None:
 
 def standing(name: str, passes: list[float], honest: dict[str, Any]) -> boards.BoardEntry:
     measured_ = Timing(**(honest | {"passes": passes, "milliseconds_per_image": sorted(passes)[2], "images": 1000}))
-    return boards.BoardEntry(name, "supervised", None, timing=measured_)  # type: ignore[arg-type]
+    return boards.BoardEntry(name, Handed(kind="supervised"), None, timing=measured_)  # type: ignore[arg-type]
 
 
 def test_the_fastest_shares_its_prize_only_with_entries_whose_passes_overlap(honest: dict[str, Any]) -> None:
@@ -201,18 +198,17 @@ def test_a_file_of_timings_that_is_none_is_refused(
     unsupervised: Path, predictions: Path, challenge: Path, tmp_path: Path
 ) -> None:
     submit(tmp_path / "board", "mine", unsupervised, predictions, challenge)
-    (tmp_path / "board" / measured.FILE).write_text('{"mine": {"seconds": 1}}')
+    (tmp_path / "board" / timing.KEPT).write_text('{"mine": {"seconds": 1}}')
     with pytest.raises(InputError, match="not the timings of"):
-        rank(tmp_path / "board", challenge, Rules(replicates=200))
+        rank(tmp_path / "board", challenge, Rules(draws=Draws(replicates=200)))
 
 
 def test_an_entry_is_handed_in_as_what_its_card_says(
     unsupervised: Path, predictions: Path, challenge: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="says unsupervised; hand it in as what it is"):
-        hand_in(
-            tmp_path / "board", "mine", "supervised", challenge, test=predictions / "test.csv", entry=unsupervised
-        )  # fmt: skip
+        given = BountySubmission("mine", "supervised", predictions / "test.csv", entry=unsupervised)
+        hand_in(tmp_path / "board", challenge, given)
 
 
 def test_timing_of_another_machine_names_the_remedy(

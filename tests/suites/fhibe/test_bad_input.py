@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.suites.fhibe import evaluate_task
-from countenance.suites.fhibe.literals import literal
+from countenance.suites.fhibe.table import literal
 
 from . import small
 
@@ -304,3 +304,37 @@ def test_changed_truth_gives_changed_scores(tmp_path):
     assert set(run(tmp_path).scores().column("m.AR_IOU").to_pylist()) == {1.0}
     small.body(tmp_path, person_bbox=lambda i: [0, 0, 1, 1])
     assert set(run(tmp_path).scores().column("m.AR_IOU").to_pylist()) == {0.0}
+
+
+def test_a_coordinate_that_is_no_number_is_named(tmp_path):
+    rows = small.body(tmp_path)
+    rows[1]["keypoints"] = {"0. Nose": ["left", 4, 1]}
+    small.write(tmp_path, "fhibe_downsampled", rows)
+    small.outputs(tmp_path, "keypoint_estimation", {})
+    with pytest.raises(
+        InputError, match=r"row 2: keypoints: '0. Nose' is \['left', 4, 1\], expected \[x, y, visible\]"
+    ):
+        run(tmp_path, "keypoint_estimation")
+
+
+def test_an_age_that_is_not_a_number_is_unknown(tmp_path):
+    rows = small.body(tmp_path, age=lambda i: "nan" if i == 0 else 30)
+    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    assert run(tmp_path).scores()["attr.age"].to_pylist()[0] == "(unknown)"
+
+
+@pytest.mark.parametrize("named", [[[1]], [{}], [None]])
+def test_rows_of_another_kind_are_nobodys(tmp_path, named):
+    rows = small.body(tmp_path)
+    entries = {row["filepath"]: {"detections": [[[1.0, 2.0]] * 17], "rows": named} for row in rows}
+    small.outputs(tmp_path, "keypoint_estimation", entries)
+    assert run(tmp_path, "keypoint_estimation", compat="strict").scores()["m.PCK"].to_pylist() == [0.0] * 6
+
+
+def test_a_score_too_large_for_a_float_is_named(tmp_path):
+    rows = small.body(tmp_path)
+    entries = small.perfect_boxes(rows)
+    entries[rows[0]["filepath"]]["scores"] = [10**400]
+    small.outputs(tmp_path, "person_localization", entries)
+    with pytest.raises(InputError, match=r"main_0.png: scores must be numbers"):
+        run(tmp_path)

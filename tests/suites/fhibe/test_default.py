@@ -187,12 +187,12 @@ def test_lpips_and_face_similarity_from_given_models(tmp_path):
 
 def test_membership_is_exact_and_regions_are_added():
     table = table_of({"ancestry": ["['11. Asia']", "['1. Asia']", "['5. Western Africa']", ""]})
-    values = label(table, "ancestry").of_rows()
+    values = label(table, "ancestry").rows
     assert values[0] == ("11. Asia",)
     assert "11. Asia" not in values[1]
     assert values[2] == ("0. Africa", "5. Western Africa")
     assert values[3] == ("(unknown)",)
-    assert label(table, "ancestry", "strict").of_rows()[0] == ("1. Asia", "11. Asia")
+    assert label(table, "ancestry", "strict").rows[0] == ("1. Asia", "11. Asia")
 
 
 def test_groups_cover_every_row_of_every_value():

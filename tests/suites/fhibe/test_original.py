@@ -215,7 +215,7 @@ def test_arguments_and_the_folder_of_the_script_are_its_own(tmp_path, monkeypatc
 
 
 def test_results_go_to_the_project_unless_told_otherwise(root, tmp_path, monkeypatch):
-    monkeypatch.setattr("countenance.suites.fhibe.original.evaluating.get_project_root", lambda: str(tmp_path))
+    monkeypatch.setattr("countenance.suites.fhibe.original.published.get_project_root", lambda: str(tmp_path))
     from fhibe_eval_api.evaluate import evaluate_task
     from fhibe_eval_api.models.base_model import BaseModelWrapper
 

@@ -24,8 +24,8 @@ def scored(tmp_path, reading: Reading, task: str = "person_localization"):
         corners = np.array(entry["detections"], dtype=float)
         entry["detections"] = reading.numbers(corners, np.array([[SIDE, SIDE]], dtype=float)).tolist()
     outputs(tmp_path, task, answers)
-    given = {"attributes": ("pronoun",), "results_rootdir": tmp_path / "results"}
-    return score(FhibeSettings.of(tmp_path, "fhibe", "m", task, **given))
+    given = {"attributes": ("pronoun",), "results": tmp_path / "results"}
+    return score(FhibeSettings(tmp_path, "fhibe", "m", task, **given))
 
 
 @pytest.mark.parametrize("task", ["person_localization", "face_localization"])

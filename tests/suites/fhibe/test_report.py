@@ -16,6 +16,7 @@ from countenance.suites.fhibe.make_data import ATTRIBUTES
 from . import small
 from .helpers import call, pdf_text
 from .test_bad_input import run
+from .test_default import embeddings
 
 
 @pytest.fixture
@@ -253,3 +254,16 @@ def test_the_roc_is_logarithmic_with_its_band_and_the_rate_of_val_marked(evaluat
 def test_a_mini_report_says_that_it_is_one(made, evaluated):
     finished = evaluated(use_mini_dataset=True, mini_dataset_size=50)
     assert "a mini dataset of 50 rows" in page_text(finished.report())
+
+
+def test_the_validation_rate_of_each_group_is_on_page_and_pdf(tmp_path):
+    rows = small.faces(tmp_path, people=8, each=3)
+    small.outputs(tmp_path, "face_verification", embeddings(rows))
+    finished = run(tmp_path, "face_verification", attributes=["pronoun", "ancestry"])
+    page = finished.report(tmp_path / "page.html", pdf=True)
+    for text in (page_text(page), pdf_text(tmp_path / "page.pdf")):
+        table = text.split("Pairs, same / different")[1]
+        assert re.search(r"pronoun 0. She/her/hers 1.000 1.000 to 1.000 4 12/54 insufficient evidence", table)
+        assert "pronoun × ancestry 0. She/her/hers × 11. Asia" in table
+    some = page_text(finished.report(tmp_path / "some.html", by=["pronoun"]))
+    assert "pronoun 1. He/him/his" in some and "× 11. Asia" not in some

@@ -302,3 +302,34 @@ def test_another_model_does_not_go_on_with_the_first_ones_answers(tmp_path):
     far = {"bboxes": [[60, 60, 63, 63]], "scores": [0.9], "labels": [0]}
     finished = evaluate(tmp_path, "person_localization", Wrapper(lambda path: far))
     assert scores(finished, "AR_IOU") == [0.0] * 12
+
+
+def test_a_verification_model_that_was_stopped_goes_on_where_it_stopped(tmp_path):
+    small.faces(tmp_path, people=4, each=3)
+    seen: list[str] = []
+
+    class Embedder(Wrapper):
+        last = 5
+
+        def align_faces(self, img_filepaths, **kwargs):
+            return [True] * len(img_filepaths)
+
+        def data_preprocessor(self, img_filepaths, **kwargs):
+            return super().data_preprocessor(kwargs["success_aligned_img_filepaths"])
+
+        def __call__(self, batch):
+            seen.extend(batch)
+            if len(seen) > self.last:
+                raise KeyboardInterrupt
+            return [{"embeddings": [1.0, float(len(path))]} for path in batch]
+
+    model = Embedder(None)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(tmp_path, "face_verification", model)
+    (partial,) = tmp_path.rglob("*.partial.jsonl")
+    stored = len(partial.read_text().splitlines()) - 1
+    assert stored >= 2
+    seen.clear()
+    model.last = 1000
+    finished = evaluate(tmp_path, "face_verification", model)
+    assert len(seen) == 1 + 12 - stored and scores(finished, "enrolled") == [1.0] * 12

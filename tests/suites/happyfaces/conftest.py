@@ -8,8 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from countenance.data.image import encode_png
-from countenance.suites.happyfaces.dataset import SETS, HappyFaces, make_photos
-from countenance.suites.happyfaces.tags import MATCHED, TAGS
+from countenance.suites.happyfaces.dataset import MATCHED, SETS, TAGS, HappyFaces, make_photos
 
 SIDE = 128
 

@@ -11,8 +11,7 @@ from countenance.suites.happyfaces import protocol
 from countenance.suites.happyfaces.dataset import read_happyfaces
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
-from countenance.suites.happyfaces.protocol import MixTask, run
-from countenance.suites.happyfaces.sampler import draw, method_input
+from countenance.suites.happyfaces.protocol import MixTask, draw, method_input, run
 
 
 def test_a_method_is_given_three_plain_arrays_and_nothing_else(world, monkeypatch):
@@ -65,7 +64,7 @@ def test_permuting_the_unlabelled_photos_changes_nothing_but_rounding(world):
 def test_permuting_the_unlabelled_photos_changes_no_networks_answer(world, name: str):
     pytest.importorskip("torch")
     from countenance.suites.happyfaces.methods import make_method
-    from countenance.suites.happyfaces.networks.settings import NetworkSettings
+    from countenance.suites.happyfaces.networks.training import NetworkSettings
 
     small = NetworkSettings(backbone="resnet", size=64, resnet_steps=4, steps=20, restarts=2, device="cpu")
     labelled, labels, unlabelled = method_input(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)

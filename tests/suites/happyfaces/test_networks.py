@@ -15,13 +15,14 @@ from countenance.suites.happyfaces.methods.dbat import dbat_loss  # noqa: E402
 from countenance.suites.happyfaces.methods.divdis import divdis_loss  # noqa: E402
 from countenance.suites.happyfaces.methods.topk import exponential_loss, topk_loss  # noqa: E402
 from countenance.suites.happyfaces.networks import evidence, tuning  # noqa: E402
-from countenance.suites.happyfaces.networks.backbone import (  # noqa: E402
+from countenance.suites.happyfaces.networks.efficientnet import (  # noqa: E402
+    STAGES,
     VARIABLE,
     efficientnet_lite0,
     efficientnet_weights,
+    pretrained_network,
 )
-from countenance.suites.happyfaces.networks.settings import NetworkSettings  # noqa: E402
-from countenance.suites.happyfaces.networks.trunk import fused  # noqa: E402
+from countenance.suites.happyfaces.networks.training import NetworkSettings  # noqa: E402
 from countenance.suites.happyfaces.protocol import MixTask, run  # noqa: E402
 from countenance.suites.happyfaces.scores import worst_head  # noqa: E402
 
@@ -111,12 +112,13 @@ class Pixels:
         return torch.stack([maps, maps.flip(3)], 1)
 
 
-def test_a_labelled_photo_s_evidence_comes_from_units_that_never_saw_it():
+def test_a_labelled_photo_s_evidence_comes_from_units_that_never_saw_it(monkeypatch):
     rng = np.random.default_rng(0)
     labels = np.arange(40) % 2
     pictures = rng.integers(0, 256, (40, 4, 4, 60)).astype(np.uint8)
     pictures[:, 3, :, :20] = 40 + 170 * labels[:, None, None]
-    found = evidence._on_trunk(Pixels(), pictures, labels, NetworkSettings(window=1), 0)
+    monkeypatch.setattr(evidence, "trunk_for", lambda settings: Pixels())
+    found = evidence.gather(pictures, labels, NetworkSettings(window=1), 0)
     right = ((found.labelled > 0).numpy() == (labels == 1)[:, None]).mean(0)
     assert right[12:].min() > 0.95  # the row that knows the label
     assert right[:12].max() < 0.8  # the rest, which could have learnt 40 labels by heart from 60 channels
@@ -176,25 +178,65 @@ def test_all_methods_are_listed_with_a_file_of_their_own():
     assert {"erm", "divdis", "dbat", "topk", "topk-exp", "spatial"} <= set(METHODS)
 
 
+def random_weights() -> dict:
+    """Parameters under their published names, without the head and the classifier."""
+    made = torch.Generator().manual_seed(0)
+    stored = {}
+
+    def add(conv: str, norm: str, *shape: int) -> None:
+        stored[f"{conv}.weight"] = torch.randn(shape, generator=made) / (shape[1] * shape[2] * shape[3]) ** 0.5
+        for part in ("running_mean", "bias"):
+            stored[f"{norm}.{part}"] = torch.rand(shape[0], generator=made) - 0.5
+        for part in ("running_var", "weight"):
+            stored[f"{norm}.{part}"] = torch.rand(shape[0], generator=made) + 0.5
+
+    add("_conv_stem", "_bn0", 32, 3, 3, 3)
+    number, inward = 0, 32
+    for count, kernel, _, expansion, outward in STAGES:
+        for _ in range(count):
+            name, inner = f"_blocks.{number}.", inward * expansion
+            if expansion > 1:
+                add(f"{name}_expand_conv", f"{name}_bn0", inner, inward, 1, 1)
+            add(f"{name}_depthwise_conv", f"{name}_bn1", inner, 1, kernel, kernel)
+            add(f"{name}_project_conv", f"{name}_bn2", outward, inner, 1, 1)
+            number, inward = number + 1, outward
+    return stored
+
+
 def test_efficientnet_lite0_has_the_published_size_and_shape():
-    network = efficientnet_lite0().eval()
-    with torch.no_grad():
-        assert network(torch.zeros(1, 3, 224, 224)).shape == (1, 1280, 7, 7)
-    # 4.65 million with the classifier of 1000 classes on 1280 features
-    assert abs(sum(p.numel() for p in network.parameters()) + 1281 * 1000 - 4_652_008) == 0
+    stored = random_weights()
+    learnt = sum(value.numel() for name, value in stored.items() if "running" not in name)
+    # 4.65 million with the last convolution, its normalisation, and the classifier of 1000 classes on 1280 features
+    assert learnt + 320 * 1280 + 2 * 1280 + 1281 * 1000 == 4_652_008
+    maps = efficientnet_lite0(stored)(torch.zeros(1, 3, 224, 224), 8, 16)
+    assert [tuple(one.shape) for one in maps] == [(1, 80, 14, 14), (1, 320, 7, 7)]
 
 
-def test_normalisation_inside_convolutions_changes_nothing():
-    torch.manual_seed(0)
-    network = efficientnet_lite0().eval()
-    for module in network.modules():
-        if isinstance(module, torch.nn.BatchNorm2d):
-            torch.nn.init.uniform_(module.running_mean, -0.5, 0.5)
-            torch.nn.init.uniform_(module.running_var, 0.5, 1.5)
-    picture = torch.randn(1, 3, 64, 64)
-    with torch.no_grad():
-        before = network(picture, 8)
-        torch.testing.assert_close(fused(network)(picture, 8), before, atol=1e-4, rtol=1e-4)
+def test_blocks_with_folded_normalisation_are_the_published_blocks():
+    """The stem and two blocks, layer by layer: convolution padded as TensorFlow pads, normalisation, ReLU6."""
+    stored, functional = random_weights(), torch.nn.functional
+
+    def layer(x, conv, norm, stride=1, after=None, pad=(0, 0, 0, 0), groups=1):
+        x = functional.conv2d(functional.pad(x, pad), stored[f"{conv}.weight"], stride=stride, groups=groups)
+        parts = [stored[f"{norm}.{part}"] for part in ("running_mean", "running_var", "weight", "bias")]
+        x = functional.batch_norm(x, *parts, eps=1e-3)
+        return x.clamp(0, 6) if after else x
+
+    picture = torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(1))
+    x = layer(picture, "_conv_stem", "_bn0", 2, True, (0, 1, 0, 1))
+    b = "_blocks.0."
+    x = layer(x, f"{b}_depthwise_conv", f"{b}_bn1", 1, True, (1, 1, 1, 1), 32)
+    first = layer(x, f"{b}_project_conv", f"{b}_bn2")
+    x = first
+    for number, stride, pad in ((1, 2, (0, 1, 0, 1)), (2, 1, (1, 1, 1, 1))):
+        b = f"_blocks.{number}."
+        y = layer(x, f"{b}_expand_conv", f"{b}_bn0", 1, True)
+        y = layer(y, f"{b}_depthwise_conv", f"{b}_bn1", stride, True, pad, y.shape[1])
+        y = layer(y, f"{b}_project_conv", f"{b}_bn2")
+        x = x + y if number == 2 else y
+    ours = efficientnet_lite0(stored)(picture, 1, 3)
+    for one, other in zip(ours, (first, x), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
 def test_wrong_weights_are_refused_by_name(tmp_path: Path, monkeypatch):
@@ -202,7 +244,7 @@ def test_wrong_weights_are_refused_by_name(tmp_path: Path, monkeypatch):
     torch.save({"a": torch.zeros(1)}, path)
     monkeypatch.setenv(VARIABLE, str(path))
     with pytest.raises(InputError, match="not the weights of EfficientNet-Lite0"):
-        efficientnet_lite0(efficientnet_weights())
+        pretrained_network("a test")
     monkeypatch.setenv(VARIABLE, str(tmp_path / "missing.pth"))
     with pytest.raises(InputError, match="no such file"):
         efficientnet_weights()

@@ -12,11 +12,10 @@ from countenance.cli.app import run as command
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.suites.happyfaces.dataset import SETS, read_happyfaces
+from countenance.suites.happyfaces.dataset import SETS, TAGS, read_happyfaces
 from countenance.suites.happyfaces.methods import make_method
 from countenance.suites.happyfaces.protocol import MixTask, run, sweep
 from countenance.suites.happyfaces.runs import record_of
-from countenance.suites.happyfaces.tags import TAGS
 
 
 def write_set(place: Path, tags: tuple[str, ...], each: int, wrong: int) -> None:
@@ -110,7 +109,7 @@ def predictions(folder: Path, path: Path, *, parts=("validation",), drop: int = 
     for part in parts:
         photos = {"validation": data.validation, "unlabelled": data.unlabelled}[part]
         probabilities = Pixels().predict(photos.pixels)
-        rows += [[f"{part}/{t}/{n}", *p] for t, n, p in zip(*photos.where(), probabilities, strict=True)]
+        rows += [[photo, *p] for photo, p in zip(photos.ids(part), probabilities, strict=True)]
     with path.open("w", newline="") as stream:
         csv.writer(stream).writerows([["photo", "head_1", "head_2"], *rows[drop:]])
     return path
@@ -130,6 +129,9 @@ def test_predictions_that_lack_photos_or_name_others_are_refused(folder: Path, t
     base = ["happyfaces", "score", "-d", str(folder), "--predictions"]
     assert command([*base, str(predictions(folder, tmp_path / "few.csv", drop=2))]) == 2
     assert "2 of 80 validation photos are missing" in capsys.readouterr().err
+    for missing in ("none.csv", "none.parquet"):
+        assert command([*base, str(tmp_path / missing)]) == 2
+        assert capsys.readouterr().err.strip() == f"error: {tmp_path / missing}: no such file"
     (tmp_path / "odd.csv").write_text("photo,head_1,head_2\nnobody.png,1,0\n")
     assert command([*base, str(tmp_path / "odd.csv")]) == 2
     assert "names 1 image that the dataset does not have (nobody.png)" in capsys.readouterr().err

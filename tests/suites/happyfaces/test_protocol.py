@@ -12,13 +12,17 @@ from hypothesis.extra.numpy import arrays
 
 from countenance.errors import InputError
 from countenance.files import write_json
-from countenance.suites.happyfaces import protocol, runs
-from countenance.suites.happyfaces.ask import ask, simulated
-from countenance.suites.happyfaces.asking import at_the_terminal
-from countenance.suites.happyfaces.looks import heat_map, moved_heat
-from countenance.suites.happyfaces.published import PUBLISHED, configurations
-from countenance.suites.happyfaces.report import read_sweeps, write_report
-from countenance.suites.happyfaces.scores import assign_heads, auc, lowest_mix_rate_above, worst_head
+from countenance.suites.happyfaces import protocol, remembered, runs
+from countenance.suites.happyfaces.ask import ask, at_the_terminal, simulated
+from countenance.suites.happyfaces.report import (
+    PUBLISHED,
+    configurations,
+    heat_map,
+    moved_heat,
+    read_sweeps,
+    write_report,
+)
+from countenance.suites.happyfaces.scores import assign_heads, auc, lowest_mix_rate_above, summary, worst_head
 
 answers = arrays(bool, st.tuples(st.integers(1, 30), st.just(2)))
 
@@ -88,7 +92,9 @@ def test_a_sweep_writes_the_contracts_table_and_goes_on_where_it_stopped(folder:
     monkeypatch.setattr(protocol, "evaluate", lambda data, task: made.append(task) or real(data, task))
     assert cli(*command) == 0
     assert len(made) == 1
-    assert json.loads(out.read_text())["mix_rates"] == table["mix_rates"]
+    again = json.loads(out.read_text())
+    assert table["data"] and table["version"] and table["real_people"]
+    assert {**again, "cpu_seconds": 0} == {**table, "cpu_seconds": 0}  # both are read from runs
 
     stale = json.loads((runs[1] / "run.json").read_text())
     stale["dataset"]["fingerprint"] = "other photos"
@@ -121,8 +127,8 @@ def record(method: str, rate: float, seed: int, accuracy: float) -> dict:
 
 
 def test_one_seed_has_no_deviation_and_is_marked_beside_several(tmp_path: Path):
-    several = protocol.summary([record("many", rate, seed, 0.9 + seed / 100) for rate in (0, 0.3) for seed in (0, 1)])
-    single = protocol.summary([record("single", rate, 0, 0.95) for rate in (0, 0.3)])
+    several = summary([record("many", rate, seed, 0.9 + seed / 100) for rate in (0, 0.3) for seed in (0, 1)])
+    single = summary([record("single", rate, 0, 0.95) for rate in (0, 0.3)])
     assert several["mix_rates"][0]["worst_head_std"] == pytest.approx(0.01 / np.sqrt(2))
     assert single["mix_rates"][0]["worst_head_std"] is None and single["mix_rates"][0]["not_drawn_std"] is None
     for name, table in (("several", several), ("single", single)):
@@ -136,7 +142,7 @@ def test_one_seed_has_no_deviation_and_is_marked_beside_several(tmp_path: Path):
 
 
 def test_a_table_of_an_earlier_version_with_a_deviation_of_one_seed_is_marked_too(tmp_path: Path):
-    table = protocol.summary([record("old", rate, 0, 0.95) for rate in (0, 0.3)])
+    table = summary([record("old", rate, 0, 0.95) for rate in (0, 0.3)])
     for row in table["mix_rates"]:
         row["worst_head_std"] = row["not_drawn_std"] = 0.0
     write_json(tmp_path / "old.json", table)
@@ -145,11 +151,28 @@ def test_a_table_of_an_earlier_version_with_a_deviation_of_one_seed_is_marked_to
 
 
 def test_the_page_says_by_what_the_heads_are_named(tmp_path: Path):
-    table = protocol.summary([record("m", 0.1, seed, 0.9) for seed in (0, 1)])
+    table = summary([record("m", 0.1, seed, 0.9) for seed in (0, 1)])
     assert "validation truth" in table["heads_named_by"]
     write_json(tmp_path / "t.json", table)
     page = write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text()
     assert "assigned to the features by validation truth" in page
+
+
+def test_the_page_names_rendered_people_as_such(tmp_path: Path):
+    for real, said in ((False, True), (True, False), (None, False)):
+        runs = [record("m", 0.1, seed, 0.9) | {"real_people": real} for seed in (0, 1)]
+        write_json(tmp_path / "t.json", summary(runs))
+        page = write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text()
+        assert ("Rendered people, not photographs" in page) is said
+
+
+def test_a_photo_is_computed_once_and_the_oldest_is_forgotten(monkeypatch):
+    made = []
+    monkeypatch.setattr(remembered, "MOST", 3)
+    seen = remembered.Remembered(lambda photos: made.extend(photos[:, 0].tolist()) or photos[:, 0].tolist(), batch=2)
+    photos = np.arange(5, dtype=np.uint8)[:, None]
+    assert seen(photos) == [0, 1, 2, 3, 4] and seen(photos[3:]) == [3, 4] and made == [0, 1, 2, 3, 4]
+    assert seen(photos[:1]) == [0] and made == [0, 1, 2, 3, 4, 0]
 
 
 def test_a_sweep_of_one_seed_prints_no_deviation(folder: Path, tmp_path: Path, capsys):
@@ -189,7 +212,7 @@ def test_a_method_that_declines_leaves_a_record(world, monkeypatch):
     monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Declines())
     record, heads = protocol.run(world, protocol.MixTask("spatial", 0.1, 0))
     assert heads is None and record["answered"] is False and record["reason"] == "one place"
-    row = protocol.summary([record])["mix_rates"][0]
+    row = summary([record])["mix_rates"][0]
     assert row["answered"] == 0 and row["worst_head_mean"] is None
 
 
@@ -284,7 +307,7 @@ def test_broken_runs_beside_a_table_cost_only_their_pictures(world, write_world,
     write_world(world, tmp_path / "data", str)
     task = protocol.MixTask("spatial", 0.3, 0)
     records = protocol.sweep(tmp_path / "data", [task], tmp_path / "s.runs")
-    write_json(tmp_path / "s.json", protocol.summary(records))
+    write_json(tmp_path / "s.json", summary(records))
     assert "Where the heads" in write_report([tmp_path / "s.json"], tmp_path / "page.html").read_text()
     for text in ("x{", "[]", '{"notes": {"regions": "x"}}', '{"notes": {"regions": [[[[1]]]]}, "validation": null}'):
         (tmp_path / "s.runs" / task.run_name() / "run.json").write_text(text)

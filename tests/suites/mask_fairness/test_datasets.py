@@ -13,7 +13,7 @@ from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
 from countenance.suites.mask_fairness.datasets.fairface import AGES, repaired_age
 from countenance.suites.mask_fairness.datasets.label_files import read_voc, read_yolo
 from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, checked_corners, of_split
-from countenance.suites.mask_fairness.make_data import WRITERS, make_data
+from countenance.suites.mask_fairness.make_data import FORMATS, make_data
 
 HEADER = "index,filename,x,y,dx,dy,mask,skincolor,sex\n"
 
@@ -29,11 +29,10 @@ def test_fairface_mends_what_a_spreadsheet_broke_and_says_so_once(pictures):
         "val/1.jpg,03-Sep,Male,White,TRUE", "val/2.jpg,9-Mar,Female,Black,FALSE", "val/3.jpg,Oct-19,Male,Indian,TRUE",
         "val/4.jpg,19-Oct,Male,White,TRUE", "val/5.jpg,more than 70,Male,White,TRUE",
     )  # fmt: skip
-    said = []
-    data = load_mask_data("fairface", root, AskedTruth(say=said.append))
+    data = load_mask_data("fairface", root)
     ages = [sample.subjects[0].attributes["age"] for sample in data.dataset]
     assert ages == ["3-9", "3-9", "10-19", "10-19", "more than 70"]
-    assert len(said) == 1 and "4 ages" in said[0]
+    assert len(data.dataset.notes) == 1 and "4 ages" in data.dataset.notes[0]
     assert data.task == "mask_detection_one_face" and data.attributes == ("age", "gender", "race")
     assert {sample.subjects[0].attributes["masked"] for sample in data.dataset} == {"no"}
 
@@ -60,9 +59,8 @@ def test_missing_photographs_are_refused_or_counted(pictures):
     root = fairface(pictures(["val/1.jpg"]), "val/1.jpg,20-29,Male,White,T", "val/2.jpg,20-29,Male,White,T")
     with pytest.raises(InputError, match=r"line 3: val/2.jpg not there; --only-present assesses the 1 that are"):
         load_mask_data("fairface", root)
-    said = []
-    assert len(load_mask_data("fairface", root, AskedTruth(only_present=True, say=said.append)).dataset) == 1
-    assert "1 of 2 pictures are not there" in said[0]
+    present = load_mask_data("fairface", root, AskedTruth(only_present=True)).dataset
+    assert len(present) == 1 and "1 of 2 pictures are not there" in present.notes[0]
 
 
 def test_a_name_that_leads_out_of_the_folder_is_refused(pictures):
@@ -130,11 +128,10 @@ def test_raw_bafmd_in_yolo_and_voc(pictures):
     (root / "a.txt").write_text("1 0.5 0.5 0.2 0.4\n0 0.1 0.2 0.1 0.2\n")
     (root / "labels").mkdir()
     (root / "labels" / "b.txt").write_text("")
-    said = []
-    a, b = load_mask_data("bafmd-yolo", root, AskedTruth(say=said.append)).dataset
+    a, b = dataset = load_mask_data("bafmd-yolo", root).dataset
     assert a.subjects[0].face_box.tolist() == [40, 15, 60, 35] and a.subjects[0].attributes["masked"] == "yes"
     assert a.subjects[1].attributes["masked"] == "no" and b.subjects == ()
-    assert "1 picture has no .txt file and is left out" in said[0]
+    assert "1 picture has no .txt file and is left out" in dataset.notes[0]
     box = "<bndbox><xmin>40</xmin><ymin>15</ymin><xmax>60</xmax><ymax>35</ymax></bndbox>"
     (root / "c.xml").write_text(f"<annotation><object><name>without_mask</name>{box}</object></annotation>")
     (c,) = load_mask_data("bafmd-voc", root).dataset
@@ -164,7 +161,7 @@ def test_any_text_as_a_yolo_file_is_read_or_refused_in_words(tmp_path_factory, t
         assert str(path) in str(error)
 
 
-@pytest.mark.parametrize("form", list(WRITERS))
+@pytest.mark.parametrize("form", FORMATS)
 def test_what_make_data_writes_is_read_back_the_same(people, tmp_path, form):
     out = tmp_path / "out"
     assert make_data(people, out, form) == 20
@@ -180,7 +177,7 @@ def test_an_attribute_row_of_an_unknown_picture_is_refused(people, tmp_path):
     make_data(people, tmp_path / "out", "voc")
     with (tmp_path / "out" / "attributes.csv").open("a") as stream:
         stream.write("images/nobody.png,0,x,y\n")
-    with pytest.raises(InputError, match=r"line 22: 'images/nobody.png' is none of the 10 pictures"):
+    with pytest.raises(InputError, match=r"line 22: file 'images/nobody.png' is not in the dataset of 10 images"):
         load_mask_data("folder", tmp_path / "out")
 
 

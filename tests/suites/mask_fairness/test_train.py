@@ -73,12 +73,12 @@ def test_it_learns_and_the_exported_file_answers_alike(tmp_path):
     pytest.importorskip("onnx")
     from countenance.models.onnx import open_session
     from countenance.models.zoo.countenance_mask import CountenanceMask, decode
-    from countenance.suites.mask_fairness.train import train
+    from countenance.suites.mask_fairness.train import TrainSettings, train
     from countenance.suites.mask_fairness.train.network import export
 
     said: list[str] = []
     pictures = [portrait(colour=colour) for colour in (140, 180, 220)]
-    network = train(pictures, [], steps=12, batch=4, threads=1, seed=1, say=said.append)
+    network = train(pictures, [], TrainSettings(steps=12, batch=4, seed=1), said.append)
     assert "step 12/12" in said[-1]
     export(network, tmp_path / "net.onnx")
     assert (tmp_path / "net.onnx").stat().st_size < 3_000_000

@@ -10,8 +10,8 @@ from countenance.suites.uccs import CurveSettings, check_file, evaluate_detector
 from countenance.suites.uccs.baseline import Baseline, detect, recognize, score
 from countenance.suites.uccs.baseline.cache import Cache, save_arrays
 from countenance.suites.uccs.baseline.work import How, enlarged
-from countenance.suites.uccs.gallery_file import read_gallery
 from countenance.suites.uccs.make_data import make_data
+from countenance.suites.uccs.protocol import read_gallery
 
 SQUARES = "challenge_models:Squares"
 MODELS = {"embedding": "challenge_models:Colour", "detector": SQUARES}

@@ -19,7 +19,7 @@ quick = settings(max_examples=150, deadline=None, suppress_health_check=list(Hea
 number = st.sampled_from(
     ["1", "2.50", "-3", "0", "1e1", " 4", "+5", "nan", "inf", "x", "", "1_0", "0x1", "1e400", ".5"]
 )
-name = st.sampled_from(["a.jpg", "b.jpg", "ü.jpg", '"c,d.jpg"', "", "# e.jpg", "f g.jpg", "FILE"])
+name = st.sampled_from(["a.jpg", "b.jpg", "ü.jpg", '"c,d.jpg"', "", "# e.jpg", " # e.jpg", "f g.jpg", "FILE"])
 good = st.sampled_from(["1", "2.50", "0.25", "7", "12.5"])
 
 

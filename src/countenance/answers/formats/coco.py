@@ -1,22 +1,24 @@
 """COCO results: a JSON list of objects with `image_id`, `category_id`, `bbox` (x, y, width, height) and `score`."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.base import Format, Predictions, Wanted
+from countenance.answers.formats.base import Format, Predictions, Wanted, unlabelled_note
 from countenance.answers.types import Answer, Boxes, Keypoints, Masks
+from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
 from countenance.data.run_lengths import read_masks
-from countenance.data.tables import read_text
+from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.files import write_text
 from countenance.metrics.masks import fill
-from countenance.metrics.readings import Reading
 
-BBOX = Reading("topleft", "pixels")
+PEOPLE = ("person", "face", *LABELS.values())
+"""What a category of people can show."""
 
 
 def _entries(path: Path) -> list[Any]:
@@ -33,14 +35,14 @@ def read_coco_results(path: Path, wanted: Wanted) -> Predictions:
     """Results by image; an image without a result counts as one in which nothing was found."""
     by_image: dict[str, list[Mapping[str, Any]]] = {}
     unknown = []
-    for i, entry in enumerate(_entries(path)):
-        if not isinstance(entry, Mapping) or "image_id" not in entry:
-            raise InputError(f"{path}[{i}]: expected an object with image_id, bbox and score, found {entry!r:.60}")
+    entries, notes = _of_people(_entries(path), wanted, path)
+    classes = _classes(wanted, entries)
+    for entry in entries:
         found = wanted.names.find(str(entry["image_id"]))
         if found is None:
             unknown.append(str(entry["image_id"]))
         else:
-            by_image.setdefault(found, []).append({**entry, "place": f"{path}[{i}]"})
+            by_image.setdefault(found, []).append(entry | {"category": _label(entry, classes)})
     sentence = wanted.names.unmatched(unknown, str(path))
     if unknown and not by_image:
         raise InputError(f"{sentence}; image_id is the id of the image in the annotations, or its file name")
@@ -51,8 +53,62 @@ def read_coco_results(path: Path, wanted: Wanted) -> Predictions:
         f"{path}: {left} of {len(wanted.names.ids)} images have no result and count as images where nothing was found"
     )
     empty = {Boxes: lambda: Boxes(np.zeros((0, 4))), Masks: lambda: Masks([]), Keypoints: lambda: Keypoints([])}
-    notes = (sentence,) if sentence else ()
-    return Predictions(str(path), "coco", made, absent if left else None, empty[wanted.kind], notes, BBOX)
+    reading = wanted.reading("topleft", made.values())
+    notes += (sentence,) if sentence else ()
+    notes += wanted.reading_note(reading, str(path))
+    said = any(row["category"] is not None for rows in by_image.values() for row in rows)
+    notes += unlabelled_note(made, str(path)) if said else ()
+    return Predictions(str(path), "coco", made, absent if left else None, empty[wanted.kind], notes, reading, classes)
+
+
+def _of_people(entries: list[Any], wanted: Wanted, path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """The results with their places; those of categories that the dataset knows as something else are left out."""
+    kept: list[dict[str, Any]] = []
+    others: Counter[str] = Counter()
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, Mapping) or "image_id" not in entry:
+            raise InputError(f"{path}[{i}]: expected an object with image_id, bbox and score, found {entry!r:.60}")
+        category = entry.get("category_id")
+        shown = wanted.categories.get(category, "person") if isinstance(category, int | str) else "person"
+        others[shown] += 1
+        kept.append({**entry, "place": f"{path}[{i}]", "shown": shown})
+    for kind in PEOPLE:
+        others.pop(kind, None)
+    if not others or others.total() == len(kept):  # a detector of one class may number it as it likes
+        return kept, ()
+    named = ", ".join(f"{n:,} {name}" for name, n in others.most_common(MOST_NAMED))
+    results = "1 result is" if others.total() == 1 else f"{others.total():,} results are"
+    note = f"{path}: {results} of no person and no face and left out ({named})"
+    return [entry for entry in kept if entry["shown"] in PEOPLE], (note,)
+
+
+def _classes(wanted: Wanted, entries: list[dict[str, Any]]) -> Mapping[int, str]:
+    """The category numbers that say mask or no mask: as the user says, else as the dataset's own file does.
+
+    Numbers none of which the dataset knows are those of a detector that does not judge.
+    """
+    if "classes" in wanted.options:
+        return parse_classes(wanted.options["classes"])
+    known = {key: word for key, word in wanted.categories.items() if word in LABELS.values()}
+    return known if any(_number(entry) in known for entry in entries) else {}
+
+
+def _number(entry: Mapping[str, Any]) -> int | None:
+    number = entry.get("category_id")
+    return number if isinstance(number, int) else None
+
+
+def _label(entry: Mapping[str, Any], classes: Mapping[int, str]) -> str | None:
+    """The class of a result: its `category`, a `category_id` in words, or what its number means."""
+    for word in (entry.get("category"), entry.get("category_id")):
+        if isinstance(word, str):
+            return word
+    number = _number(entry)
+    if classes and number not in classes:
+        raise InputError(
+            f"{entry['place']}: category_id {entry.get('category_id')!r:.40}, expected {classes_in_words(classes)}"
+        )
+    return None if number is None else classes.get(number)
 
 
 def _numbers(row: Mapping[str, Any], name: str, size: int | None = None) -> list[float]:
@@ -60,29 +116,31 @@ def _numbers(row: Mapping[str, Any], name: str, size: int | None = None) -> list
     good = isinstance(values, list) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
     if not isinstance(values, list) or not good or (size is not None and len(values) != size):
         raise InputError(f"{row['place']}: {name} is {values!r:.60}, expected {size or 'a list of'} numbers")
-    return [float(v) for v in values]
+    return [finite_number(v, name, row["place"]) for v in values]
 
 
 def _score(row: Mapping[str, Any]) -> float:
     value = row.get("score", 1.0)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{row['place']}: score is {value!r:.40}, expected a number")
-    return float(value)
+    return finite_number(value, "score", row["place"])
 
 
 def _boxes(rows: list[Mapping[str, Any]]) -> Boxes:
-    labels = [str(row["category"]) for row in rows if row.get("category") is not None]
-    return Boxes(
-        [_numbers(row, "bbox", 4) for row in rows],
-        [_score(row) for row in rows],
-        labels if len(labels) == len(rows) else None,
-    )
+    labels = [str(row["category"]) for row in rows if row["category"] is not None]
+    boxes = [_numbers(row, "bbox", 4) for row in rows]
+    return Boxes(boxes, [_score(row) for row in rows], labels if len(labels) == len(rows) else None)
 
 
 def _masks(rows: list[Mapping[str, Any]]) -> Masks:
-    masks = [row.get("segmentation") for row in rows]
+    masks: list[Any] = [row.get("segmentation") for row in rows]
     runs = read_masks(masks, [f"{row['place']}: segmentation" for row in rows])
-    made = [fill(lengths, *mask["size"]) for lengths, mask in zip(runs, masks, strict=True) if mask is not None]
+    for row, mask in zip(rows, masks, strict=True):
+        if mask["size"] != masks[0]["size"]:
+            raise InputError(
+                f"{row['place']}: segmentation of size {mask['size']}, and {masks[0]['size']} in the same image"
+            )
+    made = [fill(lengths, *mask["size"]) for lengths, mask in zip(runs, masks, strict=True)]
     return Masks(np.array(made), [_score(row) for row in rows])
 
 
@@ -129,20 +187,12 @@ def _shapes(name: str, answer: Masks | Keypoints) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_coco(path: Path) -> bool:
-    """A JSON list whose first object has an image_id."""
-    if path.suffix.lower() != ".json" or not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        start = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
-    return start.startswith(b"[") and (b'"image_id"' in start or start[1:].lstrip().startswith(b"]"))
-
-
 COCO = Format(
     name="coco",
     meaning="COCO results JSON",
     kinds=(Boxes, Masks, Keypoints),
-    detects=_is_coco,
+    detects=lambda path: path.suffix.lower() == ".json" and path.is_file(),
     read=read_coco_results,
     write=write_coco_results,
+    options=("classes",),
 )

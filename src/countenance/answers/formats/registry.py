@@ -1,7 +1,9 @@
 """Which formats there are, and which one a file is in."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +20,39 @@ GENERAL = "table"
 """A file is tried in the particular formats first, those of plugins included, and last as a plain table."""
 
 
+def _plugins() -> dict[str, EntryPoint]:
+    """The formats of other packages; looking for them takes a while, so it is done once for a file."""
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in _HOME}
+
+
 def format_names() -> list[str]:
     """The names of the formats."""
-    further = sorted(point.name for point in entry_points(group=GROUP) if point.name not in _HOME)
-    return [*(name for name in _HOME if name != GENERAL), *further, GENERAL]
+    return _names(_plugins())
 
 
-def load_format(name: str) -> Format:
+def _names(plugins: Mapping[str, EntryPoint]) -> list[str]:
+    return [*(name for name in _HOME if name != GENERAL), *sorted(plugins), GENERAL]
+
+
+def load_format(name: str, plugins: Mapping[str, EntryPoint] | None = None) -> Format:
     """A format by its name."""
+    plugins = _plugins() if plugins is None else plugins
     if name in _HOME:
         module, _, attribute = _HOME[name].partition(":")
         found = getattr(import_module(module), attribute)
+    elif name in plugins:
+        found = plugins[name].load()
     else:
-        points = list(entry_points(group=GROUP, name=name))
-        if not points:
-            known = format_names()
-            raise InputError(f"no format {name!r}{near(name, known)}; there are {', '.join(known)}")
-        found = points[0].load()
+        known = _names(plugins)
+        raise InputError(f"no format {name!r}{near(name, known)}; there are {', '.join(known)}")
     if not isinstance(found, Format):
         raise InputError(f"format {name!r}: that is a {type(found).__name__}, expected a Format")
     return found
+
+
+def _formats() -> list[Format]:
+    plugins = _plugins()
+    return [load_format(name, plugins) for name in _names(plugins)]
 
 
 def read_predictions(source: Any, wanted: Wanted, name: str | None = None) -> Predictions:
@@ -45,11 +60,22 @@ def read_predictions(source: Any, wanted: Wanted, name: str | None = None) -> Pr
 
     The format is recognised from the file; `name` says it where that is not enough.
     """
-    if not isinstance(source, str | Path):
-        from countenance.answers.formats.table import read_columns
+    found = _of_file(Path(source), wanted, name) if isinstance(source, str | Path) else _of_columns(source, wanted)
+    elsewhere = wanted.names.other_folders(found.place)
+    return found if elsewhere is None else replace(found, notes=(*found.notes, elsewhere))
 
-        return read_columns(source, wanted)
-    path = Path(source)
+
+def _of_columns(source: Any, wanted: Wanted) -> Predictions:
+    from countenance.answers.formats.table import read_rows, rows_of_columns
+
+    rows = rows_of_columns(source)
+    for form in _formats():
+        if form.read_rows is not None and wanted.kind in form.kinds and (found := form.read_rows(rows, wanted)):
+            return found
+    return read_rows(rows, wanted)
+
+
+def _of_file(path: Path, wanted: Wanted, name: str | None) -> Predictions:
     if not path.exists():
         raise InputError(f"{path}: no such file; predictions:FILE names a file of saved predictions")
     chosen = load_format(name) if name else _recognised(path, wanted)
@@ -64,7 +90,7 @@ def read_predictions(source: Any, wanted: Wanted, name: str | None = None) -> Pr
 
 
 def _recognised(path: Path, wanted: Wanted) -> Format:
-    formats = [load_format(name) for name in format_names()]
+    formats = _formats()
     fitting = [found for found in formats if found.detects(path)]
     of_kind = [found for found in fitting if wanted.kind in found.kinds]
     if of_kind or fitting:

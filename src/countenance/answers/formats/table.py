@@ -11,17 +11,17 @@ A row that names an image and has no box says that the image was looked at and n
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.base import Format, Predictions, Wanted
+from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted, unlabelled_note
 from countenance.answers.types import Age, Boxes, Embedding, Labels
 from countenance.data.tables import finite_number, near, read_csv
 from countenance.errors import InputError
-from countenance.metrics.readings import Reading
+from countenance.metrics.readings import CORNERS as CORNERS_IN_PIXELS
 
 IMAGE_COLUMNS = (
     "image",
@@ -44,30 +44,35 @@ OTHER_CORNERS = ("xmin", "ymin", "xmax", "ymax")
 OTHER_SIZES = ("x", "y", "width", "height")
 SIZED = (SIZES, OTHER_SIZES)
 
-Row = Mapping[str, Any]
-
 
 def read_table(path: Path, wanted: Wanted) -> Predictions:
     """Predictions of a CSV or Parquet file."""
+    return read_rows(rows_of_file(path), wanted)
+
+
+def rows_of_file(path: Path) -> TableRows:
+    """The rows of a CSV or Parquet file."""
     if path.suffix.lower() == ".parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
             table = pq.read_table(path)
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file") from None
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
-        return _read(str(path), table.column_names, enumerate(table.to_pylist(), 1), "row", wanted)
+        return TableRows(str(path), table.column_names, list(enumerate(table.to_pylist(), 1)))
     header, rows = read_csv(path)
-    return _read(str(path), header, rows, "line", wanted)
+    return TableRows(str(path), header, rows, "line")
 
 
-def read_columns(source: Any, wanted: Wanted) -> Predictions:
-    """Predictions of a DataFrame, an Arrow table or a mapping of columns."""
+def rows_of_columns(source: Any) -> TableRows:
+    """The rows of a DataFrame, an Arrow table or a mapping of columns."""
     if hasattr(source, "to_pylist"):
         rows = source.to_pylist()
     elif hasattr(source, "to_dict") and hasattr(source, "columns"):
-        rows = source.to_dict(orient="records")
+        rows = source.to_dict(orient="records") if len(set(source.columns)) == len(source.columns) else []
     elif isinstance(source, Mapping):
         columns = {str(name): list(values) for name, values in source.items()}
         if len({len(values) for values in columns.values()}) > 1:
@@ -75,13 +80,17 @@ def read_columns(source: Any, wanted: Wanted) -> Predictions:
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     else:
         raise InputError(f"predictions are a {type(source).__name__}, expected a path, a DataFrame or a table")
-    header = list(rows[0]) if rows else [str(name) for name in getattr(source, "columns", source)]
-    return _read("predictions", [str(name) for name in header], enumerate(rows, 1), "row", wanted)
+    header = [str(name) for name in getattr(source, "column_names", getattr(source, "columns", source))]
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"predictions: column {twice!r} occurs twice")
+    named = ({str(name): value for name, value in row.items()} for row in rows)  # columns may be numbers
+    return TableRows("predictions", header, list(enumerate(named, 1)))
 
 
-def _read(
-    place: str, header: Sequence[str], rows: Iterator[tuple[int, Row]] | Any, unit: str, wanted: Wanted
-) -> Predictions:
+def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
+    """Predictions of the rows of a table."""
+    place, header = table.place, table.header
     image = _column(header, IMAGE_COLUMNS)
     if image is None:
         raise InputError(
@@ -89,7 +98,7 @@ def _read(
         )
     by_image: dict[str, list[tuple[int, Row]]] = {}
     unknown: list[str] = []
-    for number, row in rows:
+    for number, row in table.rows:
         name = "" if row[image] is None else str(row[image]).strip()
         found = wanted.names.find(name)
         if found is None:
@@ -100,11 +109,17 @@ def _read(
     if not by_image:
         raise InputError(sentence or f"{place}: holds no predictions")
     reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age}[wanted.kind]
-    made = {name: reader(some, header, image, f"{place} {unit}") for name, some in by_image.items()}
-    reading = Reading("topleft" if wanted.kind is Boxes and _box_columns(header) in SIZED else "corners", "pixels")
+    made = {name: reader(some, header, image, f"{place} {table.unit}") for name, some in by_image.items()}
+    reading = CORNERS_IN_PIXELS
+    notes: tuple[str, ...] = (sentence,) if sentence else ()
     absent: str | None = None
     empty: Callable[[], Any] | None = None
     if wanted.kind is Boxes:
+        reading = wanted.reading("topleft" if _box_columns(header) in SIZED else "corners", made.values())
+        notes += wanted.reading_note(reading, place)
+        label = _column(header, LABEL_COLUMNS)
+        said = label and any(not missing(row[label]) for some in by_image.values() for _, row in some)
+        notes += unlabelled_note(made, place) if said else ()
         left = len(wanted.names.ids) - len(made)
         empty = lambda: Boxes(np.zeros((0, 4)))  # noqa: E731 - a value, not a function worth a name
         absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as images without boxes"
@@ -113,7 +128,7 @@ def _read(
         left = len(wanted.names.ids) - len(made)
         empty = lambda: Embedding(None)  # noqa: E731
         absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as failures to enrol"
-    return Predictions(place, "table", made, absent, empty, tuple(n for n in (sentence,) if n), reading)
+    return Predictions(place, "table", made, absent, empty, notes, reading)
 
 
 def _column(header: Sequence[str], names: Sequence[str]) -> str | None:
@@ -128,6 +143,18 @@ def _box_columns(header: Sequence[str]) -> tuple[str, ...] | None:
     return next((names for names in sets if all(name in lower for name in names)), None)
 
 
+def missing(cell: Any) -> bool:
+    """Whether a cell is empty: nothing, no text, or not a number."""
+    return cell is None or (isinstance(cell, str) and not cell.strip()) or (isinstance(cell, float) and cell != cell)
+
+
+def _only(rows: Sequence[tuple[int, Row]], image: str, place: str) -> tuple[str, Row]:
+    """The one row of an image, with its place."""
+    if len(rows) > 1:
+        raise InputError(f"{place} {rows[1][0]}: names {rows[1][1][image]!r} a second time; expected one row an image")
+    return f"{place} {rows[0][0]}", rows[0][1]
+
+
 def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Boxes:
     lower = {name.strip().lower(): name for name in header}
     found = _box_columns(header)
@@ -136,72 +163,58 @@ def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, p
             f"{place.rsplit(' ', 1)[0]}: no columns x0, y0, x1, y1 (or x, y, w, h); it has {', '.join(header)}"
         )
     score, label = _column(header, SCORE_COLUMNS), _column(header, LABEL_COLUMNS)
-    boxes, scores, labels = [], [], []
+    boxes: list[list[float]] = []
+    scores: list[float] = []
+    labels: list[str] = []
     for number, row in rows:
-        cells = [row[lower[name]] for name in found]
-        if all(cell is None or cell == "" or cell != cell for cell in cells):
+        cells, here = [row[lower[name]] for name in found], f"{place} {number}"
+        if all(map(missing, cells)):
             continue  # looked at, nothing found
-        boxes.append([finite_number(cell, name, f"{place} {number}") for cell, name in zip(cells, found, strict=True)])
-        scores.append(
-            1.0 if score is None or row[score] in (None, "") else finite_number(row[score], score, f"{place} {number}")
-        )
-        labels.append("" if label is None else str(row[label]))
-    return Boxes(np.array(boxes).reshape(-1, 4), scores, labels if label is not None else None)
+        boxes.append([finite_number(cell, name, here) for cell, name in zip(cells, found, strict=True)])
+        scores.append(1.0 if score is None or missing(row[score]) else finite_number(row[score], score, here))
+        labels += [] if label is None or missing(row[label]) else [str(row[label]).strip()]
+    every = label is not None and len(labels) == len(boxes)
+    return Boxes(np.array(boxes).reshape(-1, 4), scores, labels if every else None)
 
 
 def _labels(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Labels:
-    if len(rows) > 1:
-        raise InputError(f"{place} {rows[1][0]}: names {rows[1][1][image]!r} a second time; expected one row an image")
-    row = rows[0][1]
-    values = {name: str(row[name]).strip() for name in header if name != image and row[name] not in (None, "")}
-    return Labels(values)
+    _, row = _only(rows, image, place)
+    return Labels({name: str(row[name]).strip() for name in header if name != image and not missing(row[name])})
 
 
 def _embedding(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Embedding:
-    if len(rows) > 1:
-        raise InputError(f"{place} {rows[1][0]}: names {rows[1][1][image]!r} a second time; expected one row an image")
-    number, row = rows[0]
+    here, row = _only(rows, image, place)
     if "vector" in header:
         vector = row["vector"]
-        if vector is None or (isinstance(vector, float) and vector != vector):
-            return Embedding(None)
         if isinstance(vector, str):
             vector = vector.strip("[] ").replace(",", " ").split()
-        return Embedding(np.array([finite_number(v, "vector", f"{place} {number}") for v in vector]))
-    columns = [name for name in header if name != image and name.lstrip("eE_").isdigit()]
+        vector = [] if missing(vector) else vector
+        if not hasattr(vector, "__iter__"):
+            raise InputError(f"{here}: vector is {vector!r:.60}, expected a list of numbers")
+        numbers = [finite_number(v, "vector", here) for v in vector]
+        return Embedding(np.array(numbers) if numbers else None)
+    columns = [name for name in header if name != image and name.lstrip("eE_").isdecimal()]
     if not columns:
         hint = near("vector", list(header))
-        raise InputError(
-            f"{place} {number}: no column vector and no columns e0, e1, …{hint}; it has {', '.join(header[:9])}"
-        )
+        raise InputError(f"{here}: no column vector and no columns e0, e1, …{hint}; it has {', '.join(header[:9])}")
     columns.sort(key=lambda name: int(name.lstrip("eE_")))
-    cells = [row[name] for name in columns]
-    if all(cell is None or cell == "" for cell in cells):
+    if all(missing(row[name]) for name in columns):
         return Embedding(None)
-    return Embedding(np.array([finite_number(v, n, f"{place} {number}") for v, n in zip(cells, columns, strict=True)]))
+    return Embedding(np.array([finite_number(row[name], name, here) for name in columns]))
 
 
 def _age(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Age:
-    if len(rows) > 1:
-        raise InputError(f"{place} {rows[1][0]}: names {rows[1][1][image]!r} a second time; expected one row an image")
-    number, row = rows[0]
+    here, row = _only(rows, image, place)
     column = _column(header, AGE_COLUMNS)
     if column is not None:
-        value = row[column]
-        return (
-            Age(None)
-            if value in (None, "") or value != value
-            else Age(finite_number(value, column, f"{place} {number}"))
-        )
+        return Age(None if missing(row[column]) else finite_number(row[column], column, here))
     columns = sorted((name for name in header if re.fullmatch(r"[pP]\d+", name)), key=lambda name: int(name[1:]))
     if not columns or [int(name[1:]) for name in columns] != list(range(len(columns))):
-        raise InputError(
-            f"{place} {number}: no column age or years, and no columns p0, p1, …; it has {', '.join(header[:9])}"
-        )
+        raise InputError(f"{here}: no column age or years, and no columns p0, p1, …; it has {', '.join(header[:9])}")
     try:
-        return Age.of([finite_number(row[name], name, f"{place} {number}") for name in columns])
+        return Age.of([finite_number(row[name], name, here) for name in columns])
     except ValueError as error:
-        raise InputError(f"{place} {number}: {error}") from None
+        raise InputError(f"{here}: {error}") from None
 
 
 TABLE = Format(

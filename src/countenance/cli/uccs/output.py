@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from countenance.suites.uccs import CurveSettings, UccsEvaluation
+    from countenance.suites.uccs.comparison import SubmissionComparison
 
 
 def ready_to_plot(path: Path | None) -> None:
@@ -62,7 +63,7 @@ def columns(by: str | None) -> list[str]:
 def written(found: "Sequence[UccsEvaluation]", settings: "CurveSettings", data: Path, out: Output) -> None:
     """Plots, curves and pages into their files; what was noticed on the way to the terminal."""
     if out.run is not None:
-        from countenance.suites.uccs.run import check_places, write_runs
+        from countenance.suites.uccs.run import check_places
 
         check_places(out.run, [one.label for one in found])
     for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
@@ -83,7 +84,7 @@ def written(found: "Sequence[UccsEvaluation]", settings: "CurveSettings", data: 
         files.append(out.plot)
     if out.by:
         files += _by_group(found, out)
-    compared = []
+    compared: list[SubmissionComparison] = []
     if len(found) > 1 and (out.report is not None or settings.bootstrap):
         from countenance.suites.uccs.comparison import compare
 
@@ -93,24 +94,38 @@ def written(found: "Sequence[UccsEvaluation]", settings: "CurveSettings", data: 
     if out.json is not None:
         _write_json(found, settings, out, [one.to_dict() for one in compared])
         files.append(out.json)
-    if out.report is not None:
-        from countenance.suites.uccs.page import write_page
-
-        pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(found))]
-        pages = pages if len(found) > 1 else [out.report]
-        for one, page in zip(found, pages, strict=True):
-            write_page(one, data, page, by=out.by, pictures=out.gallery)
-        if len(found) > 1:
-            from countenance.suites.uccs.comparison import write_comparison
-
-            write_comparison(found, compared, pages, data, out.report)
-            files.append(out.report)
-        files += pages
-    if out.run is not None:
-        runs = write_runs(found, data, out.run, note)
-        files += [run.path for run in runs]
+    if out.report is not None or out.run is not None:
+        files += _runs_and_pages(found, compared, data, out)
     if files:
         say(f"{found[0].kind} written: " + ", ".join(map(str, files)))
+
+
+def _runs_and_pages(
+    found: "Sequence[UccsEvaluation]", compared: "Sequence[SubmissionComparison]", data: Path, out: Output
+) -> list[Path]:
+    """A run for each file and the pages made from them; without --out the runs are gone afterwards."""
+    from tempfile import TemporaryDirectory
+
+    from countenance.suites.uccs.run import places, write_runs
+
+    with TemporaryDirectory(prefix="countenance-") as temporary:
+        labels = [one.label for one in found]
+        folders = places(out.run, labels) if out.run else [Path(temporary) / str(k) for k in range(len(found))]
+        runs = write_runs(found, data, folders, out.by, note)
+        if out.report is None:
+            return folders
+        pages = [out.report.with_stem(f"{out.report.stem}-{k + 1}") for k in range(len(found))]
+        pages = pages if len(found) > 1 else [out.report]
+        for run, page in zip(runs, pages, strict=True):
+            if out.by:
+                run.audit(by=[name.lower() for name in out.by])
+            run.report(page, gallery=out.gallery)
+    if len(found) > 1:
+        from countenance.suites.uccs.comparison import write_comparison
+
+        write_comparison(found, compared, pages, data, out.report)
+        pages = [out.report, *pages]
+    return [*pages, *(folders if out.run else ())]
 
 
 def _by_group(found: "Sequence[UccsEvaluation]", out: Output) -> list[Path]:

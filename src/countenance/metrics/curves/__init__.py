@@ -5,7 +5,7 @@ The steps are the same for every curve. Boxes become overlapping pairs (`pairs`)
 become points (`rates`), and resampled images give the points a band (`bands`).
 """
 
-from countenance.metrics.curves.bands import Band, bootstrap_band
+from countenance.metrics.curves.bands import Band, bootstrap_band, resampled_rates
 from countenance.metrics.curves.outcomes import (
     MISSED,
     Identification,
@@ -55,5 +55,6 @@ __all__ = [
     "match_one_to_one",
     "overlapping_pairs",
     "per_image_curve",
+    "resampled_rates",
     "thresholds_at",
 ]

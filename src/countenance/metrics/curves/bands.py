@@ -40,6 +40,39 @@ def bootstrap_band(
     >>> bool(band.low[0] <= 1 <= band.high[0])
     True
     """
+    rates = resampled_rates(
+        units, unit_image, negatives, negative_image, images=images, targets=targets, rounds=rounds, seed=seed,
+        strict=strict,
+    )  # fmt: skip
+    tail = (1 - level) / 2
+    drawn = rates[~np.isnan(rates).any(axis=1)]
+    if not len(drawn):
+        nothing = np.full(len(targets), np.nan)
+        return Band(targets, nothing, nothing)
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    return Band(targets, low, high)
+
+
+def resampled_rates(
+    units: Floats,
+    unit_image: Ints,
+    negatives: Floats,
+    negative_image: Ints,
+    *,
+    images: int,
+    targets: Floats,
+    rounds: int = 500,
+    seed: int = 0,
+    strict: bool = False,
+) -> Floats:
+    """The rate at each number of false alarms (columns) in each draw of the images (rows); NaN: nobody was drawn.
+
+    The draws depend on `images` and `seed` alone, so two evaluations of the same images can be compared draw by draw.
+
+    >>> units, image = np.array([0.9, 0.1]), np.array([0, 1])
+    >>> resampled_rates(units, image, np.array([0.5]), np.array([0]), images=2, targets=np.array([9.0]), rounds=3)
+    array([[1.], [1.], [1.]])
+    """
     random = np.random.default_rng(seed)
     order = np.argsort(-negatives, kind="stable")
     negatives, negative_image = negatives[order], negative_image[order]
@@ -62,10 +95,4 @@ def bootstrap_band(
         upto = np.where(index >= 0, np.append(reach, 0)[np.maximum(index, 0)], strictest)
         upto = np.where(targets >= (passed[-1] if passed.size else 0), found, upto)
         rates[r] = unit_weight[upto] / unit_weight[-1]
-    tail = (1 - level) / 2
-    drawn = rates[~np.isnan(rates).any(axis=1)]
-    if not len(drawn):
-        nothing = np.full(len(targets), np.nan)
-        return Band(targets, nothing, nothing)
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    return Band(targets, low, high)
+    return rates

@@ -103,14 +103,28 @@ class _DeviceWork:
 
 def _product(torch: Any, vectors: Vectors, device: str) -> Callable[[slice, slice], Any]:
     """The scores of some rows with some columns, in single precision."""
-    left = torch.from_numpy(np.ascontiguousarray(vectors.left)).to(device)
+    left = _copied(torch, vectors.left, device)
     if vectors.similarity == "cosine" and device.startswith("cuda"):
         high, low = halves(left)
         rows = torch.cat([high, high, low], dim=1)
         columns = torch.cat([high, low, high], dim=1)
         return lambda some, others: torch.mm(rows[some], columns[others].T, out_dtype=torch.float32)
-    right = left if vectors.right is vectors.left else torch.from_numpy(vectors.right).to(device)
+    right = left if vectors.right is vectors.left else _copied(torch, vectors.right, device)
     return lambda some, others: left[some] @ right[others].T
+
+
+def _copied(torch: Any, array: Singles, device: str) -> Any:
+    """An array on a device. A GPU copies memory that the machine has been told to keep in place eight times faster."""
+    here = torch.from_numpy(np.ascontiguousarray(array))
+    if not device.startswith("cuda") or not here.numel():
+        return here.to(device)
+    driver = torch.cuda.cudart()
+    fixed = int(driver.cudaHostRegister(here.data_ptr(), here.numel() * here.element_size(), 0)) == 0
+    try:
+        return here.to(device)
+    finally:
+        if fixed:
+            driver.cudaHostUnregister(here.data_ptr())
 
 
 def halves(vectors: Any) -> tuple[Any, Any]:
@@ -119,10 +133,12 @@ def halves(vectors: Any) -> tuple[Any, Any]:
     return high, (vectors - high.float()).half()
 
 
-def best_first(first: Index, second: Index, score: Singles, device: str) -> tuple[Any, Any, Any]:
-    """Pairs by falling score, equal ones by row and column, sorted on a device."""
+def best_first(first: Index, second: Index, score: Singles, cut: float, device: str) -> tuple[Any, Any, Any]:
+    """Pairs from a cut up by falling score, equal ones by row and column, sorted on a device."""
     torch = import_module("torch")
     one, two, value = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (first, second, score))
+    high = value >= float(np.float32(cut))
+    one, two, value = one[high], two[high], value[high]
     order = torch.argsort(one.long() << 32 | two.long())
     order = order[torch.sort(value[order] + 0.0, descending=True, stable=True)[1]]
     return one[order].cpu().numpy(), two[order].cpu().numpy(), value[order].cpu().numpy()

@@ -18,7 +18,7 @@ class Headline:
     interval: str
     n: str
     key: tuple[str, str, str] | None = None
-    """The metric, for everybody, where the number is one of rows."""
+    """A metric of everybody, whose rows the number is of; None where the run has no metric."""
 
 
 def _size(estimate: Estimate, source: Audited) -> str:
@@ -49,5 +49,6 @@ def headline_numbers(source: Audited) -> list[Headline]:
             interval, value = numbers.span(row.low, row.high), f"{row.bound} {numbers.value(row.value)}".strip()
             meaning = f"{row.meaning} ({row.note})" if row.note else row.meaning
             n = numbers.plural(row.n, (row.unit or "images").removesuffix("s"))
-            made.append(Headline(row.name, meaning, value, interval, n))
+            everybody = (source.metrics[0].name, "", "") if source.metrics else None
+            made.append(Headline(row.name, meaning, value, interval, n, everybody))
     return made

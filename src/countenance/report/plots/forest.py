@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,7 +72,7 @@ def forest_figures(source: Audited, metric: Metric, *, verdicts: bool = True) ->
     scale = Scale.around([bound for row in shown for bound in (row.estimate, row.low, row.high)], kind)
     label = f"{metric.name} (lower is better)" if metric.better == "lower" else metric.name
     everybody = None if overall is None else overall.estimate
-    return [forest_of(part, label, scale, overall=everybody, kind=kind) for part in _parts(rows)]
+    return [forest_of(part, label, scale, overall=everybody, kind=kind) for part in parts_of(rows)]
 
 
 def rows_of(source: Audited, metric: Metric) -> list[PlotRow]:
@@ -99,7 +99,7 @@ def rows_of(source: Audited, metric: Metric) -> list[PlotRow]:
     return made
 
 
-def _parts(rows: Sequence[PlotRow]) -> list[list[PlotRow]]:
+def parts_of(rows: Sequence[PlotRow]) -> list[list[PlotRow]]:
     """Rows for each figure; an attribute is cut only where it is too long for one."""
     parts: list[list[PlotRow]] = [[]]
     blocks: list[list[PlotRow]] = []
@@ -128,8 +128,13 @@ def forest_of(
     kind: str = "mean",
     title: str = "",
     note: str = "",
+    marked: str = "",
+    labels: Mapping[str, str] = LABELS,
 ) -> Any:
-    """Rows on one figure, with a title where there is one; `overall` is marked as everybody's number."""
+    """Rows on one figure, with a title where there is one; `overall` is marked as everybody's number, or as `marked`.
+
+    `labels` say what the marks mean; without any there is no legend.
+    """
     top = HEAD + (TITLE if title else 0)
     height = top + FOOT + ROW * max(1, len(rows))
     with drawing() as Figure:
@@ -148,12 +153,12 @@ def forest_of(
         if overall is not None and math.isfinite(overall):
             axes.axvline(overall, color=LINE, linewidth=0.9, linestyle=(0, (4, 2)))
             axes.annotate(
-                f"everybody {numbers.value(overall, kind)}", (overall, 1), xycoords=("data", "axes fraction"),
+                marked or f"everybody {numbers.value(overall, kind)}", (overall, 1), xycoords=("data", "axes fraction"),
                 xytext=(0, 2), textcoords="offset points", ha="center", va="bottom", color=SOFT, fontsize=6.5,
             )  # fmt: skip
         for place, row in enumerate(rows):
             _row(axes, place, row)
-        _legend(figure, {row.kind for row in rows if not row.heading}, height)
+        _legend(figure, {row.kind for row in rows if not row.heading}, labels)
     return figure
 
 
@@ -173,11 +178,13 @@ def _row(axes: Any, place: int, row: PlotRow) -> None:
     axes.text(1.80, place, row.size, ha="right", color=SOFT, **right)
 
 
-def _legend(figure: Any, kinds: set[str], height: float) -> None:
+def _legend(figure: Any, kinds: set[str], labels: Mapping[str, str]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], **mark(kind)) for kind in LABELS if kind in kinds]
-    names = [LABELS[kind] for kind in LABELS if kind in kinds]
+    handles = [Line2D([], [], **mark(kind)) for kind in labels if kind in kinds]
+    names = [labels[kind] for kind in labels if kind in kinds]
+    if not handles:
+        return
     figure.legend(
         handles, names, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncol=6, frameon=False, fontsize=6.5,
         handletextpad=0.2, columnspacing=1.2, borderaxespad=0.1,

@@ -5,23 +5,27 @@ always gets the same classes, another picture others, and there is no seed that 
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from countenance.answers import Labels
 from countenance.data.image import IMAGE_SUFFIXES, LazyImage
 from countenance.data.paths import inside
+from countenance.data.record import read_record
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.models.onnx import open_session
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels
 
 FILE = "entry.json"
+Kind = Literal["supervised", "semi-supervised", "unsupervised"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 SHIPPED = Path(__file__).parent / "trained"
 """The entries trained on the embedded people, as `train` writes them."""
 BATCH = 16
@@ -43,7 +47,7 @@ class EntryCard(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
-    kind: Literal["supervised", "semi-supervised", "unsupervised"]
+    kind: Kind
     description: str = ""
     labels_used: str = ""
     """What labels served for where that is not plain from `kind`; the leaderboard shows it beside the entry."""
@@ -55,15 +59,8 @@ class EntryCard(BaseModel):
 
     @classmethod
     def read(cls, folder: Path) -> "EntryCard":
-        path = folder / FILE
-        if not path.is_file():
-            shipped = f"{', '.join(_names())} are shipped{near(folder.name, _names())}"
-            raise InputError(f"{path}: no such file; `countenance bias-bounty train` makes an entry, and {shipped}")
-        try:
-            return cls.model_validate_json(path.read_bytes())
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise InputError(f"{path}: {'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from error
+        shipped = f"{', '.join(_names())} are shipped{near(folder.name, _names())}"
+        return read_record(cls, folder / FILE, missing=f"`countenance bias-bounty train` makes an entry, and {shipped}")
 
 
 def _names() -> list[str]:
@@ -138,38 +135,31 @@ class BountyEntry:
 
     def outputs(self, images: Images) -> dict[str, NDArray[np.float32]]:
         """The networks' raw outputs: a row for each image."""
-        found: dict[str, NDArray[np.float32]] = {}
+        found: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
         for network, session in self.sessions:
-            parts = [
-                session.run(
-                    list(network.outputs),
-                    {"images": network_input(images[i : i + BATCH], network.size).astype(np.float32)},
-                )
-                for i in range(0, len(images), BATCH)
-            ]
-            for j, name in enumerate(network.outputs):
-                found[name] = np.concatenate([part[j] for part in parts]) if parts else np.zeros((0, 1), np.float32)
-        return found
+            for i in range(0, len(images), BATCH):
+                pixels = network_input(images[i : i + BATCH], network.size).astype(np.float32)
+                parts = session.run(list(network.outputs), {"images": pixels})
+                for name, part in zip(network.outputs, parts, strict=True):
+                    found[name].append(part)
+        return {name: np.concatenate(parts) for name, parts in found.items()}
 
     def classes(self, images: Images) -> list[dict[str, int]]:
         """A class for each attribute of each image."""
+        if not images:
+            return []
         found = self.outputs(images)
         best = {name: found[name].argmax(axis=1) for name in ATTRIBUTES}
-        answers = []
-        for i, image in enumerate(images):
-            face = self.card.face_output
-            if face is not None and float(found[face][i].reshape(-1)[0]) < self.card.face_threshold:
-                answers.append(random_classes(image))
-            else:
-                answers.append({name: int(best[name][i]) for name in ATTRIBUTES})
-        return answers
-
-    def words(self, images: Images) -> list[dict[str, str]]:
-        """A word for each attribute of each image."""
-        return [{name: CLASSES[name][code] for name, code in row.items()} for row in self.classes(images)]
+        face = found[self.card.face_output].reshape(len(images), -1)[:, 0] if self.card.face_output else None
+        return [
+            random_classes(image)
+            if face is not None and float(face[i]) < self.card.face_threshold
+            else {name: int(best[name][i]) for name in ATTRIBUTES}
+            for i, image in enumerate(images)
+        ]
 
     def __call__(self, images: Images) -> list[Labels]:
-        return [Labels(words) for words in self.words(images)]
+        return [Labels({name: CLASSES[name][code] for name, code in row.items()}) for row in self.classes(images)]
 
 
 def network_input(images: Images, size: int) -> NDArray[np.uint8]:
@@ -177,12 +167,9 @@ def network_input(images: Images, size: int) -> NDArray[np.uint8]:
     from PIL import Image
 
     out = np.empty((len(images), size, size, 3), dtype=np.uint8)
-    for i, image in enumerate(images):
-        if image.shape[:2] == (size, size):
-            out[i] = image
-        else:  # averaging over areas when shrinking: no aliasing
-            how = Image.Resampling.BOX if min(image.shape[:2]) > size else Image.Resampling.BILINEAR
-            out[i] = np.asarray(Image.fromarray(image).resize((size, size), how))
+    for i, image in enumerate(images):  # averaging over areas when shrinking: no aliasing
+        how = Image.Resampling.BOX if min(image.shape[:2]) > size else Image.Resampling.BILINEAR
+        out[i] = np.asarray(Image.fromarray(image).resize((size, size), how))
     return np.ascontiguousarray(out.transpose(0, 3, 1, 2))
 
 
@@ -201,12 +188,12 @@ def image_files(folder: Path) -> dict[str, Path]:
 
 def predict_files(
     entry: BountyEntry, files: Mapping[str, Path], step: Callable[..., None] = lambda n=1: None
-) -> list[dict[str, str]]:
+) -> list[Mapping[str, str]]:
     """The words for each file, a batch in memory at a time."""
     paths = list(files.values())
-    answers: list[dict[str, str]] = []
+    answers: list[Mapping[str, str]] = []
     for start in range(0, len(paths), BATCH):
         images = [LazyImage(path).load() for path in paths[start : start + BATCH]]
-        answers += entry.words(images)
+        answers += [labels.values for labels in entry(images)]
         step(len(images))
     return answers

@@ -3,16 +3,16 @@
 A problem is reported once, with how often it occurs and a few examples; any problem refuses the file.
 """
 
-import csv
-import io
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.tables import near, read_csv, read_text
+from countenance.data.tables import csv_text, near, read_csv, read_text
 from countenance.data.vocabulary import VOCABULARIES
 from countenance.errors import InputError
 
@@ -24,26 +24,34 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "gender": VOCABULARIES["gender"],
 }
 """The classes of each attribute in their natural order, in which every table here counts them."""
+CODES = {name: {word: code for code, word in enumerate(words)} for name, words in CLASSES.items()}
 IDENTITIES, NONFACES_FILE = "identities.csv", "nonfaces.txt"
-IDENTITY = "identity "
-"""Begins the name of a cluster of one person's pictures."""
 NOT_A_NUMBER = ("nan", "na", "n/a", "none", "null")
 EXAMPLES = 3
 
 Ints = NDArray[np.int64]
+Problems = dict[str, list[str]]
+"""Where each kind of problem occurs."""
 
 
 @dataclass(frozen=True)
 class ClassTable:
     """Names with a class code for each attribute; −1 is unlabelled."""
 
-    path: Path
     names: tuple[str, ...]
     codes: Mapping[str, Ints]
-    index: Mapping[str, int] = field(repr=False, default_factory=dict)
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """The row of each name."""
+        return {name: row for row, name in enumerate(self.names)}
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def words(self, row: int) -> dict[str, str]:
+        """The classes of one row, without those that are unlabelled."""
+        return {name: CLASSES[name][code] for name in ATTRIBUTES if (code := int(self.codes[name][row])) >= 0}
 
     def rows(self, names: Sequence[str]) -> dict[str, Ints]:
         """The codes of the given names, in their order."""
@@ -56,16 +64,18 @@ class Truth:
     """What is known of a set of pictures: their labels, whose pictures they are, and which are not faces."""
 
     labels: ClassTable
-    people: tuple[str, ...] | None = None
-    """The cluster of each picture; None: every picture stands for itself."""
+    people: tuple[str | None, ...] | None = None
+    """Whose picture each is, None where nobody is named; None as a whole: no file says it."""
     nonfaces: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, labels: Path, nonfaces: Path | None = None, identities: Path | None = None) -> "Truth":
         """The files that say it; identities are looked for beside the labels and among the organiser's files."""
         table = read_labels(labels)
-        outside = read_names(nonfaces) if nonfaces is not None else ()
-        return cls(table, people_of(labels, table.names, identities), outside)
+        places = (labels.parent, organiser_folder(labels.parent.parent, labels.parent.name))
+        found = identities or next((file for place in places if (file := place / IDENTITIES).exists()), None)
+        people = None if found is None else read_identities(found, table.names)
+        return cls(table, people, read_names(nonfaces) if nonfaces is not None else ())
 
     @classmethod
     def of_split(cls, data: Path, split: str) -> "Truth":
@@ -74,85 +84,67 @@ class Truth:
         listed = folder / NONFACES_FILE
         return cls.read(folder / "labels.csv", listed if split == "holdout" and listed.exists() else None)
 
+    @cached_property
+    def clusters(self) -> Ints:
+        """A number for each picture, which pictures of one person share; a picture without a person has its own."""
+        if self.people is None:
+            return np.arange(len(self.labels))
+        keys = [(who is None, who or name) for name, who in zip(self.labels.names, self.people, strict=True)]
+        number = {key: i for i, key in enumerate(sorted(set(keys)))}
+        return np.array([number[key] for key in keys], dtype=np.int64)
+
     def predictions(self, path: Path) -> ClassTable:
         """Predictions of every picture, non-faces included; refused with every problem when they are not whole."""
         return read_predictions(path, (*self.labels.names, *self.nonfaces))
 
 
-@dataclass(frozen=True)
-class Draws:
-    """How intervals are drawn."""
-
-    replicates: int = 2000
-    seed: int = 0
-
-
-class Problems:
-    """Collects problems by kind, with their number and first examples."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, list[str]] = {}
-        self.counts: dict[str, int] = {}
-
-    def add(self, kind: str, example: str) -> None:
-        self.counts[kind] = self.counts.get(kind, 0) + 1
-        if len(self.found.setdefault(kind, [])) < EXAMPLES:
-            self.found[kind].append(example)
-
-    def lines(self) -> list[str]:
-        """One line for each kind of problem."""
-        return [
-            f"{kind}: {self.counts[kind]} ({', '.join(examples)}{', …' if self.counts[kind] > len(examples) else ''})"
-            for kind, examples in self.found.items()
-        ]
-
-    def refuse(self, path: Path, remedy: str) -> None:
-        """Raise one InputError with every kind of problem, if there is any."""
-        if self.counts:
-            raise InputError(f"{path}: " + "; ".join(self.lines()) + f". {remedy}")
+def _refuse(path: Path, problems: Problems, remedy: str) -> None:
+    """Raise one InputError with every kind of problem, how often it occurs and a few examples, if there is any."""
+    told = [
+        f"{kind}: {len(found)} ({', '.join(found[:EXAMPLES])}{', …' if len(found) > EXAMPLES else ''})"
+        for kind, found in problems.items()
+        if found
+    ]
+    if told:
+        raise InputError(f"{path}: {'; '.join(told)}. {remedy}")
 
 
-def _header(path: Path, header: Sequence[str]) -> None:
+def _parse(path: Path, *, may_be_empty: bool) -> tuple[ClassTable, Problems]:
+    header, rows = read_csv(path)
     for column in COLUMNS:
         if column not in header:
             raise InputError(f"{path} line 1: no column {column!r}{near(column, header)}; expected {','.join(COLUMNS)}")
-
-
-def _parse(path: Path, *, may_be_empty: bool, problems: Problems) -> ClassTable:
-    header, rows = read_csv(path)
-    _header(path, header)
-    codes_of = {attribute: {word: i for i, word in enumerate(CLASSES[attribute])} for attribute in ATTRIBUTES}
-    index: dict[str, int] = {}
+    problems: Problems = defaultdict(list)
+    seen: dict[str, None] = {}
     codes: dict[str, list[int]] = {attribute: [] for attribute in ATTRIBUTES}
     for line, row in rows:
         name = row["name"].strip()
         if not name:
-            problems.add("rows without a name", f"line {line}")
+            problems["rows without a name"].append(f"line {line}")
             continue
-        if name in index:
-            problems.add("duplicate names", f"{name} line {line}")
+        if name in seen:
+            problems["duplicate names"].append(f"{name} line {line}")
             continue
-        index[name] = len(index)
+        seen[name] = None
         for attribute in ATTRIBUTES:
             word = row[attribute].strip()
-            code = codes_of[attribute].get(word, -1)
+            code = CODES[attribute].get(word, -1)
             codes[attribute].append(code)
             if code >= 0 or (may_be_empty and not word):
                 continue
             if not word or word.lower() in NOT_A_NUMBER:
-                problems.add(f"{attribute} empty or not a class (NaN)", f"{name} line {line}")
+                problems[f"{attribute} empty or not a class (NaN)"].append(f"{name} line {line}")
             else:
                 hint = near(word, CLASSES[attribute])
-                problems.add(f"unknown classes of {attribute}", f"{word!r} at {name} line {line}{hint}")
+                problems[f"unknown classes of {attribute}"].append(f"{word!r} at {name} line {line}{hint}")
     arrays = {attribute: np.array(values, dtype=np.int64) for attribute, values in codes.items()}
-    return ClassTable(path, tuple(index), arrays, index)
+    return ClassTable(tuple(seen), arrays), problems
 
 
 def read_labels(path: Path) -> ClassTable:
     """The truth: `name,skin_tone,gender,age`, an empty cell is an unlabelled one."""
-    problems = Problems()
-    table = _parse(path, may_be_empty=True, problems=problems)
-    problems.refuse(path, "Labels are a class's name, or an empty cell where unlabelled.")
+    table, problems = _parse(path, may_be_empty=True)
+    _refuse(path, problems, "Labels are a class's name, or an empty cell where unlabelled.")
     if not len(table):
         raise InputError(f"{path}: no rows below the header; expected one for each image")
     return table
@@ -161,13 +153,9 @@ def read_labels(path: Path) -> ClassTable:
 def read_names(path: Path) -> tuple[str, ...]:
     """A name on each line (the known non-faces); a name twice is refused."""
     names = [line.strip() for line in read_text(path).splitlines() if line.strip()]
-    problems = Problems()
-    seen: set[str] = set()
-    for number, name in enumerate(names, 1):
-        if name in seen:
-            problems.add("duplicate names", f"{name} (name {number})")
-        seen.add(name)
-    problems.refuse(path, "Write each name once.")
+    first = {name: number for number, name in reversed(list(enumerate(names, 1)))}
+    twice = [f"{name} (name {number})" for number, name in enumerate(names, 1) if first[name] != number]
+    _refuse(path, {"duplicate names": twice}, "Write each name once.")
     return tuple(names)
 
 
@@ -177,20 +165,15 @@ def read_predictions(path: Path, expected: Iterable[str] | None = None) -> Class
     Everything wrong is told at once: missing, extra and duplicate names, unknown classes, empty cells and NaN,
     and the count of rows.
     """
-    problems = Problems()
-    table = _parse(path, may_be_empty=False, problems=problems)
+    table, problems = _parse(path, may_be_empty=False)
     if expected is not None:
         wanted = dict.fromkeys(expected)
-        for name in wanted:
-            if name not in table.index:
-                problems.add("missing names", name)
-        for name in table.names:
-            if name not in wanted:
-                problems.add("extra names", name)
-        given = len(table) + problems.counts.get("duplicate names", 0) + problems.counts.get("rows without a name", 0)
+        given = len(table) + len(problems["duplicate names"]) + len(problems["rows without a name"])
+        problems["missing names"] = [name for name in wanted if name not in table.index]
+        problems["extra names"] = [name for name in table.names if name not in wanted]
         if given != len(wanted):
-            problems.add("wrong count of rows", f"{given:,} rows, expected {len(wanted):,}")
-    problems.refuse(path, "Write each image's name once with a known class in every column.")
+            problems["wrong count of rows"] = [f"{given:,} rows, expected {len(wanted):,}"]
+    _refuse(path, problems, "Write each image's name once with a known class in every column.")
     return table
 
 
@@ -200,22 +183,18 @@ def predictions_text(names: Sequence[str], words: Sequence[Mapping[str, str]]) -
     >>> predictions_text(["a.png"], [{"skin_tone": "monk_3", "gender": "male", "age": "0_17"}])
     'name,skin_tone,gender,age\\na.png,monk_3,male,0_17\\n'
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for name, labels in zip(names, words, strict=True):
-        writer.writerow([name, *(labels[column] for column in COLUMNS[1:])])
-    return stream.getvalue()
+    rows = zip(names, words, strict=True)
+    return csv_text(COLUMNS, ([name, *(labels[column] for column in COLUMNS[1:])] for name, labels in rows))
 
 
-def read_identities(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Whose picture each of `names` is (`name,identity`); an image without an entry stands for itself."""
+def read_identities(path: Path, names: Sequence[str]) -> tuple[str | None, ...]:
+    """Whose picture each of `names` is (`name,identity`); None for an image without an entry."""
     header, rows = read_csv(path)
     for column in ("name", "identity"):
         if column not in header:
             raise InputError(f"{path} line 1: no column {column!r}; expected name,identity")
     known = {row["name"].strip(): row["identity"].strip() for _, row in rows}
-    return tuple(f"{IDENTITY}{known[name]}" if known.get(name) else nobody(name) for name in names)
+    return tuple(known.get(name) or None for name in names)
 
 
 def organiser_folder(root: Path, split: str) -> Path:
@@ -225,20 +204,3 @@ def organiser_folder(root: Path, split: str) -> Path:
     ('bounty/organiser/test', 'bounty/holdout')
     """
     return root / split if split == "holdout" else root / "organiser" / split
-
-
-def people_of(labels: Path, names: Sequence[str], identities: Path | None) -> tuple[str, ...] | None:
-    """Whose picture each is: from the file given, from identities.csv beside the labels, or from the organiser's.
-
-    None where there is no such file: then each row stands for itself.
-    """
-    if identities is not None:
-        return read_identities(identities, names)
-    places = (labels.parent, organiser_folder(labels.parent.parent, labels.parent.name))
-    found = next((place / IDENTITIES for place in places if (place / IDENTITIES).exists()), None)
-    return None if found is None else read_identities(found, names)
-
-
-def nobody(name: str) -> str:
-    """The cluster of an image whose person is not named: itself, distinct from any identity of the same spelling."""
-    return f"image {name}"

@@ -10,7 +10,7 @@ from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, IDENTITY, Truth, nobody
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Truth
 
 SPLITS = ("train", "test", "holdout")
 
@@ -64,16 +64,11 @@ def read_challenge(root: Path, split: str | None = None, *, sizes: bool = True) 
 
     `sizes=False` leaves the files unopened (width and height 0).
     """
-    return read_truth(labels_of(root, split), sizes=sizes, card_file=(root if split else root.parent) / "card.json")
+    return read_truth(labels_of(root, split), sizes=sizes)
 
 
 def read_truth(
-    labels: Path,
-    nonfaces: Path | None = None,
-    identities: Path | None = None,
-    *,
-    sizes: bool = True,
-    card_file: Path | None = None,
+    labels: Path, nonfaces: Path | None = None, identities: Path | None = None, *, sizes: bool = True
 ) -> Dataset:
     """The pictures that a file of labels names, and after them known non-faces that it does not name.
 
@@ -83,24 +78,17 @@ def read_truth(
     truth = Truth.read(labels, nonfaces, identities)
     table, outside = truth.labels, truth.nonfaces
     people = truth.people or (None,) * len(table)
-    card_file = card_file or _root(labels) / "card.json"
-    card = DatasetCard.read(card_file) if card_file.exists() else _card(_root(labels).name)
+    root = labels.parent.parent if labels.parent.name in SPLITS else labels.parent
+    card = DatasetCard.read(root / "card.json") if (root / "card.json").exists() else _card(root.name)
     apart = set(outside)
     samples = []
-    for i, (name, who) in enumerate(zip(table.names, people, strict=True)):
-        codes = {attribute: int(table.codes[attribute][i]) for attribute in ATTRIBUTES}
-        known = {attribute: CLASSES[attribute][code] for attribute, code in codes.items() if code >= 0}
-        identity = None if who is None or who == nobody(name) else who.removeprefix(IDENTITY)
+    for i, (name, identity) in enumerate(zip(table.names, people, strict=True)):
+        known = table.words(i)
         said = {"labelled": "yes" if known else "no"} | ({"face": "no" if name in apart else "yes"} if apart else {})
         subjects = (Subject(f"{name}#0", identity, attributes=known),) if known or identity else ()
         samples.append(_sample(labels, name, subjects, said, sizes))
     samples += [_sample(labels, name, (), {"face": "no"}, sizes) for name in outside if name not in table.index]
     return Dataset(card, samples)
-
-
-def _root(labels: Path) -> Path:
-    """The challenge's folder, which has the labels or a folder for each split."""
-    return labels.parent.parent if labels.parent.name in SPLITS else labels.parent
 
 
 def _sample(labels: Path, name: str, subjects: tuple[Subject, ...], attributes: dict[str, str], sizes: bool) -> Sample:

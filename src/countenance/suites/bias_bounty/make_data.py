@@ -10,12 +10,11 @@ drawn at random. `holdout/` and `organiser/` are for the organiser alone. `ident
 one person, for intervals over persons; non-faces are dealt out to made-up identities of the sizes that persons have.
 """
 
-import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,19 +24,23 @@ from numpy.typing import NDArray
 
 from countenance.data import load_dataset
 from countenance.data.sample import Dataset, Sample
+from countenance.data.tables import csv_text
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.bias_bounty.files import COLUMNS, IDENTITIES, NONFACES_FILE, organiser_folder
+from countenance.run.engine.settings import ProgressMaker
+from countenance.suites.bias_bounty.files import IDENTITIES, NONFACES_FILE, organiser_folder, predictions_text
 
 SPLITS: Mapping[str, str] = {"train": "train", "validation": "test", "test": "holdout"}
 """From the people's splits to the challenge's: what is looked at while choosing is the public test."""
 NONFACES = 0.2
 SIDE = 256
 SUFFIX, FORMAT, QUALITY = ".webp", "WEBP", 92
+DESCRIPTION = (
+    "Rendered people and non-people in the layout of the bias bounty: skin tone, age group, gender; about a fifth are "
+    "not faces and have random labels, some faces in train are unlabelled."
+)
 GRID = 16
 """Corners of cuttings lie on the compression's grid, as those of whole pictures do."""
-
-ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
 
 
 @dataclass(frozen=True)
@@ -71,28 +74,19 @@ def _nonfaces(people: Dataset, split: str, wanted: int, rng: np.random.Generator
         if len(whole) + len(cuttings) >= wanted or not scenes:
             break
         scene = scenes[int(rng.integers(len(scenes)))]
-        corner = _corner(scene, rng)
-        apart = all(_apart(corner, other.cut) for other in cuttings if other.source is scene)
-        if apart and not any(_touches(corner, person.face_box) for person in scene.subjects):
-            cuttings.append(ChallengePicture(scene, corner))
+        left, top = (GRID * int(rng.integers((side - SIDE) // GRID + 1)) for side in (scene.width, scene.height))
+        # Two cuttings of one scene share less than half of their width or height.
+        near = [other for other in cuttings if other.source is scene and other.cut is not None
+                and abs(left - other.cut[0]) <= SIDE // 2 and abs(top - other.cut[1]) <= SIDE // 2]  # fmt: skip
+        if not near and not any(_touches(left, top, person.face_box) for person in scene.subjects):
+            cuttings.append(ChallengePicture(scene, (left, top)))
     return whole + cuttings
 
 
-def _corner(scene: Sample, rng: np.random.Generator) -> tuple[int, int]:
-    left, top = (GRID * int(rng.integers((side - SIDE) // GRID + 1)) for side in (scene.width, scene.height))
-    return left, top
-
-
-def _apart(a: tuple[int, int], b: tuple[int, int] | None) -> bool:
-    """Two cuttings of one scene share less than half of their width or height."""
-    return b is None or abs(a[0] - b[0]) > SIDE // 2 or abs(a[1] - b[1]) > SIDE // 2
-
-
-def _touches(corner: tuple[int, int], box: NDArray[np.float64] | None) -> bool:
+def _touches(left: int, top: int, box: NDArray[np.float64] | None) -> bool:
     if box is None:
         return False
     margin = 0.25 * float(box[3] - box[1])  # hair and chin are more of a head than the face's box
-    left, top = corner
     across = left < box[2] + margin and left + SIDE > box[0] - margin
     return bool(across and top < box[3] + margin and top + SIDE > box[1] - margin)
 
@@ -113,29 +107,19 @@ def _content(picture: ChallengePicture) -> bytes:
     return buffer.getvalue()
 
 
-def _csv(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([header, *rows])
-    return stream.getvalue()
-
-
-def _hide(labels: Mapping[str, str], rng: np.random.Generator, share: float) -> dict[str, str]:
-    """With probability `share`, a face loses its labels: half the time all of them, else one."""
-    if rng.random() >= share:
-        return dict(labels)
-    if rng.random() < 0.5:
-        return dict.fromkeys(labels, "")
-    return {**labels, str(rng.choice(sorted(labels))): ""}
-
-
 def _labels(pictures: Sequence[ChallengePicture], rng: np.random.Generator, unlabelled: float) -> list[dict[str, str]]:
     """The row of each picture: a face's own labels, some of them hidden; a non-face's those of a random face."""
     known = [picture.labels for picture in pictures if picture.labels is not None]
-    return [
-        dict(known[int(rng.integers(len(known)))]) if picture.labels is None else _hide(picture.labels, rng, unlabelled)
-        for picture in pictures
-    ]
+    rows = []
+    for picture in pictures:
+        if picture.labels is None:
+            rows.append(dict(known[int(rng.integers(len(known)))]))
+            continue
+        row = dict(picture.labels)
+        if rng.random() < unlabelled:  # half the time a face loses all its labels, else one
+            row |= dict.fromkeys(row if rng.random() < 0.5 else [str(rng.choice(sorted(row)))], "")
+        rows.append(row)
+    return rows
 
 
 def _identities(pictures: Sequence[ChallengePicture], rng: np.random.Generator) -> list[str]:
@@ -175,49 +159,30 @@ def write_challenge(
         plan[ours] = [pictures[i] for i in rng.permutation(len(pictures))]
     total = sum(map(len, plan.values()))
     counts: dict[str, dict[str, int]] = {}
-    with staged(out) as folder, progress("writing", total) if progress else nullcontext(_nothing) as step:
+    with staged(out) as folder, progress("writing", total) if progress else nullcontext(lambda n=1: None) as step:
         for number, (split, pictures) in enumerate(plan.items()):
             rng = np.random.default_rng([seed, 62, number])
-            hidden = unlabelled if split == "train" else 0.0
-            counts[split] = _write_split(folder, split, pictures, rng, hidden, step)
-        (folder / "card.json").write_text(_card(dataset).model_dump_json(indent=2) + "\n", encoding="utf-8")
+            rows = _labels(pictures, rng, unlabelled if split == "train" else 0.0)
+            counts[split] = _write_split(folder, split, pictures, rows, _identities(pictures, rng), step)
+        card = dataset.card.model_copy(update={"name": f"{dataset.card.name}-bias-bounty", "description": DESCRIPTION})
+        (folder / "card.json").write_text(card.model_dump_json(indent=2) + "\n", encoding="utf-8")
     return counts
 
 
-def _nothing(n: int = 1) -> None:
-    pass
-
-
 def _write_split(
-    root: Path, split: str, pictures: list[ChallengePicture], rng: np.random.Generator, unlabelled: float, step: Any
+    root: Path, split: str, pictures: list[ChallengePicture], rows: list[dict[str, str]], people: list[str], step: Any
 ) -> dict[str, int]:
     folder, private = root / split, organiser_folder(root, split)
     folder.mkdir()
     private.mkdir(parents=True, exist_ok=True)
-    rows, people = _labels(pictures, rng, unlabelled), _identities(pictures, rng)
     names = [f"{split.upper()}{number:04d}{SUFFIX}" for number in range(len(pictures))]
     for name, picture in zip(names, pictures, strict=True):
         (folder / name).write_bytes(_content(picture))
         step()
     nonfaces = [name for name, picture in zip(names, pictures, strict=True) if picture.labels is None]
-    labels = [(name, *(row[column] for column in COLUMNS[1:])) for name, row in zip(names, rows, strict=True)]
-    (folder / "labels.csv").write_text(_csv(COLUMNS, labels), encoding="utf-8")
-    (private / IDENTITIES).write_text(
-        _csv(("name", "identity"), list(zip(names, people, strict=True))), encoding="utf-8"
-    )
+    whose = csv_text(("name", "identity"), zip(names, people, strict=True))
+    (folder / "labels.csv").write_text(predictions_text(names, rows), encoding="utf-8")
+    (private / IDENTITIES).write_text(whose, encoding="utf-8")
     (private / NONFACES_FILE).write_text("".join(f"{name}\n" for name in nonfaces), encoding="utf-8")
-    return {
-        "images": len(pictures),
-        "nonfaces": len(nonfaces),
-        "unlabelled_faces": sum("" in row.values() for row in rows),
-    }
-
-
-def _card(dataset: Dataset) -> Any:
-    return dataset.card.model_copy(
-        update={
-            "name": f"{dataset.card.name}-bias-bounty",
-            "description": "Rendered people and non-people in the layout of the bias bounty: skin tone, age group, "
-            "gender; about a fifth are not faces and have random labels, some faces in train are unlabelled.",
-        }
-    )
+    missing = sum("" in row.values() for row in rows)
+    return {"images": len(pictures), "nonfaces": len(nonfaces), "unlabelled_faces": missing}

@@ -16,8 +16,8 @@ from countenance.compare import Change, Comparison
 from countenance.compare.compare import compare
 from countenance.compare.scores import change_of
 from countenance.metrics import bounty
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Draws, Ints, Truth
-from countenance.suites.bias_bounty.intervals import degrees_of_freedom
+from countenance.suites.bias_bounty.files import CLASSES, ClassTable, Ints, Truth
+from countenance.suites.bias_bounty.scoring import Draws, degrees_of_freedom
 
 SCORE1 = "Score₁"
 
@@ -28,7 +28,7 @@ def rank_predictions(
     """Rank entries by Score₁, or by Score₁ times the factor that each has earned."""
     names, labels = list(said), truth.labels
     predicted = [said[name].rows(labels.names) for name in names]
-    sums = np.stack([bounty.class_sums(labels.codes, one, truth.people) for one in predicted], axis=1)
+    sums = np.stack([bounty.class_sums(labels.codes, one, truth.clusters) for one in predicted], axis=1)
     sums = sums[sums.any(axis=(1, 2))]
     earned = np.array([(factors or {}).get(name, 1.0) for name in names])
 
@@ -41,28 +41,34 @@ def rank_predictions(
     return rank_paired(names, estimates, drawn, df=df)
 
 
-def score_difference(truth: Truth, new: Path, old: Path, draws: Draws = Draws()) -> Change:
-    """How Score₁ changed from the predictions `old` to `new`, from draws of the same people for both."""
-    names = _names(new, old)
-    said = dict(zip(names, map(truth.predictions, (new, old)), strict=True))
-    found = rank_predictions(truth, said, draws)
-    rows = len(truth.labels)
-    return change_of(found, SCORE1, names[1], names[0], n=rows, clusters=len(set(truth.people or range(rows))))
+def read_pair(truth: Truth, new: Path, old: Path) -> dict[str, ClassTable]:
+    """The new predictions, then the old ones, by file name; by path where the names are the same."""
+    names = [new.name, old.name] if new.name != old.name else [str(new), str(old)]
+    if names[0] == names[1]:
+        names = [new.name, f"{old.name} (again)"]
+    return dict(zip(names, map(truth.predictions, (new, old)), strict=True))
 
 
-def compare_predictions(truth: Truth, new: Path, old: Path, seed: int = 0) -> Comparison | None:
+def score_difference(truth: Truth, pair: Mapping[str, ClassTable], draws: Draws = Draws()) -> Change:
+    """How Score₁ changed from the old predictions to the new, from draws of the same people for both."""
+    new, old = pair
+    clusters = len(set(truth.clusters.tolist()))
+    return change_of(rank_predictions(truth, pair, draws), SCORE1, old, new, n=len(truth.labels), clusters=clusters)
+
+
+def compare_predictions(truth: Truth, pair: Mapping[str, ClassTable], seed: int = 0) -> Comparison | None:
     """`countenance.compare` of the accuracies: better for whom, worse for whom, which gaps moved.
 
     Groups are the labelled classes. None where no picture has a label.
     """
-    labelled = [name for name in ATTRIBUTES if (truth.labels.codes[name] >= 0).any()]
+    labelled = {name: codes for name, codes in truth.labels.codes.items() if (codes >= 0).any()}
     if not labelled:
         return None
-    before, after = (_rows(truth, truth.predictions(path), labelled) for path in (old, new))
-    by = [name for name in labelled if len(np.unique(truth.labels.codes[name][truth.labels.codes[name] >= 0])) > 1]
+    after, before = (_rows(truth, said, labelled) for said in pair.values())
+    by = [name for name, codes in labelled.items() if len(np.unique(codes[codes >= 0])) > 1]
     return compare(
         before, after, by=by, metrics=[f"correct_{name}" for name in labelled], pair="sample",
-        names=_names(new, old)[::-1], cluster=None if truth.people is None else "identity", seed=seed,
+        names=[*pair][::-1], cluster=None if truth.people is None else "identity", seed=seed,
     )  # fmt: skip
 
 
@@ -74,23 +80,13 @@ def against_json(change: Change, compared: Comparison | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _names(new: Path, old: Path) -> list[str]:
-    """File names where they differ, else paths; the old one is marked where both are one file."""
-    for names in ([new.name, old.name], [str(new), str(old)]):
-        if names[0] != names[1]:
-            return names
-    return [new.name, f"{old.name} (again)"]
-
-
-def _rows(truth: Truth, said: ClassTable, labelled: list[str]) -> dict[str, Any]:
+def _rows(truth: Truth, said: ClassTable, labelled: Mapping[str, Ints]) -> dict[str, Any]:
     """The table of a comparison: a row for each picture, with its labels as groups and whether each was named."""
-    labels = truth.labels
-    predicted = said.rows(labels.names)
-    made: dict[str, Any] = {"sample": list(labels.names)}
+    predicted = said.rows(truth.labels.names)
+    made: dict[str, Any] = {"sample": list(truth.labels.names)}
     if truth.people is not None:
-        made["identity"] = list(truth.people)
-    for name in labelled:
-        codes: Ints = labels.codes[name]
+        made["identity"] = truth.clusters
+    for name, codes in labelled.items():
         made[name] = [CLASSES[name][code] if code >= 0 else None for code in codes.tolist()]
         made[f"m.correct_{name}"] = np.where(codes >= 0, codes == predicted[name], np.nan).astype(float)
     return made

@@ -1,11 +1,13 @@
 """Scores and tables in words: what `score` and `leaderboard` print."""
 
+import itertools
+
 from countenance.compare import Change, Comparison
 from countenance.metrics.bounty import HONEST_PASS, MAXIMUM
 from countenance.report.numbers import probability
 from countenance.suites.bias_bounty.board import Board
-from countenance.suites.bias_bounty.files import ATTRIBUTES
 from countenance.suites.bias_bounty.scoring import Score
+from countenance.tasks.results import Number
 
 TITLES = {"skin_tone": "skin tone", "age": "age", "gender": "gender"}
 
@@ -19,31 +21,28 @@ def number(value: float, digits: int = 3) -> str:
     return "no units" if value != value else f"{value:.{digits}f}"
 
 
+def _with_interval(one: Number, width: int = 0) -> str:
+    return f"{number(one.value, 4):>{width}} [{number(one.low)}, {number(one.high)}]"
+
+
 def score_lines(score: Score) -> list[str]:
     """The breakdown with intervals, the chance disparity, and the randomness tests."""
-    low, high = score.score1_interval
-    over = "identities" if score.clustered else "rows"
-    bare = [TITLES[name] for name in ATTRIBUTES if not score.labelled[name]]
-    told = f"{number(score.score1, 4)} of {MAXIMUM:.0f}   [{number(low)}, {number(high)}]"
+    every = list(score.attributes.values())
+    bare = [TITLES[one.name] for one in every if not one.accuracy.n]
+    told = f"{number(score.score1, 4)} of {MAXIMUM:.0f}   [{number(score.first.low)}, {number(score.first.high)}]"
     if bare:
         told = f"not measured: no row has a label of {', '.join(bare)}"
+    over = "identities" if score.clustered else "rows"
     lines = [
-        f"Score₁     {told}   {score.rows} rows, 95 % intervals over {score.clusters} {over}",
+        f"Score₁     {told}   {score.first.n} rows, 95 % intervals over {score.clusters} {over}",
         f"{'':10} {'accuracy':>26}   {'disparity':>26}   by chance, if fair (mean, 95 %)",
     ]
-    for name in ATTRIBUTES:
-        a, (a_low, a_high) = score.accuracy[name], score.accuracy_interval[name]
-        d, (d_low, d_high) = score.disparity[name], score.disparity_interval[name]
-        mean, most = score.fair[name]
-        lines.append(
-            f"{TITLES[name]:10} {number(a, 4)} [{number(a_low)}, {number(a_high)}] n={score.labelled[name]:<5}"
-            f"  {number(d, 4):>8} [{number(d_low)}, {number(d_high)}]      {number(mean)}, {number(most)}"
-        )
     lines += [
-        f"left out   {TITLES[name]}: no truth rows of {', '.join(score.left_out[name])}"
-        for name in ATTRIBUTES
-        if score.left_out[name]
+        f"{TITLES[one.name]:10} {_with_interval(one.accuracy)} n={one.accuracy.n:<5}"
+        f"  {_with_interval(one.disparity, 8)}      {number(one.fair[0])}, {number(one.fair[1])}"
+        for one in every
     ]
+    lines += [f"left out   {TITLES[o.name]}: no truth rows of {', '.join(o.left_out)}" for o in every if o.left_out]
     lines += [f"note       {note}" for note in score.notes]
     if not score.nonfaces:
         return [*lines, "randomness not applicable (no non-faces named), multiplier 1"]
@@ -53,11 +52,11 @@ def score_lines(score: Score) -> list[str]:
         f"randomness multiplier {score.multiplier:.4g} over {score.nonfaces} non-faces "
         f"(an honest uniform guesser passes all three {HONEST_PASS:.1%} of the time)"
     )
-    for name in ATTRIBUTES:
-        test = score.randomness[name]
+    for one in every:
+        test = one.randomness
         flag = "; too even to be random (p > .999)" if test.too_even else ""
         lines.append(
-            f"  {TITLES[name]:10} {'passed' if test.passed else 'failed'}, p {test.p:.4g} ({test.method}), "
+            f"  {TITLES[one.name]:10} {'passed' if test.passed else 'failed'}, p {test.p:.4g} ({test.method}), "
             f"×{test.multiplier:g}{flag}"
         )
     return lines
@@ -78,25 +77,22 @@ _VERDICTS = {"better": "is better", "worse": "is worse", "cannot tell": "cannot 
 def table_lines(board: Board) -> list[str]:
     """The leaderboard's tables, prizes and notes in words."""
     lines = []
-    for which, title in (("public", "public: Score₁ on the test"), ("private", "private: Score₂ on the holdout")):
-        for group in ("supervised", "unsupervised"):
-            places = board.places(which, group)
-            if not places:
-                continue
-            lines.append(f"{title}, {group}")
-            for p in places:
-                rank = f"{p.rank}{'=' if p.tied else ' '}"
-                extra = ""
-                if which == "private" and p.standing.private is not None:
-                    extra = f"   randomness ×{p.standing.private.multiplier:.4g}, efficiency ×{p.standing.efficiency:g}"
-                if p.behind is not None:
-                    b = p.behind
-                    extra += f"   {b.better} − {b.worse} {b.difference:+.3f} [{b.low:+.3f}, {b.high:+.3f}]"
-                    extra += f", adjusted p {probability(b.adjusted)}"
-                lines.append(f"  {rank:>4} {p.standing.name:24} {p.value:8.4f} [{p.low:.3f}, {p.high:.3f}]{extra}")
-                if p.standing.labels_used:
-                    lines.append(f"       {'':24} labels: {p.standing.labels_used}")
+    titles = {"public": "public: Score₁ on the test", "private": "private: Score₂ on the holdout"}
+    for which, group in itertools.product(titles, ("supervised", "unsupervised")):
+        places = board.places(which, group)
+        if places:
+            lines.append(f"{titles[which]}, {group}")
+        for p in places:
+            extra = ""
+            if which == "private" and p.standing.private is not None:
+                extra = f"   randomness ×{p.standing.private.multiplier:.4g}, efficiency ×{p.standing.efficiency:g}"
+            if b := p.behind:
+                extra += f"   {b.better} − {b.worse} {b.difference:+.3f} [{b.low:+.3f}, {b.high:+.3f}]"
+                extra += f", adjusted p {probability(b.adjusted)}"
+            score = f"{p.score.value:8.4f} [{p.score.low:.3f}, {p.score.high:.3f}]"
+            lines.append(f"  {p.rank:>3}{'=' if p.tied else ' '} {p.standing.name:24} {score}{extra}")
+            if p.standing.handed.labels_used:
+                lines.append(f"       {'':24} labels: {p.standing.handed.labels_used}")
     lines += [f"prize    {prize.line()}" for prize in board.prizes]
     lines += [f"rejected {name}: {why}" for name, why in board.rejected.items()]
-    lines += [f"note     {note}" for note in board.notes]
-    return lines
+    return lines + [f"note     {note}" for note in board.notes]

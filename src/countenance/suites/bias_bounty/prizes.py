@@ -35,14 +35,13 @@ class Prize:
 
 def award(standings: "Sequence[BoardEntry]", rankings: Mapping[tuple[str, str], Ranking]) -> tuple[Prize, ...]:
     """The three prizes, from the private tables and from the leaderboard's own timings."""
-    scored = [_by_score(f"best {group}", rankings.get(("private", group))) for group in ("supervised", "unsupervised")]
-    return (*(_with_labels(prize, standings) for prize in scored), _by_speed(standings))
-
-
-def _with_labels(prize: Prize, standings: "Sequence[BoardEntry]") -> Prize:
-    """The prize with what its winners used labels for, where that is not plain from their kind."""
-    used = [f"{s.name} uses labels: {s.labels_used}" for s in standings if s.name in prize.winners and s.labels_used]
-    return replace(prize, why="; ".join([prize.why, *used]))
+    labels = {s.name: s.handed.labels_used for s in standings if s.handed.labels_used}
+    scored = []
+    for group in ("supervised", "unsupervised"):
+        prize = _by_score(f"best {group}", rankings.get(("private", group)))
+        used = [f"{name} uses labels: {labels[name]}" for name in prize.winners if name in labels]
+        scored.append(replace(prize, why="; ".join([prize.why, *used])))
+    return (*scored, _by_speed(standings))
 
 
 def _by_score(name: str, ranking: Ranking | None) -> Prize:
@@ -55,9 +54,8 @@ def _by_score(name: str, ranking: Ranking | None) -> Prize:
     if len(ranking.first) > 1:
         rivals = [ranking.pair(best, other) for other in ranking.first[1:]]
         least = min(rivals, key=lambda pair: pair.adjusted if pair.adjusted == pair.adjusted else 1.0)
-        return Prize(
-            name, ranking.first, f"the paired evidence cannot decide (adjusted p {probability(least.adjusted)} or more)"
-        )
+        p = probability(least.adjusted) + (" or more" if least.adjusted < 1 else "")
+        return Prize(name, ranking.first, f"the paired evidence cannot decide (adjusted p {p})")
     closest = max((pair for pair in ranking.pairs if best == pair.better), key=lambda pair: pair.adjusted)
     gap = f"{closest.difference:+.3f} [{closest.low:+.3f}, {closest.high:+.3f}]"
     return Prize(name, (best,), f"{score}, {gap} ahead of {closest.worse}, adjusted p {probability(closest.adjusted)}")

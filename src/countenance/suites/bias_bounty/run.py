@@ -1,37 +1,31 @@
 """A score that leaves a run."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
 from countenance.run import Run, evaluate
+from countenance.run.engine.settings import Say
 from countenance.suites.bias_bounty.layout import read_truth, source_of
 from countenance.suites.bias_bounty.scoring import Score
 from countenance.suites.bias_bounty.task import BIAS_BOUNTY
 
 
 def write_run(
-    out: Path,
-    predictions: Path,
-    truth: tuple[Path, Path | None, Path | None],
-    found: Score,
-    name: str = "unnamed",
-    say: Callable[[str], None] = lambda line: None,
+    out: Path, predictions: Path, truth: tuple[Path, Path | None, Path | None], found: Score, name: str, say: Say
 ) -> Run:
-    """The run of a file of predictions, scored with the replicates and seed of `found`. No picture is opened.
+    """The run of a file of predictions, scored as `found` was, against files of labels, non-faces and identities.
 
-    `truth` are the files of labels, of non-faces and of identities.
+    No picture is opened.
     """
-    shown = predictions.stem if name == "unnamed" else name
     return evaluate(
         f"predictions:{predictions}",
         BIAS_BOUNTY,
         read_truth(*truth, sizes=False),
         out=out,
-        options={"replicates": found.replicates, "seed": found.seed},
+        options=found.draws.model_dump(),
         settings={"format": "bias_bounty"},
-        card=ModelCard(name=shown, description="predictions file", content=file_hash(predictions), hashed=True),
+        card=ModelCard(name=name, description="predictions file", content=file_hash(predictions), hashed=True),
         source=source_of(*truth),
         suite="bias_bounty",
         about={"clustered": found.clustered, "nonfaces": found.nonfaces},

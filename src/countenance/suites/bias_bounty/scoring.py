@@ -4,42 +4,83 @@ The shape of the JSON is documented in docs/suites/bias_bounty.md; the attribute
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from countenance.audit._dist import quantile
+from countenance.audit.estimates import interval, wilson
+from countenance.audit.ranking import effective_df, numerical_bootstrap
+from countenance.audit.sums import clustered
 from countenance.metrics import bounty
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Draws, Truth, nobody
-from countenance.suites.bias_bounty.intervals import Interval, accuracy_intervals, score_intervals
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Ints, Truth
+from countenance.tasks import Options
+from countenance.tasks.results import Matrix, Number, Result
+
+ALPHA = 0.05
+SPREADS = slice(3, 7)
+"""Where `scores_from_sums` has the three disparities and Score₁."""
+
+Interval = tuple[float, float]
+
+
+class Draws(Options):
+    """How intervals are computed."""
+
+    replicates: int = Field(2000, ge=100)
+    seed: int = Field(0, ge=0)
+
+
+@dataclass(frozen=True)
+class AttributeScore:
+    """One attribute of a set of predictions, scored."""
+
+    name: str
+    accuracy: Number
+    disparity: Number
+    fair: Interval
+    """Mean and 95 % point of the disparity that a fair model of the same accuracy shows by chance."""
+    design_effect: float
+    """How many times the variance of the accuracy exceeds that of independent rows."""
+    confusion: Matrix
+    """Of each class (row), which share was called each class (column), and how often."""
+    randomness: bounty.Randomness
+
+    @property
+    def class_rows(self) -> dict[str, int]:
+        return {word: sum(row) for word, row in zip(self.confusion.rows, self.confusion.counts, strict=True)}
+
+    @property
+    def per_class(self) -> dict[str, float]:
+        """The accuracy of each class; NaN without truth rows."""
+        return dict(zip(self.confusion.rows, np.diagonal(self.confusion.values).tolist(), strict=True))
+
+    @property
+    def left_out(self) -> list[str]:
+        """Classes without truth rows, which the disparity leaves out."""
+        return [word for word, n in self.class_rows.items() if n == 0]
+
+    def class_interval(self, word: str) -> Interval:
+        """The interval of a class's accuracy, on its effective rows."""
+        size = self.class_rows[word] / self.design_effect
+        return wilson(self.per_class[word] * size, size)
 
 
 @dataclass(frozen=True)
 class Score:
     """One set of predictions, scored."""
 
-    rows: int
-    labelled: Mapping[str, int]
+    first: Number
+    """Score₁."""
+    attributes: Mapping[str, AttributeScore]
     clusters: int
-    accuracy: Mapping[str, float]
-    disparity: Mapping[str, float]
-    score1: float
-    per_class: Mapping[str, Mapping[str, float]]
-    class_rows: Mapping[str, Mapping[str, int]]
-    confusion: Mapping[str, list[list[int]]]
-    left_out: Mapping[str, tuple[str, ...]]
-    """Classes without truth rows, which the disparity leaves out."""
-    accuracy_interval: Mapping[str, Interval]
-    disparity_interval: Mapping[str, Interval]
-    score1_interval: Interval
-    fair: Mapping[str, Interval]
-    """Mean and 95 % point of the disparity that a fair model of the same accuracy shows by chance."""
-    design_effect: Mapping[str, float]
-    """How many times the variance of each accuracy exceeds that of independent rows."""
-    randomness: Mapping[str, bounty.Randomness]
     nonfaces: int
-    replicates: int
-    seed: int
+    draws: Draws
     faces_alone: float = math.nan
     """Score₁ of the rows that are not known non-faces; NaN where no non-faces are named."""
     clustered: bool = False
@@ -48,52 +89,62 @@ class Score:
     """What a reader should know about the files."""
 
     @property
+    def score1(self) -> float:
+        return self.first.value
+
+    @property
+    def accuracy(self) -> dict[str, float]:
+        return self._each(lambda one: one.accuracy.value)
+
+    @property
+    def disparity(self) -> dict[str, float]:
+        return self._each(lambda one: one.disparity.value)
+
+    @property
     def multiplier(self) -> float:
         """The product of the multipliers of the randomness tests passed."""
-        return math.prod(self.randomness[name].multiplier for name in ATTRIBUTES)
+        return math.prod(one.randomness.multiplier for one in self.attributes.values())
+
+    def _each(self, value: Callable[[AttributeScore], Any]) -> dict[str, Any]:
+        return {name: value(one) for name, one in self.attributes.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The contract's shape; NaN becomes null when written."""
+        method = "accuracy: Wilson on the effective size; disparity and score1: numerical bootstrap over"
+        tests = {field: self._each(lambda one, field=field: getattr(one.randomness, field))  # type: ignore[misc]
+                 for field in ("p", "passed", "too_even", "statistic", "method")}  # fmt: skip
         return {
-            "accuracy": dict(self.accuracy),
-            "disparity": dict(self.disparity),
+            "accuracy": self.accuracy,
+            "disparity": self.disparity,
             "score1": self.score1,
             "score1_faces_alone": self.faces_alone,
             "randomness": {
-                "p": {name: self.randomness[name].p for name in ATTRIBUTES},
-                "passed": {name: self.randomness[name].passed for name in ATTRIBUTES},
+                **tests,
                 "multiplier": self.multiplier,
                 "applicable": self.nonfaces > 0,
                 "nonfaces": self.nonfaces,
-                "too_even": {name: self.randomness[name].too_even for name in ATTRIBUTES},
-                "statistic": {name: self.randomness[name].statistic for name in ATTRIBUTES},
-                "method": {name: self.randomness[name].method for name in ATTRIBUTES},
-                "counts": {
-                    name: dict(zip(CLASSES[name], self.randomness[name].counts, strict=True)) for name in ATTRIBUTES
-                },
+                "counts": self._each(lambda one: dict(zip(CLASSES[one.name], one.randomness.counts, strict=True))),
                 "honest_guesser_passes_all": bounty.HONEST_PASS,
             },
             "intervals": {
-                "accuracy": {name: list(self.accuracy_interval[name]) for name in ATTRIBUTES},
-                "disparity": {name: list(self.disparity_interval[name]) for name in ATTRIBUTES},
-                "score1": list(self.score1_interval),
+                "accuracy": self._each(lambda one: [one.accuracy.low, one.accuracy.high]),
+                "disparity": self._each(lambda one: [one.disparity.low, one.disparity.high]),
+                "score1": [self.first.low, self.first.high],
                 "level": 0.95,
-                "method": "accuracy: Wilson on the effective size; disparity and score1: numerical bootstrap over "
-                + ("identities" if self.clustered else "rows"),
-                "replicates": self.replicates,
-                "seed": self.seed,
+                "method": f"{method} {'identities' if self.clustered else 'rows'}",
+                **self.draws.model_dump(),
             },
-            "fair_disparity": {name: {"mean": self.fair[name][0], "high95": self.fair[name][1]} for name in ATTRIBUTES},
-            "design_effect": dict(self.design_effect),
-            "per_class": {name: dict(self.per_class[name]) for name in ATTRIBUTES},
-            "class_rows": {name: dict(self.class_rows[name]) for name in ATTRIBUTES},
-            "confusion": {name: self.confusion[name] for name in ATTRIBUTES},
-            "classes": {name: list(CLASSES[name]) for name in ATTRIBUTES},
-            "classes_left_out": {name: list(self.left_out[name]) for name in ATTRIBUTES},
-            "rows": self.rows,
-            "labelled": dict(self.labelled),
+            "fair_disparity": self._each(lambda one: dict(zip(("mean", "high95"), one.fair, strict=True))),
+            "design_effect": self._each(lambda one: one.design_effect),
+            "per_class": self._each(lambda one: one.per_class),
+            "class_rows": self._each(lambda one: one.class_rows),
+            "confusion": self._each(lambda one: one.confusion.counts),
+            "classes": self._each(lambda one: CLASSES[one.name]),
+            "classes_left_out": self._each(lambda one: one.left_out),
+            "rows": self.first.n,
+            "labelled": self._each(lambda one: one.accuracy.n),
             "clusters": self.clusters,
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
 
     def submission(self, name: str) -> dict[str, Any]:
@@ -101,101 +152,132 @@ class Score:
         return {
             "submission_name": name,
             "score": self.score1,
-            "metrics": {"accuracy": dict(self.accuracy), "disparity": dict(self.disparity)},
+            "metrics": {"accuracy": self.accuracy, "disparity": self.disparity},
             "countenance": self.to_json(),
         }
 
+    def results(self) -> list[Result]:
+        """Score₁, accuracies, disparities, randomness and confusions, as a run stores them."""
+        every = list(self.attributes.values())
+        made: list[Result] = [self.first, *(one.accuracy for one in every), *(one.disparity for one in every)]
+        if self.nonfaces:
+            made.append(Number(name="randomness multiplier", value=self.multiplier, n=self.nonfaces, unit="non-faces"))
+            made += [
+                Number(
+                    name=f"randomness of {one.name}", value=one.randomness.p, n=self.nonfaces, unit="non-faces",
+                    meaning=f"p of the test that non-faces get random labels ({one.randomness.method})",
+                    note="passed" if one.randomness.passed else "failed",
+                )
+                for one in every
+            ]  # fmt: skip
+        return made + [one.confusion for one in every]
+
 
 def score_files(
-    labels: Path,
-    predictions: Path,
-    nonfaces: Path | None = None,
-    *,
-    identities: Path | None = None,
-    replicates: int = 2000,
-    seed: int = 0,
-) -> Score:
+    labels: Path, predictions: Path, nonfaces: Path | None = None, *, identities: Path | None = None,
+    replicates: int = 2000, seed: int = 0,
+) -> Score:  # fmt: skip
     """Score a predictions file; InputError with every problem when the file cannot be scored whole.
 
     A non-face need not be in `labels`; it must be in `predictions`. With `identities` (or a file `identities.csv`
     beside the labels or among the organiser's files) pictures of one person are resampled together.
     """
     truth = Truth.read(labels, nonfaces, identities)
-    return score_tables(truth, truth.predictions(predictions), Draws(replicates, seed))
+    return score_tables(truth, truth.predictions(predictions), Draws(replicates=replicates, seed=seed))
 
 
-def score_tables(known: Truth, said: ClassTable, draws: Draws = Draws()) -> Score:
+def score_tables(truth: Truth, said: ClassTable, draws: Draws = Draws()) -> Score:
     """Score checked tables."""
-    truth, nonfaces, people, seed = known.labels, known.nonfaces, known.people, draws.seed
-    predicted = said.rows(truth.names)
-    outside = said.rows(nonfaces)
-    accuracy, spread, classes_of, rows_of, matrices, empty = {}, {}, {}, {}, {}, {}
-    for name in ATTRIBUTES:
-        words = CLASSES[name]
-        matrix = bounty.confusion(truth.codes[name], predicted[name], len(words))
-        shares = bounty.per_class_accuracy(truth.codes[name], predicted[name], len(words))
-        accuracy[name] = bounty.accuracy(truth.codes[name], predicted[name])
-        spread[name] = bounty.disparity(shares)
-        classes_of[name] = {word: float(share) for word, share in zip(words, shares, strict=True)}
-        rows_of[name] = {word: int(n) for word, n in zip(words, matrix.sum(axis=1), strict=True)}
-        matrices[name] = matrix.tolist()
-        empty[name] = tuple(word for word, n in rows_of[name].items() if n == 0)
-    sums = bounty.class_sums(truth.codes, predicted, people)
+    codes, predicted, outside = truth.labels.codes, said.rows(truth.labels.names), said.rows(truth.nonfaces)
+    sums = bounty.class_sums(codes, predicted, truth.clusters)
     sums = sums[sums.any(axis=1)]  # a picture without any label tells nothing
-    spread_bounds = score_intervals(sums, draws)
-    accuracy_bounds, deff = accuracy_intervals(truth.codes, predicted, people)
+    *spreads, (low, high) = score_intervals(sums, draws)
+    found = {}
+    for name, spread in zip(ATTRIBUTES, spreads, strict=True):
+        test = bounty.randomness(outside[name], name, len(CLASSES[name]), seed=draws.seed)
+        found[name] = _attribute(name, codes[name], predicted[name], truth.clusters, spread, test, draws.seed)
+    accuracy = {name: one.accuracy.value for name, one in found.items()}
+    first = bounty.score1(accuracy, {name: one.disparity.value for name, one in found.items()})
     return Score(
-        rows=len(truth),
-        labelled={name: int((truth.codes[name] >= 0).sum()) for name in ATTRIBUTES},
-        clusters=len(sums),
-        accuracy=accuracy,
-        disparity=spread,
-        score1=bounty.score1(accuracy, spread),
-        per_class=classes_of,
-        class_rows=rows_of,
-        confusion=matrices,
-        left_out=empty,
-        accuracy_interval=accuracy_bounds,
-        disparity_interval=dict(zip(ATTRIBUTES, spread_bounds[:3], strict=True)),
-        score1_interval=spread_bounds[3],
-        fair={
-            name: bounty.fair_disparity(list(rows_of[name].values()), accuracy[name], deff=deff[name], seed=seed)
-            for name in ATTRIBUTES
-        },
-        design_effect=deff,
-        randomness={name: bounty.randomness(outside[name], name, len(CLASSES[name]), seed=seed) for name in ATTRIBUTES},
-        nonfaces=len(nonfaces),
-        replicates=draws.replicates,
-        seed=seed,
-        faces_alone=_faces_alone(truth, predicted, nonfaces),
-        clustered=people is not None,
-        notes=_notes(truth, nonfaces, people),
+        Number(
+            name="Score₁", meaning=f"accuracy and equality of three attributes, at most {bounty.MAXIMUM:.0f}",
+            value=first, low=low, high=high, better="higher", n=len(truth.labels), unit="rows",
+        ),
+        found, clusters=len(sums), nonfaces=len(truth.nonfaces), draws=draws,
+        faces_alone=_faces_alone(truth, predicted), clustered=truth.people is not None, notes=_notes(truth),
+    )  # fmt: skip
+
+
+def _attribute(
+    name: str, truth: Ints, said: Ints, clusters: Ints, spread: Interval, test: bounty.Randomness, seed: int
+) -> AttributeScore:
+    words, known = list(CLASSES[name]), truth >= 0
+    low, high, effect = interval(clustered((truth == said)[known].astype(np.float64), clusters[known]), "rate", ALPHA)
+    effect = float(effect) if effect == effect else 1.0
+    counts = bounty.confusion(truth, said, len(words))
+    rows = counts.sum(axis=1, keepdims=True)
+    rate = bounty.accuracy(truth, said)
+    mean, most = fair = bounty.fair_disparity(rows[:, 0], rate, deff=effect, seed=seed)
+    shares = np.divide(counts, rows, out=np.full(counts.shape, np.nan), where=rows > 0)
+    labelled = {"n": int(rows.sum()), "unit": "labelled rows"}
+    return AttributeScore(
+        name,
+        Number(name=f"accuracy of {name}", value=rate, low=low, high=high, better="higher", **labelled),
+        Number(
+            name=f"disparity of {name}", meaning="largest minus smallest accuracy of a class",
+            note=f"a fair model of the same accuracy shows {mean:.3f} on average, at most {most:.3f} in 95 %",
+            value=bounty.disparity(np.diag(shares)), low=spread[0], high=spread[1], better="lower", **labelled,
+        ),
+        fair,
+        effect,
+        Matrix(
+            name=f"confusion of {name}", rows=words, columns=words, values=shares.tolist(), counts=counts.tolist(),
+            row_label="labelled", column_label="predicted", attribute=name,
+        ),
+        test,
+    )  # fmt: skip
+
+
+def degrees_of_freedom(sums: NDArray[np.float64]) -> float:
+    """Those of the clusters' labels: `sums` are `class_sums`, a row for each cluster."""
+    rows = np.concatenate([np.repeat([1.0, 0.0], classes) for classes in bounty.CLASS_COUNTS.values()])
+    return effective_df(sums @ rows)
+
+
+def score_intervals(sums: NDArray[np.float64], draws: Draws) -> list[Interval]:
+    """The intervals of the three disparities and of Score₁, from the classes' sums of each cluster."""
+    df = degrees_of_freedom(sums) if len(sums) else 0.0
+    if not df > 0:
+        return [(math.nan, math.nan)] * 4
+    values, drawn = numerical_bootstrap(
+        sums, lambda summed: bounty.scores_from_sums(summed)[:, SPREADS], draws=draws.replicates, seed=draws.seed
     )
+    half = quantile(1 - ALPHA / 2, df) * np.ascontiguousarray(drawn.T).std(axis=1, ddof=1)
+    most = np.array([1.0, 1.0, 1.0, bounty.MAXIMUM])
+    # A bound of what is not measured stays NaN: numpy's maximum and minimum pass it on.
+    return list(zip(np.maximum(0.0, values - half).tolist(), np.minimum(most, values + half).tolist(), strict=True))
 
 
-def _faces_alone(truth: ClassTable, predicted: Mapping[str, Any], nonfaces: Sequence[str]) -> float:
+def _faces_alone(truth: Truth, predicted: Mapping[str, Ints]) -> float:
     """Score₁ without the known non-faces, whose labels are random and cannot be predicted."""
-    if not nonfaces:
+    if not truth.nonfaces:
         return math.nan
-    outside = set(nonfaces)
-    face = [name not in outside for name in truth.names]
-    codes = {name: truth.codes[name][face] for name in ATTRIBUTES}
+    outside = set(truth.nonfaces)
+    face = [name not in outside for name in truth.labels.names]
+    codes = {name: truth.labels.codes[name][face] for name in ATTRIBUTES}
     said = {name: predicted[name][face] for name in ATTRIBUTES}
     return float(bounty.scores_from_sums(bounty.class_sums(codes, said).sum(axis=0, keepdims=True))[0, -1])
 
 
-def _notes(truth: ClassTable, nonfaces: Sequence[str], people: Sequence[str] | None) -> tuple[str, ...]:
-    notes = []
-    labelled = [name for name in nonfaces if name in truth.index and _any_label(truth, truth.index[name])]
+def _notes(truth: Truth) -> tuple[str, ...]:
+    notes, table = [], truth.labels
+    any_label = np.any([table.codes[name] >= 0 for name in ATTRIBUTES], axis=0)
+    labelled = [name for name in truth.nonfaces if name in table.index and any_label[table.index[name]]]
     if labelled:
-        many = f"{len(labelled)} of {len(nonfaces)} non-faces have labels (such as {labelled[0]})"
+        many = f"{len(labelled)} of {len(truth.nonfaces)} non-faces have labels (such as {labelled[0]})"
         notes.append(f"{many}: they count in Score₁ like every labelled row, and in the randomness tests")
-    alone = [name for name, who in zip(truth.names, people or (), strict=False) if who == nobody(name)]
+    alone = [name for name, who in zip(table.names, truth.people or (), strict=False) if who is None]
     if alone:
-        many = f"{len(alone)} of {len(truth)} images have no identity (such as {alone[0]})"
+        many = f"{len(alone)} of {len(table)} images have no identity (such as {alone[0]})"
         notes.append(f"{many}: each stands for itself, and intervals may be too narrow")
     return tuple(notes)
-
-
-def _any_label(truth: ClassTable, row: int) -> bool:
-    return any(truth.codes[name][row] >= 0 for name in ATTRIBUTES)

@@ -9,29 +9,31 @@ earns nothing.
 
 import datetime
 import hashlib
-import json
-import math
 import re
 import shutil
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from countenance.data.record import read_record
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged, write_json
-from countenance.suites.bias_bounty.entry import EntryCard, entry_files, entry_folder, entry_hash
+from countenance.models.model import file_hash
+from countenance.suites.bias_bounty.entry import KINDS, EntryCard, Kind, entry_files, entry_folder
 from countenance.suites.bias_bounty.files import Truth
 from countenance.suites.bias_bounty.scoring import Score, score_files
-from countenance.suites.bias_bounty.timing import read_timing
+from countenance.suites.bias_bounty.timing import ENTRY, read_timing
+from countenance.tasks.results import NAN, Real
 
-KINDS = ("supervised", "semi-supervised", "unsupervised")
 LONGEST_NAME, LONGEST_FILE_NAME = 64, 200
 """Characters of a name, and bytes: file systems count bytes, and many scripts need three for a letter."""
 JOINERS = "\u200c\u200d"
 """Invisible, and part of the spelling of names in Persian and the scripts of India."""
-SUBMISSION, TIMING, ENTRY, HISTORY = "submission.json", "timing.json", "entry", "history"
+SUBMISSION, TIMING, HISTORY = "submission.json", "timing.json", "history"
 HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -63,42 +65,38 @@ def code_hash(code: str | Path) -> str:
         return str(code)
     path = Path(code)
     if path.is_file():
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return file_hash(path)
     if not path.is_dir():
         raise InputError(f"--code {code}: no such file or folder, and no sha256 (64 digits and letters a to f)")
     found = hashlib.sha256()
     files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
-    for name in sorted(name for name, file in files.items() if not file.is_symlink() and not _gathered(name)):
-        found.update(f"{name}\0".encode() + hashlib.sha256(files[name].read_bytes()).digest())
+    for name in sorted(name for name, file in files.items() if not file.is_symlink()):
+        if not any(part.startswith(".") or part == "__pycache__" for part in name.split("/")):
+            found.update(f"{name}\0".encode() + bytes.fromhex(file_hash(files[name])))
     return found.hexdigest()
 
 
-def _gathered(name: str) -> bool:
-    return any(part.startswith(".") or part == "__pycache__" for part in name.split("/"))
+class Handed(BaseModel):
+    """What `submission.json` says about one submission under a name."""
 
-
-@dataclass(frozen=True)
-class Handed:
-    """One submission under a name, as it was handed in."""
-
-    number: int
-    submitted: str
-    score: float
+    model_config = ConfigDict(frozen=True)
+    kind: Kind
+    number: int = 1
+    submitted: str = ""
+    score: Real = NAN
     """Score₁ on the public test, as it was computed then."""
-    code_sha256: str
+    code_sha256: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
+    labels_used: str = ""
 
     @classmethod
-    def read(cls, folder: Path, number: int) -> "Handed":
-        said = read_object(folder / SUBMISSION)
-        score = said.get("score")
-        shown = float(score) if isinstance(score, int | float) else math.nan
-        return cls(number, str(said.get("submitted") or ""), shown, str(said.get("code_sha256") or ""))
+    def read(cls, folder: Path) -> "Handed":
+        return read_record(cls, folder / SUBMISSION, missing="`countenance bias-bounty submit` writes it")
 
 
 def earlier(folder: Path) -> tuple[Handed, ...]:
     """What was handed in under a name before the latest, oldest first."""
-    found = sorted(path.parent for path in folder.glob(f"{HISTORY}/*/{SUBMISSION}"))
-    return tuple(Handed.read(path, number) for number, path in enumerate(found, 1))
+    found = [Handed.read(file.parent) for file in sorted(folder.glob(f"{HISTORY}/*/{SUBMISSION}"))]
+    return tuple(one.model_copy(update={"number": number}) for number, one in enumerate(found, 1))
 
 
 def same_code(board: Path, name: str, code: str | Path) -> list[Handed]:
@@ -109,60 +107,66 @@ def same_code(board: Path, name: str, code: str | Path) -> list[Handed]:
         raise InputError(
             f"{folder}: no submission of this name{near(name, there)}; there are {', '.join(there) or 'none'}"
         )
-    before = earlier(folder)
-    handed = [*before, Handed.read(folder, len(before) + 1)]
+    handed = [*earlier(folder), Handed.read(folder)]
     if not any(one.code_sha256 for one in handed):
         raise InputError(f"{folder}: no submission recorded a hash of its code; `submit --code` does")
     found = code_hash(code)
     return [one for one in handed if one.code_sha256 == found]
 
 
-def hand_in(
-    board: Path,
-    name: str,
-    kind: str,
-    data: Path,
-    *,
-    test: Path,
-    holdout: Path | None = None,
-    entry: str | Path | None = None,
-    timing: Path | None = None,
-    replace: bool = False,
-    code: str | Path | None = None,
-) -> Score:
+@dataclass(frozen=True)
+class BountySubmission:
+    """What a participant hands in."""
+
+    name: str
+    kind: str
+    test: Path
+    """Predictions of the public test."""
+    holdout: Path | None = None
+    entry: str | Path | None = None
+    """The entry itself, a folder or a shipped one, so that it can be timed."""
+    timing: Path | None = None
+    """What the participant measured: shown, and used for nothing."""
+    code: str | Path | None = None
+    """A file, a folder or a sha256; its hash is recorded."""
+
+
+def hand_in(board: Path, data: Path, given: BountySubmission, *, replace: bool = False) -> Score:
     """Check predictions whole, score the public test, and put the submission on the board.
 
     With `replace` an entry of the same name counts from now on; what was handed in before is kept in its history.
     """
-    name = checked_name(name)
-    if kind not in KINDS:
-        raise InputError(f"kind {kind!r}: expected one of {', '.join(KINDS)}")
+    place = board / checked_name(given.name)
+    if given.kind not in KINDS:
+        raise InputError(f"kind {given.kind!r}: expected one of {', '.join(KINDS)}")
     if board.is_file():
         raise InputError(f"{board}: a file; --board is a folder of submissions (it is made where there is none)")
-    if (board / name).exists() and not replace:
-        raise InputError(f"{board / name}: an entry of this name is there; give --replace or another name")
-    score = score_files(data / "test" / "labels.csv", test)
-    if holdout is not None:
-        Truth.of_split(data, "holdout").predictions(holdout)
-    model = None if entry is None else entry_folder(entry)
-    card = None if model is None else _card(model, kind)
-    measured = None if timing is None else read_timing(timing, model)
-    about: dict[str, Any] = {
-        "kind": kind,
+    if place.exists() and not replace:
+        raise InputError(f"{place}: an entry of this name is there; give --replace or another name")
+    score = score_files(data / "test" / "labels.csv", given.test)
+    if given.holdout is not None:
+        Truth.of_split(data, "holdout").predictions(given.holdout)
+    model = None if given.entry is None else entry_folder(given.entry)
+    files = {} if model is None else {f"{ENTRY}/{file}": model / file for file in entry_files(model)}
+    card = None if model is None else EntryCard.read(model)
+    if card is not None and card.kind != given.kind:
+        raise InputError(f"--kind {given.kind}: {model}/entry.json says {card.kind}; hand it in as what it is")
+    files |= {f"{split}.csv": file for split in ("test", "holdout") if (file := getattr(given, split)) is not None}
+    timing = None if given.timing is None else read_timing(given.timing, model)
+    about = {
+        "kind": given.kind,
         "labels_used": card.labels_used if card else "",
         "submitted": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "code_sha256": None if code is None else code_hash(code),
+        "code_sha256": None if given.code is None else code_hash(given.code),
     }
-    with staged(board / name, replace=replace) as folder:
-        about["number"] = _keep_history(board / name, folder)
-        write_json(folder / SUBMISSION, score.submission(name) | about)
-        (folder / "test.csv").write_bytes(test.read_bytes())
-        if holdout is not None:
-            (folder / "holdout.csv").write_bytes(holdout.read_bytes())
-        if measured is not None:
-            write_json(folder / TIMING, measured.model_dump())
-        if model is not None:
-            _copy_entry(model, folder / ENTRY)
+    with staged(place, replace=replace) as folder:
+        number = _keep_history(place, folder)
+        write_json(folder / SUBMISSION, score.submission(place.name) | about | {"number": number})
+        for name, source in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, folder / name)
+        if timing is not None:
+            write_json(folder / TIMING, timing.model_dump())
     return score
 
 
@@ -170,37 +174,9 @@ def _keep_history(old: Path, folder: Path) -> int:
     """Copy what was handed in before below the new folder; returns the number of the new submission."""
     if not old.exists():
         return 1
-    earlier = old / HISTORY
-    if earlier.exists():
-        shutil.copytree(earlier, folder / HISTORY)
-    number = len(list(earlier.glob("*"))) + 1
+    before = old / HISTORY
+    if before.exists():
+        shutil.copytree(before, folder / HISTORY)
+    number = len(list(before.glob("*"))) + 1
     shutil.copytree(old, folder / HISTORY / f"{number:04d}", ignore=shutil.ignore_patterns(HISTORY))
     return number + 1
-
-
-def _card(model: Path, kind: str) -> EntryCard:
-    card = EntryCard.read(model)
-    if card.kind != kind:
-        raise InputError(f"--kind {kind}: {model / 'entry.json'} says {card.kind}; hand it in as what it is")
-    entry_hash(model)  # refuses an entry whose networks are missing
-    return card
-
-
-def _copy_entry(model: Path, target: Path) -> None:
-    for file in entry_files(model):
-        place = target / file
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(model / file, place)
-
-
-def read_object(path: Path) -> dict[str, Any]:
-    """The object in a JSON file."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error})") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: a {type(found).__name__}, expected an object")
-    return found

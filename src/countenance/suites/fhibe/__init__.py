@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from countenance.suites.fhibe.vocabulary import ATTRIBUTES, METRICS, TASKS
 
 if TYPE_CHECKING:
-    from countenance.suites.fhibe.api import evaluate_task
     from countenance.suites.fhibe.dataset import read_dataset
+    from countenance.suites.fhibe.evaluate import evaluate_task
     from countenance.suites.fhibe.rundir import FhibeRun
 
 __all__ = ["ATTRIBUTES", "METRICS", "TASKS", "FhibeRun", "evaluate_task", "read_dataset"]
 
-_HOME = {"evaluate_task": "api", "read_dataset": "dataset", "FhibeRun": "rundir"}
+_HOME = {"evaluate_task": "evaluate", "read_dataset": "dataset", "FhibeRun": "rundir"}
 
 
 def __getattr__(name: str) -> Any:

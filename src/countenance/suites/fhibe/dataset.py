@@ -1,20 +1,21 @@
 """FHIBE and FHIBE-Face as a `Dataset`: every picture with its people, so that any model and task here runs on it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countenance.data import Dataset, LazyImage, Rle, Sample, Subject
-from countenance.data.card import DatasetCard
+from countenance.data.card import AttributeCard, DatasetCard
 from countenance.errors import InputError
-from countenance.metrics.masks import compress, mask_runs
+from countenance.metrics.masks import compress
 from countenance.models.model import file_hash
 from countenance.suites.fhibe import truth as true
-from countenance.suites.fhibe.cards import dataset_card
 from countenance.suites.fhibe.groups import label
-from countenance.suites.fhibe.table import FhibeTable, read_table
-from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS
+from countenance.suites.fhibe.outputs import Images
+from countenance.suites.fhibe.table import FhibeTable, processed, read_table
+from countenance.suites.fhibe.vocabulary import ASSIGNED, CARD, DEFAULT_ATTRIBUTES, FACE_TASKS, MEANINGS
 from countenance.tasks.face_parsing import FACE_LABELS
 
 
@@ -30,6 +31,30 @@ class FhibeDataset(Dataset):
         return file_hash(self.table)
 
 
+def dataset_card(root: Path, dataset: str, attributes: Sequence[str]) -> DatasetCard:
+    """The card beside the table where there is one (data that we made ourselves), else FHIBE's own."""
+    own = processed(root, dataset) / CARD
+    if own.is_file():
+        return DatasetCard.read(own)
+    return DatasetCard(
+        name=dataset,
+        version="not stated",
+        description="Fair Human-Centric Image Benchmark (Sony AI): people photographed with their consent",
+        licence="FHIBE terms of use (registration with Sony AI; no redistribution)",
+        consent="informed and revocable: people may withdraw at any time, and their pictures must then be deleted",
+        citation="Xiang et al., Fair human-centric image dataset for ethical AI benchmarking, Nature 2025",
+        warning=(
+            "A report that was sent cannot be recalled. When a person withdraws, `countenance purge RUN --subjects "
+            "FILE` removes them from this run; copies elsewhere must be deleted by hand."
+        ),
+        real_people=True,
+        attributes={
+            name: AttributeCard(assigned_by=ASSIGNED.get(name, "self-reported"), meaning=MEANINGS[name])
+            for name in attributes
+        },
+    )
+
+
 def read_dataset(
     root: str | Path, dataset: str, task: str, attributes: tuple[str, ...] = DEFAULT_ATTRIBUTES
 ) -> FhibeDataset:
@@ -38,29 +63,25 @@ def read_dataset(
     `dataset` is the folder's name: fhibe_downsampled, fhibe, fhibe_face_crop_align, fhibe_face_crop.
     """
     table = read_table(root, dataset, task, attributes)
-    card = dataset_card(table.root, dataset, attributes)
-    labels = [label(table, name) for name in attributes]
-    values = [one.cells() for one in labels]
-    truth = _truth(table, task)
-    rows_of: dict[str, list[int]] = {}
-    for i, name in enumerate(table.text("filepath")):
-        rows_of.setdefault(name, []).append(i)
+    values = {name: label(table, name).cells() for name in attributes}
+    truth, people = _truth(table, task), table.text("subject_id")
     sizes = table.sizes() if "image_height" in table.columns else None
+    images = Images(table.text("filepath"))
     samples = []
-    for name, rows in rows_of.items():
+    for name, rows in zip(images.names, images.rows(), strict=True):
         image = LazyImage(table.image_path(rows[0]))
         height, width = sizes[rows[0]] if sizes is not None else _size(image)
-        subjects = tuple(
+        subjects = [
             Subject(
                 id=str(table.line[i]),
-                identity=table.text("subject_id")[i],
-                attributes={one.attribute: value[i] for one, value in zip(labels, values, strict=True)},
-                **truth[i],
+                identity=people[i],
+                attributes={attribute: cells[i] for attribute, cells in values.items()},
+                **{field: each[i] for field, each in truth.items()},
             )
             for i in rows
-        )
-        samples.append(Sample(name, image, width, height, subjects))
-    return FhibeDataset(card, samples, table.path)
+        ]
+        samples.append(Sample(name, image, width, height, tuple(subjects)))
+    return FhibeDataset(dataset_card(table.root, dataset, attributes), samples, table.path)
 
 
 def _size(image: LazyImage) -> tuple[int, int]:
@@ -71,33 +92,27 @@ def _size(image: LazyImage) -> tuple[int, int]:
     return height, width
 
 
-def _truth(table: FhibeTable, task: str) -> list[dict[str, Any]]:
-    """The fields of each row's subject."""
-    out: list[dict[str, Any]] = [{} for _ in range(len(table))]
-
-    def put(name: str, values: Any) -> None:
-        for fields, value in zip(out, values, strict=True):
-            fields[name] = value
-
-    if task in ("person_localization",):
-        put("person_box", table.boxes("person_bbox"))
+def _truth(table: FhibeTable, task: str) -> dict[str, Sequence[Any]]:
+    """The fields of subjects that a task needs, with a value for each row."""
+    out: dict[str, Any] = {}
+    if task == "person_localization":
+        out["person_box"] = table.boxes("person_bbox")
     if task in ("face_localization", "keypoint_estimation"):
-        put("face_box", table.boxes("face_bbox"))
+        out["face_box"] = table.boxes("face_bbox")
     if task in ("keypoint_estimation", "body_parts_detection"):
-        put("keypoints", true.keypoints(table))
+        out["keypoints"] = true.keypoints(table)
     if task in ("person_parsing", "keypoint_estimation"):
         masks = zip(true.person_masks(table), table.sizes(), strict=True)
-        put("mask", [Rle(height, width, compress(runs)) for runs, (height, width) in masks])
+        out["mask"] = [Rle(height, width, compress(runs)) for runs, (height, width) in masks]
     if task == "body_parts_detection":
-        put("body_parts", map(tuple, true.body_parts(table)))
+        out["body_parts"] = [*map(tuple, true.body_parts(table))]
     if task == "face_parsing":
-        put("face_parts", [_face_parts(table, i) for i in range(len(table))])
+        out["face_parts"] = [_face_parts(table, i) for i in range(len(table))]
     if task in FACE_TASKS and "image_width" in table.columns:
-        put("face_box", [np.array([0.0, 0.0, width, height]) for height, width in table.sizes()])
+        out["face_box"] = [np.array([0.0, 0.0, width, height]) for height, width in table.sizes()]
     return out
 
 
 def _face_parts(table: FhibeTable, i: int) -> dict[str, Rle]:
     classes = true.face_labels(table, i)
-    height, width = classes.shape
-    return {FACE_LABELS[int(v)]: Rle(height, width, compress(mask_runs(classes == v))) for v in np.unique(classes) if v}
+    return {FACE_LABELS[int(v)]: Rle.encode(classes == v) for v in np.unique(classes) if v}

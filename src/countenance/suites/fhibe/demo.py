@@ -4,19 +4,20 @@ The demo's noise is known: it is stronger for dark skin tones by a factor that t
 report has something to find and a reader can check that it finds it. It says nothing about any real model.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countenance.errors import opencv
+from countenance.metrics.masks import fill
 from countenance.models import ModelCard, ModelSpec
 from countenance.models.zoo import ZOO
 from countenance.suites.fhibe import truth as true
 from countenance.suites.fhibe.make_data import BODY, FACE
-from countenance.suites.fhibe.outputs import FILE, write_entries
+from countenance.suites.fhibe.outputs import FILE, Images, write_entries
 from countenance.suites.fhibe.rundir import MODEL_CARD
 from countenance.suites.fhibe.settings import model_folder
 from countenance.suites.fhibe.table import FhibeTable, read_table
@@ -29,6 +30,8 @@ DARK_FACTOR = 2.0
 
 DEMO = "demo"
 REAL = {"face_encoding": "jpeg-q20", "face_super_resolution": "bicubic-x4"}
+PARTS = ("Face", "Hand", "Head hair", "Upper body clothes", "Left arm skin", "Right arm skin", "Left shoe")
+People = list[tuple[Any, float]]
 ZOO_NAME = {"face_encoding": "jpeg", "face_super_resolution": "bicubic"}
 
 
@@ -87,121 +90,83 @@ def _real(task: str, table: FhibeTable, folder: Path) -> None:
     run_model(task, spec.load(), table, folder, {}, lambda n: None)
 
 
-def _strength(table: FhibeTable) -> NDArray[np.float64]:
+def _strength(table: FhibeTable) -> list[float]:
     """The demo's noise for each row."""
-    dark = [cell[:2] in ("0.", "1.") for cell in table.text("apparent_skin_color")]
-    return np.where(dark, DARK_FACTOR, 1.0)
+    return [DARK_FACTOR if cell[:2] in ("0.", "1.") else 1.0 for cell in table.text("apparent_skin_color")]
 
 
-def _noisy(task: str, table: FhibeTable, generator: np.random.Generator) -> Iterator[tuple[str, Any]]:
-    noise = _strength(table)
-    rows_of: dict[str, list[int]] = {}
-    for i, key in enumerate(table.keys()):
-        rows_of.setdefault(key, []).append(i)
-    make = {
-        "person_localization": _boxes,
-        "face_localization": _boxes,
-        "person_parsing": _masks,
-        "keypoint_estimation": _points,
-        "body_parts_detection": _parts,
-        "face_parsing": _labels,
-    }[task](task, table, noise, generator)
-    for key, rows in rows_of.items():
-        yield key, make(rows)
+def _noisy(task: str, table: FhibeTable, draw: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    """Each image with the entry of its people, who are pairs of the truth and the strength of the noise."""
+    makers: dict[str, tuple[Callable[[], Iterable[Any]], Callable[[People, np.random.Generator], dict[str, Any]]]] = {
+        "person_localization": (lambda: table.boxes("person_bbox"), _boxes),
+        "face_localization": (lambda: table.boxes("face_bbox"), _boxes),
+        "person_parsing": (lambda: zip(true.person_masks(table), table.sizes(), strict=True), _masks),
+        "keypoint_estimation": (lambda: zip(true.keypoints(table), true.face_diagonals(table), strict=True), _points),
+        "body_parts_detection": (lambda: true.body_parts(table), _parts),
+        "face_parsing": (lambda: [partial(true.face_labels, table, i) for i in range(len(table))], _labels),
+    }
+    truth, make = makers[task]
+    people = list(zip(truth(), _strength(table), strict=True))
+    images = Images(table.keys())
+    for name, rows in zip(images.names, images.rows(), strict=True):
+        yield name, make([people[i] for i in rows], draw)
 
 
-Maker = Callable[[list[int]], dict[str, Any]]
+def _boxes(people: People, draw: np.random.Generator) -> dict[str, Any]:
+    found, scores = [], []
+    for truth, noise in people:
+        if draw.random() < 0.03 * noise:
+            continue  # missed
+        box = truth + draw.normal(0, 0.03 * noise * (truth[2:] - truth[:2]).mean(), 4)
+        box[2:] = np.maximum(box[2:], box[:2] + 1)
+        found.append(box.round(2).tolist())
+        scores.append(round(float(draw.uniform(0.6, 1)), 3))
+    if draw.random() < 0.2:  # a false alarm
+        x, y = draw.uniform(0, 40, 2)
+        found.append([round(x, 2), round(y, 2), round(x + 30, 2), round(y + 30, 2)])
+        scores.append(round(float(draw.uniform(0.3, 0.8)), 3))
+    return {"detections": found or None, "scores": scores or None}
 
 
-def _boxes(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
-    truth = table.boxes("person_bbox" if task == "person_localization" else "face_bbox")
-
-    def make(rows: list[int]) -> dict[str, Any]:
-        found, scores = [], []
-        for i in rows:
-            if generator.random() < 0.03 * noise[i]:
-                continue  # missed
-            size = (truth[i, 2:] - truth[i, :2]).mean()
-            box = truth[i] + generator.normal(0, 0.03 * noise[i] * size, 4)
-            box[2:] = np.maximum(box[2:], box[:2] + 1)
-            found.append(box.round(2).tolist())
-            scores.append(round(float(generator.uniform(0.6, 1)), 3))
-        if generator.random() < 0.2:  # a false alarm
-            x, y = generator.uniform(0, 40, 2)
-            found.append([round(x, 2), round(y, 2), round(x + 30, 2), round(y + 30, 2)])
-            scores.append(round(float(generator.uniform(0.3, 0.8)), 3))
-        return {"detections": found or None, "scores": scores or None}
-
-    return make
-
-
-def _masks(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
+def _masks(people: People, draw: np.random.Generator) -> dict[str, Any]:
     cv2 = opencv("FHIBE's demo")
-
-    from countenance.metrics.masks import fill
-
-    truth, sizes = true.person_masks(table), table.sizes()
-
-    def make(rows: list[int]) -> dict[str, Any]:
-        found = []
-        for i in rows:
-            mask = fill(truth[i], *sizes[i]).astype(np.uint8)
-            radius = max(1, round(abs(generator.normal(0, 0.012 * noise[i] * max(sizes[i])))))
-            kernel = np.ones((2 * radius + 1, 2 * radius + 1), np.uint8)
-            change = cv2.erode if generator.random() < 0.5 else cv2.dilate
-            found.append(rle_of(change(np.ascontiguousarray(mask), kernel)))
-        return {"detections": found, "scores": [0.9] * len(found)}
-
-    return make
+    found = []
+    for (runs, size), noise in people:
+        radius = max(1, round(abs(draw.normal(0, 0.012 * noise * max(size)))))
+        kernel = np.ones((2 * radius + 1, 2 * radius + 1), np.uint8)
+        change = cv2.erode if draw.random() < 0.5 else cv2.dilate
+        found.append(rle_of(change(np.ascontiguousarray(fill(runs, *size).astype(np.uint8)), kernel)))
+    return {"detections": found, "scores": [0.9] * len(found)}
 
 
-def _points(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
-    truth = true.keypoints(table)[:, :, :2]
-    boxes = table.boxes("face_bbox")
-
-    def make(rows: list[int]) -> dict[str, Any]:
-        found = []
-        for i in rows:
-            size = float(np.linalg.norm(boxes[i, 2:] - boxes[i, :2]))
-            found.append((truth[i] + generator.normal(0, 0.12 * noise[i] * size, truth[i].shape)).round(2).tolist())
-        return {"detections": found, "scores": [[0.9] * truth.shape[1] for _ in found]}
-
-    return make
+def _points(people: People, draw: np.random.Generator) -> dict[str, Any]:
+    found = [
+        (points[:, :2] + draw.normal(0, 0.12 * noise * diagonal, (len(points), 2))).round(2).tolist()
+        for (points, diagonal), noise in people
+    ]
+    return {"detections": found, "scores": [[0.9] * len(points) for points in found]}
 
 
-def _parts(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
-    names = ("Face", "Hand", "Head hair", "Upper body clothes", "Left arm skin", "Right arm skin", "Left shoe")
-    there = true.body_parts(table)
-
-    def make(rows: list[int]) -> dict[str, Any]:
-        people = []
-        for i in rows:
-            chances = {}
-            for name in names:
-                right = generator.beta(8 / noise[i], 2)
-                chances[name] = round(float(right if name in there[i] else 1 - right), 3)
-            people.append(chances)
-        return {"detections": people}
-
-    return make
+def _parts(people: People, draw: np.random.Generator) -> dict[str, Any]:
+    found: list[dict[str, float]] = []
+    for there, noise in people:
+        right = {name: draw.beta(8 / noise, 2) for name in PARTS}
+        found.append({name: round(float(p if name in there else 1 - p), 3) for name, p in right.items()})
+    return {"detections": found}
 
 
-def _labels(task: str, table: FhibeTable, noise: NDArray[np.float64], generator: np.random.Generator) -> Maker:
-    def make(rows: list[int]) -> dict[str, Any]:
-        (i,) = rows
-        truth = true.face_labels(table, i)
-        dx, dy = generator.normal(0, 0.012 * noise[i] * len(truth), 2).round().astype(int)
-        moved = np.roll(truth, (int(dy), int(dx)), axis=(0, 1))
-        return {"detections_rle": {str(int(v)): rle_of(moved == v) for v in np.unique(moved)}}
-
-    return make
+def _labels(people: People, draw: np.random.Generator) -> dict[str, Any]:
+    ((read, noise),) = people
+    truth = read()
+    dx, dy = draw.normal(0, 0.012 * noise * len(truth), 2).round().astype(int)
+    moved = np.roll(truth, (int(dy), int(dx)), axis=(0, 1))
+    return {"detections_rle": {str(int(v)): rle_of(moved == v) for v in np.unique(moved)}}
 
 
-def _noisy_embeddings(task: str, table: FhibeTable, generator: np.random.Generator) -> Iterator[tuple[str, Any]]:
+def _noisy_embeddings(task: str, table: FhibeTable, draw: np.random.Generator) -> Iterator[tuple[str, Any]]:
     used = true.usable(table)
-    noise = _strength(used)
     people = used.text("subject_id")
-    centre = {name: generator.normal(size=64) for name in dict.fromkeys(people)}
-    for key, name, strength in zip(used.output_keys(task), people, noise, strict=True):
-        vector = centre[name] + 0.7 * strength * generator.normal(size=64)
+    centre = {name: draw.normal(size=64) for name in dict.fromkeys(people)}
+    for key, name, noise in zip(used.output_keys(task), people, _strength(used), strict=True):
+        vector = centre[name] + 0.7 * noise * draw.normal(size=64)
         yield key, {"detections": (vector / np.linalg.norm(vector)).round(6).tolist()}

@@ -1,7 +1,8 @@
 """Groups: which values each person has of each attribute, and the rows of every combination of values."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,46 +11,28 @@ from numpy.typing import NDArray
 
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.places import continents, country, number, regions
-from countenance.suites.fhibe.table import FhibeTable
+from countenance.suites.fhibe.table import FhibeTable, literal
 from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, NOT_ON_FACES, UNKNOWN, UNNUMBERED, age_bin
 from countenance.tasks.thresholds import Compat
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class AttributeLabels:
-    """One attribute: its distinct values, and for each row where its values stand in `codes`."""
+    """One attribute, and the values that each row has of it."""
 
     attribute: str
-    values: tuple[str | None, ...]
-    codes: Ints
-    counts: Ints
-
-    def of_rows(self) -> list[tuple[str | None, ...]]:
-        """Each row's values."""
-        ends = np.cumsum(self.counts)
-        return [
-            tuple(self.values[code] for code in self.codes[end - n : end])
-            for end, n in zip(ends.tolist(), self.counts.tolist(), strict=True)
-        ]
+    rows: Sequence[tuple[str | None, ...]]
 
     def cells(self) -> list[Any]:
         """Each row's values as a score table has them: a tuple where there may be several, else one value or None."""
-        known = [tuple(value for value in row if value is not None) for row in self.of_rows()]
-        if self.attribute in MULTIPLE:
-            return known
-        return [row[0] if row else None for row in known]
+        known = [tuple(value for value in row if value is not None) for row in self.rows]
+        return known if self.attribute in MULTIPLE else [row[0] if row else None for row in known]
 
     def members(self) -> dict[str, NDArray[np.bool_]]:
         """For each value that is known, which rows have it."""
-        rows = np.repeat(np.arange(len(self.counts)), self.counts)
-        known = {value: i for i, value in enumerate(self.values) if value is not None and value != UNKNOWN}
-        return {
-            value: np.isin(np.arange(len(self.counts)), rows[self.codes == i]) for value, i in sorted(known.items())
-        }
+        known = sorted({value for row in self.rows for value in row if value is not None and value != UNKNOWN})
+        return {value: np.array([value in row for row in self.rows]) for value in known}
 
 
 @dataclass(frozen=True)
@@ -94,36 +77,29 @@ def label(table: FhibeTable, attribute: str, compat: Compat = "default") -> Attr
     counts as chosen when its text occurs in the cell, as published, and only nationality gets continents.
     """
     cells = table.text(attribute)
-    distinct: dict[str, tuple[str | None, ...]] = dict.fromkeys(cells, ())
-    first = {cell: i for i, cell in reversed(list(enumerate(cells)))}
+    values: dict[str, Sequence[str | None]]
     if attribute in MULTIPLE:
-        chosen = {cell: _selections(table, first[cell], attribute, cell) for cell in distinct}
+        first = {cell: i for i, cell in reversed(list(enumerate(cells)))}
+        chosen = {cell: _selections(cell, table.place(first[cell], attribute)) for cell in dict.fromkeys(cells)}
         options = _options(chosen.values())
-        for cell, selected in chosen.items():
-            distinct[cell] = tuple(_memberships(attribute, cell, selected, options, compat))
-    elif attribute == "age":
-        for cell in distinct:
-            distinct[cell] = (age_bin(float(cell)) if cell else UNKNOWN,)
-    elif attribute == "location_country":
-        for cell in distinct:
-            place = country(cell) if cell else UNKNOWN
-            distinct[cell] = (UNKNOWN if place is None and compat == "default" else place,)
+        values = {cell: _memberships(attribute, cell, selected, options, compat) for cell, selected in chosen.items()}
     else:
-        for cell in distinct:
-            distinct[cell] = (cell or UNKNOWN,)
-    values = tuple(dict.fromkeys(value for cell in cells for value in distinct[cell]))
-    code = {value: i for i, value in enumerate(values)}
-    per_cell = {cell: [code[value] for value in found] for cell, found in distinct.items()}
-    codes = [c for cell in cells for c in per_cell[cell]]
-    counts = [len(per_cell[cell]) for cell in cells]
-    return AttributeLabels(attribute, values, np.array(codes, dtype=np.int64), np.array(counts, dtype=np.int64))
+        values = {cell: [_single(attribute, cell, compat) if cell else UNKNOWN] for cell in set(cells)}
+    known = {cell: tuple(found) for cell, found in values.items()}
+    return AttributeLabels(attribute, [known[cell] for cell in cells])
 
 
-def _selections(table: FhibeTable, row: int, attribute: str, cell: str) -> list[str]:
-    if not cell:
-        return []
-    place = table.place(row, attribute)
-    value = literal(cell, place)
+def _single(attribute: str, cell: str, compat: Compat) -> str | None:
+    if attribute == "location_country":
+        place = country(cell)
+        return UNKNOWN if place is None and compat == "default" else place
+    if attribute == "age":
+        return UNKNOWN if math.isnan(float(cell)) else age_bin(float(cell))
+    return cell
+
+
+def _selections(cell: str, place: str) -> list[str]:
+    value = literal(cell, place) if cell else []
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
         raise InputError(f"{place}: {cell[:60]!r} is not a list of texts such as ['0. She/her/hers']")
     return list(value)
@@ -149,39 +125,14 @@ def all_groups(labels: Sequence[AttributeLabels], depth: int | None = None) -> l
     out: list[Group] = []
     for size in range(1, min(depth or len(labels), len(labels)) + 1):
         for combination in itertools.combinations(labels, size):
-            out.extend(_groups_of(combination))
+            attributes = tuple(one.attribute for one in combination)
+            rows: dict[tuple[str | None, ...], list[int]] = {}
+            for row, values in enumerate(zip(*(one.rows for one in combination), strict=True)):
+                for group in itertools.product(*values):
+                    rows.setdefault(group, []).append(row)
+            order = sorted(rows, key=lambda group: [*map(_sort_key, attributes, group)])
+            out += [Group(attributes, group, np.array(rows[group], dtype=np.intp)) for group in order]
     return out
-
-
-def _groups_of(combination: Sequence[AttributeLabels]) -> Iterator[Group]:
-    rows: NDArray[np.intp] = np.arange(len(combination[0].counts))
-    key: Ints = np.zeros(len(rows), dtype=np.int64)
-    for labels in combination:
-        starts = np.cumsum(labels.counts) - labels.counts
-        each = labels.counts[rows]
-        again = np.repeat(np.arange(len(rows)), each)
-        within = np.arange(len(again)) - np.repeat(np.cumsum(each) - each, each)
-        key = key[again] * len(labels.values) + labels.codes[starts[rows][again] + within]
-        rows = rows[again]
-    if not len(rows):  # nobody has a value of one of them
-        return
-    order = np.argsort(key, kind="stable")
-    ranked = key[order]
-    bounds = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
-    ends = np.append(bounds[1:], len(ranked))
-    found: list[tuple[tuple[object, ...], int, Group]] = []
-    attributes = tuple(labels.attribute for labels in combination)
-    for start, end in zip(bounds.tolist(), ends.tolist(), strict=True):
-        code, values = int(ranked[start]), []
-        for labels in reversed(combination):
-            code, i = divmod(code, len(labels.values))
-            values.append(labels.values[i])
-        names = tuple(reversed(values))
-        sort_key = tuple(_sort_key(a, v) for a, v in zip(attributes, names, strict=True))
-        found.append((sort_key, int(order[start]), Group(attributes, names, rows[order[start:end]])))
-    found.sort(key=lambda item: item[:2])
-    for _, _, group in found:
-        yield group
 
 
 def _sort_key(attribute: str, value: str | None) -> tuple[int, int, str]:

@@ -17,7 +17,7 @@ from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.folder import copy_image
 from countenance.data.image import encode_png
 from countenance.errors import InputError, opencv
-from countenance.suites.fhibe.cards import CARD
+from countenance.suites.fhibe.vocabulary import CARD
 from countenance.tasks.face_parsing import EARS_TO_SKIN, true_classes
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 
@@ -34,6 +34,7 @@ _LIGHT = {
     "back": "3. Lighting from behind the head/face",
     "side": "4. Lighting from the left of the head/face",
 }
+_SCENES = ("plain", "studio", "blur", "room", "outdoor")
 _KEYPOINT_NUMBERS = (0, 5, 2, 8, 7, 12, 11, 14, 13, 16, 15, 24, 23, 26, 25, 28, 27)
 _PARTS = {
     "Head hair": "6. Head hair",
@@ -93,7 +94,7 @@ def made_card(card: DatasetCard, name: str) -> DatasetCard:
     return card.model_copy(update={"name": f"{card.name} as {name}", "attributes": attributes})
 
 
-def _about(sample: Sample, subject: Subject) -> dict[str, Any]:
+def _about(sample: Sample, subject: Subject, path: str) -> dict[str, Any]:
     """The columns that both tables share."""
     values = subject.attributes
     monk = str(values.get("skin_tone", "")).removeprefix("monk_")
@@ -101,9 +102,11 @@ def _about(sample: Sample, subject: Subject) -> dict[str, Any]:
     pronoun = _PRONOUN.get(str(values.get("gender")))
     light = _LIGHT.get(str(sample.attributes.get("light")))
     angles = [abs(float(str(values.get(name) or 0))) for name in ("yaw", "pitch")]
-    backgrounds = ("plain", "studio", "blur", "room", "outdoor")
     background = str(sample.attributes.get("background", ""))
     return {
+        "filepath": path,
+        "json_path": f"{'/'.join(path.split('/')[:3])}/none.json",
+        "image_id": sample.id,
         "subject_id": subject.identity or subject.id,
         "age": "" if values.get("age") is None else round(float(str(values["age"])), 1),
         "pronoun": [pronoun] if pronoun else [],
@@ -112,7 +115,7 @@ def _about(sample: Sample, subject: Subject) -> dict[str, Any]:
         "natural_skin_color": tone,
         "apparent_skin_color": tone,
         "lighting": [light] if light else [],
-        "scene": f"{backgrounds.index(background)}. {background}" if background in backgrounds else "",
+        "scene": f"{_SCENES.index(background)}. {background}" if background in _SCENES else "",
         "head_pose": "1. Atypical" if max(angles) > 30 else "0. Typical",
         "location_country": "",
     }
@@ -121,29 +124,26 @@ def _about(sample: Sample, subject: Subject) -> dict[str, Any]:
 def _bodies(out: Path, dataset: Dataset, step: Callable[[], None]) -> list[dict[str, Any]]:
     rows = []
     for sample in dataset:
-        people = [s for s in sample.subjects if s.person_box is not None and s.mask is not None]
-        people = [s for s in people if s.face_box is not None and s.keypoints is not None]
         step()
-        if not people:
-            continue
-        file = copy_image(sample, out / "data" / "raw" / BODY)
-        for subject in people:
-            assert subject.person_box is not None
-            assert subject.face_box is not None
-            rows.append(
-                {
-                    "filepath": f"data/raw/{BODY}/{file}",
-                    "json_path": f"data/raw/{BODY}/none.json",
-                    "image_id": sample.id,
-                    "image_height": sample.height,
-                    "image_width": sample.width,
-                    "person_bbox": _xywh(subject.person_box),
-                    "face_bbox": _xywh(subject.face_box),
-                    "keypoints": _keypoints(subject),
-                    "segments": _segments(subject),
-                }
-                | _about(sample, subject)
-            )
+        people = [
+            (subject, subject.person_box, subject.face_box)
+            for subject in sample.subjects
+            if subject.person_box is not None and subject.face_box is not None
+            if subject.mask is not None and subject.keypoints is not None
+        ]
+        path = f"data/raw/{BODY}/{copy_image(sample, out / 'data' / 'raw' / BODY)}" if people else ""
+        rows += [
+            _about(sample, subject, path)
+            | {
+                "image_height": sample.height,
+                "image_width": sample.width,
+                "person_bbox": _xywh(person),
+                "face_bbox": _xywh(face),
+                "keypoints": _keypoints(subject),
+                "segments": _segments(subject),
+            }
+            for subject, person, face in people
+        ]
     return rows
 
 
@@ -157,10 +157,9 @@ def _keypoints(subject: Subject) -> dict[str, list[float]]:
     points: dict[str, list[float]] = {}
     for number, name, (x, y, seen) in zip(_KEYPOINT_NUMBERS, KEYPOINTS, subject.keypoints.tolist(), strict=True):
         points[f"{number}. {name}"] = [x, y, int(seen == 2)]
-    for part, number in (("Left hand", 20), ("Right hand", 19)):
-        wrist = subject.keypoints[9 if part == "Left hand" else 10]
-        side = part.split()[0]
-        points[f"{number}. {side} index knuckle"] = [*wrist[:2].tolist(), int(part in subject.body_parts)]
+    for side, number, wrist in (("Left", 20, 9), ("Right", 19, 10)):
+        x, y = subject.keypoints[wrist, :2].tolist()
+        points[f"{number}. {side} index knuckle"] = [x, y, int(f"{side} hand" in subject.body_parts)]
     return points
 
 
@@ -185,33 +184,27 @@ def _segments(subject: Subject) -> list[dict[str, Any]]:
 def _faces(out: Path, dataset: Dataset, side: int, step: Callable[[], None]) -> list[dict[str, Any]]:
     from PIL import Image
 
+    def save(path: str, pixels: NDArray[np.uint8], crop: tuple[int, int, int, int], how: Image.Resampling) -> None:
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        made = Image.fromarray(pixels).crop(crop).resize((side, side), how)
+        (out / path).write_bytes(encode_png(np.asarray(made)))
+
     rows = []
     for sample in dataset:
         step()
-        if len(sample.subjects) != 1 or sample.subjects[0].face_box is None or not sample.subjects[0].face_parts:
+        if len(sample.subjects) != 1:
             continue
-        subject = sample.subjects[0]
-        crop = face_crop(subject.face_box, sample.width, sample.height)  # type: ignore[arg-type]
-        who = subject.identity or subject.id
+        (subject,) = sample.subjects
+        if subject.face_box is None or not subject.face_parts:
+            continue
+        crop = face_crop(subject.face_box, sample.width, sample.height)
+        who, image = subject.identity or subject.id, sample.id.replace("/", "_")
         name = f"faces_crop_and_align_{sample.id}_{who}.png".replace("/", "_")
-        path = f"data/raw/{FACE}/{who}/{sample.id.replace('/', '_')}/{name}"
-        picture = Image.fromarray(sample.load()).crop(crop).resize((side, side), Image.Resampling.BICUBIC)
-        _save(out / path, np.asarray(picture))
-        labels = Image.fromarray(label_map(subject, sample.height, sample.width)).crop(crop)
-        mask = f"data/processed/{FACE}/masks/{sample.id.replace('/', '_')}/combined.png"
-        _save(out / mask, np.asarray(labels.resize((side, side), Image.Resampling.NEAREST)))
-        rows.append(
-            {
-                "filepath": path,
-                "json_path": f"data/raw/{FACE}/none.json",
-                "image_id": sample.id,
-                "image_height": side,
-                "image_width": side,
-                "multiple_subjects": False,
-                "CelebA": [mask],
-            }
-            | _about(sample, subject)
-        )
+        path, mask = f"data/raw/{FACE}/{who}/{image}/{name}", f"data/processed/{FACE}/masks/{image}/combined.png"
+        save(path, sample.load(), crop, Image.Resampling.BICUBIC)
+        save(mask, label_map(subject, sample.height, sample.width), crop, Image.Resampling.NEAREST)
+        about = {"image_height": side, "image_width": side, "multiple_subjects": False, "CelebA": [mask]}
+        rows.append(_about(sample, subject, path) | about)
     return rows
 
 
@@ -234,8 +227,3 @@ def label_map(subject: Subject, height: int, width: int) -> NDArray[np.uint8]:
     for ear, skin in EARS_TO_SKIN.items():
         classes[classes == ear] = skin
     return classes
-
-
-def _save(path: Path, pixels: NDArray[np.uint8]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(encode_png(pixels))

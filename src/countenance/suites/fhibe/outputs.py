@@ -12,51 +12,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.tables import read_text
 from countenance.errors import InputError
 from countenance.files import write_atomically, write_text
 
 FILE = "model_outputs.json"
-_SPACE = re.compile(r"[ \t\n\r]*")
+ENCODINGS = "face_encodings"
+"""The folder of the pictures that face_encoding makes; it has no model_outputs.json."""
+_SIGN = re.compile(r"[ \t\n\r]*([{}:,]?)[ \t\n\r]*")
 
 
 def read_entries(path: Path) -> Iterator[tuple[str, Any]]:
     """Each image's name and answer, in the order of the file; anything but one JSON object is refused."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
+    if not path.exists():
         raise InputError(
             f"{path}: no such file; run the model first (reuse_model_outputs=False) or put its outputs there"
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8 text") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    decode = json.JSONDecoder().raw_decode
+        )
+    text, at, decode = read_text(path), 0, json.JSONDecoder().raw_decode
 
-    def skip(at: int) -> int:
-        match = _SPACE.match(text, at)
-        return match.end() if match else at
+    def sign() -> str:
+        nonlocal at
+        found = _SIGN.match(text, at)
+        at = found.end() if found else at
+        return found[1] if found else ""
 
     try:
-        at = skip(0)
-        if text[at : at + 1] != "{":
+        if sign() != "{":
             raise InputError(f"{path}: expected one JSON object with an entry for each image")
-        at = skip(at + 1)
-        if text[at : at + 1] == "}":
-            return
-        while True:
+        ended = text[at : at + 1] == "}"
+        while not ended:
             key, at = decode(text, at)
-            at = skip(at)
-            if not isinstance(key, str) or text[at : at + 1] != ":":
+            if not isinstance(key, str) or sign() != ":":
                 raise json.JSONDecodeError("expected an image's name and a colon", text, at)
-            value, at = decode(text, skip(at + 1))
+            value, at = decode(text, at)
             yield key, value
-            at = skip(at)
-            if text[at : at + 1] == "}":
-                return
-            if text[at : at + 1] != ",":
+            if (last := sign()) not in (",", "}"):
                 raise json.JSONDecodeError("expected a comma or the end", text, at)
-            at = skip(at + 1)
+            ended = last == "}"
     except json.JSONDecodeError as error:
         raise InputError(f"{path} line {error.lineno} column {error.colno}: {error.msg}") from None
     except RecursionError:

@@ -13,13 +13,11 @@ from countenance.files import write_atomically
 
 BATCH = 8
 PEOPLE = ("0", "person", "face")
-"""AttributeLabels of boxes that count; boxes without labels do."""
-
-
-def _expect(answer: Any, kind: type[Any]) -> Any:
-    if not isinstance(answer, kind):
-        raise InputError(f"the model returned {type(answer).__name__}, expected {kind.__name__}")
-    return answer
+"""Labels of boxes that count; boxes without labels do."""
+KINDS = {
+    "person_parsing": Masks, "keypoint_estimation": Keypoints, "body_parts_detection": Parts, "face_parsing": LabelMap,
+}  # fmt: skip
+"""What a model must return; boxes, vectors and pictures may be arrays too."""
 
 
 def people_boxes(answer: Any) -> dict[str, Any]:
@@ -40,33 +38,16 @@ def face_boxes(answer: Any) -> dict[str, Any]:
     return {"detections": found["bboxes"][kept], "scores": found["scores"][kept]}
 
 
-def masks(answer: Any) -> dict[str, Any]:
-    """Masks of people."""
-    found: Masks = _expect(answer, Masks)
-    return {"masks": list(found.masks), "scores": found.scores, "labels": [0] * len(found.masks)}
-
-
-def keypoints(answer: Any) -> dict[str, Any]:
-    """Points and confidences of each person."""
-    points = _expect(answer, Keypoints).points
-    return {"keypoints": points[:, :, :2], "scores": points[:, :, 2]}
-
-
-def embedding(answer: Any) -> dict[str, Any]:
-    """An embedding, or None where no face was found."""
-    return {"embeddings": answer.vector if isinstance(answer, Embedding) else answer}
-
-
 FORMS: dict[str, Callable[[Any], Any]] = {
     "person_localization": people_boxes,
     "face_localization": face_boxes,
-    "person_parsing": masks,
-    "keypoint_estimation": keypoints,
-    "body_parts_detection": lambda answer: list(_expect(answer, Parts).probabilities),
-    "face_parsing": lambda answer: {"detections": _expect(answer, LabelMap).classes},
-    "face_verification": embedding,
-    "face_encoding": lambda answer: {"encoding": answer},
-    "face_super_resolution": lambda answer: answer,
+    "person_parsing": lambda a: {"masks": list(a.masks), "scores": a.scores, "labels": [0] * len(a.masks)},
+    "keypoint_estimation": lambda a: {"keypoints": a.points[:, :, :2], "scores": a.points[:, :, 2]},
+    "body_parts_detection": lambda a: list(a.probabilities),
+    "face_parsing": lambda a: {"detections": a.classes},
+    "face_verification": lambda a: {"embeddings": a.vector if isinstance(a, Embedding) else a},
+    "face_encoding": lambda a: {"encoding": a},
+    "face_super_resolution": lambda a: a,
 }
 
 
@@ -91,6 +72,10 @@ class OwnModel:
         answers = list(self.model([LazyImage(Path(path)).load() for path in batch]))
         if len(answers) != len(batch):
             raise InputError(f"the model returned {len(answers)} answers for {len(batch)} images")
+        for answer in answers:
+            if not isinstance(answer, KINDS.get(self.task, object)):
+                found, expected = type(answer).__name__, KINDS[self.task].__name__
+                raise InputError(f"the model returned {found}, expected {expected}")
         return [FORMS[self.task](answer) for answer in answers]
 
     def save_array(self, answer: Any, filename: str) -> None:

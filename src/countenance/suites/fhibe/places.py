@@ -79,7 +79,7 @@ def continents(nationalities: list[str]) -> list[str]:
 
 
 def regions(ancestries: list[str]) -> list[str]:
-    """The regions that some ancestries lie in.
+    """The regions of some ancestries.
 
     >>> regions(["5. Western Africa", "12. Central Asia"])
     ['0. Africa', '11. Asia']
@@ -124,7 +124,7 @@ _NO_COUNTRY = ("I Go", "Owow Disable Abilities Off Level Up")
 
 
 def country(written: str) -> str | None:
-    """The country that a person wrote by hand, in one spelling; None for what is none.
+    """The country that a person wrote by hand, in one spelling; None for words that name no country.
 
     >>> country("USA"), country(" kenya "), country("Cote d'ivoire"), country("I Go")
     ('United States of America', 'Kenya', "Cote D'Ivoire", None)

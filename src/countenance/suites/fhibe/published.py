@@ -1,15 +1,14 @@
 """The published results layout: grouped results of each metric, and one file for each person's scores."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.suites.fhibe.groups import Group
+from countenance.suites.fhibe.evaluation import FhibeEvaluation
+from countenance.suites.fhibe.groups import all_groups
 from countenance.suites.fhibe.outputs import write_json
-from countenance.suites.fhibe.scored import Scored
 from countenance.suites.fhibe.table import FhibeTable
 
 Array = NDArray[np.float64]
@@ -17,26 +16,24 @@ Names = Mapping[str, float]
 """Thresholds by the names that results give them."""
 
 
-def grouped_results(scored: Scored, metric: str, groups: Sequence[Group], *, strict: bool) -> dict[str, dict[str, Any]]:
+def grouped_results(job: FhibeEvaluation, metric: str, depth: int | None = None) -> dict[str, dict[str, Any]]:
     """`str(attributes)` → `str(values)` → {scores, METRIC, Class_Size}; a group without any score is left out."""
     out: dict[str, dict[str, Any]] = {}
-    for group in groups:
+    for group in all_groups(job.labels, depth):
         found = out.setdefault(group.attributes_key, {})
-        entry = _entry(scored, metric, group, strict)
+        entry = _entry(job, metric, group.rows)
         if entry is not None:
             found[group.values_key] = entry
     return out
 
 
-def _entry(scored: Scored, metric: str, group: Group, strict: bool) -> dict[str, Any] | None:
-    if metric in scored.of_group:
-        return scored.of_group[metric](group.rows)
-    if metric in scored.parts:
-        parts = {name: _summary(values[group.rows], metric) for name, values in scored.parts[metric].items()}
-        if not strict:
-            parts["All"] = _summary(scored.rows[metric][group.rows], metric)
-        return parts
-    summary = _summary(scored.rows[metric][group.rows], metric)
+def _entry(job: FhibeEvaluation, metric: str, rows: NDArray[np.intp]) -> dict[str, Any] | None:
+    if metric in job.of_group:
+        return job.of_group[metric](rows)
+    if metric in job.parts:
+        parts = {name: _summary(values[rows], metric) for name, values in job.parts[metric].items()}
+        return parts if job.strict else parts | {"All": _summary(job.rows[metric][rows], metric)}
+    summary = _summary(job.rows[metric][rows], metric)
     return summary if summary["Class_Size"] else None
 
 
@@ -46,22 +43,24 @@ def _summary(values: Array, metric: str) -> dict[str, Any]:
     return {"scores": known.tolist(), metric: mean, "Class_Size": int(known.size)}
 
 
-def write_published(folder: Path, scored: Scored, grouped: Mapping[str, Any], custom_keypoints: Any = None) -> None:
-    """Write the published files into a model's folder: grouped results by metric, and those of the scorer."""
-    for metric, results in grouped.items():
+def write_published(job: FhibeEvaluation) -> None:
+    """Write the published files into a model's folder: grouped results by metric, and one for each person's scores."""
+    folder, custom_keypoints = job.settings.folder, job.settings.options.get("custom_keypoints")
+    for metric in job.computed:
+        results: dict[str, Any] = grouped_results(job, metric, job.settings.depth)
         unrounded = _take_unrounded(results)
         if unrounded:
             write_json(folder / f"detailed_results_{metric}.json", unrounded)
         if custom_keypoints:
             results["custom_keypoints"] = list(custom_keypoints)
         write_json(folder / f"intersectional_results_{metric}.json", results)
-    for name, content in scored.files.items():
+    for name, content in job.files.items():
         if content:
             write_json(folder / name, content)
 
 
 def _take_unrounded(grouped: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Strict VAL is published with two decimals; its full numbers go into a file of their own."""
+    """Strict VAL is published with two decimals; its full numbers go into a second file."""
     out: dict[str, dict[str, Any]] = {}
     for attributes, entries in grouped.items():
         for values, entry in entries.items():

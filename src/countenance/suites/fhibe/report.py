@@ -8,15 +8,12 @@ from markupsafe import Markup
 from countenance.audit import Audit, Finding
 from countenance.errors import InputError
 from countenance.report import numbers, render, words, write_pdf
-from countenance.report.names import CROSS, attribute_label
 from countenance.report.page import context, write_page
 from countenance.report.plots.style import check_installed
 from countenance.report.source import ReportSource
 from countenance.run.store import REPORT
 from countenance.run.suite import Section
-from countenance.suites.fhibe.literals import literal
-from countenance.suites.fhibe.places import is_largest
-from countenance.suites.fhibe.rundir import VERIFICATION, FhibeRun
+from countenance.suites.fhibe.rundir import FhibeRun
 from countenance.suites.fhibe.vocabulary import EXPLAINED, MEANINGS
 from countenance.tasks import Metric
 
@@ -82,37 +79,30 @@ def sections(source: ReportSource) -> list[Section]:
     """The section of a report that FHIBE's readers look for."""
     run = source.run if isinstance(source.run, FhibeRun) else FhibeRun(source.run.store.storage)
     template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
-    text = render.environment().from_string(template).render(**_section(run, source.audit, source))
+    text = render.environment().from_string(template).render(**_section(run, source))
     return [("fhibe", "FHIBE: the task and its metrics", Markup(text))]  # noqa: S704 - an autoescaped template
-
-
-def meanings(run: FhibeRun, by: list[str]) -> list[tuple[str, str]]:
-    """What some attributes mean: as the dataset's card says, which may differ from FHIBE's (rendered people)."""
-    card = run.manifest.dataset.card.attributes
-    said = {name: about.meaning for name, about in card.items() if about.meaning}
-    return [(name, said.get(name, MEANINGS.get(name, ""))) for name in by]
 
 
 def by_size(found: Audit) -> list[Finding]:
     """Findings with a difference: disparities first, what could not be tested last, each by the size of the effect."""
-    measured = [f for f in found.findings if f.difference == f.difference]
 
     def key(f: Finding) -> tuple[int, float, float, int]:
         rank = 0 if f.verdict == words.DISPARITY else 2 if f.verdict == "untestable" else 1
         effect = abs(f.effect) if f.effect == f.effect else 0.0
         return rank, -effect, -abs(f.difference), f.depth
 
-    return sorted(measured, key=key)
+    return sorted((f for f in found.findings if f.difference == f.difference), key=key)
 
 
-def _section(run: FhibeRun, found: Audit, source: ReportSource) -> dict[str, Any]:
-    about = run.fhibe
-    names, task = source.names, str(about["task"])
+def _section(run: FhibeRun, source: ReportSource) -> dict[str, Any]:
+    about, names, listed = run.fhibe, source.names, by_size(source.audit)
+    card = run.manifest.dataset.card  # it may say another meaning than FHIBE's (rendered people)
+    said = {name: one.meaning for name, one in card.attributes.items() if one.meaning}
     return {
-        "task": EXPLAINED[task],
+        "task": EXPLAINED[str(about["task"])],
         "about": about,
         "by": names.by,
-        "version": run.manifest.dataset.card.version,
+        "version": card.version,
         "compat": "as published, quirks included" if about["compat"] == "strict" else "corrected (the default)",
         "metrics": [_metric(run, metric, source) for metric in source.metrics],
         "disparities": [
@@ -128,45 +118,19 @@ def _section(run: FhibeRun, found: Audit, source: ReportSource) -> dict[str, Any
                 "verdict": words.verdict_label(f.verdict, f.severity),
                 "depth": "alone" if f.depth == 1 else "crossed",
             }
-            for f in by_size(found)[:LISTED]
+            for f in listed[:LISTED]
         ],
-        "tested": len(by_size(found)),
-        "val": group_rates(run, names.by),
-        "attributes": meanings(run, names.by),
+        "tested": len(listed),
+        "attributes": [(name, said.get(name, MEANINGS.get(name, ""))) for name in names.by],
     }
 
 
 def _metric(run: FhibeRun, metric: Metric, source: ReportSource) -> dict[str, str]:
-    whole = source.overall.get(metric.name)
-    levels = run.fhibe["thresholds"].get(metric.name.split(" ")[0])
-    shown = "–"
+    whole, shown, n = source.overall.get(metric.name), "–", "0"
     if whole:
         shown = f"{numbers.value(whole.estimate, whole.kind)} ({numbers.span(whole.low, whole.high, whole.kind)})"
-    return {
-        "name": metric.name,
-        "meaning": metric.meaning,
-        "better": metric.better,
-        "overall": shown,
-        "n": numbers.count(whole.n) if whole else "0",
-        "thresholds": ", ".join(f"{level:.2f}" for level in levels) if levels else "none",
-    }
-
-
-def group_rates(run: FhibeRun, by: list[str]) -> list[dict[str, Any]]:
-    """The validation rate of each group of some attributes with its interval, from the run."""
-    import json
-
-    path = run.path / VERIFICATION
-    if not path.exists():
-        return []
-    rows = []
-    for attributes, groups in json.loads(path.read_text(encoding="utf-8")).items():
-        names = literal(attributes, str(path))
-        for group, entry in groups.items() if set(names) <= set(by) else ():
-            values = literal(group, str(path))
-            if run.largest_regions and not is_largest(names, values):
-                continue
-            fields = {key.replace(" ", "_"): value for key, value in entry.items()}
-            said = {"attributes": CROSS.join(map(attribute_label, names)), "group": CROSS.join(map(str, values))}
-            rows.append({**said, **fields})
-    return rows
+        n = numbers.count(whole.n)
+    levels = run.fhibe["thresholds"].get(metric.name.split(" ")[0], ())
+    thresholds = ", ".join(f"{level:.2f}" for level in levels) or "none"
+    about = {"name": metric.name, "meaning": metric.meaning, "better": metric.better}
+    return about | {"overall": shown, "n": n, "thresholds": thresholds}

@@ -5,20 +5,23 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+from countenance.audit.groups import CROSS
 from countenance.errors import InputError
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FINDINGS, MANIFEST, REPORT
 from countenance.suites.fhibe.places import LARGEST, is_largest
 from countenance.suites.fhibe.settings import FhibeSettings
 from countenance.suites.fhibe.vocabulary import UNKNOWN
-from countenance.tasks.results import Number, Result
+from countenance.tasks.results import Number, Result, Table
 
-VERIFICATION = "verification.json"
+RATES = "Validation rate of each group"
 PDF = "report.pdf"
 FOLDERS = {"default": "run", "strict": "run-strict"}
 """Where the run of each mode is unless another place is named, so that neither replaces the other."""
-DERIVED = (FINDINGS, AUDIT, REPORT, PDF, VERIFICATION)
+DERIVED = (FINDINGS, AUDIT, REPORT, PDF)
 """Files that rest on the scores: they go when the scores are replaced."""
+KEPT = ("dataset", "task", "model_name", "compat", "mini", "depth", "layout")
+"""Settings that a manifest keeps as they are."""
 MODEL_CARD = "model_card.json"
 """Beside model_outputs.json: what the model is, where somebody wrote it down."""
 
@@ -47,25 +50,29 @@ class FhibeRun(Run):
     def scores(self) -> Any:
         """The score table: one row per person."""
         table = super().scores()
-        for attribute, kept in LARGEST.items():
+        for attribute, kept in LARGEST.items() if self.largest_regions else ():
             name = f"attr.{attribute}"
-            if self.largest_regions and name in table.column_names:
-                column = [
-                    [v for v in row or () if v in (*kept, UNKNOWN)] or [UNKNOWN] for row in table[name].to_pylist()
-                ]
+            if name in table.column_names:
+                known = ([v for v in row or () if v in (*kept, UNKNOWN)] for row in table[name].to_pylist())
+                column = [values or [UNKNOWN] for values in known]
                 table = table.set_column(table.column_names.index(name), name, [column])
         return table
 
     def results(self) -> list[Result]:
         """The results of the whole run; those of groups as far as a report is about them."""
-        kept = []
-        for result in super().results():
-            if isinstance(result, Number) and result.attribute and result.group:
-                other = self.compared is not None and result.attribute not in self.compared
-                if other or (self.largest_regions and not is_largest([result.attribute], [result.group])):
-                    continue
-            kept.append(result)
+        kept: list[Result] = []
+        for one in super().results():
+            if isinstance(one, Table) and one.name == RATES:
+                kept.append(one.model_copy(update={"rows": [row for row in one.rows if self._compares(*row[:2])]}))
+            elif not isinstance(one, Number) or not one.group or self._compares(one.attribute, one.group):
+                kept.append(one)
         return kept
+
+    def _compares(self, by: Any, group: Any) -> bool:
+        """Whether a report is about a group, alone or crossed."""
+        names = str(by).split(CROSS)
+        asked = self.compared is None or set(names) <= set(self.compared)
+        return asked and (not self.largest_regions or is_largest(names, str(group).split(CROSS)))
 
     @property
     def fhibe(self) -> dict[str, Any]:
@@ -86,9 +93,8 @@ class FhibeRun(Run):
         with self.store.replacing(MANIFEST):
             manifest = self.store.manifest()
             manifest.about |= about
-            manifest.dataset.card = manifest.dataset.card.model_copy(
-                update={} if version is None else {"version": version}
-            )
+            card = manifest.dataset.card
+            manifest.dataset.card = card.model_copy(update={"version": version or card.version})
             self.store.write_manifest(manifest)
         self.manifest = FhibeRun(self.place).manifest
 
@@ -118,19 +124,13 @@ def load(part: str | None) -> Any:
 def settings_of(run: FhibeRun, without: Set[str] = frozenset()) -> FhibeSettings:
     """The settings that a run was made with, for the images that are left."""
     asked, (data, results, _) = run.fhibe, run.folders()
-    return FhibeSettings.of(
+    return FhibeSettings(
         data,
-        asked["dataset"],
-        asked["model_name"],
-        asked["task"],
         metrics={name: {"thresholds": levels} for name, levels in asked["thresholds"].items()} or asked["metrics"],
         attributes=asked["attributes"],
-        mini=asked["mini"],
-        downsampled=asked["dataset"].endswith("_downsampled"),
-        results_rootdir=results,
-        compat=asked["compat"],
+        results=results,
         options={name: value for name, value in asked["options"].items() if name != "face_embedding"},
-        layout=bool(asked.get("layout")),
-        depth=asked.get("depth"),
         without=without,
+        downsampled=asked["dataset"].endswith("_downsampled"),
+        **{name: asked[name] for name in KEPT if name in asked},
     )

@@ -1,7 +1,7 @@
 """What is evaluated and how: checked once, used by scoring, by the run that is stored, and by purge."""
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.suites.fhibe.groups import check_attributes
-from countenance.suites.fhibe.outputs import FILE
+from countenance.suites.fhibe.outputs import ENCODINGS, FILE
 from countenance.suites.fhibe.table import dataset_folder
 from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS, METRICS
 from countenance.tasks import load_task
@@ -27,21 +27,28 @@ OF_TASKS = ("custom_keypoints", "map_ears_to_skin")
 """Options that the tasks themselves have; the others name weights."""
 ORIGINAL_OPTIONS = ("cuda", "batch_size", "num_workers")
 """Keywords of the original that change nothing here and are accepted."""
+FURTHER = ("compat", "fhibe_layout", "depth", "without", "out", "dataset_version")
+"""Keywords of `evaluate_task` beside the options, for hints."""
 
 
 @dataclass(frozen=True)
 class FhibeSettings:
-    """One evaluation of one model on one task."""
+    """One evaluation of one model on one task; what is wrong with it is told before anything is read.
+
+    >>> FhibeSettings("data", "fhibe", "m", "person_parsing", ["ar_mask"]).dataset
+    'fhibe_downsampled'
+    """
 
     data: Path
     dataset: str
     """The folder of the dataset: fhibe_downsampled, fhibe_face_crop_align, …"""
-    task: str
     model_name: str
-    metrics: tuple[str, ...]
-    thresholds: Mapping[str, Array]
-    attributes: tuple[str, ...]
-    results: Path
+    task: str
+    metrics: Any = None
+    """Names, or {name: {"thresholds": […]}}; None: all of the task. Kept as names."""
+    attributes: Sequence[str] = DEFAULT_ATTRIBUTES
+    results: Path = Path("results")
+    """The root of all results."""
     compat: Compat = "default"
     mini: int | None = None
     """The size of the mini dataset, where one is drawn."""
@@ -49,41 +56,24 @@ class FhibeSettings:
     layout: bool = False
     """Whether the published files are written."""
     depth: int | None = None
-    without: frozenset[str] = frozenset()
+    without: Collection[str] = ()
     """Images (their file paths in the table) that must not be used, because somebody in them withdrew."""
+    downsampled: InitVar[bool] = True
+    thresholds: Mapping[str, Array] = field(init=False)
 
-    @classmethod
-    def of(
-        cls,
-        data_rootdir: str | Path,
-        dataset_name: str,
-        model_name: str,
-        task_name: str,
-        *,
-        metrics: Any = None,
-        attributes: Sequence[str] | None = DEFAULT_ATTRIBUTES,
-        mini: int | None = None,
-        downsampled: bool = True,
-        results_rootdir: str | Path | None = None,
-        compat: Compat = "default",
-        options: Mapping[str, Any] | None = None,
-        layout: bool = False,
-        depth: int | None = None,
-        without: Set[str] = frozenset(),
-    ) -> "FhibeSettings":
-        """The settings in the published names; what is wrong with them is told before anything is read."""
-        if compat not in ("default", "strict"):
-            raise InputError(f"compat {compat!r} is neither default nor strict")
-        dataset = dataset_folder(dataset_name, task_name, downsampled)
-        names = check_attributes(DEFAULT_ATTRIBUTES if attributes is None else attributes, task_name in FACE_TASKS)
-        asked, thresholds = check_metrics(task_name, metrics)
-        settings = cls(
-            Path(data_rootdir), dataset, task_name, model_name, asked, thresholds, names,
-            Path("results" if results_rootdir is None else results_rootdir), compat, mini,
-            check_options(task_name, options or {}), layout, depth, frozenset(without),
-        )  # fmt: skip
-        _ = settings.scoring, settings.folder
-        return settings
+    def __post_init__(self, downsampled: bool) -> None:
+        if self.compat not in ("default", "strict"):
+            raise InputError(f"compat {self.compat!r} is neither default nor strict")
+        dataset = dataset_folder(self.dataset, self.task, downsampled)
+        metrics, thresholds = check_metrics(self.task, self.metrics)
+        checked = {
+            "data": Path(self.data), "dataset": dataset, "metrics": metrics, "thresholds": thresholds,
+            "attributes": check_attributes(self.attributes, self.task in FACE_TASKS), "results": Path(self.results),
+            "options": check_options(self.task, self.options), "without": frozenset(self.without),
+        }  # fmt: skip
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        _ = self.scoring, self.folder
 
     @property
     def strict(self) -> bool:
@@ -113,7 +103,7 @@ class FhibeSettings:
     def outputs(self) -> Path:
         """Where the model's outputs are. For the mini dataset, those of the whole dataset serve when it has none."""
         whole = model_folder(self.results, self.task, self.dataset, self.model_name)
-        wanted = "face_encodings" if self.task == "face_encoding" else FILE
+        wanted = ENCODINGS if self.task == "face_encoding" else FILE
         return whole if not (self.folder / wanted).exists() and (whole / wanted).exists() else self.folder
 
 
@@ -164,7 +154,7 @@ def check_options(task: str, options: Mapping[str, Any]) -> dict[str, Any]:
     out = {name: value for name, value in options.items() if name not in ORIGINAL_OPTIONS}
     for name in out:
         if name not in OPTIONS:
-            raise InputError(f"option {name!r} is not one of {', '.join(OPTIONS)}{near(name, list(OPTIONS))}")
+            raise InputError(f"option {name!r} is not one of {', '.join(OPTIONS)}{near(name, [*OPTIONS, *FURTHER])}")
         if out[name] is not None and task not in OPTIONS[name].split(", "):
             raise InputError(f"option {name!r} belongs to {OPTIONS[name]}, not to {task}")
     return out

@@ -1,7 +1,9 @@
 """The annotation table of FHIBE and FHIBE-Face: one row per person, read safely, with every problem's place."""
 
+import ast
+import csv
+import json
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +15,6 @@ from numpy.typing import NDArray
 from countenance.data.paths import inside
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.suites.fhibe.literals import literal
 from countenance.suites.fhibe.vocabulary import BODY_TASKS, DATASETS, FACE_TASKS, TASKS
 
 Floats = NDArray[np.float64]
@@ -62,8 +63,6 @@ class FhibeTable:
     line: list[int]
     """The row number of each row in the file, counted from 1 without the header."""
     problems: list[str] = field(default_factory=list)
-    standing: list[tuple[int, int]] | None = None
-    """Of each row: its place among the people of its image, and how many the image has, in the whole table."""
 
     def __len__(self) -> int:
         return len(self.line)
@@ -98,30 +97,26 @@ class FhibeTable:
         """Boxes as x0, y0, x1, y1 (the file has x, y, width, height)."""
         out = np.empty((len(self), 4))
         for i, box in enumerate(self.literals(column)):
-            if not (isinstance(box, (list, tuple)) and len(box) == 4 and all(_is_number(v) for v in box)):
-                raise InputError(f"{self.place(i, column)}: {box!r:.60} is not a box, expected [x, y, width, height]")
+            if not (isinstance(box, (list, tuple)) and len(box) == 4 and all(map(is_number, box))):
+                expected = "expected [x, y, width, height] in finite numbers"
+                raise InputError(f"{self.place(i, column)}: {box!r:.60} is not a box, {expected}")
             x, y, width, height = box
             if width < 0 or height < 0:
                 raise InputError(f"{self.place(i, column)}: {box!r:.60} has a negative width or height")
             out[i] = x, y, x + width, y + height
-        if not np.isfinite(out).all():
-            i = int(np.argwhere(~np.isfinite(out))[0, 0])
-            raise InputError(f"{self.place(i, column)}: the box holds a number that is not finite")
         return out
 
     def sizes(self) -> list[tuple[int, int]]:
         """Height and width of each row's picture."""
-        heights, widths = self.numbers("image_height"), self.numbers("image_width")
-        for name, values in (("image_height", heights), ("image_width", widths)):
-            bad = np.flatnonzero(~((values >= 1) & (values <= 1 << 16)))
-            if bad.size:
-                i = int(bad[0])
+        found = {name: self.numbers(name) for name in ("image_height", "image_width")}
+        for name, values in found.items():
+            for i in np.flatnonzero(~((values >= 1) & (values <= 1 << 16))).tolist():
                 raise InputError(f"{self.place(i, name)}: {self.text(name)[i]!r}, expected 1 to 65536 pixels")
-        return [(int(h), int(w)) for h, w in zip(heights, widths, strict=True)]
+        return [(int(height), int(width)) for height, width in zip(*found.values(), strict=True)]
 
-    def image_path(self, i: int, column: str = "filepath") -> Path:
-        """Where a row's picture lies; a name that leads out of the root is refused."""
-        return inside(self.root, self.text(column)[i], self.place(i, column))
+    def image_path(self, i: int) -> Path:
+        """Where a row's picture is; a name that leads out of the root is refused."""
+        return inside(self.root, self.text("filepath")[i], self.place(i, "filepath"))
 
     def keys(self) -> list[str]:
         """The name of each row's image in model_outputs.json: its absolute path, as published."""
@@ -129,34 +124,59 @@ class FhibeTable:
         return [prefix + name for name in self.text("filepath")]
 
     def output_keys(self, task: str) -> list[str]:
-        """The names of a task's outputs: those of verification lie in the processed folder, as published."""
+        """The names of a task's outputs: those of verification are in the processed folder, as published."""
         if task != "face_verification":
             return self.keys()
         return [f"{self.root}/data/processed/{name}" for name in self.text("filepath")]
 
-    def standings(self) -> list[tuple[int, int]]:
-        """Each row's place among the people of its image, counted in the whole table even when rows were taken out."""
-        if self.standing is None:
-            names = self.text("filepath")
-            crowd = Counter(names)
-            seen: Counter[str] = Counter()
-            self.standing = []
-            for name in names:
-                self.standing.append((seen[name], crowd[name]))
-                seen[name] += 1
-        return self.standing
-
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> "FhibeTable":
-        """Some of the rows, in the order given; each keeps its place in its image."""
-        standing = self.standings()
+        """Some of the rows, in the order given."""
         picked = {name: [cells[i] for i in rows] for name, cells in self.columns.items()}
-        return FhibeTable(
-            self.path, self.root, picked, [self.line[i] for i in rows], self.problems, [standing[i] for i in rows]
-        )
+        return FhibeTable(self.path, self.root, picked, [self.line[i] for i in rows], self.problems)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number of a size that floats have."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse)
+
+
+def literal(text: str, place: str) -> Any:
+    """The value of a Python literal such as "[1, 2.5]" or "{'0. Nose': [3, 4, 1]}"; an expression is refused, not run.
+
+    Nearly all cells are also JSON once their quotes are changed, which reads forty times faster; what is not
+    (a quote or a backslash inside, tuples, True, None) goes through `ast.literal_eval`.
+
+    >>> literal("{'0. Nose': [3, 4.5, 1]}", "x.csv row 2: keypoints")
+    {'0. Nose': [3, 4.5, 1]}
+    >>> literal("__import__('os').getcwd()", "x.csv row 2: keypoints")
+    Traceback (most recent call last):
+    countenance.errors.InputError: x.csv row 2: keypoints: "__import__('os').getcwd()" is not a plain value (a list, \
+a dict, numbers, text); expressions are not run
+    """
+    if '"' not in text and "\\" not in text:
+        try:
+            return _JSON.decode(text.replace("'", '"'))
+        except (ValueError, RecursionError):
+            pass
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise InputError(
+            f"{place}: {text[:60]!r} is not a plain value (a list, a dict, numbers, text); expressions are not run"
+        ) from None
+
+
+def processed(root: Path, dataset: str) -> Path:
+    """The folder of a dataset's table: `data/processed/DATASET` or `processed/DATASET` below the root."""
+    folders = [root / middle / dataset for middle in ("data/processed", "processed")]
+    return next((folder for folder in folders if (folder / f"{dataset}.csv").is_file()), folders[0])
 
 
 def read_table(
@@ -168,8 +188,7 @@ def read_table(
     than five years apart are refused; smaller differences of age are noted as problems.
     """
     base = Path(root)
-    candidates = [base / middle / dataset / f"{dataset}.csv" for middle in ("data/processed", "processed")]
-    path = next((candidate for candidate in candidates if candidate.is_file()), candidates[0])
+    path = processed(base, dataset) / f"{dataset}.csv"
     wanted = ("filepath", "image_id", "subject_id", *COLUMNS[task], *attributes)
     columns = _read_columns(path, tuple(dict.fromkeys(wanted)))
     rows = len(columns["filepath"])
@@ -186,7 +205,7 @@ def read_table(
 
 def _read_columns(path: Path, wanted: tuple[str, ...]) -> dict[str, list[str]]:
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import csv as arrow
 
     try:
         with path.open("rb") as stream:
@@ -196,29 +215,27 @@ def _read_columns(path: Path, wanted: tuple[str, ...]) -> dict[str, list[str]]:
         raise InputError(f"{path}: no such file; expected FHIBE's annotation table there") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    if not head.strip():
+        raise InputError(f"{path}: the file is empty, expected a header line")
     try:
-        header = [name.strip() for name in head.decode("utf-8-sig").rstrip("\r\n").split(",")]
+        header = [name.strip() for name in next(csv.reader([head.decode("utf-8-sig")]))]
     except UnicodeDecodeError:
         raise InputError(f"{path} line 1: not UTF-8 text; save it as UTF-8") from None
-    header = [name.strip('"') for name in header]
-    if header == [""]:
-        raise InputError(f"{path}: the file is empty, expected a header line")
+    except csv.Error as error:
+        raise InputError(f"{path} line 1: {error}") from None
     for name in wanted:
         if name not in header:
             raise InputError(f"{path}: column {name!r} is missing{near(name, header)}; found {', '.join(header)}")
         if header.count(name) > 1:
             raise InputError(f"{path} line 1: column {name!r} appears twice")
+    kinds = {name: pa.string() for name in wanted}
     try:
-        table = csv.read_csv(
+        table = arrow.read_csv(
             path,
             # Cells with polygons are long: one block holds the whole file, so that no cell is cut.
-            read_options=csv.ReadOptions(use_threads=False, block_size=min(max(size + 1, 1 << 16), (1 << 31) - 1)),
-            parse_options=csv.ParseOptions(newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
-                include_columns=list(wanted),
-                column_types={name: pa.string() for name in wanted},
-                strings_can_be_null=False,
-            ),
+            arrow.ReadOptions(use_threads=False, block_size=min(max(size + 1, 1 << 16), (1 << 31) - 1)),
+            arrow.ParseOptions(newlines_in_values=True),
+            arrow.ConvertOptions(include_columns=list(wanted), column_types=kinds, strings_can_be_null=False),
         )
     except pa.ArrowInvalid as error:
         raise InputError(f"{path}: {str(error).splitlines()[0][:160]}") from None
@@ -226,25 +243,17 @@ def _read_columns(path: Path, wanted: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _check_ages(table: FhibeTable, strict: bool) -> None:
-    ages = table.numbers("age")
-    youngest: dict[str, tuple[float, int]] = {}
-    oldest: dict[str, tuple[float, int]] = {}
-    for i, (subject, age) in enumerate(zip(table.text("subject_id"), ages.tolist(), strict=True)):
-        if age != age:
-            continue
-        if not 0 <= age <= 130:
+    found: dict[str, list[tuple[float, int]]] = {}
+    for i, (subject, age) in enumerate(zip(table.text("subject_id"), table.numbers("age").tolist(), strict=True)):
+        if age == age and not 0 <= age <= 130:
             raise InputError(f"{table.place(i, 'age')}: {age:g}, expected 0 to 130 years")
-        if subject not in youngest or age < youngest[subject][0]:
-            youngest[subject] = age, i
-        if subject not in oldest or age > oldest[subject][0]:
-            oldest[subject] = age, i
-    for subject, (low, first) in youngest.items():
-        high, second = oldest[subject]
+        if age == age:
+            found.setdefault(subject, []).append((age, i))
+    for subject, ages in found.items():
+        (low, first), (high, second) = min(ages), max(ages, key=lambda one: one[0])
         if high > low:
-            line = (
-                f"{table.path}: subject {subject} is {low:g} in row {table.line[first]} "
-                f"and {high:g} in row {table.line[second]}"
-            )
+            rows = f"{low:g} in row {table.line[first]} and {high:g} in row {table.line[second]}"
+            line = f"{table.path}: subject {subject} is {rows}"
             if high - low > 5 and not strict:
                 raise InputError(f"{line}; one id must be one person (give each person an id of their own)")
             table.problems.append(line)

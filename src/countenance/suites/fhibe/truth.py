@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from countenance.data.paths import inside
 from countenance.errors import InputError, opencv
-from countenance.metrics.masks import Ints, area, polygon_runs
-from countenance.suites.fhibe.literals import literal
-from countenance.suites.fhibe.table import FhibeTable
+from countenance.metrics.masks import Ints, polygon_runs
+from countenance.suites.fhibe.table import FhibeTable, literal
 from countenance.tasks.face_parsing import FACE_LABELS
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.thresholds import Compat
@@ -25,7 +24,7 @@ def coco_keypoints(points: Any, names: tuple[str, ...], place: str) -> list[list
     """Named keypoints as rows of x, y and visibility (0 not there, 2 visible), in the order of `names`.
 
     >>> coco_keypoints({"0. Nose": [1, 2, 1]}, ("Nose", "Left eye"), "row 1: keypoints")
-    [[1, 2, 2], [0.0, 0.0, 0]]
+    [[1.0, 2.0, 2], [0.0, 0.0, 0]]
     """
     if not isinstance(points, dict):
         raise InputError(f"{place}: {type(points).__name__}, expected keypoints by name")
@@ -33,13 +32,11 @@ def coco_keypoints(points: Any, names: tuple[str, ...], place: str) -> list[list
     for name, point in points.items():
         short = str(name).split(". ")[-1]
         if short in names:
-            if not isinstance(point, (list, tuple)) or len(point) != 3:
-                raise InputError(f"{place}: {name!r} is {point!r:.40}, expected [x, y, visible]")
             try:
-                visible = int(point[2])
-            except (TypeError, ValueError):
-                raise InputError(f"{place}: {name!r} has visibility {point[2]!r}, expected 0 or 1") from None
-            found[short] = [point[0], point[1], 2 if visible == 1 else visible]
+                x, y, seen = point
+                found[short] = [float(x), float(y), 2 if int(seen) == 1 else int(seen)]
+            except (TypeError, ValueError, OverflowError):
+                raise InputError(f"{place}: {name!r} is {point!r:.40}, expected [x, y, visible]") from None
     return [found.get(name, [0.0, 0.0, 0]) for name in names]
 
 
@@ -74,7 +71,7 @@ def person_runs(segments: Any, height: int, width: int, place: str) -> Ints:
             raise InputError(f"{place}: {segment!r:.60} is not a segment with a polygon of x and y") from None
         farthest = np.abs(polygons[-1]).max(initial=0)
         if farthest > FAR:
-            raise InputError(f"{place}: a corner lies {farthest} pixels away, too far to draw")
+            raise InputError(f"{place}: a corner is {farthest} pixels away, too far to draw")
     return polygon_runs(polygons, height, width)
 
 
@@ -84,11 +81,6 @@ def person_masks(table: FhibeTable) -> list[Ints]:
         person_runs(segments, height, width, table.place(i, "segments"))
         for i, (segments, (height, width)) in enumerate(zip(table.literals("segments"), table.sizes(), strict=True))
     ]
-
-
-def person_areas(table: FhibeTable) -> Array:
-    """The pixels of each row's person."""
-    return np.array([area(mask) for mask in person_masks(table)], dtype=np.float64)
 
 
 def visible_parts(keypoints: dict[str, list[float]], classes: list[str], compat: Compat = "default") -> list[str]:

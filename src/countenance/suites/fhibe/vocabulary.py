@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from countenance.data.card import AssignedBy
 from countenance.tasks import Metric
 
 
@@ -109,6 +110,13 @@ ATTRIBUTES = tuple(_ATTRIBUTES)
 MEANINGS: dict[str, str] = {name: about.meaning for name, about in _ATTRIBUTES.items()}
 MULTIPLE = frozenset(name for name, about in _ATTRIBUTES.items() if about.several)
 UNNUMBERED = frozenset(name for name, about in _ATTRIBUTES.items() if not about.numbered)
+ASSIGNED: dict[str, AssignedBy] = {
+    "head_pose": "annotated", "camera_distance": "predicted", "apparent_skin_color_hue_lum": "predicted",
+    "user_hour_captured": "predicted",
+}  # fmt: skip
+"""Who assigned an attribute, where the people did not do so themselves."""
+CARD = "card.json"
+"""Beside a dataset's table: what the data is, where somebody wrote it down."""
 NOT_ON_FACES = ("action_subject_subject_interaction",)
 """Attributes that the face datasets lack."""
 DEFAULT_ATTRIBUTES = ("pronoun", "age", "apparent_skin_color", "ancestry")

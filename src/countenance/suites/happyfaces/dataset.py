@@ -2,8 +2,7 @@
 
     labeled_sets/{FHWH,FSWS}     unlabeled_set/{FHWH,FHWS,FSWH,FSWS}     validation_sets/{FHWH,FHWS,FSWH,FSWS}
 
-Tags say what a photo shows: F(ace) H(appy) or S(ad), W(riting) H(APPY) or S(AD). Photos are kept in the order of their
-pixels' hashes: a file's name and place in the folder have no influence on anything that follows.
+Photos are kept in the order of their pixels' hashes: a file's name and place have no influence on what follows.
 """
 
 import gzip
@@ -20,8 +19,11 @@ from numpy.typing import NDArray
 from countenance.data.image import decode
 from countenance.data.paths import unpack
 from countenance.errors import InputError
-from countenance.suites.happyfaces.tags import MATCHED, TAGS
+from countenance.suites.happyfaces.interface import Labels, Pictures
 
+TAGS = ("FHWH", "FHWS", "FSWH", "FSWS")
+"""The four types of photos: F(ace) H(appy) or S(ad), W(riting) H(APPY) or S(AD)."""
+MATCHED, CROSS = ("FHWH", "FSWS"), ("FHWS", "FSWH")
 SETS = {
     "labelled": (("labeled_sets", "labeled_set"), MATCHED),
     "unlabelled": (("unlabeled_set", "unlabeled_sets"), TAGS),
@@ -38,7 +40,7 @@ LARGEST_FILE = 64 * 2**20
 class Photos:
     """One set: pixels, and for the protocol's eyes only the tags and names."""
 
-    pixels: NDArray[np.uint8]
+    pixels: Pictures
     tags: tuple[str, ...]
     names: tuple[str, ...]
 
@@ -49,17 +51,14 @@ class Photos:
         """Photos × 2: does the face smile, does the writing say HAPPY."""
         return np.array([[tag[1] == "H", tag[3] == "H"] for tag in self.tags], bool).reshape(-1, 2)
 
-    def where(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The tag and the file name of each photo."""
-        return self.tags, self.names
+    def ids(self, part: str) -> list[str]:
+        """The ids of the photos as those of a part of the dataset."""
+        return [f"{part}/{tag}/{name}" for tag, name in zip(self.tags, self.names, strict=True)]
 
-    def take(self, indices: Sequence[int] | NDArray[np.int64]) -> "Photos":
+    def take(self, indices: Sequence[int] | Labels) -> "Photos":
         """Some of the photos, in the order asked for."""
-        return Photos(
-            self.pixels[np.asarray(indices, np.int64)],
-            tuple(self.tags[i] for i in indices),
-            tuple(self.names[i] for i in indices),
-        )
+        tags, names = (tuple(some[i] for i in indices) for some in (self.tags, self.names))
+        return Photos(self.pixels[np.asarray(indices, np.int64)], tags, names)
 
 
 @dataclass(frozen=True)
@@ -73,22 +72,23 @@ class HappyFaces:
     held_back: Photos | None = None
     real_people: bool = True
 
-    def scored(self, not_drawn: NDArray[np.int64]) -> dict[str, Photos]:
+    def scored(self, not_drawn: Labels | None = None) -> dict[str, Photos]:
         """The parts on which a method is scored, validation first: it names the heads."""
-        parts = {"validation": self.validation, "not_drawn": self.unlabelled.take(not_drawn)}
-        return parts if self.held_back is None else parts | {"held_back": self.held_back}
+        rest = self.unlabelled if not_drawn is None else self.unlabelled.take(not_drawn)
+        held_back = {} if self.held_back is None else {"held_back": self.held_back}
+        return {"validation": self.validation, "not_drawn": rest, **held_back}
 
     def fingerprint(self) -> str:
         """A hash of all pixels and tags; names have no part in it."""
         digest = hashlib.sha256()
-        sets = [self.labelled, self.unlabelled, self.validation]
-        for photos in sets if self.held_back is None else [*sets, self.held_back]:
-            digest.update(photos.pixels.tobytes())
-            digest.update(" ".join(photos.tags).encode())
+        for photos in (self.labelled, self.unlabelled, self.validation, self.held_back):
+            if photos is not None:
+                digest.update(photos.pixels.tobytes())
+                digest.update(" ".join(photos.tags).encode())
         return digest.hexdigest()
 
 
-def make_photos(pixels: Sequence[NDArray[np.uint8]], tags: Sequence[str], names: Sequence[str], place: str) -> Photos:
+def make_photos(pixels: Sequence[Pictures], tags: Sequence[str], names: Sequence[str], place: str) -> Photos:
     """A set, ordered by tag and pixels; all photos must have one size."""
     sizes = {picture.shape for picture in pixels}
     if len(sizes) > 1:
@@ -105,7 +105,8 @@ def read_happyfaces(source: Path, held_back: Path | None = None) -> HappyFaces:
     `held_back` is a fourth set, a folder (or archive) with the four types; methods are scored on it beside validation.
     """
     if not source.exists():
-        raise InputError(f"{source}: no such folder; give the folder that holds {_wanted()}")
+        wanted = ", ".join(folders[0] for folders, _ in SETS.values())
+        raise InputError(f"{source}: no such folder; give the folder that holds {wanted}")
     with tempfile.TemporaryDirectory(prefix="countenance-happyfaces-") as scratch:
         root = _opened(source, Path(scratch) / "all") if source.is_file() else source
         sets = {}
@@ -121,10 +122,6 @@ def read_happyfaces(source: Path, held_back: Path | None = None) -> HappyFaces:
             raise InputError(f"{source}: its sets hold photos of different sizes; make them all one size")
         features, real_people = _card(root / CARD)
         return HappyFaces(**sets, features=features, real_people=real_people)
-
-
-def _wanted() -> str:
-    return ", ".join(folders[0] for folders, _ in SETS.values())
 
 
 def _card(card: Path) -> tuple[tuple[str, str], bool]:
@@ -163,30 +160,23 @@ def _opened(archive: Path, into: Path) -> Path:
 
 
 def _read_set(folder: Path, tags: tuple[str, ...], scratch: Path) -> Photos:
-    pixels, kinds, names = [], [], []
-    for tag in tags:
-        for path in photo_files(_find(folder, (tag,), scratch / tag)):
-            pixels.append(read_photo(path))
-            kinds.append(tag)
-            names.append(path.name)
-    return make_photos(pixels, kinds, names, str(folder))
+    found = [(tag, path) for tag in tags for path in _photo_files(_find(folder, (tag,), scratch / tag))]
+    pixels = [read_photo(path) for _, path in found]
+    return make_photos(pixels, [tag for tag, _ in found], [path.name for _, path in found], str(folder))
 
 
-def photo_files(folder: Path) -> list[Path]:
+def _photo_files(folder: Path) -> list[Path]:
     """The photos of a folder, in the order of their names; anything else in it is refused by name."""
-    found = []
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
+    found = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    for path in found:
         if not path.name.lower().endswith(SUFFIXES):
             raise InputError(f"{path}: not a photo; expected a name ending in {', '.join(SUFFIXES)}")
-        found.append(path)
     if not found:
         raise InputError(f"{folder}: holds no photo")
     return found
 
 
-def read_photo(path: Path) -> NDArray[np.uint8]:
+def read_photo(path: Path) -> Pictures:
     """The pixels of a .jpg, .png, .jpg.gz or .png.gz file."""
     return decode(photo_bytes(path), str(path))
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Pictures = NDArray[np.uint8]
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 
 class CannotAnswer(Exception):

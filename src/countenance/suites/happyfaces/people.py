@@ -5,45 +5,31 @@ S for no. `smile+tone` is the adversarial one: both features live in the same pl
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from countenance.data import Dataset, Sample, load_dataset
+from countenance.data import Sample, load_dataset
 from countenance.data.image import encode_png
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.happyfaces.build import word_of
+from countenance.suites.happyfaces.build import print_word
 from countenance.suites.happyfaces.dataset import CARD, SETS
-from countenance.suites.happyfaces.words import print_word
-
-Answer = Callable[[Sample], bool | None]
-"""Yes, no, or None for a picture that the pair does not use."""
+from countenance.suites.happyfaces.interface import Pictures
 
 SHARES = {"labelled": 0.36, "unlabelled": 0.42, "validation": 0.22}
 """Share of the people (not pictures: nobody is in two sets) that each set gets."""
-
-
-def _attribute(name: str, yes: Sequence[str], no: Sequence[str]) -> Answer:
-    def answer(sample: Sample) -> bool | None:
-        about = {**sample.attributes, **(sample.subjects[0].attributes if sample.subjects else {})}
-        value = about.get(name)
-        return True if value in yes else False if value in no else None
-
-    return answer
-
-
-FEATURES: dict[str, Answer] = {
-    "smile": _attribute("smile", ("yes",), ("no",)),
-    "mask": _attribute("masked", ("yes",), ("no",)),
-    "glasses": _attribute("glasses", ("round", "square"), ("none",)),
-    "background": _attribute("background", ("outdoor", "room"), ("plain", "studio")),
-    "tone": _attribute("skin_tone", [f"monk_{i}" for i in range(1, 5)], [f"monk_{i}" for i in range(7, 11)]),
+FEATURES: dict[str, tuple[str, Sequence[str], Sequence[str]]] = {
+    "smile": ("smile", ("yes",), ("no",)),
+    "mask": ("masked", ("yes",), ("no",)),
+    "glasses": ("glasses", ("round", "square"), ("none",)),
+    "background": ("background", ("outdoor", "room"), ("plain", "studio")),
+    "tone": ("skin_tone", [f"monk_{i}" for i in range(1, 5)], [f"monk_{i}" for i in range(7, 11)]),
 }
+"""Of each feature the attribute, its values that mean yes, and those that mean no."""
 TEXT = "text"
 PAIRS = ("smile+text", "mask+text", "smile+glasses", "smile+background", "smile+tone")
 
@@ -56,6 +42,14 @@ class PersonPicture:
     identity: str
     first: bool
     second: bool | None
+
+    def fits(self, tag: str) -> bool:
+        """Whether the picture can be one of this type."""
+        return self.first == (tag[1] == "H") and self.second in (None, tag[3] == "H")
+
+    def pixels(self, tag: str) -> Pictures:
+        """The picture, with the word where the pair wants one."""
+        return print_word(self.sample.load(), tag) if self.second is None else self.sample.load()
 
 
 def features_of(pair: str) -> tuple[str, str]:
@@ -75,20 +69,23 @@ def features_of(pair: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def usable(data: Dataset, pair: str) -> list[PersonPicture]:
+def _answer(sample: Sample, feature: str) -> bool | None:
+    """Yes, no, or None for a picture that says neither."""
+    attribute, yes, no = FEATURES[feature]
+    value = {**sample.attributes, **sample.subjects[0].attributes}.get(attribute)
+    return True if value in yes else False if value in no else None
+
+
+def usable(data: Iterable[Sample], pair: str) -> list[PersonPicture]:
     """The pictures that can serve; where the mouth matters, masked people cannot."""
     first, second = features_of(pair)
     found = []
     for sample in data:
-        if len(sample.subjects) != 1:
+        if len(sample.subjects) != 1 or ("mask" not in (first, second) and _answer(sample, "mask")):
             continue
-        if "mask" not in (first, second) and FEATURES["mask"](sample):
-            continue
-        one = FEATURES[first](sample)
-        two = None if second == TEXT else FEATURES[second](sample)
-        if one is None or (two is None and second != TEXT):
-            continue
-        found.append(PersonPicture(sample, str(sample.subjects[0].identity or sample.id), one, two))
+        one, two = _answer(sample, first), None if second == TEXT else _answer(sample, second)
+        if one is not None and (two is not None or second == TEXT):
+            found.append(PersonPicture(sample, str(sample.subjects[0].identity or sample.id), one, two))
     return found
 
 
@@ -106,10 +103,9 @@ def assign(pictures: Sequence[PersonPicture], seed: int) -> dict[str, list[tuple
         mine = [picture for picture in pictures if home[picture.identity] == number]
         rng.shuffle(mine)
         for picture in mine:
-            fitting = [tag for tag in tags if _fits(picture, tag)]
+            fitting = [tag for tag in tags if picture.fits(tag)]
             if fitting:
-                scarcest = min(fitting, key=lambda tag: len(by_tag[tag]))
-                by_tag[scarcest].append(picture)
+                by_tag[min(fitting, key=lambda tag: len(by_tag[tag]))].append(picture)
         size = min(len(some) for some in by_tag.values())
         if size < 5:
             raise InputError(f"--people: only {size} pictures of a type for the {name} set; use a larger population")
@@ -117,20 +113,9 @@ def assign(pictures: Sequence[PersonPicture], seed: int) -> dict[str, list[tuple
     return sets
 
 
-def _fits(picture: PersonPicture, tag: str) -> bool:
-    return picture.first == (tag[1] == "H") and picture.second in (None, tag[3] == "H")
-
-
-def picture_of(picture: PersonPicture, tag: str) -> NDArray[np.uint8]:
-    """The pixels, with the word where the pair wants one."""
-    pixels = picture.sample.load()
-    return print_word(pixels, word_of(tag)) if picture.second is None else pixels
-
-
 def build_people(out: Path, *, pair: str = "smile+text", seed: int = 0, people: str = "people:portraits") -> int:
     """Write the three sets of a pair; returns how many pictures."""
     features = features_of(pair)
-    count = 0
     with staged(out) as made:
         sets = assign(usable(load_dataset(people), pair), seed)
         card = {"features": features, "pair": pair, "seed": seed, "people": people, "real_people": False}
@@ -139,6 +124,5 @@ def build_people(out: Path, *, pair: str = "smile+text", seed: int = 0, people: 
             for number, (picture, tag) in enumerate(members):
                 folder = made / SETS[name][0][0] / tag
                 folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"{number:04d}_{tag}.png").write_bytes(encode_png(picture_of(picture, tag)))
-                count += 1
-    return count
+                (folder / f"{number:04d}_{tag}.png").write_bytes(encode_png(picture.pixels(tag)))
+    return sum(len(members) for members in sets.values())

@@ -6,14 +6,15 @@ from pathlib import Path
 import numpy as np
 
 from countenance.answers.formats.base import Wanted
-from countenance.answers.formats.names import ImageNames
 from countenance.answers.formats.table import read_table
 from countenance.answers.types import Labels
+from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.suites.happyfaces.dataset import HappyFaces, Photos
 from countenance.suites.happyfaces.interface import Floats
 from countenance.suites.happyfaces.methods import checked
-from countenance.suites.happyfaces.protocol import Outcome, Record, score_parts
+from countenance.suites.happyfaces.protocol import Outcome
+from countenance.suites.happyfaces.scores import Record, score_parts
 
 HEADS = (("head_1", "head1", "head 1"), ("head_2", "head2", "head 2"))
 SHOWN = 3
@@ -25,14 +26,9 @@ def read_outcome(path: Path, data: HappyFaces, name: str) -> Outcome:
 
     Unlabelled photos may be there too: those that the method did not use, since it is scored on them.
     """
-    sets = {"validation": data.validation, "not_drawn": data.unlabelled}
-    if data.held_back is not None:
-        sets["held_back"] = data.held_back
-    ids = {
-        part: [f"{part}/{tag}/{file}" for tag, file in zip(*photos.where(), strict=True)]
-        for part, photos in sets.items()
-    }
-    aliases = {f"unlabelled/{i.partition('/')[2]}": i for i in ids["not_drawn"]}
+    sets = data.scored()
+    ids = {part: photos.ids(part) for part, photos in sets.items()}
+    aliases = dict(zip(data.unlabelled.ids("unlabelled"), ids["not_drawn"], strict=True))
     names = ImageNames([i for part in ids.values() for i in part], aliases)
     try:
         found = read_table(path, Wanted(Labels, names))

@@ -1,45 +1,61 @@
 """The page of one or several sweeps: curves beside the published ones, heads by type, where heads look, mix rates."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
+import numpy as np
+from scipy import ndimage
 
 from countenance.errors import InputError
 from countenance.report import render
 from countenance.report.figures.curves import DASHES, GroupLine, panel, swatch
 from countenance.report.numbers import plural
-from countenance.suites.happyfaces.looks import looks
-from countenance.suites.happyfaces.protocol import HEADLINE_RATE, summary
-from countenance.suites.happyfaces.published import CHANCE, MATCHED_ONLY, PUBLISHED, configurations
+from countenance.report.pictures import made
+from countenance.run.run import Run
+from countenance.suites.happyfaces.dataset import read_happyfaces
+from countenance.suites.happyfaces.interface import Floats, Labels, Pictures
+from countenance.suites.happyfaces.methods.spatial import discover
+from countenance.suites.happyfaces.runs import record_of
+from countenance.suites.happyfaces.scores import HEADLINE_RATE, Record, summary
+from countenance.suites.happyfaces.spatial.windows import SCALES
 
+PUBLISHED: dict[str, dict[float, float]] = {
+    "Extrapolate low data (published)": {0.0: 0.765, 0.1: 0.921, 0.2: 0.94, 0.3: 0.928},
+    "DivDis (published)": {0.3: 0.825},
+}
+"""Worst-head accuracy by mix rate. The page also states 92.48 % at 10 % and an AUC of .903."""
+CHANCE, MATCHED_ONLY = 0.5, 0.75
+"""One head guesses; both are right on matched types and guess on cross types."""
 LOWEST = 0.4
 """Where the axis of accuracies begins: guessing is .5."""
 ORDERS = {"disagreement": "by disagreement", "random": "at random"}
 MANY = 2
 """With more sweeps than this, photos not drawn are left to the tables."""
+FACES_SHOWN = 10
+TINTS = ((255.0, 190.0, 60.0), (120.0, 200.0, 255.0))
+"""Of the two heads' heat maps."""
 
 
-@dataclass(frozen=True)
-class SweepFigure:
-    """A drawing with its legend."""
+def configurations() -> list[Record]:
+    """Every configuration whose validation figures were looked at while this package was made, in order."""
+    content = files("countenance.suites.happyfaces").joinpath("configurations.json").read_text("utf-8")
+    listed: list[Record] = json.loads(content)
+    return listed
 
-    drawing: Markup
-    legend: list[tuple[Markup, str]]
 
-
-def read_sweeps(path: Path) -> list[dict[str, Any]]:
+def read_sweeps(path: Path) -> list[Record]:
     """The table that `sweep --json` wrote, or one for each method of a file of runs of several methods."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        found: Record = json.loads(path.read_text("utf-8"))
         if "mix_rates" in found:
             return [_checked(found)]
         # tools/happyfaces_gpu.py keeps of each run what differs between its runs.
         same = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
-        by_method: dict[str, list[dict[str, Any]]] = {}
+        by_method: dict[str, list[Record]] = {}
         for run in found["runs"]:
             by_method.setdefault(run["method"], []).append(same | run)
         if not by_method:
@@ -51,20 +67,17 @@ def read_sweeps(path: Path) -> list[dict[str, Any]]:
         raise InputError(f"{path}: not a table of `countenance happyfaces sweep --json`") from None
 
 
-def _checked(table: dict[str, Any]) -> dict[str, Any]:
+def _checked(table: Record) -> Record:
     """The table, once everything that the page shows of it is there and is a number where it should be."""
-    if not table["mix_rates"]:
-        raise ValueError("no mix rate")
-    table["method"], table["auc_0_30"], table["lowest_mix_rate_above_90"], table["not_answered"]
+    table["method"], table["auc_0_30"], table["lowest_mix_rate_above_90"], table["not_answered"], table["mix_rates"][0]
     for row in table["mix_rates"]:
         told = [row["mix_rate"], row["runs"], row["answered"]]
         if row["answered"]:
-            told.append(row["worst_head_mean"])
-            for head in row["validation_heads"].values():
-                told += [head["accuracy_mean"], *head["by_type"].values()]
-        for name in ("worst_head_std", "not_drawn_mean", "not_drawn_std", "estimated_mix_rate_mean"):
-            told += [] if row[name] is None else [row[name]]
-        if not all(isinstance(value, int | float) for value in told):
+            heads = row["validation_heads"].values()
+            told += [row["worst_head_mean"], *(head["accuracy_mean"] for head in heads)]
+            told += [value for head in heads for value in head["by_type"].values()]
+        open_ = [row[name] for name in ("worst_head_std", "not_drawn_mean", "not_drawn_std", "estimated_mix_rate_mean")]
+        if not all(isinstance(value, int | float) for value in (*told, *(v for v in open_ if v is not None))):
             raise ValueError("not a number")
     return table
 
@@ -75,130 +88,189 @@ def write_report(
     """Write one self-contained page. With `data` heat maps lie over the mean photo; with `faces` over some photos."""
     read = [(path, table) for path in sweeps for table in read_sweeps(path)]
     tables = [table for _, table in read]
+    single = [table["method"] for table in tables if _seeds(table)[:1] == [1]]
     text = render.page(
         render.template(Path(__file__).parent / "templates", "happyfaces.html.j2"),
         tables=[_with_numbers(table) for table in tables],
         curves=_curves(tables),
         estimates=_estimates(tables),
-        looks=[looks(path, table["method"], data, faces) for path, table in read],
+        looks=[_looks(path, table["method"], data, faces) for path, table in read],
         questions=_questions(asked),
         published=[(name, sorted(points.items())) for name, points in PUBLISHED.items()],
         configurations=configurations(),
         faces=faces,
-        unlike=_unlike_seeds(tables),
+        rendered=", ".join(table["method"] for table in tables if table.get("real_people") is False),
+        # Figures of one seed beside means over several.
+        unlike="" if all(_seeds(table) == [1] for table in tables) else ", ".join(single),
     )
     return render.write(out, text)
 
 
-def _with_numbers(table: dict[str, Any]) -> dict[str, Any]:
+def _with_numbers(table: Record) -> Record:
     """The table with its types in order, for the accuracies by type, and how many seeds it rests on."""
     rows = [row for row in table["mix_rates"] if row["answered"]]
     heads = list(rows[0]["validation_heads"]) if rows else []
     kinds = list(rows[0]["validation_heads"][heads[0]]["by_type"]) if rows else []
     at_10 = next((row["worst_head_mean"] for row in rows if row["mix_rate"] == HEADLINE_RATE), None)
-    said = {"seeds_told": _seeds(table), "few": _fewest(table) == 1, "at_10": at_10}
+    said = {"seeds_told": _told(table), "few": _seeds(table)[:1] == [1], "at_10": at_10}
     said["held_back"] = bool(rows) and all(row.get("held_back_mean") is not None for row in rows)
     return {**table, "heads": heads, "kinds": kinds, **said}
 
 
-def _fewest(table: dict[str, Any]) -> int:
-    """The number of seeds of the row that has fewest."""
-    return min((int(row["answered"]) for row in table["mix_rates"] if row["answered"]), default=0)
+def _seeds(table: Record) -> list[int]:
+    """The numbers of seeds that a table's means are over, the smallest first."""
+    return sorted({int(row["answered"]) for row in table["mix_rates"] if row["answered"]})
 
 
-def _seeds(table: dict[str, Any]) -> str:
+def _told(table: Record) -> str:
     """How many seeds a table's means are over, in words."""
-    counts = sorted({int(row["answered"]) for row in table["mix_rates"] if row["answered"]})
-    if not counts:
+    counts = _seeds(table) or [0]
+    if counts == [0]:
         return "no answer"
     return plural(counts[0], "seed") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
 
 
-def _unlike_seeds(tables: list[dict[str, Any]]) -> str:
-    """A warning where figures of one seed are shown beside means over several."""
-    single = [table["method"] for table in tables if _fewest(table) == 1]
-    if not single or all(_seeds(table) == "1 seed" for table in tables):
-        return ""
-    return ", ".join(single)
+def _line(label: str, points: Mapping[float, float], strong: bool = False, spread: Sequence[Any] = ()) -> GroupLine:
+    """A line, with the deviation over seeds at each point where it has one."""
+    x, y = list(points), list(points.values())
+    low, high = ([at + way * (d or 0.0) for at, d in zip(y, spread, strict=False)] for way in (-1, 1))
+    return GroupLine(label, len(x), x, y, "", "", strong, low, high)
 
 
-@dataclass(frozen=True)
-class Series:
-    """A line of a figure, with the deviation over seeds at each point where it has one."""
-
-    label: str
-    x: list[float]
-    y: list[float]
-    strong: bool = False
-    spread: Sequence[float | None] = ()
-
-    def line(self, place: int) -> GroupLine:
-        """The line in its own colour and dash."""
-        ends = [[y + way * (d or 0.0) for y, d in zip(self.y, self.spread, strict=False)] for way in (-1, 1)]
-        dash = DASHES[(place + place // 10) % len(DASHES)]
-        return GroupLine(self.label, len(self.x), self.x, self.y, f"c{place % 10}", dash, self.strong, *ends)
-
-
-def _figure(series: list[Series], axes: tuple[str, str], title: str, lowest: float = 0.0) -> SweepFigure:
-    lines = [one.line(place) for place, one in enumerate(series)]
+def _figure(lines: list[GroupLine], axes: tuple[str, str], title: str, lowest: float = 0.0) -> dict[str, Any]:
+    """A drawing with its legend; each line has its own colour and dash, and an axis of shares ends at a round one."""
+    end = max(x for line in lines for x in line.x)
+    lines = [
+        replace(line, colour=f"c{i % 10}", dash=DASHES[(i + i // 10) % len(DASHES)]) for i, line in enumerate(lines)
+    ]
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
     told = f"{axes[1]} against {axes[0]}; the values are in the table"
-    drawn = panel(lines, axes, title, told, key, lowest=lowest, wide=True)
-    return SweepFigure(drawn, [(swatch(line), line.label) for line in lines])
+    limits = ((0.0, 1.0) if 0.3 < end < 1 else None, None)
+    drawing = panel(lines, axes, title, told, key, lowest=lowest, limits=limits, wide=True)
+    return {"drawing": drawing, "legend": [(swatch(line), line.label) for line in lines]}
 
 
-def _curves(tables: list[dict[str, Any]]) -> SweepFigure:
-    series = []
+def _curves(tables: list[Record]) -> dict[str, Any]:
+    lines = []
     for table in tables:
-        rows = [row for row in table["mix_rates"] if row["answered"]]
-        shown = [("validation", "worst_head", _fewest(table) > 1)]
+        shown = [("validation", "worst_head", _seeds(table)[:1] != [1])]
         if len(tables) <= MANY:  # otherwise their second lines would hide the first; the tables have them
             shown.append(("photos not drawn", "not_drawn", False))
         for label, name, strong in shown:
-            here = [row for row in rows if row[f"{name}_mean"] is not None]
-            x, y = [row["mix_rate"] for row in here], [row[f"{name}_mean"] for row in here]
+            here = [row for row in table["mix_rates"] if row["answered"] and row[f"{name}_mean"] is not None]
+            points = {row["mix_rate"]: row[f"{name}_mean"] for row in here}
             spread = [row[f"{name}_std"] for row in here] if any(row[f"{name}_std"] for row in here) else []
-            series.append(Series(f"{table['method']}, {label}, {_seeds(table)}", x, y, strong, spread))
+            lines.append(_line(f"{table['method']}, {label}, {_told(table)}", points, strong, spread))
     for name, points in PUBLISHED.items():
-        if len(points) > 1:
-            series.append(Series(name, list(points), list(points.values())))
-        else:  # a single point is drawn as a short level line
-            ((rate, value),) = points.items()
-            series.append(Series(name, [rate - 0.02, rate], [value, value]))
+        (first, value), *rest = points.items()
+        short = {} if rest else {first - 0.02: value}  # a single point is drawn as a short level line
+        lines.append(_line(name, short | points))
     end = max([0.3, *(row["mix_rate"] for table in tables for row in table["mix_rates"])])
     for label, level in (("a head guesses", CHANCE), ("right on matched types only", MATCHED_ONLY)):
-        series.append(Series(label, [0.0, end], [level, level]))
-    return _figure(series, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate", LOWEST)
+        lines.append(_line(label, {0.0: level, end: level}))
+    return _figure(lines, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate", LOWEST)
 
 
-def _estimates(tables: list[dict[str, Any]]) -> SweepFigure | None:
-    series = []
+def _estimates(tables: list[Record]) -> dict[str, Any] | None:
+    lines = []
     for table in tables:
-        rows = [row for row in table["mix_rates"] if row["estimated_mix_rate_mean"] is not None]
-        if rows:
-            x, y = [row["mix_rate"] for row in rows], [row["estimated_mix_rate_mean"] for row in rows]
-            series.append(Series(f"{table['method']}, {_seeds(table)}", x, y, True))
-    if not series:
+        estimated = {row["mix_rate"]: row["estimated_mix_rate_mean"] for row in table["mix_rates"]}
+        points = {rate: value for rate, value in estimated.items() if value is not None}
+        if points:
+            lines.append(_line(f"{table['method']}, {_told(table)}", points, True))
+    if not lines:
         return None
-    end = max(max(one.x) for one in series)
-    series.append(Series("equal", [0.0, end], [0.0, end]))
-    return _figure(series, ("true mix rate", "estimated mix rate"), "Estimated against true mix rate")
+    end = max(max(one.x) for one in lines)
+    equal = _line("equal", {0.0: 0.0, end: end})
+    return _figure([*lines, equal], ("true mix rate", "estimated mix rate"), "Estimated against true mix rate")
 
 
-def _questions(path: Path | None) -> SweepFigure | None:
+def _questions(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        runs = json.loads(path.read_text("utf-8"))
-        series = [
-            Series(
-                f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}",
-                [point["questions"] for point in run["mean"]],
-                [point["worst_head"] for point in run["mean"]],
-                run["order"] == "disagreement",
-            )
-            for run in runs
-        ]
+        lines = []
+        for run in json.loads(path.read_text("utf-8")):
+            points = {point["questions"]: point["worst_head"] for point in run["mean"]}
+            label = f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}"
+            lines.append(_line(label, points, run["order"] == "disagreement"))
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path}: not a file of `countenance happyfaces ask --json`") from None
-    return _figure(series, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
+    return _figure(lines, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
+
+
+def _looks(sweep: Path, method: str, data: Path | None, faces: bool) -> dict[str, Any] | None:
+    """Heat maps of a sweep's regions, from any of its runs that kept them."""
+    kept = next(filter(None, map(_regions, sorted(sweep.with_suffix(".runs").glob("*/run.json")))), None)
+    if kept is None:
+        return None
+    regions, names, real_people = kept
+    heats, photos = [heat_map(region) for region in regions], []
+    base = np.full((*heats[0].shape, 3), 235, np.uint8)
+    if data is not None:
+        loaded = read_happyfaces(data)
+        real_people = loaded.real_people
+        base = loaded.labelled.pixels.mean(0).round().astype(np.uint8)
+        heats = [heat_map(region, base.shape[:2]) for region in regions]
+        if faces:
+            step = max(1, len(loaded.validation) // FACES_SHOWN)
+            some = loaded.validation.pixels[::step][:FACES_SHOWN]
+            found = discover(loaded.labelled.pixels, loaded.labelled.truth()[:, 0].astype(np.int64))
+            for photo, *moves in zip(some, *found.moves(some), strict=True):
+                photos.append(made(_tinted(photo, *map(moved_heat, heats, moves))))
+    return {
+        "method": method,
+        "heads": [(made(_tinted(base, heat)), name) for heat, name in zip(heats, names, strict=True)],
+        "names": names,
+        "over_mean": data is not None,
+        "photos": photos,
+        "real_people": real_people,
+    }
+
+
+def _regions(manifest: Path) -> tuple[list[Any], list[str], bool] | None:
+    """The regions of a run's heads, what each head is called, and whether real people were looked at; None without."""
+    try:
+        record = record_of(Run(manifest.parent))
+        regions = record["notes"]["regions"]
+        for region in regions:
+            heat_map(region)
+        features = list(record["validation"]["heads"])
+        return regions, [str(features[record["ways"].index(head)]) for head in (0, 1)], bool(record["real_people"])
+    except (InputError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return None
+
+
+def moved_heat(heat: Floats, move: Labels) -> Floats:
+    """The map moved down and right by so many pixels; what leaves the photo is gone."""
+    return np.asarray(ndimage.shift(heat, move, order=0))
+
+
+def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int] | None = None) -> Floats:
+    """Block weights of all scales as one map in pixels, 0 to 1.
+
+    >>> heat_map([[[0, 1], [0, 0]], [[1]]], (24, 24)).shape
+    (24, 24)
+    """
+    scales = [np.asarray(weights, np.float64) for weights in region]
+    if shape is None:
+        cell = SCALES[0][0]
+        shape = ((scales[0].shape[0] + 1) * cell, (scales[0].shape[1] + 1) * cell)
+    heat = np.zeros(shape)
+    for (cell, _), weights in zip(SCALES, scales, strict=True):
+        y0 = (shape[0] - (weights.shape[0] + 1) * cell) // 2
+        x0 = (shape[1] - (weights.shape[1] + 1) * cell) // 2
+        for row, column in zip(*np.nonzero(weights), strict=True):
+            y, x = max(0, y0 + row * cell), max(0, x0 + column * cell)
+            heat[y : y + 2 * cell, x : x + 2 * cell] += weights[row, column] / (4 * cell * cell)
+    top = heat.max()
+    return heat / top if top else heat
+
+
+def _tinted(photo: Pictures, *heats: Floats) -> Pictures:
+    """The photo in grey, each head's heat in a tint of its own: lighter than the photo, so that it shows without it."""
+    drawn = photo.mean(-1, keepdims=True).repeat(3, -1) * 0.75
+    for heat, tint in zip(heats, TINTS, strict=False):
+        share = 0.75 * heat[..., None]
+        drawn = drawn * (1 - share) + np.array(tint) * share
+    return np.asarray(drawn.round(), np.uint8)

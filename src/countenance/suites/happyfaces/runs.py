@@ -22,75 +22,69 @@ from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.record import record
 from countenance.run.run import Run
 from countenance.run.store import RESULTS
-from countenance.suites.happyfaces.dataset import HappyFaces, Photos, read_happyfaces
-from countenance.suites.happyfaces.methods import METHODS, is_code, method_name
-from countenance.suites.happyfaces.protocol import MixTask, Outcome, Record, part_of
-from countenance.suites.happyfaces.tags import MATCHED
+from countenance.suites.happyfaces.dataset import MATCHED, HappyFaces, Photos, read_happyfaces
+from countenance.suites.happyfaces.interface import Floats
+from countenance.suites.happyfaces.methods import METHODS, is_code
+from countenance.suites.happyfaces.protocol import MixTask, Outcome
+from countenance.suites.happyfaces.scores import Record, part_of
 from countenance.tasks.results import Number, Result, Table
 
 QUESTION = "Which two features explain one label?"
 NAMING = "Heads are assigned to features by validation truth, the better of the two ways, as the benchmark's rule says."
 PARTS = {"validation": "validation", "not_drawn": "photos not drawn", "held_back": "photos held back"}
+MEANINGS = {
+    "part": "where the photo comes from: validation, or the unlabelled photos that the run did not draw",
+    "type": "F(ace) H(appy) or S(ad), W(riting) H(APPY) or S(AD)",
+    "agree": "whether both features say the same, as they do in every labelled photo",
+}
 
 
 def store(place: Path, data: HappyFaces, task: MixTask, outcome: Outcome, source: str | Path) -> Run:
     """Store an evaluation as a run."""
     import pyarrow as pa
 
-    told = outcome.record
-    rows = [row for part, (photos, p) in outcome.parts.items() for row in _rows(part, photos, p, told["ways"], data)]
+    told, code, print_ = outcome.record, _code(task), data.fingerprint()
     failures: list[dict[str, Any]] = []
-    if not told["answered"]:
-        names = [photo_id("validation", tag, name) for tag, name in zip(*data.validation.where(), strict=True)]
-        failures = [{"sample": name, "kind": "model", "reason": told["reason"], "people": [name]} for name in names]
-    features = [f"{feature}_correct" for feature in data.features]
-    empty = {name: pa.array([], pa.float64() if name.startswith("m.") else pa.string()) for name in _columns(data)}
-    about = {k: v for k, v in told.items() if k not in PARTS} | {"features": list(data.features), "code": _code(task)}
+    if told["answered"]:
+        rows: Any = [row for part, seen in outcome.parts.items() for row in _rows(part, *seen, told["ways"], data)]
+    else:
+        ids = data.validation.ids("validation")
+        failures = [{"sample": name, "kind": "model", "reason": told["reason"], "people": [name]} for name in ids]
+        one = _rows("validation", data.validation.take([0]), np.zeros((1, 2)), (0, 1), data)
+        rows = pa.Table.from_pylist(one).slice(0, 0)  # the columns of a row, and no row
+    asked = (told["method"], task.mix_rate, task.seed, task.options, print_, code)
     manifest = Manifest(
         suite="happyfaces",
         task="happyfaces",
         question=QUESTION,
         options=dict(task.options),
         metrics=[
-            MetricRecord(name=name, meaning=f"the head of {f} is right about the photo", headline=True)
-            for name, f in zip(features, data.features, strict=True)
+            MetricRecord(name=f"{name}_correct", meaning=f"the head of {name} is right about the photo", headline=True)
+            for name in data.features
         ],
         model=ModelCard(name=told["method"], description=f"two heads, mix rate {task.mix_rate:g}, seed {task.seed}"),
-        dataset=DatasetRecord(card=card_of(data), source=f"happyfaces:{source}", fingerprint=data.fingerprint()),
+        dataset=DatasetRecord(card=card_of(data), source=f"happyfaces:{source}", fingerprint=print_),
         seed=task.seed,
         seconds=told["seconds"],
-        about=about,
+        about={k: v for k, v in told.items() if k not in PARTS} | {"features": list(data.features), "code": code},
         # Equal evaluations replace each other: a method fitted again is the same run, also with other timings.
-        key=hashlib.sha256(
-            repr((told["method"], task.mix_rate, task.seed, task.options, data.fingerprint(), about["code"])).encode()
-        ).hexdigest(),
+        key=hashlib.sha256(repr(asked).encode()).hexdigest(),
     )
-    results = [] if not told["answered"] else results_of(told)
-    return record(place, manifest, rows or pa.table(empty), results=results, failures=failures, notes=[NAMING])
+    results = results_of(told) if told["answered"] else []
+    return record(place, manifest, rows, results=results, failures=failures, notes=[NAMING])
 
 
-def _columns(data: HappyFaces) -> list[str]:
-    attributes = ["part", "type", "agree", *data.features]
-    return ["sample", "subject", "identity", *(f"attr.{name}" for name in attributes)] + [
-        f"m.{feature}_correct" for feature in data.features
-    ]
-
-
-def _rows(part: str, photos: Photos, probabilities: Any, ways: Sequence[int], data: HappyFaces) -> list[dict[str, Any]]:
+def _rows(part: str, photos: Photos, probabilities: Floats, ways: Sequence[int], data: HappyFaces) -> list[Record]:
     right = (probabilities > 0.5)[:, tuple(ways)] == photos.truth()
+    ids = photos.ids("unlabelled" if part == "not_drawn" else part)
     return [
         {
-            "sample": photo_id(part, tag, name), "subject": name, "identity": identity_of(name), "attr.part": part,
+            "sample": name, "subject": file, "identity": identity_of(file), "attr.part": part,
             **{f"attr.{k}": v for k, v in attributes_of(tag, data.features).items()},
-            **{f"m.{feature}_correct": float(right[i, k]) for k, feature in enumerate(data.features)},
+            **{f"m.{feature}_correct": float(one) for feature, one in zip(data.features, own, strict=True)},
         }
-        for i, (tag, name) in enumerate(zip(*photos.where(), strict=True))
+        for name, tag, file, own in zip(ids, photos.tags, photos.names, right, strict=True)
     ]  # fmt: skip
-
-
-def photo_id(part: str, tag: str, name: str) -> str:
-    """A photo's id in a run; photos not drawn are of the unlabelled set."""
-    return f"{'unlabelled' if part == 'not_drawn' else part}/{tag}/{name}"
 
 
 def identity_of(name: str) -> str:
@@ -117,16 +111,11 @@ def attributes_of(tag: str, features: tuple[str, str]) -> dict[str, str]:
 
 def card_of(data: HappyFaces) -> DatasetCard:
     """The dataset's card."""
-    meanings = {
-        "part": "where the photo comes from: validation, or the unlabelled photos that the run did not draw",
-        "type": "F(ace) H(appy) or S(ad), W(riting) H(APPY) or S(AD)",
-        "agree": "whether both features say the same, as they do in every labelled photo",
-    }
     return DatasetCard(
         name="happyfaces",
         description="Labelled photos in which two features agree, unlabelled ones in which some disagree",
         real_people=data.real_people,
-        attributes={name: AttributeCard(assigned_by="annotated", meaning=text) for name, text in meanings.items()},
+        attributes={name: AttributeCard(assigned_by="annotated", meaning=text) for name, text in MEANINGS.items()},
     )
 
 
@@ -145,11 +134,10 @@ def load(part: str | None) -> Dataset:
     data = read_happyfaces(Path(part or ""))
     samples = []
     for name, photos in (("validation", data.validation), ("unlabelled", data.unlabelled)):
-        for i, (tag, file) in enumerate(zip(*photos.where(), strict=True)):
-            height, width = photos.pixels.shape[1:3]
+        height, width = photos.pixels.shape[1:3]
+        for id_, tag, file, pixels in zip(photos.ids(name), photos.tags, photos.names, photos.pixels, strict=True):
             subject = Subject(id=file, identity=identity_of(file), attributes=attributes_of(tag, data.features))
-            image = ArrayImage(photos.pixels[i])
-            samples.append(Sample(photo_id(name, tag, file), image, width, height, (subject,)))
+            samples.append(Sample(id_, ArrayImage(pixels), width, height, (subject,)))
     made = HappyFacesDataset(card_of(data), samples)
     made.print_ = data.fingerprint()
     return made
@@ -166,20 +154,21 @@ def _own_code() -> str:
 
 def _code(task: MixTask) -> str | None:
     """What the method's code is; None for code that is not ours, which is run again each time."""
-    name = method_name(task.method)
-    return f"{countenance.__version__} {_own_code()}" if not is_code(task.method) and name in METHODS else None
+    ours = not is_code(task.method) and task.method in METHODS
+    return f"{countenance.__version__} {_own_code()}" if ours else None
 
 
 def kept_record(place: Path, data: HappyFaces, task: MixTask) -> Record | None:
     """The record of a stored run, when it is of this task, these data and this code; None when it must be made."""
-    if not (place / "run.json").is_file() or _code(task) is None:
+    code = _code(task)
+    if not (place / "run.json").is_file() or code is None:
         return None
     try:
         run = Run(place)
-        about = run.manifest.about
-        same = about.get("code") == _code(task) and run.manifest.dataset.fingerprint == data.fingerprint()
-        asked = about.get("method") == method_name(task.method) and about.get("options") == dict(task.options)
-        return record_of(run) if run.complete and same and asked else None
+        about, print_ = run.manifest.about, run.manifest.dataset.fingerprint
+        found = (about.get("code"), about.get("method"), about.get("options"), print_)
+        same = found == (code, task.method, dict(task.options), data.fingerprint())
+        return record_of(run) if run.complete and same else None
     except (InputError, KeyError):
         return None
 
@@ -187,18 +176,16 @@ def kept_record(place: Path, data: HappyFaces, task: MixTask) -> Record | None:
 def record_of(run: Run) -> Record:
     """The record of an evaluation, from its run."""
     about = dict(run.manifest.about)
-    features = tuple(about.pop("features"))
-    stamp = {"data": run.manifest.dataset.fingerprint, "version": run.manifest.countenance, "code": about["code"]}
+    features = about.pop("features")
+    dataset = run.manifest.dataset
+    stamp = {"data": dataset.fingerprint, "real_people": dataset.card.real_people, "version": run.manifest.countenance}
     parts: Record = {}
-    table = run.scores()
     if about["answered"]:
-        columns = {name: table[name].to_pylist() for name in ("attr.part", "attr.type")}
+        table = run.scores()
+        part, tags = (np.array(table[name].to_pylist()) for name in ("attr.part", "attr.type"))
         right = np.stack([table[f"m.{f}_correct"].to_numpy(zero_copy_only=False) for f in features], 1) == 1.0
-        part = np.array(columns["attr.part"])
         for name in ("validation", "not_drawn", *(["held_back"] if "held_back" in part else [])):
-            mine = np.flatnonzero(part == name)
-            tags = tuple(columns["attr.type"][i] for i in mine)
-            parts[name] = part_of(right[mine], tags, features) if len(mine) else None
+            parts[name] = part_of(right[part == name], tags[part == name], features)
     return about | parts | stamp
 
 
@@ -209,12 +196,9 @@ def results_of(told: Record) -> list[Result]:
     for part, label in PARTS.items():
         if not told.get(part):
             continue
-        n = told[part]["photos"]
-        text = f"accuracy of the worse head, {label}"
-        found.append(
-            Number(name=f"worst head, {label}", meaning=text, value=told[part]["worst_head"], n=n, better="higher",
-                   unit="photos")
-        )  # fmt: skip
+        n, worst, text = told[part]["photos"], told[part]["worst_head"], f"accuracy of the worse head, {label}"
+        name = f"worst head, {label}"
+        found.append(Number(name=name, meaning=text, value=worst, n=n, better="higher", unit="photos"))
         for feature, head in told[part]["heads"].items():
             table.append([label, feature, "all", head["accuracy"]])
             table += [[label, feature, kind, value] for kind, value in head["by_type"].items()]

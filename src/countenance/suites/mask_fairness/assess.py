@@ -6,6 +6,7 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.run import Run, evaluate, store_audit
+from countenance.run.auditing import check_names
 from countenance.run.store import MANIFEST
 from countenance.suites.mask_fairness.assessment import (
     METRICS,
@@ -48,7 +49,7 @@ def assess(
         raise InputError(
             f"{out}: holds an assessment of an earlier version, whose run is {out / 'run'}; name another folder"
         )
-    _check(data, attributes)
+    check_names(data.dataset.name, attributes, data.dataset.attribute_names())  # before the detector runs
     weights, settings = weights_and_settings(model, weights)
     run = evaluate(
         model,
@@ -69,18 +70,6 @@ def assess(
     return run, assessment
 
 
-def _check(data: MaskData, attributes: Sequence[str]) -> None:
-    """Refuse a misspelt attribute before the detector runs, not after."""
-    from countenance.data.tables import near
-
-    known = data.dataset.attribute_names()
-    for name in attributes:
-        if name not in known:
-            raise InputError(
-                f"{data.dataset.name}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}"
-            )
-
-
 def summary_lines(run: Run, assessment: Assessment) -> list[str]:
     """What an assessment says, in a few lines."""
     lines = [
@@ -97,16 +86,11 @@ def summary_lines(run: Run, assessment: Assessment) -> list[str]:
         else:
             k, n = int(sum(values)), len(values)
             lines.append(f"{TITLES[metric]:19} {k} of {n} ({k / n:.4f})")
-    seed = [row for row in assessment.rows if row.seed.significant]
-    ours = [row for row in assessment.rows if row.ours]
-    severe = sum(row.seed.severe for row in seed)
-    lines.append(
-        f"published rule      {len(seed)} significant, {severe} of them severe, in {_tested(assessment)} tests"
-    )
-    found = f"{len(ours)} significant" + (
-        " (an attribute with two values counts from both sides)" if _two(ours) else ""
-    )
-    lines.append(f"audit               {found}: {assessment.audit.reason}")
+    said = assessment.tally()
+    published = f"{said['published']} significant, {said['severe']} of them severe"
+    lines.append(f"published rule      {published}, in {said['tested']} tests")
+    twice = " (an attribute with two values counts from both sides)" if _two(assessment.rows) else ""
+    lines.append(f"audit               {said['ours']} significant{twice}: {assessment.audit.reason}")
     for row in assessment.significant()[:12]:
         rules = "both" if row.seed.significant and row.ours else "published" if row.seed.significant else "audit"
         lines.append(
@@ -119,10 +103,6 @@ def summary_lines(run: Run, assessment: Assessment) -> list[str]:
 
 
 def _two(rows: list[Row]) -> bool:
-    """Whether one comparison is listed twice, once for each of two groups."""
-    pairs = [frozenset((row.finding.group, row.finding.versus)) for row in rows if row.finding is not None]
-    return len(set(zip((row.metric for row in rows), pairs, strict=True))) < len(pairs)
-
-
-def _tested(assessment: Assessment) -> int:
-    return sum(row.seed.tested for row in assessment.rows)
+    """Whether one disparity is listed twice, once for each of two groups."""
+    found = [(row.metric, {row.finding.group, row.finding.versus}) for row in rows if row.ours and row.finding]
+    return any(found.count(one) > 1 for one in found)

@@ -9,12 +9,11 @@ from typing import Any
 
 from countenance.answers import Boxes
 from countenance.audit import Audit, Finding
-from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
 from countenance.run.run import Run
 from countenance.run.store import AUDIT
-from countenance.suites.mask_fairness.seed_rule import SeedRow, seed_columns, seed_table
+from countenance.suites.mask_fairness.seed_rule import ALPHA, SeedRow, seed_columns, seed_table
 from countenance.suites.mask_fairness.why import why
 
 METRICS = {"localization": "localised", "true_positive": "true_positive", "true_negative": "true_negative"}
@@ -57,6 +56,17 @@ class Assessment:
         """The rows of one file."""
         return [row for row in self.rows if row.attribute == attribute and row.metric == metric]
 
+    def tally(self) -> dict[str, Any]:
+        """How many tests there were, and what either rule and chance alone make of them."""
+        tested = sum(row.seed.tested for row in self.rows)
+        return {
+            "tested": tested,
+            "expected": f"{tested * ALPHA:.1f}",
+            "published": sum(row.seed.significant for row in self.rows),
+            "severe": sum(row.seed.severe for row in self.rows),
+            "ours": sum(row.ours for row in self.rows),
+        }
+
     def significant(self) -> list[Row]:
         """Every finding that either rule calls significant, the clearest first."""
         found = [row for row in self.rows if row.seed.significant or row.ours]
@@ -70,12 +80,12 @@ SIDES = ("n", "clusters", "estimate", "low", "high", "deff")
 def mirrored(finding: Finding) -> Finding:
     """The same comparison seen from the other group (an attribute with two values is compared once)."""
     f = finding
-    sides = {name: getattr(f, f"{name}_versus") for name in SIDES} | {
-        f"{name}_versus": getattr(f, name) for name in SIDES
-    }
-    turned = {"difference": -f.difference, "diff_low": -f.diff_high, "diff_high": -f.diff_low, "z": -f.z}
-    turned |= {"effect": -f.effect, "effect_low": -f.effect_high, "effect_high": -f.effect_low}
-    return f.model_copy(update={"group": f.versus, "versus": f.group, **sides, **turned})
+    update: dict[str, Any] = {"group": f.versus, "versus": f.group, "difference": -f.difference, "z": -f.z}
+    update |= {"diff_low": -f.diff_high, "diff_high": -f.diff_low, "effect": -f.effect}
+    update |= {"effect_low": -f.effect_high, "effect_high": -f.effect_low}
+    for name in SIDES:
+        update |= {name: getattr(f, f"{name}_versus"), f"{name}_versus": getattr(f, name)}
+    return f.model_copy(update=update)
 
 
 def _finding(findings: Sequence[Finding], metric: str, attribute: str, group: str) -> Finding | None:
@@ -92,12 +102,7 @@ def assess_run(run: Run, by: Sequence[str], **settings: Any) -> Assessment:
     """Apply both rules to a finished run. `settings` go to the audit (alpha, delta, min_n, adjust, cluster, …)."""
     from countenance.run import audit_run
 
-    scores = run.scores()
-    known = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
-    for name in by:
-        if name not in known:
-            raise InputError(f"{run.path}: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
-    absent = _absent(run, scores)
+    absent = _absent(run)
     if len(absent) == len(METRICS):
         raise InputError(f"{run.path}: no face was scored; see failures.parquet")
     audited = [column for metric, column in METRICS.items() if metric not in absent]
@@ -108,7 +113,7 @@ def assessment_of(run: Run, found: Audit) -> Assessment:
     """Both rules side by side, the audit's findings as they are stored; attributes in bins are the audit's alone."""
     scores = run.scores()
     by = [name for name in found.settings["by"] if f"attr.{name}" in scores.column_names]
-    absent = _absent(run, scores)
+    absent = _absent(run)
     rows = []
     for attribute in by:
         groups = scores.column(f"attr.{attribute}").to_pylist()
@@ -125,9 +130,9 @@ def assessment_of(run: Run, found: Audit) -> Assessment:
     return Assessment(rows, absent, found, by)
 
 
-def _absent(run: Run, scores: Any) -> dict[str, str]:
+def _absent(run: Run) -> dict[str, str]:
     """The metrics that no face has, each with the reason."""
-    columns = {metric: scores.column(f"m.{column}") for metric, column in METRICS.items()}
+    columns = {metric: run.scores().column(f"m.{column}") for metric, column in METRICS.items()}
     return {metric: _why_not(run, metric) for metric, column in columns.items() if column.null_count == len(column)}
 
 

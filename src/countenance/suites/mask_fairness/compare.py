@@ -10,7 +10,6 @@ from countenance.compare.changes import paired_findings
 from countenance.compare.compare import Asked
 from countenance.compare.entries import entries_of
 from countenance.compare.leaderboard import DEFAULTS
-from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.run import Run
 from countenance.run.auditing import check_names
@@ -67,19 +66,9 @@ def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) 
     found = paired_findings(sides, grouped)
     differences = [
         RateDifference(columns[finding.metric], attribute or "all", group or "all", finding)
-        for attribute, group, finding in found
+        for attribute, group, finding in sorted(found, key=lambda one: list(columns).index(one[2].metric))
     ]
-    return DetectorComparison(names, _in_order(differences, list(columns.values()), by), skipped)
-
-
-def _in_order(differences: Sequence[RateDifference], metrics: Sequence[str], by: Sequence[str]) -> list[RateDifference]:
-    """By metric, over all first, then the groups of each attribute in their natural order."""
-    place: dict[tuple[str, str], int] = {("all", "all"): 0}
-    for attribute in by:
-        groups = [one.group for one in differences if one.attribute == attribute]
-        for group in in_order(attribute, list(dict.fromkeys(groups))):
-            place[attribute, group] = len(place)
-    return sorted(differences, key=lambda one: (metrics.index(one.metric), place[one.attribute, one.group]))
+    return DetectorComparison(names, differences, skipped)
 
 
 COLUMNS = {

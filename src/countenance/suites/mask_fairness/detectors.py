@@ -15,15 +15,23 @@ class Algorithm:
 
     name: str
     what: str
-    status: Status
     licence: str
     weights: str
     predictions: str
+    zoo: str | None = None
+    """Its name here; None: it does not run here."""
     assessed: bool = True
     """Whether the published assessment has it."""
-    zoo: str | None = None
+
+    @property
+    def status(self) -> Status:
+        """Whether it runs here, and what for."""
+        if self.zoo is None:
+            return "predictions only"
+        return "runs here with --weights" if ZOO[self.zoo].weights_by_path else "runs here"
 
 
+FORM_1, FORM_3 = "image_name,image_path,class,confidence,x,y,w,h", "path,class,x,y,w,h"
 FURTHER = {
     "AIZOO FaceMaskDetection": "aizoo",
     "YuNet": "yunet",
@@ -35,7 +43,6 @@ ALGORITHMS = (
     Algorithm(
         name="RHF",
         what="Faster R-CNN on ResNet50-HDC-FPN, three classes (mask, badly worn, none)",
-        status="predictions only",
         licence="none stated in its repository: ask the authors",
         weights="links in the README of shiningxy/RHF (Dropbox, Google Drive); runs with its own code and torchvision",
         predictions="image_id,class,confidence,x,y,x2,y2 (predict.py)",
@@ -43,58 +50,47 @@ ALGORITHMS = (
     Algorithm(
         name="Facemask_Detection",
         what="res10 SSD for the face, then a CNN",
-        status="runs here with --weights",
         licence="MIT",
         weights="techyhoney/Facemask_Detection: the res10 .caffemodel and, beside it, the Keras .h5 as ONNX (tf2onnx)",
-        predictions="image_name,image_path,class,confidence,x,y,w,h (inference.py)",
+        predictions=f"{FORM_1} (inference.py)",
         zoo="res10",
     ),
     Algorithm(
         name="Face-Mask-Detection",
         what="res10 SSD for the face, then MobileNetV2",
-        status="runs here with --weights",
         licence="MIT",
         weights="chandrikadeb7/Face-Mask-Detection: the res10 .caffemodel and, beside it, the .model as ONNX (tf2onnx)",
-        predictions="image_name,image_path,class,confidence,x,y,w,h",
+        predictions=FORM_1,
         zoo="res10",
     ),
     Algorithm(
         name="WearMask",
         what="YOLO-Fastest",
-        status="runs here with --weights",
         licence="MIT at its root, training code GPL-3.0: measure with it, do not ship it",
         weights="waittim/mask-detector, modeling/weights; its notebook 20-PyTorch2ONNX writes the ONNX file",
-        predictions="path,class,x,y,w,h",
+        predictions=FORM_3,
         zoo="wearmask",
     ),
-    Algorithm(
-        name="MOXA YOLOv3",
-        what="darknet YOLOv3",
-        status="runs here with --weights",
-        licence="none stated on its site: ask the authors",
-        weights="shitty-bots-inc.github.io/MOXA (.cfg and .weights side by side, classes in a .names file)",
-        predictions="path,class,x,y,w,h",
-        zoo="darknet",
-    ),
-    Algorithm(
-        name="MOXA YOLOv3-tiny",
-        what="darknet YOLOv3-tiny",
-        status="runs here with --weights",
-        licence="none stated on its site: ask the authors",
-        weights="shitty-bots-inc.github.io/MOXA (.cfg and .weights side by side, classes in a .names file)",
-        predictions="path,class,x,y,w,h",
-        zoo="darknet",
+    *(
+        Algorithm(
+            name=f"MOXA {network}",
+            what=f"darknet {network}",
+            licence="none stated on its site: ask the authors",
+            weights="shitty-bots-inc.github.io/MOXA (.cfg and .weights side by side, classes in a .names file)",
+            predictions=FORM_3,
+            zoo="darknet",
+        )
+        for network in ("YOLOv3", "YOLOv3-tiny")
     ),
     *(
         Algorithm(
             name=name,
             what=ZOO[zoo].description + (": localisation rate only" if "mask" not in ZOO[zoo].finds else ""),
-            status="runs here with --weights" if ZOO[zoo].weights_by_path else "runs here",
             licence=ZOO[zoo].licence,
             weights=ZOO[zoo].source,
             predictions="any of the formats",
-            assessed=False,
             zoo=zoo,
+            assessed=False,
         )
         for name, zoo in FURTHER.items()
     ),

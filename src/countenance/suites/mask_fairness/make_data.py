@@ -4,7 +4,7 @@ Their predictions come back through `assess --predictions`.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,8 @@ def make_data(dataset: Dataset, out: Path, form: str = "bafmd", step: Callable[[
     bafmd: `annotations.csv` (centre, normalised); yolo, voc: a label file beside each picture, with `attributes.csv`;
     coco: `annotations.json` with `attributes.csv`.
     """
-    if form not in WRITERS:
-        raise InputError(f"format {form!r}, expected one of {', '.join(WRITERS)}")
+    if form not in FORMATS:
+        raise InputError(f"format {form!r}, expected one of {', '.join(FORMATS)}")
     faces: list[list[MaskedFace]] = []
     out.mkdir(parents=True, exist_ok=True)
     for sample in dataset:
@@ -74,34 +74,30 @@ def make_data(dataset: Dataset, out: Path, form: str = "bafmd", step: Callable[[
     (out / "card.json").write_text(dataset.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
     known = [name for own in faces for face in own for name in (*face.sample.attributes, *face.subject.attributes)]
     names = [name for name in dict.fromkeys(known) if name not in ("mask", "masked")]
-    if form != "bafmd":
-        rows = [{"file": face.file, "face": face.index, **face.about(names)} for own in faces for face in own]
-        _write_csv(out / "attributes.csv", rows)
-    WRITERS[form](faces, names, out)
-    return sum(map(len, faces))
+    every = [face for own in faces for face in own]
+    if form == "bafmd":
+        rows = [{"index": i, **_bafmd(face), **face.about(names)} for i, face in enumerate(every)]
+    else:
+        rows = [{"file": face.file, "face": face.index, **face.about(names)} for face in every]
+        WRITERS[form](faces, out)
+    table = out / ("annotations.csv" if form == "bafmd" else "attributes.csv")
+    table.write_text(csv_text(rows, list(rows[0])), encoding="utf-8", newline="")
+    return len(every)
 
 
-def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    path.write_text(csv_text(rows, list(rows[0])), encoding="utf-8", newline="")
+def _bafmd(face: MaskedFace) -> dict[str, Any]:
+    box = dict(zip(("x", "y", "dx", "dy"), map(repr, face.centre), strict=True))
+    return {"filename": face.file, **box, "mask": {"yes": 1, "no": 0}.get(str(face.subject.attributes.get("masked")))}
 
 
-def _write_bafmd(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) -> None:
-    rows: list[dict[str, Any]] = []
-    for face in (face for own in faces for face in own):
-        box = dict(zip(("x", "y", "dx", "dy"), map(repr, face.centre), strict=True))
-        worn = {"yes": 1, "no": 0}.get(str(face.subject.attributes.get("masked")))
-        rows.append({"index": len(rows), "filename": face.file, **box, "mask": worn, **face.about(names)})
-    _write_csv(out / "annotations.csv", rows)
-
-
-def _write_yolo(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) -> None:
+def _write_yolo(faces: list[list[MaskedFace]], out: Path) -> None:
     (out / "classes.txt").write_text("\n".join(CLASSES) + "\n", encoding="utf-8")
     for own in faces:
         lines = [" ".join([str(face.label), *map(repr, face.centre)]) for face in own]
         (out / own[0].file).with_suffix(".txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _write_voc(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) -> None:
+def _write_voc(faces: list[list[MaskedFace]], out: Path) -> None:
     for own in faces:
         root, sample = ElementTree.Element("annotation"), own[0].sample
         ElementTree.SubElement(root, "filename").text = Path(own[0].file).name
@@ -118,7 +114,7 @@ def _write_voc(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) -
         ElementTree.ElementTree(root).write((out / own[0].file).with_suffix(".xml"), encoding="utf-8")
 
 
-def _write_coco(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) -> None:
+def _write_coco(faces: list[list[MaskedFace]], out: Path) -> None:
     content: dict[str, list[Any]] = {
         "images": [], "annotations": [], "categories": [{"id": i, "name": name} for i, name in enumerate(CLASSES, 1)],
     }  # fmt: skip
@@ -133,4 +129,5 @@ def _write_coco(faces: list[list[MaskedFace]], names: Sequence[str], out: Path) 
     (out / "annotations.json").write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
-WRITERS = {"bafmd": _write_bafmd, "yolo": _write_yolo, "voc": _write_voc, "coco": _write_coco}
+WRITERS = {"yolo": _write_yolo, "voc": _write_voc, "coco": _write_coco}
+FORMATS = ("bafmd", *WRITERS)

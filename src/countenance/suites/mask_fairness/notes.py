@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.answers import Boxes
+from countenance.answers.formats import Predictions
 from countenance.data import Sample
 from countenance.metrics.reading_trials import Trial
 from countenance.metrics.readings import CORNERS, READINGS, Reading
 from countenance.suites.mask_fairness.datasets.classes import swapped
 from countenance.suites.mask_fairness.datasets.truth import BOXES, MaskData, as_options
-from countenance.suites.mask_fairness.predictions import MaskPredictions
 from countenance.tasks import Context, load_task
 from countenance.tasks.box_notes import Readings
 from countenance.tasks.mask_detection import LOCALISED_FACES, MASK, NO_MASK
@@ -24,8 +24,7 @@ def assessment_notes(data: MaskData, model: Any) -> Any:
     def notes(samples: Sequence[Sample], answers: Mapping[str, Boxes], context: Context) -> list[str]:
         told = _inverted(data, model, samples, answers)
         if data.task == BOXES:  # without true boxes any box will do
-            reading = model.reading if isinstance(model, MaskPredictions) else context.reading
-            told += LOCALISED_FACES.notes_on(samples, answers, _given(data, reading))
+            told += LOCALISED_FACES.notes_on(samples, answers, _given(data, context.reading))
         return told
 
     return notes
@@ -70,8 +69,8 @@ def _inverted(data: MaskData, model: Any, samples: Sequence[Sample], answers: Ma
     shown = " and ".join(f"{words[metric]} {k} of {n}" for metric, (k, n) in now.items())
     would = " and ".join(f"{then[metric][0]} of {then[metric][1]}" for metric in now)
     remedy = "check the classes of the detector"
-    if isinstance(model, MaskPredictions) and model.classes:
+    if isinstance(model, Predictions) and model.classes:
         remedy = f"use {swapped(model.classes)} if the predictions count so"
-    if data.yolo_classes is not None:
+    if data.reading and data.dataset.categories:  # of YOLO files
         remedy += ", or put a classes.txt with the right order beside the label files"
     return [f"the classes look inverted: {shown}; with mask and no mask exchanged it would be {would}: {remedy}"]

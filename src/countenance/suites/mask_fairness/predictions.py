@@ -1,267 +1,179 @@
-"""Predictions made elsewhere, in the formats that the assessed algorithms write, as a model that answers by id.
+"""The CSV files that the assessed algorithms write, as saved predictions: `--model predictions:FILE`.
 
-with a header, image_name,image_path,class,confidence,x,y,w,h   class mask or nomask, x, y the top-left corner
-without, image_id,class,confidence,x,y,x2,y2                    class 1 or 2 (badly worn) is mask, 3 is none
-without, path,class,x,y,w,h                                     class 0 is no mask, 1 is mask (or as classes.txt says);
-                                                                no confidence
-a COCO results file (.json), or the stored answers of a run     bbox x, y, w, h in pixels
+| form | columns | class |
+|---|---|---|
+| 1, with a header | `image_name,image_path,class,confidence,x,y,w,h` | mask or nomask; x, y is the top-left corner |
+| 2, with or without | `image_id,class,confidence,x,y,x2,y2` | 1 or 2 (badly worn) is mask, 3 is none |
+| 3, with or without | `path,class,x,y,w,h` | 0 is no mask, 1 is mask, or as a classes.txt beside the file says |
+
+Form 3 has no confidence and has been written in two ways: normalised numbers are centres (as WearMask's script writes
+them), pixels are top-left corners.
 """
 
 import csv
 import io
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from countenance.answers import Boxes
-from countenance.answers.formats.names import ImageNames
-from countenance.data.tables import finite_number, read_text
+from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted
+from countenance.answers.formats.table import missing, read_rows, rows_of_file
+from countenance.data.categories import LABELS, classes_in_words, parse_classes, says_masked
+from countenance.data.tables import finite_number, read_csv
 from countenance.errors import InputError
-from countenance.metrics.readings import CORNERS, Form, Reading, Units, fitting, guessed_units
-from countenance.models.model import Images, file_hash
-from countenance.suites.mask_fairness.datasets.classes import BAFMD_CLASSES, Classes, classes_beside
-from countenance.suites.mask_fairness.datasets.truth import MaskData, Say, fits_sentence, masked_word
+from countenance.metrics.readings import Form
+from countenance.suites.mask_fairness.datasets.classes import BAFMD_CLASSES, classes_beside
 
-NAMED = ("image_name", "image_path", "class", "confidence", "x", "y", "w", "h")
-WITH_CORNERS = ("image_id", "class", "confidence", "x", "y", "x2", "y2")
-WITHOUT_CONFIDENCE = ("path", "class", "x", "y", "w", "h")
-HDC_CLASSES: Mapping[int, str] = {1: "mask", 2: "mask", 3: "no_mask"}
+LOOKED_AT = 2**16
+"""Bytes at the beginning of a file that decide its form."""
+SIZES = {"x": "x", "y": "y", "w": "w", "h": "h"}
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """One predicted box as its file has it."""
+class MaskForm:
+    """The columns of a form, each with its name in a plain table, and how it gives boxes."""
 
-    image: str
-    label: str
-    score: float
-    box: tuple[float, float, float, float]
-    place: str
+    columns: Mapping[str, str]
+    box: Form | None = None
+    """None: centres when normalised, top-left corners in pixels."""
+    classes: Mapping[int, str] | None = None
+    """What its class numbers mean; None: it names them, or a classes.txt does."""
 
-
-class MaskPredictions:
-    """Answers by sample id; a picture that no row names got no box."""
-
-    needs_pixels = False
-    finds = ("face", "mask")
-
-    def __init__(
-        self,
-        answers: Mapping[str, Boxes],
-        name: str,
-        content: str,
-        reading: Reading = CORNERS,
-        classes: Mapping[int, str] | None = None,
-    ) -> None:
-        self.answers, self.name, self.content = answers, name, content
-        self.reading = reading
-        """What the four numbers of its boxes were in the file."""
-        self.classes = classes
-        """The class numbers of the file as mask and no_mask; None where it names its classes."""
-
-    def __call__(self, images: Images) -> list[Any]:
-        raise TypeError("predictions are asked by sample id")
-
-    def by_id(self, sample: str) -> Boxes:
-        """The boxes of a picture."""
-        return self.answers.get(sample, Boxes(np.zeros((0, 4)), labels=()))
+    def fits(self, header: Sequence[str]) -> bool:
+        return set(self.columns) <= set(header)
 
 
-def read_predictions(
-    path: Path,
-    data: MaskData,
-    *,
-    units: Units | None = None,
-    box_format: Form | None = None,
-    classes: Mapping[int, str] | None = None,
-    say: Say = lambda line: None,
-) -> Any:
-    """A model that repeats the predictions of a file; its format is recognised, and so are units unless given.
-
-    `box_format` overrules what the format says about the four numbers. The format without confidence has been written
-    in two ways: normalised numbers are read as centres (as WearMask's script writes them), pixels as top-left corners.
-    `classes` overrules the class numbers of the format.
-    """
-    if path.is_dir() or path.suffix == ".parquet":
-        from countenance.models.saved import SavedAnswers
-
-        return SavedAnswers.of_run(path)
-    form: str | None = "topleft"
-    if path.suffix.lower() == ".json":
-        known: Mapping[int, str] | None = classes or data.classes
-        rows = _coco_rows(path, known)
-    else:
-        lines, columns, first = _csv_lines(path)
-        known = _classes_of(columns, path, data, classes, say)
-        rows = _csv_rows(path, lines, columns, first, known)
-        form = {WITH_CORNERS: "corners", WITHOUT_CONFIDENCE: None}.get(columns, "topleft")
-    units = units or guessed_units(np.array([row.box for row in rows]).reshape(-1, 4))
-    chosen: Form = box_format or form or ("centre" if units == "normalised" else "topleft")  # type: ignore[assignment]
-    reading = Reading(chosen, units)
-    boxes = "1 box" if len(rows) == 1 else f"{len(rows)} boxes"
-    say(f"{path.name}: {boxes}, read as {reading} ({reading.numbers_are})")
-    answers = _by_sample(rows, reading, data, path, say)
-    content = f"{file_hash(path)} {reading} {sorted((known or {}).items())}"
-    return MaskPredictions(answers, f"predictions of {path.stem}", content, reading, known)
+JUDGED = {"class": "class", "confidence": "confidence"}
+SCORED = {"image_id": "image", **JUDGED, "x": "x0", "y": "y0"}
+RHF: Mapping[int, str] = {1: "mask", 2: "mask", 3: "no_mask"}
+NAMED = MaskForm({"image_name": "image", "image_path": "path", **JUDGED, **SIZES}, "topleft")
+CORNERS = MaskForm({**SCORED, "x2": "x1", "y2": "y1"}, "corners", RHF)
+NORMALISED = MaskForm({**SCORED, "w": "x1", "h": "y1"}, "corners", RHF)
+"""What the script that normalises files of form 2 writes: its w and h are x2 and y2."""
+UNSCORED = MaskForm({"path": "image", "class": "class", **SIZES})
 
 
-def _classes_of(
-    columns: tuple[str, ...], path: Path, data: MaskData, told: Mapping[int, str] | None, say: Say
-) -> Mapping[int, str] | None:
-    """The class numbers of a CSV: as the user says, else as its format does; None where it names its classes.
-
-    The format without confidence holds the numbers of a YOLO network: a classes.txt beside the file decides, else that
-    of the dataset, else the order of BAFMD.
-    """
-    if "image_name" in columns:
+def _form(header: Sequence[str], rows: Sequence[Row]) -> MaskForm | None:
+    """The form of a table with these columns, whose first rows are these; None: it is in none of them."""
+    if NAMED.fits(header):
+        return NAMED
+    if not all(_is_number(row.get("class")) for row in rows):
         return None
-    if told is not None or columns == WITH_CORNERS:
-        return told or HDC_CLASSES
-    named = classes_beside(path.resolve().parent) or data.yolo_classes
-    found = named or Classes(BAFMD_CLASSES, "as the published files; --classes says otherwise")
-    if not found.labels():
-        raise InputError(f"{found.source}: names no class mask or no_mask; say --classes 0=no_mask,1=mask")
-    say(f"{path.name}: classes {found}")
-    return found.labels()
+    if CORNERS.fits(header):
+        return CORNERS
+    if set(header) == set(NORMALISED.columns):
+        sides = [[_is_number(row[name]) and float(_bare(row[name])) for name in SIZES] for row in rows]
+        return NORMALISED if all(w >= x and h >= y for x, y, w, h in sides) else None
+    return UNSCORED if set(header) == set(UNSCORED.columns) else None
 
 
-def _csv_lines(path: Path) -> tuple[list[list[str]], tuple[str, ...], int]:
-    """The fields of each line below the header, the columns, and the number of the first such line."""
+def _beginning(path: Path) -> tuple[MaskForm | None, bool]:
+    """The form of a CSV, and whether its first line is a header."""
+    with path.open("rb") as stream:
+        text = stream.read(LOOKED_AT).decode("utf-8-sig", "replace")
     try:
-        lines = [row for row in csv.reader(io.StringIO(read_text(path)), strict=True) if row]
-    except csv.Error as error:
-        raise InputError(f"{path}: {error}") from error
-    if not lines:
-        raise InputError(f"{path}: empty; a file without predictions has at least its header")
-    header = [name.strip() for name in lines[0]]
-    if set(NAMED) <= set(header):
-        return lines[1:], tuple(header), 2
-    if set(WITH_CORNERS) <= set(header) or header == ["image_id", "class", "confidence", "x", "y", "w", "h"]:
-        # the second form is what the script that normalises them writes: its w and h are x2 and y2
-        return lines[1:], WITH_CORNERS, 2
-    if len(header) == len(WITH_CORNERS):
-        return lines, WITH_CORNERS, 1
-    if len(header) == len(WITHOUT_CONFIDENCE):
-        return (
-            (lines[1:], WITHOUT_CONFIDENCE, 2) if header == list(WITHOUT_CONFIDENCE) else (lines, WITHOUT_CONFIDENCE, 1)
-        )
-    raise InputError(
-        f"{path} line 1: {len(header)} fields; expected {','.join(NAMED)} as a header, or 7 fields "
-        f"({','.join(WITH_CORNERS)}) or 6 ({','.join(WITHOUT_CONFIDENCE)}) without one"
-    )
+        first, *further = [row for row in islice(csv.reader(io.StringIO(text)), 100) if row] or [[]]
+    except csv.Error:
+        return None, False
+    if first and all(map(_is_number, first[1:])):
+        return {7: CORNERS, 6: UNSCORED}.get(len(first)), False
+    header = [name.strip() for name in first]
+    whole = further[: None if len(text) < LOOKED_AT else -1]  # the last line may have been cut
+    return _form(header, [dict(zip(header, row, strict=True)) for row in whole if len(row) == len(header)]), True
 
 
-def _csv_rows(
-    path: Path, lines: list[list[str]], columns: tuple[str, ...], first: int, classes: Mapping[int, str] | None
-) -> list[Predicted]:
-    rows = []
-    for number, fields in enumerate(lines, first):
-        place = f"{path} line {number}"
-        if len(fields) != len(columns):
-            raise InputError(f"{place}: {len(fields)} fields, expected {len(columns)} ({','.join(columns)})")
-        rows.append(_predicted(dict(zip(columns, fields, strict=True)), classes, place))
-    return rows
+def _bare(cell: Any) -> Any:
+    """A number as published scripts print it, `tensor(0.)`, without its wrapping."""
+    return cell.strip().removeprefix("tensor(").removesuffix(")") if isinstance(cell, str) else cell
 
 
-def _predicted(row: dict[str, str], classes: Mapping[int, str] | None, place: str) -> Predicted:
-    names = ("x", "y", "x2", "y2") if "x2" in row else ("x", "y", "w", "h")
-    x, y, a, b = (_number(row[name], name, place) for name in names)
-    score = _number(row["confidence"], "confidence", place) if "confidence" in row else 1.0
-    if "image_name" in row:
-        label = "mask" if masked_word(row["class"], place) == "yes" else "no_mask"
-        if not row["class"].strip():
-            raise InputError(f"{place}: no class, expected mask or nomask")
-    else:
-        label = _class(row["class"], classes or {}, place)
-    image = row.get("image_name") or row.get("image_id") or row.get("path") or ""
-    return Predicted(image.strip(), label, score, (x, y, a, b), place)
-
-
-def _number(text: str, name: str, place: str) -> float:
-    plain = text.strip().removeprefix("tensor(").removesuffix(")")  # as published scripts print them
-    return finite_number(plain, name, place)
-
-
-def _class(text: str, classes: Mapping[int, str], place: str) -> str:
-    value = _number(text, "class", place)
-    if value not in classes:
-        known = ", ".join(f"{number} = {label}" for number, label in classes.items())
-        raise InputError(f"{place}: class {text.strip()}, expected {known}")
-    return classes[int(value)]
-
-
-def _coco_rows(path: Path, classes: Mapping[int, str] | None) -> list[Predicted]:
-    classes = classes or {}
+def _is_number(cell: Any) -> bool:
     try:
-        content: Any = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
-    if not isinstance(content, list):
-        raise InputError(f"{path}: expected a COCO results file, a list of objects with image_id, category_id, bbox")
-    rows = []
-    for i, item in enumerate(content):
-        place = f"{path} [{i}]"
-        box = item.get("bbox") if isinstance(item, dict) else None
-        if not isinstance(box, list) or len(box) != 4:
-            raise InputError(f"{place}: expected an object with bbox [x, y, width, height]")
-        category = item.get("category_id")
-        if isinstance(category, str):
-            label = "mask" if masked_word(category, place) == "yes" else "no_mask"
-        elif category in classes:
-            label = classes[category]
-        else:
-            known = ", ".join(f"{number}={label}" for number, label in classes.items()) or "none are known"
-            raise InputError(f"{place}: category_id {category!r} ({known}); say --classes 1=mask,2=no_mask")
-        x, y, w, h = (_number(str(value), "bbox", place) for value in box)
-        score = _number(str(item.get("score", 1.0)), "score", place)
-        rows.append(Predicted(str(item.get("image_id")), label, score, (x, y, w, h), place))
-    return rows
+        float(_bare(cell))
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
-def _by_sample(rows: list[Predicted], reading: Reading, data: MaskData, path: Path, say: Say) -> dict[str, Boxes]:
-    names = ImageNames([sample.id for sample in data.dataset], data.image_ids)
-    found: dict[str, list[Predicted]] = {}
-    strangers = []
-    for row in rows:
-        sample_id = names.find(row.image)
-        if sample_id is None:
-            strangers.append(row)
-        else:
-            found.setdefault(sample_id, []).append(row)
-    if rows and not found:
-        known = next(iter(data.dataset)).id
-        raise InputError(f"{path}: names no picture of the dataset ({rows[0].image!r}; the dataset has {known!r})")
-    if strangers:
-        are = "1 box is of a picture" if len(strangers) == 1 else f"{len(strangers)} boxes are of pictures"
-        say(f"{path.name}: {are} that the dataset does not have and left out")
-    percent = max((row.score for row in rows), default=0.0) > 1  # some of the algorithms write percent
-    answers = {}
-    for sample in data.dataset:
-        own = found.get(sample.id, [])
-        if not own:
-            continue
-        boxes = np.array([row.box for row in own], dtype=np.float64)
-        sizes = np.tile([float(sample.width), float(sample.height)], (len(own), 1))
-        xyxy = reading.corners(boxes, sizes)
-        bad = np.flatnonzero((xyxy[:, 2:] < xyxy[:, :2]).any(axis=1))
-        if len(bad):
-            _refuse_negative(own[bad[0]], found, reading, data)
-        scores = np.array([row.score for row in own]) / (100 if percent else 1)
-        answers[sample.id] = Boxes(xyxy, scores, [row.label for row in own])
-    empty = len(data.dataset) - len(answers)
-    say(f"{path.name}: {empty} of {len(data.dataset)} pictures have no predicted box")
-    return answers
+def detects(path: Path) -> bool:
+    """Whether a file is a CSV in one of the forms."""
+    if not path.is_file() or path.suffix.lower() in (".json", ".parquet"):
+        return False
+    return _beginning(path)[0] is not None
 
 
-def _refuse_negative(row: Predicted, found: Mapping[str, list[Predicted]], reading: Reading, data: MaskData) -> None:
-    """Raise for a box with a negative side, and name every reading in which the boxes of the file fit."""
-    samples = {sample.id: sample for sample in data.dataset}
-    placed = [(name, own.box) for name, boxes in found.items() for own in boxes]
-    sizes = np.array([[samples[name].width, samples[name].height] for name, _ in placed], dtype=np.float64)
-    others = [other for other in fitting(np.array([box for _, box in placed]), sizes) if other != reading]
-    fits = f"; {fits_sentence(others, 'prediction-')}" if others else ""
-    raise InputError(f"{row.place}: read as {reading}, box {row.box} has a negative width or height{fits}")
+def read(path: Path, wanted: Wanted) -> Predictions:
+    """The boxes of a CSV by image; an image without a row counts as one without boxes."""
+    form, headed = _beginning(path)
+    if form is None:
+        forms = "; ".join(f"{','.join(form.columns)}" for form in (NAMED, CORNERS, UNSCORED))
+        raise InputError(f"{path} line 1: in none of the three forms of the mask study ({forms})")
+    rows = rows_of_file(path) if headed else TableRows(str(path), *read_csv(path, tuple(form.columns)), "line")
+    return _predictions(form, rows, wanted, path.resolve().parent)
+
+
+def read_table(rows: TableRows, wanted: Wanted) -> Predictions | None:
+    """The same from the columns of a DataFrame; None where they are in none of the forms."""
+    form = _form(rows.header, [row for _, row in islice(rows.rows, 100)])
+    return None if form is None else _predictions(form, rows, wanted, None)
+
+
+def _predictions(form: MaskForm, rows: TableRows, wanted: Wanted, folder: Path | None) -> Predictions:
+    classes = {} if form is NAMED else _classes(form, wanted, folder)
+
+    def plain(number: int, row: Row) -> tuple[int, Row]:
+        label = None if missing(row["x"]) else _label(row["class"], classes, f"{rows.place} {rows.unit} {number}")
+        return number, {name: _bare(row[own]) for own, name in form.columns.items()} | {"class": label}
+
+    header = tuple(form.columns.values())
+    table = TableRows(rows.place, header, (plain(number, row) for number, row in rows.rows), rows.unit)
+    found = read_rows(table, wanted)
+    by_id = found.by_id
+    if any(boxes.scores.max(initial=0) > 1 for boxes in by_id.values()):  # some of the algorithms write percent
+        by_id = {name: Boxes(boxes.xyxy, boxes.scores / 100, boxes.labels) for name, boxes in by_id.items()}
+    units = found.reading.units
+    box = form.box or ("centre" if units == "normalised" else "topleft")
+    notes = tuple(note for note in found.notes if note not in wanted.reading_note(found.reading, rows.place))
+    reading = replace(found.reading, form=box)
+    return replace(found, format="mask_fairness", by_id=by_id, notes=notes, reading=reading, classes=classes)
+
+
+def _classes(form: MaskForm, wanted: Wanted, folder: Path | None) -> Mapping[int, str]:
+    """What class numbers mean: as the user says, else as the form does, else as its classes.txt or the dataset's."""
+    if "classes" in wanted.options:
+        return parse_classes(wanted.options["classes"])
+    if form.classes is not None:
+        return form.classes
+    beside = None if folder is None else classes_beside(folder)
+    if beside is not None:
+        if not beside.labels():
+            raise InputError(f"{beside.source}: names no class mask or no_mask; say --classes 0=no_mask,1=mask")
+        return beside.labels()
+    from_zero = wanted.categories.get(0) in LABELS.values()  # a YOLO dataset's own order
+    return {n: word for n, word in wanted.categories.items() if word in LABELS.values()} if from_zero else BAFMD_CLASSES
+
+
+def _label(cell: Any, classes: Mapping[int, str], place: str) -> str:
+    if not classes:
+        masked = says_masked(str(cell))
+        if masked is None:
+            raise InputError(f"{place}: class {cell!r:.40}, expected mask or nomask")
+        return LABELS[masked]
+    number = finite_number(_bare(cell), "class", place)
+    if number not in classes:
+        raise InputError(f"{place}: class {cell}, expected {classes_in_words(classes)}")
+    return classes[int(number)]
+
+
+MASK_FORMS = Format(
+    name="mask_fairness",
+    meaning="the three CSV forms of the mask study",
+    kinds=(Boxes,),
+    detects=detects,
+    read=read,
+    options=("classes",),
+    read_rows=read_table,
+)

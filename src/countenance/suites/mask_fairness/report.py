@@ -1,13 +1,19 @@
-"""What an assessment adds to the report of its run: the published rule and the audit side by side."""
+"""What an assessment adds to the report of its run, and one page for several: both rules side by side."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
+from countenance.errors import InputError
 from countenance.report import numbers, render
 from countenance.report.source import ReportSource
+from countenance.run import Run, read_audit
+from countenance.run.store import AUDIT
 from countenance.run.suite import Section
-from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Row, assessment_of
+from countenance.suites.mask_fairness.assessment import METRICS, TITLES, Assessment, Row, assessment_of
+from countenance.suites.mask_fairness.compare import open_run
 from countenance.suites.mask_fairness.seed_rule import ALPHA
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -17,18 +23,13 @@ def sections(source: ReportSource) -> list[Section]:
     """The table of every finding that either rule calls significant; nothing where none of the metrics was audited."""
     if not {metric.name for metric in source.metrics} & set(METRICS.values()):
         return []
-    assessment = assessment_of(source.run, source.audit)
-    tested = sum(row.seed.tested for row in assessment.rows)
+    found = assessment_of(source.run, source.audit)
+    disparities = sum(finding.verdict == "disparity" for finding in found.audit.findings)
     text = render.template(TEMPLATES, "rules.html.j2").render(
-        rows=[(row, TITLES[row.metric], cells(row)) for row in assessment.significant()],
-        not_assessable=[(TITLES[metric], reason) for metric, reason in assessment.not_assessable.items()],
-        tested=tested,
-        expected=f"{tested * ALPHA:.1f}",
-        seed=sum(row.seed.significant for row in assessment.rows),
-        severe=sum(row.seed.severe for row in assessment.rows),
-        ours=numbers.plural(
-            sum(finding.verdict == "disparity" for finding in assessment.audit.findings), "disparity", "disparities"
-        ),
+        rows=[(row, TITLES[row.metric], cells(row)) for row in found.significant()],
+        not_assessable=[(TITLES[metric], reason) for metric, reason in found.not_assessable.items()],
+        disparities=numbers.plural(disparities, "disparity", "disparities"),
+        **found.tally(),
     )
     return [("two-rules", "Two rules, side by side", Markup(text))]  # noqa: S704 - an autoescaped template
 
@@ -38,7 +39,6 @@ def cells(row: Row | None) -> dict[str, str]:
     if row is None:
         return dict.fromkeys(("n", "rate", "rate_other", "p", "h", "published", "p_adjusted", "audit"), "–")
     seed, finding = row.seed, row.finding
-    verdict = row.cause if finding is None else f"{finding.severity or ''} {finding.verdict}".strip()
     return {
         "n": numbers.count(seed.n),
         "rate": numbers.value(seed.rate, "rate"),
@@ -47,5 +47,54 @@ def cells(row: Row | None) -> dict[str, str]:
         "h": numbers.effect(seed.h),
         "published": seed.verdict,
         "p_adjusted": numbers.probability(finding.p_adjusted) if finding else "–",
-        "audit": verdict,
+        "audit": f"{finding.severity or ''} {finding.verdict}".strip() if finding else row.cause,
     }
+
+
+def read_assessed(path: Path) -> tuple[Run, Assessment]:
+    """An assessed run; one that was not audited, or is of another suite, is refused by name."""
+    run = open_run(path)
+    if any(f"m.{column}" not in run.scores().column_names for column in METRICS.values()):
+        raise InputError(f"{path}: not a run of `countenance mask-fairness assess`")
+    if not run.store.storage.entries(AUDIT):
+        raise InputError(f"{path}: was not audited; `countenance mask-fairness assess` does it")
+    return run, assessment_of(run, read_audit(run))
+
+
+def write_overview(paths: Sequence[Path], out: Path) -> Path:
+    """Write the page of several assessments, a section for each dataset and a column for each detector."""
+    datasets: dict[tuple[str, str], list[tuple[Run, Assessment]]] = {}
+    for path in paths:
+        run, found = read_assessed(path)
+        datasets.setdefault((run.dataset_name, run.manifest.dataset.fingerprint), []).append((run, found))
+    shown = [
+        {
+            "name": name,
+            "images": max(run.manifest.dataset.images for run, _ in assessed),
+            "real": assessed[0][0].manifest.dataset.card.real_people,
+            "detectors": [_detector(run, found) for run, found in assessed],
+            "tables": [_table(metric, [found for _, found in assessed]) for metric in METRICS],
+        }
+        for (name, _), assessed in datasets.items()
+    ]
+    return render.write(out, render.page(render.template(TEMPLATES, "overview.html.j2"), datasets=shown, alpha=ALPHA))
+
+
+def _detector(run: Run, found: Assessment) -> dict[str, Any]:
+    return found.tally() | {
+        "name": run.model_name,
+        "failed": run.manifest.failed,
+        "not_assessable": [f"{TITLES[metric]}: {why}" for metric, why in found.not_assessable.items()],
+        "verdict": found.audit.verdict,
+    }
+
+
+def _table(metric: str, assessed: Sequence[Assessment]) -> dict[str, Any]:
+    """The groups of one metric: of each the cells of every detector, dashes where it has none."""
+    rows: dict[tuple[str, str], dict[int, Row]] = {}
+    for i, found in enumerate(assessed):
+        for row in found.rows:
+            if row.metric == metric and metric not in found.not_assessable:
+                rows.setdefault((row.attribute, row.seed.group), {})[i] = row
+    shown = [(*key, [cells(own.get(i)) for i in range(len(assessed))]) for key, own in rows.items()]
+    return {"title": TITLES[metric], "rows": shown}

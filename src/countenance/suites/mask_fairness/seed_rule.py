@@ -63,14 +63,14 @@ def seed_row(group: str, k: int, n: int, k_other: int, n_other: int) -> SeedRow:
     from scipy import special
 
     rate, rate_other = (k / n if n else math.nan), (k_other / n_other if n_other else math.nan)
-    if not n or not n_other:
-        pooled = (k + k_other) / (n + n_other) if n + n_other else math.nan
-        return SeedRow(group, k, n, k_other, n_other, rate, rate_other, pooled, math.nan, math.nan, math.nan)
-    pooled = (k + k_other) / (n + n_other)
-    error = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / n_other))
-    z = (rate - rate_other) / error if error else math.nan
+    pooled = (k + k_other) / (n + n_other) if n + n_other else math.nan
+    z = h = math.nan
+    if n and n_other:
+        error = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / n_other))
+        z = (rate - rate_other) / error if error else math.nan
+        h = cohen_h(rate, rate_other)
     p = 2 * float(special.ndtr(-abs(z)))  # what scipy.stats.norm.sf computes, without its import
-    return SeedRow(group, k, n, k_other, n_other, rate, rate_other, pooled, z, p, cohen_h(rate, rate_other))
+    return SeedRow(group, k, n, k_other, n_other, rate, rate_other, pooled, z, p, h)
 
 
 def seed_table(attribute: str, groups: Sequence[Any], values: Sequence[float | None]) -> list[SeedRow]:
@@ -108,19 +108,11 @@ def _words(value: Any) -> Iterable[str]:
     return (f"{value:g}" if isinstance(value, float) else str(value),)
 
 
+COLUMNS = ("group", "n", "rate", "n_other", "rate_other", "pooled", "z", "p", "h", "significant", "severe")
+"""The published columns."""
+
+
 def seed_columns(row: SeedRow) -> Mapping[str, Any]:
-    """The published columns; a number that does not exist is empty, never 0."""
-    said = row.tested
-    return {
-        "group": row.group,
-        "n": row.n,
-        "rate": row.rate,
-        "n_other": row.n_other,
-        "rate_other": row.rate_other,
-        "pooled": row.pooled,
-        "z": row.z,
-        "p": row.p,
-        "h": row.h,
-        "significant": row.significant if said else None,
-        "severe": row.severe if said else None,
-    }
+    """The published columns; what does not exist is empty, never 0."""
+    own = {name: getattr(row, name) for name in COLUMNS}
+    return own if row.tested else own | {"significant": None, "severe": None}

@@ -92,7 +92,7 @@ def _in_order(condition: str, finding: Finding) -> Finding:
 
 
 def _rows(run: Run, twins: Dataset) -> list[dict[str, Any]]:
-    """The score rows with two further metrics, taken from the stored answers."""
+    """A row for each twin that was answered, with two metrics that the run does not have."""
     answers = run.answers()
     rows = []
     for sample in twins:
@@ -101,23 +101,15 @@ def _rows(run: Run, twins: Dataset) -> list[dict[str, Any]]:
         if not isinstance(answer, Boxes) or len(people) != 1:
             continue
         (best,) = best_boxes([people[0].face_box], answer)
-        right: float | None = None
+        row: dict[str, Any] = {"sample": sample.id, "identity": people[0].identity}
+        known = {**sample.attributes, **people[0].attributes}
+        row |= {f"attr.{name}": known.get(name) for name in ("base", "change", "skin_tone", "mask")}
+        row |= {"m.localised": float(best is not None), "m.found_and_right": None}
+        row["m.confidence"] = 0.0 if best is None else float(answer.scores[best])
         if answer.labels is not None:
-            wanted = TRUTH.get(people[0].attributes.get("masked"))
-            right = float(best is not None and answer.labels[best] == wanted)
-        rows.append(
-            {
-                "sample": sample.id,
-                "identity": people[0].identity,
-                "attr.base": sample.attributes.get("base"),
-                "attr.change": sample.attributes.get("change"),
-                "attr.skin_tone": people[0].attributes.get("skin_tone"),
-                "attr.mask": people[0].attributes.get("mask"),
-                "m.localised": float(best is not None),
-                "m.found_and_right": right,
-                "m.confidence": 0.0 if best is None else float(answer.scores[best]),
-            }
-        )
+            right = best is not None and answer.labels[best] == TRUTH.get(known.get("masked"))
+            row["m.found_and_right"] = float(right)
+        rows.append(row)
     return rows
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from countenance.audit.estimates import interval
+from countenance.audit.sums import clustered
 from countenance.errors import InputError
 from countenance.metrics.curves import thresholds_at
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.lines import Floats, Ints
-from countenance.suites.uccs.operating import clustered
 
 ROUNDS = 500
 
@@ -71,7 +71,8 @@ def calibrate(evaluation: UccsEvaluation, wanted: float, *, rounds: int = ROUNDS
         )
     if n == 0:
         raise InputError(f"{evaluation.label}: no false alarm at all, so no threshold can be chosen by their number")
-    negatives, negative_image = evaluation.negatives, evaluation.negative_image
+    order = np.argsort(-evaluation.negatives, kind="stable")  # once: what is in order already is sorted fast
+    negatives, negative_image = evaluation.negatives[order], evaluation.negative_image[order]
     threshold = float(thresholds_at(negatives, np.array([wanted]))[0])
     hit = evaluation.hit(threshold)
     random = np.random.default_rng(seed)

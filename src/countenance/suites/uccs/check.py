@@ -8,9 +8,9 @@ import numpy as np
 from countenance.errors import InputError
 from countenance.suites.uccs.evaluation import CurveSettings, Submission
 from countenance.suites.uccs.lines import data_blocks, rows
-from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
+from countenance.suites.uccs.protocol import detect_version, protocol_path, read_gallery, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
-from countenance.suites.uccs.scores import Scores, file_version, on_protocol, parser_of, read_scores
+from countenance.suites.uccs.scores import Scores, file_version, layout_of, on_protocol, read_scores
 
 MOST_PROBLEMS = 20
 
@@ -54,12 +54,12 @@ def _problems(path: Path, version: int) -> list[str]:
     """Every line that is wrong, one more than are shown at most."""
     problems: list[str] = []
     try:
-        header_line, parse = parser_of(path, version)
-        for start, block in data_blocks(path, header_line):
+        layout, _ = layout_of(path, version, top=1)
+        for start, block in data_blocks(path, layout.header_line):
             for line, text in enumerate(block.split(b"\n")[:-1], start):
                 try:
                     for _, fields in rows(text + b"\n", line, path):
-                        parse(fields, f"{path} line {line}")
+                        layout.parse(fields, f"{path} line {line}")
                 except InputError as error:
                     problems.append(str(error))
                 if len(problems) > MOST_PROBLEMS:
@@ -151,8 +151,6 @@ def _against_protocol(scores: Scores, data: Path, which: str, found: Check) -> N
             f"({absent!r} is the first); their faces count as missed"
         )
     if len(scores.subjects) and (data / "gallery.csv").is_file():
-        from countenance.suites.uccs.gallery_file import read_gallery
-
         wanted = {entry.subject for entry in read_gallery(data)}
         missing = sorted(wanted - set(scores.subjects.tolist()))
         if missing:

@@ -9,12 +9,10 @@ import numpy as np
 
 import countenance
 from countenance.audit.ranking import Ranking, effective_df, rank_paired
-from countenance.metrics.curves import MISSED
+from countenance.metrics.curves import resampled_rates
 from countenance.report import render
-from countenance.suites.uccs.calibration import weighted_threshold
 from countenance.suites.uccs.evaluation import UccsEvaluation
-from countenance.suites.uccs.lines import Ints
-from countenance.suites.uccs.operating import default_targets
+from countenance.suites.uccs.operating import default_targets, operating_points
 from countenance.suites.uccs.plot import chart_of, drawn
 from countenance.suites.uccs.protocol import real_people
 
@@ -68,27 +66,20 @@ def compare(
         fewest = min(found, key=lambda one: len(one.negatives))
         wanted = [round(target * fewest.scale, 6) for target in default_targets(fewest) if target > 0]
     images = len(found[0].protocol.images)
-    random = np.random.default_rng(seed)
-    weights = [np.bincount(random.integers(0, images, images), minlength=images) for _ in range(rounds)]
     df = effective_df(np.bincount(found[0].unit_image, minlength=images))
-    once = np.ones(images, np.int64)
+    drawn = [
+        resampled_rates(
+            one.units, one.unit_image, one.negatives, one.negative_image,
+            images=images, targets=np.array(wanted, dtype=np.float64), rounds=rounds, seed=seed,
+        )
+        for one in found
+    ]  # fmt: skip
     made = []
-    for target in wanted:
-        estimates = np.array([_rate(one, once, target) for one in found])
-        drawn = np.array([[_rate(one, weight, target) for one in found] for weight in weights])
-        made.append(SubmissionComparison(float(target), rank_paired(names_of(found), estimates, drawn, df=df)))
+    for k, target in enumerate(wanted):
+        rates = np.array([operating_points(one, (), [target / one.scale])[0].rate for one in found])
+        ranking = rank_paired(names_of(found), rates, np.column_stack([rates[:, k] for rates in drawn]), df=df)
+        made.append(SubmissionComparison(float(target), ranking))
     return made
-
-
-def _rate(one: UccsEvaluation, weight: Ints, wanted: float) -> float:
-    """The share found when every image counts so often, at the threshold that lets so many false alarms pass."""
-    own = weight[one.unit_image]
-    if not own.sum():
-        return float("nan")
-    threshold = MISSED
-    if len(one.negatives):
-        threshold = weighted_threshold(one.negatives, weight[one.negative_image], wanted)
-    return float((own * one.hit(threshold)).sum() / own.sum())
 
 
 def write_comparison(

@@ -1,8 +1,8 @@
 """Version 3's configuration: one YAML file, any key overridable as `--a.b.c value`, `{key}` substituted."""
 
-import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ MOST_ROUNDS = 10
 """So often may a `{key}` lead to another."""
 
 
+@dataclass(frozen=True)
 class Config:
     """A configuration with every `{key}` filled in and every value checked, read by dotted names.
 
@@ -51,8 +52,8 @@ class Config:
     'uccs/test_images'
     """
 
-    def __init__(self, values: Mapping[str, Any], notices: Sequence[str] = ()) -> None:
-        self.values, self.notices = values, tuple(notices)
+    values: Mapping[str, Any]
+    notices: Sequence[str] = ()
 
     @classmethod
     def read(cls, path: Path | None, overrides: Sequence[str] = ()) -> "Config":
@@ -62,15 +63,13 @@ class Config:
     @classmethod
     def made(cls, given: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> "Config":
         """The defaults with what is given over them; a wrong key or value is one line that names it."""
-        values = copy.deepcopy(dict(DEFAULTS))
-        known = dict(_flat(DEFAULTS))
-        strange = [name for name in _merge(values, given, "") if name not in known]
+        known, own = dict(_flat(DEFAULTS)), dict(_flat(given))
+        notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in own if name not in known]
         for name in overrides:
             if name not in known:
                 raise InputError(f"--{name}: no such key{near(name, list(known))}; there are {', '.join(known)}")
-        chosen = {name: value for name, value in (dict(_flat(values)) | dict(overrides)).items() if name in known}
-        filled = {name: _filled(value, chosen, place) for name, value in chosen.items()}
-        notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in strange]
+        chosen = known | own | dict(overrides)
+        filled = {name: _filled(chosen[name], chosen, place) for name in known}
         return cls({name: _checked(name, filled[name], known[name], place) for name in known}, notices)
 
     def __getitem__(self, name: str) -> Any:
@@ -118,21 +117,20 @@ def parse_overrides(words: Sequence[str]) -> dict[str, Any]:
     >>> parse_overrides(["--eval.iou", "0.4", "--eval.detection.labels", "A", "B", "--gpu=-1"])
     {'eval.iou': 0.4, 'eval.detection.labels': ['A', 'B'], 'gpu': -1}
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Any]] = {}
     name = None
     for word in words:
         if word.startswith("--") and len(word) > 2:
             name, equals, value = word[2:].partition("=")
-            found[name] = [value] if equals else []
+            found[name] = [_scalar(value, f"--{name}")] if equals else []
         elif name is None:
             raise InputError(f"{word!r}: expected --key value; a configuration file comes first")
         else:
-            found[name].append(word)
+            found[name].append(_scalar(word, f"--{name}"))
     for name, values in found.items():
         if not values:
             raise InputError(f"--{name}: no value after it")
-    made = {name: [_scalar(value, f"--{name}") for value in values] for name, values in found.items()}
-    return {name: values[0] if len(values) == 1 else values for name, values in made.items()}
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
 def _scalar(text: str, place: str) -> Any:
@@ -152,40 +150,29 @@ def _yaml(path: Path) -> Mapping[str, Any]:
 
     text = read_text(path)
     try:
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=yaml.SafeLoader)):
-            raise InputError(f"{path}: aliases (*name) are not read; write the value out")
-        found = yaml.safe_load(text)
-    except InputError:
-        raise
+        alias = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=yaml.SafeLoader))
+        found = None if alias else yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise InputError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
+    if alias:
+        raise InputError(f"{path}: aliases (*name) are not read; write the value out")
     if not isinstance(found, dict | None):
         raise InputError(f"{path}: a {type(found).__name__}, expected keys such as data_directory and eval")
     return found or {}
 
 
-def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value under its dotted name."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name}.")
+def _flat(
+    values: Mapping[Any, Any], below: Mapping[str, Any] = DEFAULTS, before: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Every value under its dotted name; a key that is not known keeps what is below it."""
+    for key, value in values.items():
+        name, part = f"{before}{key}", below.get(key)
+        if not isinstance(part, Mapping):
+            yield name, value
+        elif not isinstance(value, Mapping):
+            raise InputError(f"{name} is {value!r:.40}, expected keys below it")
         else:
-            yield f"{before}{name}", value
-
-
-def _merge(values: dict[str, Any], given: Mapping[Any, Any], before: str) -> list[str]:
-    """Put what is given over the defaults; returns the names of all that was given."""
-    names = []
-    for key, value in given.items():
-        name = f"{before}{key}"
-        if isinstance(values.get(key), dict):
-            if not isinstance(value, Mapping):
-                raise InputError(f"{name} is {value!r:.40}, expected keys below it")
-            names += _merge(values[key], value, f"{name}.")
-        else:
-            values[key] = value
-            names.append(name)
-    return names
+            yield from _flat(value, part, f"{name}.")
 
 
 def _filled(value: Any, values: Mapping[str, Any], place: str) -> Any:

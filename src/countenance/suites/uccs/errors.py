@@ -1,18 +1,16 @@
 """The errors that cost most, each with what it costs: false alarms with high scores, faces that nobody found."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from markupsafe import Markup
 
-from countenance.data.image import LazyImage
-from countenance.data.paths import inside
+from countenance.data import Sample
+from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, best_detection, match_one_to_one
 from countenance.report import drawing, pictures
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.lines import Floats
-from countenance.suites.uccs.protocol import image_folder
 
 MOST = 12
 
@@ -89,17 +87,16 @@ def _reason(evaluation: UccsEvaluation, face: int, row: int) -> tuple[str, float
     return f"subject {subject} scored {own[-1]:.4g}, subject {identity[best]} scored {rivals[best]:.4g}", gap
 
 
-def picture(data: Path, evaluation: UccsEvaluation, mistake: Mistake, *, blurred: bool) -> tuple[Markup, Markup] | None:
+def picture(sample: Sample, evaluation: UccsEvaluation, mistake: Mistake, mode: str) -> tuple[Markup, Markup] | None:
     """The surroundings of an error, and what is drawn over them: true faces and the error; None without the image."""
-    folder = image_folder(data, evaluation.protocol.path.stem, evaluation.version)
-    path = inside(folder, mistake.name, f"{evaluation.protocol.path}: FILE")
-    if not path.is_file():
+    try:
+        pixels = sample.load()
+    except InputError:
         return None
-    pixels = LazyImage(path).load()
     true = evaluation.protocol.box[evaluation.protocol.image == mistake.image]
     kinds = [*((box, "truth") for box in true), (mistake.box, "answer")]
     corners = [(np.concatenate([box[:2], box[:2] + box[2:]]).tolist(), kind) for box, kind in kinds]
     shown = pictures.window(pixels.shape[1], pixels.shape[0], corners[-1][0], margin=3.0)
     drawn = Markup("").join(drawing.box(box, kind) for box, kind in corners)
     alt = f"{mistake.kind} in {mistake.name}: {mistake.said}"
-    return pictures.embedded(pixels, shown, blurred=blurred), drawing.overlay(drawn, shown.view_box, alt)
+    return pictures.embedded(pixels, shown, blurred=mode == "blurred"), drawing.overlay(drawn, shown.view_box, alt)

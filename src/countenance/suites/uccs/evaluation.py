@@ -48,11 +48,10 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class UccsEvaluation(Submission):
-    """One score file against the truth: the curve, and the outcome of every unit behind it."""
+class Outcomes:
+    """What a rule found: the outcome of every unit behind a curve, and every false alarm."""
 
     kind: Kind
-    curve: RateCurve
     units: Floats
     """The score of each face (FROC) or probe (DIR, O-ROC); minus infinity: missed."""
     unit_face: Ints
@@ -62,10 +61,17 @@ class UccsEvaluation(Submission):
     """The detection behind each false alarm, a row of the score file."""
     total: int
     """What the rates are shares of."""
-    images: int
     stranger: Floats | None = None
     """Recognition: of each face of the protocol the score under which it, unknown, passes as somebody; minus infinity:
     never, or it is known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UccsEvaluation(Outcomes, Submission):
+    """One score file against the truth: the outcomes, and their curve."""
+
+    curve: RateCurve
+    images: int
     band: Band | None = None
     warnings: tuple[str, ...] = ()
 

@@ -1,13 +1,10 @@
-"""Comma-separated lines as arrays.
-
-Ordinary blocks of lines are cut up whole. A block with anything else in it (quotes, spaces, words among the numbers) is
-parsed line by line, which is where every error gets its line number; what was parsed takes the same way after that.
-"""
+"""Comma-separated lines, cut up a block at a time or one by one."""
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,57 +55,12 @@ class Lines:
         return self.fields.take(self.first + column)
 
 
-@dataclass
-class Gathered:
-    """What the lines of a file gave so far: the image, the place and the numbers of each."""
-
-    known: dict[str, int] = field(default_factory=dict)
-    """Numbers of the images, in order of first appearance."""
-    image: list[Ints] = field(default_factory=list)
-    line: list[Ints] = field(default_factory=list)
-    table: list[Floats] = field(default_factory=list)
-
-    def add(self, lines: Lines, name: int, table: Floats) -> bool:
-        """Add rows whose image is named in column `name`; False, adding nothing, for an empty name or a nan."""
-        if not np.isfinite(table).all():
-            return False
-        found = lines.texts(name).dictionary_encode()
-        words = [word.strip() for word in found.dictionary.to_pylist()]
-        if not all(words):
-            return False
-        codes = np.array([self.known.setdefault(word, len(self.known)) for word in words], dtype=np.int64)
-        self.image.append(codes[found.indices.to_numpy()])
-        self.line.append(lines.line)
-        self.table.append(table)
-        return True
-
-
-def read_lines(
-    path: Path, header_line: int, take: Callable[[Lines], bool], parse: Callable[[Sequence[str], str], Sequence[object]]
-) -> None:
-    """Hand the lines below the header to `take`, a block at a time.
-
-    Where `take` declines a block (with False), `parse` turns the fields of each of its lines into clean ones or raises
-    an error with their place, and `take` gets those.
-    """
-    for start, block in data_blocks(path, header_line):
-        lines = cut(block, start)
-        if lines is None or (len(lines.count) and not take(lines)):
-            parsed = [(number, parse(fields, f"{path} line {number}")) for number, fields in rows(block, start, path)]
-            if parsed and not take(_joined(parsed)):
-                raise AssertionError(f"{path}: lines from {start} on were parsed and then declined")
-
-
 def data_blocks(path: Path, header_line: int = 0) -> Iterator[tuple[int, bytes]]:
     """The blocks of a file below its header line."""
     for start, block in blocks(path):
-        if start <= header_line:
-            cut_at = 0
-            for _ in range(header_line - start + 1):
-                cut_at = block.index(b"\n", cut_at) + 1
-            block, start = block[cut_at:], header_line + 1
-        if block:
-            yield start, block
+        below = block.split(b"\n", max(0, header_line - start + 1))[-1]
+        if below:
+            yield max(start, header_line + 1), below
 
 
 def all_rows(path: Path, header_line: int = 0) -> Iterator[tuple[int, list[str]]]:
@@ -118,12 +70,12 @@ def all_rows(path: Path, header_line: int = 0) -> Iterator[tuple[int, list[str]]
 
 
 def cut(block: bytes, line: int) -> Lines | None:
-    """Cut a block up, without empty lines and lines that begin with `#`; None where it has quotes.
+    """Cut a block up, without empty lines and lines that begin with `#`; None where it has quotes or comments inset.
 
     >>> cut(b"# c\\na,1\\n\\nb,2,3\\n", 1).line
     array([2, 4])
     """
-    if b'"' in block:
+    if b'"' in block or (b"#" in block and re.search(rb"^\s+#", block, re.MULTILINE)):
         return None
     while block.startswith((b"#", b"\n")):
         block, line = block[block.index(b"\n") + 1 :], line + 1
@@ -154,13 +106,13 @@ def _split(block: bytes) -> Lines:
     return Lines(fields, first, last - first + 1, np.empty(0, np.int64))
 
 
-def _joined(parsed: Sequence[tuple[int, Sequence[object]]]) -> Lines:
+def joined(given: Sequence[tuple[int, list[str]]]) -> Lines:
+    """Lines that are cut up already, each with its number."""
     import pyarrow as pa
 
-    fields = [one if isinstance(one, str) else repr(one) for _, row in parsed for one in row]
-    count = np.array([len(row) for _, row in parsed], dtype=np.int64)
-    line = np.array([number for number, _ in parsed], dtype=np.int64)
-    return Lines(pa.array(fields, pa.string()), np.cumsum(count) - count, count, line)
+    count = np.array([len(fields) for _, fields in given], dtype=np.int64)
+    line = np.array([line for line, _ in given], dtype=np.int64)
+    return Lines(pa.array([one for _, row in given for one in row], pa.string()), np.cumsum(count) - count, count, line)
 
 
 def rows(block: bytes, line: int, path: Path) -> Iterator[tuple[int, list[str]]]:

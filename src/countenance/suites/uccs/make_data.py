@@ -8,13 +8,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countenance.data import Dataset, Sample, Subject
 from countenance.errors import InputError
 from countenance.files import staged
+from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.protocol import CARD, COLUMNS, LANDMARKS
 
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
@@ -23,10 +24,10 @@ ATTRIBUTES = ("skin_tone", "age_group", "masked", "pose")
 SIZES = ((32, "small"), (64, "medium"))
 """Height of a face in pixels below which it is small, medium; large above."""
 GALLERY_SIDE, GALLERY_MOST = 112, 10
+Scenes = dict[str, list[Sample]]
 
 
-@dataclass(frozen=True)
-class RenderedFace:
+class RenderedFace(NamedTuple):
     """A line of a protocol, and the person it is about."""
 
     face_id: int
@@ -35,23 +36,17 @@ class RenderedFace:
     sample: Sample
     person: Subject
 
-    def box(self) -> tuple[float, float, float, float]:
+    def box(self) -> Floats:
         """Left, top, width, height."""
         assert self.person.face_box is not None
-        x0, y0, x1, y1 = (float(v) for v in self.person.face_box)
-        return x0, y0, x1 - x0, y1 - y0
+        corners = self.person.face_box.astype(np.float64)
+        return np.concatenate([corners[:2], corners[2:] - corners[:2]])
 
     def cells(self) -> list[str]:
         """The line's cells, attributes after the challenge's own seven."""
         about = [str(self.person.attributes.get(name, self.sample.attributes.get(name, ""))) for name in ATTRIBUTES]
-        return [
-            str(self.face_id),
-            self.file,
-            str(self.subject_id),
-            *(f"{value:.2f}" for value in self.box()),
-            *about,
-            face_size(self.box()[3]),
-        ]
+        box = [f"{value:.2f}" for value in self.box()]
+        return [str(self.face_id), self.file, str(self.subject_id), *box, *about, face_size(self.box()[3])]
 
 
 def face_size(height: float) -> str:
@@ -72,10 +67,18 @@ class Made:
 
     folder: Path
     version: int
-    images: dict[str, int] = field(default_factory=dict)
-    faces: dict[str, int] = field(default_factory=dict)
-    known: int = 0
+    known: int
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Images and faces of each set."""
     gallery: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """The same for a terminal."""
+        yield f"{self.folder}: version {self.version}, {self.known} known subjects"
+        for which, (images, faces) in self.counts.items():
+            yield f"  {which:12} {images:5} images {faces:6} faces"
+        if self.gallery:
+            yield f"  {'gallery':12} {self.gallery:5} pictures"
 
 
 def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[Sample] = ()) -> Made:
@@ -94,7 +97,7 @@ def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[
     numbers = subject_numbers(dataset)
     if not numbers:
         raise InputError(f"dataset {dataset.name!r} has nobody on the watch list (attribute role is 'known')")
-    made = Made(out, version, known=len(numbers))
+    made = Made(out, version, len(numbers))
     with staged(out) as folder:
         known = [s for s in portraits if s.subjects and s.subjects[0].identity in numbers]
         (_write_v2 if version == 2 else _write_v3)(folder, scenes, known, numbers, made)
@@ -106,23 +109,16 @@ def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[
 
 def subject_numbers(dataset: Dataset) -> dict[str, int]:
     """A number from 1 for each identity on the watch list."""
-    people = {
-        person.identity
-        for sample in dataset
-        for person in sample.subjects
-        if person.attributes.get("role") == "known" and person.identity is not None
-    }
-    return {identity: k for k, identity in enumerate(sorted(people), 1)}
+    people = [person for sample in dataset for person in sample.subjects if person.attributes.get("role") == "known"]
+    return {name: k for k, name in enumerate(sorted({one.identity for one in people if one.identity is not None}), 1)}
 
 
 def _faces(samples: Sequence[Sample], numbers: dict[str, int], first: int) -> list[RenderedFace]:
-    found: list[RenderedFace] = []
-    for sample in samples:
-        for person in sample.subjects:
-            if person.face_box is not None:
-                subject = numbers.get(person.identity or "", -1)
-                found.append(RenderedFace(first + len(found), file_name(sample), subject, sample, person))
-    return found
+    people = [(sample, one) for sample in samples for one in sample.subjects if one.face_box is not None]
+    return [
+        RenderedFace(first + k, file_name(sample), numbers.get(one.identity or "", -1), sample, one)
+        for k, (sample, one) in enumerate(people)
+    ]
 
 
 def file_name(sample: Sample) -> str:
@@ -135,29 +131,19 @@ def file_name(sample: Sample) -> str:
     return sample.id.replace("/", "-") + ".jpg"
 
 
-def _write_v2(
-    root: Path, scenes: dict[str, list[Sample]], portraits: list[Sample], numbers: dict[str, int], made: Made
-) -> None:
+def _write_v2(root: Path, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made) -> None:
     sets = {**scenes, "training": [*scenes["training"], *portraits]}
     sets["sample"] = sets["training"][:5]
     first = 1
     for which, samples in sets.items():
-        faces = _faces(samples, numbers, first)
-        first += len(faces)
-        _pictures(root / which, samples)
-        made.images[which], made.faces[which] = len(samples), len(faces)
-        _protocols(root / "protocol", which, faces)
+        first += len(_write_set(root / "protocol", root / which, which, samples, _faces(samples, numbers, first), made))
 
 
-def _write_v3(
-    root: Path, scenes: dict[str, list[Sample]], portraits: list[Sample], numbers: dict[str, int], made: Made
-) -> None:
+def _write_v3(root: Path, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made) -> None:
     validation = _faces(scenes["validation"], numbers, 1)
     test = _faces(scenes["test"], numbers, len(validation) + 1)
     for which, faces in (("validation", validation), ("test", test)):
-        _pictures(root / f"{which}_images", scenes[which])
-        made.images[which], made.faces[which] = len(scenes[which]), len(faces)
-        _protocols(root, which, faces)
+        _write_set(root, root / f"{which}_images", which, scenes[which], faces, made)
     sources = [*_faces(portraits, numbers, 0), *_faces(scenes["training"], numbers, 0)]
     excluded, lines = [], []
     for subject in sorted(numbers.values()):
@@ -182,24 +168,26 @@ def _clear(face: RenderedFace) -> bool:
     return face.person.landmarks is not None and about.get("masked", "no") == "no" and seen
 
 
-def _protocols(folder: Path, which: str, faces: Sequence[RenderedFace]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    table = "\n".join([",".join(HEADER), *(",".join(face.cells()) for face in faces)]) + "\n"
-    if which == "test":  # participants get the names alone; the truth lies beside them for the organiser
-        (folder / "test_truth.csv").write_text(table)
-        table = "\n".join(["FILE", *dict.fromkeys(face.file for face in faces)]) + "\n"
-    (folder / f"{which}.csv").write_text(table)
-
-
-def _pictures(folder: Path, samples: Sequence[Sample]) -> None:
+def _write_set(
+    protocols: Path, pictures: Path, which: str, samples: Sequence[Sample], faces: list[RenderedFace], made: Made
+) -> list[RenderedFace]:
+    """The pictures and the protocol of one set; returns its faces."""
     from PIL import Image
 
-    folder.mkdir(parents=True, exist_ok=True)
+    for folder in (protocols, pictures):
+        folder.mkdir(parents=True, exist_ok=True)
     for sample in samples:
-        Image.fromarray(sample.load()).save(folder / file_name(sample), "JPEG", quality=95, subsampling=0)
+        Image.fromarray(sample.load()).save(pictures / file_name(sample), "JPEG", quality=95, subsampling=0)
+    table = "\n".join([",".join(HEADER), *(",".join(face.cells()) for face in faces)]) + "\n"
+    if which == "test":  # participants get the names alone; the truth lies beside them for the organiser
+        (protocols / "test_truth.csv").write_text(table)
+        table = "\n".join(["FILE", *dict.fromkeys(face.file for face in faces)]) + "\n"
+    (protocols / f"{which}.csv").write_text(table)
+    made.counts[which] = len(samples), len(faces)
+    return faces
 
 
-def _gallery_picture(path: Path, face: RenderedFace) -> NDArray[np.float64]:
+def _gallery_picture(path: Path, face: RenderedFace) -> Floats:
     """Cut the face out with room around it, scaled to one size; the landmarks in the cut-out."""
     from PIL import Image
 
@@ -214,12 +202,3 @@ def _gallery_picture(path: Path, face: RenderedFace) -> NDArray[np.float64]:
     cut.save(path, "PNG")
     scale = GALLERY_SIDE / np.array([corners[2] - corners[0], corners[3] - corners[1]])
     return np.asarray((np.asarray(face.person.landmarks)[:, :2] - corners[:2]) * scale, dtype=np.float64)
-
-
-def summary_lines(made: Made) -> Iterator[str]:
-    """What was made, for a terminal."""
-    yield f"{made.folder}: version {made.version}, {made.known} known subjects"
-    for which, images in made.images.items():
-        yield f"  {which:12} {images:5} images {made.faces[which]:6} faces"
-    if made.gallery:
-        yield f"  {'gallery':12} {made.gallery:5} pictures"

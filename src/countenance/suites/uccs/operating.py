@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.audit import Audit, audit
-from countenance.audit.estimates import Side, interval
+from countenance.audit.estimates import interval
+from countenance.audit.sums import clustered
 from countenance.data.tables import near
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
@@ -117,26 +116,6 @@ def operating_points(
                 counts = (int(mine.sum()), int(hit[mine].sum()))
                 found.append(Point(attribute, group, target, threshold, passed, *counts, side.mean, low, high))
     return found
-
-
-def clustered(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> Side:
-    """The sums behind a rate whose rows come in clusters.
-
-    >>> clustered(np.array([1.0, 1.0, 0.0]), np.array([4, 4, 7])).clusters
-    2
-    """
-    _, code = np.unique(cluster, return_inverse=True)
-    n, y = np.bincount(code).astype(float), np.bincount(code, values)
-    squares = float((values**2).sum())
-    return Side(len(values), float(values.sum()), len(n), float(n @ n), float(y @ n), float(y @ y), squares)
-
-
-def compare_groups(evaluation: UccsEvaluation, by: Sequence[str], target: float, **settings: Any) -> Audit:
-    """Whether groups are found unequally at one operating point: the audit of the outcomes of every unit."""
-    point = operating_points(evaluation, (), [target])[0]
-    table: dict[str, Any] = {name: values.tolist() for name, values in groups_of(evaluation, by).items()}
-    table |= {"image": evaluation.unit_image.tolist(), "found": evaluation.hit(point.threshold).astype(float).tolist()}
-    return audit(table, by=[name.lower() for name in by], metrics=["found"], cluster="image", depth=1, **settings)
 
 
 def table_lines(points: Sequence[Point]) -> list[str]:

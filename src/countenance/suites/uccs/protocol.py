@@ -1,27 +1,16 @@
 """The protocols: which images a set has, and the truth about their faces (versions 2 and 3)."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.suites.uccs.files import first_line
-from countenance.suites.uccs.lines import (
-    Floats,
-    Gathered,
-    Ints,
-    Lines,
-    all_rows,
-    integer,
-    number,
-    read_lines,
-    whole,
-)
+from countenance.suites.uccs.lines import Floats, Ints, all_rows, integer
+from countenance.suites.uccs.table import LineLayout, NumberColumn, header_of, places_in, read_table
 
 COLUMNS = ("FACE_ID", "FILE", "SUBJECT_ID", "FACE_X", "FACE_Y", "FACE_WIDTH", "FACE_HEIGHT")
 CARD = "countenance.json"
@@ -87,91 +76,57 @@ def read_protocol(
     `exclude` is version 3's list of gallery faces, where it does not lie beside the protocol.
     """
     path = protocol_path(data, which, version)
-    head = first_line(path)
-    if head is None:
-        raise InputError(f"{path}: the file is empty, expected a header line {','.join(COLUMNS)}")
-    header = [name.strip().strip('"') for name in head[1].split(",")]
+    line, header = header_of(path, COLUMNS)
     if len(header) == 1:
-        return _images_only(path, version, header[0], head[0])
-    protocol = _read_faces(path, version, header, head[0], attributes)
+        return _images_only(path, version, header[0], line)
+    protocol = _read_faces(path, version, header, line, attributes)
     return protocol if version == 2 else _exclude(protocol, exclude or data / f"exclude_gallery_{which}.txt")
 
 
-def _positions(header: list[str], version: int, path: Path, line: int) -> list[int]:
-    if version == 2:
-        if len(header) < len(COLUMNS):
-            raise InputError(
-                f"{path} line {line}: {len(header)} columns, expected at least 7 ({','.join(COLUMNS)}), "
-                "or 1 (FILE) for a test set"
-            )
-        if header[0].lstrip("-").replace(".", "").isdigit():
-            raise InputError(f"{path} line {line}: no header line; put {','.join(COLUMNS)} above the faces")
-        return list(range(len(COLUMNS)))
-    missing = [name for name in COLUMNS if name not in header]
-    if missing:
-        hint = near(missing[0], header)
-        raise InputError(f"{path} line {line}: no column {missing[0]}{hint}; version 3 names its columns")
-    return [header.index(name) for name in COLUMNS]
+def _positions(header: list[str], version: int, place: str) -> list[int]:
+    if version == 3:
+        return places_in(header, COLUMNS, place, "version 3 names its columns")
+    if len(header) < len(COLUMNS):
+        raise InputError(
+            f"{place}: {len(header)} columns, expected at least 7 ({','.join(COLUMNS)}), or 1 (FILE) for a test set"
+        )
+    if header[0].lstrip("-").replace(".", "").isdigit():
+        raise InputError(f"{place}: no header line; put {','.join(COLUMNS)} above the faces")
+    return list(range(len(COLUMNS)))
 
 
 def _images_only(path: Path, version: int, header: str, line: int) -> Protocol:
     if header.upper() != "FILE":
         raise InputError(f"{path} line {line}: the only column is {header!r}, expected FILE")
-    known: dict[str, None] = {}
-    for number_, fields in all_rows(path, line):
-        if len(fields) != 1:
-            raise InputError(f"{path} line {number_}: {len(fields)} fields, expected 1 (FILE)")
-        known[fields[0]] = None
-    if not known:
-        raise InputError(f"{path}: no image below the header")
-    return Protocol(path, version, tuple(known), truth=False)
+    table = read_table(path, LineLayout(("FILE",), 0, (), 1, "no image below the header", exact=True, header_line=line))
+    return Protocol(path, version, table.names, truth=False)
 
 
 def _read_faces(path: Path, version: int, header: list[str], line: int, attributes: bool) -> Protocol:
-    columns = _positions(header, version, path, line)
-    numeric = columns[2:] if version == 2 else [columns[0], *columns[2:]]
+    columns = _positions(header, version, f"{path} line {line}")
     further = {name: k for k, name in enumerate(header) if k not in columns and name} if attributes else {}
-    found, words = Gathered(), {name: list[str]() for name in further}
-
-    def take(lines: Lines) -> bool:
-        if lines.count.min() <= max([*columns, *further.values()]):
-            return False
-        wanted = np.zeros(len(lines.fields), dtype=bool)
-        wanted[lines.first[:, None] + np.array(numeric)] = True
-        values = lines.numbers(wanted)
-        if values is None:
-            return False
-        table = values[lines.first[:, None] + np.array(numeric)]
-        if not whole(table[:, :-4]) or not found.add(lines, columns[1], table):
-            return False
-        for name, k in further.items():
-            words[name] += [word.strip() for word in lines.texts(k).to_pylist()]
-        return True
-
-    def parse(fields: Sequence[str], place: str) -> Sequence[object]:
-        if len(fields) <= max(columns):
-            raise InputError(f"{place}: {len(fields)} fields, expected at least 7 ({','.join(COLUMNS)})")
-        if not fields[columns[1]]:
-            raise InputError(f"{place}: FILE is empty, expected an image's name")
-        made: list[object] = [*fields, *[""] * (len(header) - len(fields))]
-        for k, name in zip(columns, COLUMNS, strict=True):
-            if k in numeric:
-                made[k] = (integer if name.endswith("_ID") else number)(fields[k], name, place)
-        return made
-
-    read_lines(path, line, take, parse)
-    if not found.table:
-        raise InputError(f"{path}: no face below the header")
-    table = np.concatenate(found.table)
-    box = np.ascontiguousarray(table[:, -4:])
+    ids, *numbers = (
+        NumberColumn(name, k, whole=name.endswith("_ID"))
+        for name, k in zip(COLUMNS, columns, strict=True)
+        if name != "FILE"
+    )
+    if version == 3:  # version 2 never uses FACE_ID, whatever it may be
+        numbers = [ids, *numbers]
+    table = read_table(
+        path,
+        LineLayout(
+            COLUMNS, columns[1], tuple(numbers), max(columns) + 1, "no face below the header", header_line=line,
+            words=tuple(further.values()),
+        ),
+    )  # fmt: skip
+    box = np.ascontiguousarray(table.numbers[:, -4:])
+    face_id = np.zeros(len(box), np.int64) if version == 2 else table.numbers[:, 0].astype(np.int64)
     empty = int(np.count_nonzero((box[:, 2:] <= 0).any(axis=1)))
     # A participant cannot correct the published protocol: such a face stays in the count, and nobody finds it.
     warnings = (f"{path}: {empty} faces have no area; they count as missed",) if empty else ()
-    face_id = np.zeros(len(table), np.int64) if version == 2 else table[:, 0].astype(np.int64)
-    return Protocol(
-        path, version, tuple(found.known), True, np.concatenate(found.image), face_id, table[:, -5].astype(np.int64),
-        box, np.zeros(len(table), dtype=bool), words, warnings,
-    )  # fmt: skip
+    words = dict(zip(further, table.words, strict=True))
+    subject, nobody = table.numbers[:, -5].astype(np.int64), np.zeros(len(box), dtype=bool)
+    return Protocol(path, version, table.names, True, table.image, face_id, subject, box, nobody, words, warnings)
 
 
 def _exclude(protocol: Protocol, path: Path) -> Protocol:
@@ -194,3 +149,32 @@ def _exclude(protocol: Protocol, path: Path) -> Protocol:
         place = f"{path} line {wanted[int(strange[0])]}"
         raise InputError(f"{place}: FACE_ID {strange[0]} is not in {protocol.path.name}; remove it")
     return replace(protocol, excluded=np.isin(protocol.face_id, ids))
+
+
+class GalleryFace(NamedTuple):
+    """One picture of a subject on version 3's watchlist: a cropped face with five landmarks."""
+
+    file: str
+    subject: int
+    landmarks: Floats
+    line: int
+
+
+def read_gallery(data: Path) -> list[GalleryFace]:
+    """Read `gallery.csv` of a data directory."""
+    path, columns = data / "gallery.csv", ("FILE", "SUBJECT_ID", *LANDMARKS)
+    line, header = header_of(path, columns)
+    file, *rest = places_in(header, columns, f"{path} line {line}", "a gallery has a subject and five landmarks")
+    numbers = tuple(
+        NumberColumn(name, k, whole=name == "SUBJECT_ID") for name, k in zip(columns[1:], rest, strict=True)
+    )
+    layout = LineLayout(columns, file, numbers, len(header), "no face below the header", exact=True, header_line=line)
+    table = read_table(path, layout)
+    named = [table.names[k] for k in table.image.tolist()]
+    subject = table.numbers[:, 0].astype(np.int64).tolist()
+    found = [*map(GalleryFace, named, subject, table.numbers[:, 1:], table.line.tolist())]
+    for face in found:
+        if face.subject <= 0:
+            told = f"SUBJECT_ID is {face.subject}; a gallery holds known subjects, numbered from 1"
+            raise InputError(f"{path} line {face.line}: {told}")
+    return found

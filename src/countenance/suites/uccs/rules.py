@@ -18,80 +18,46 @@ from countenance.metrics.curves import (
     match_one_to_one,
     per_image_curve,
 )
-from countenance.suites.uccs.evaluation import Kind, Submission, UccsEvaluation
+from countenance.suites.uccs.evaluation import Outcomes, Submission, UccsEvaluation
 from countenance.suites.uccs.lines import Bools, Floats, Ints
 
-Rule = Callable[[Submission], UccsEvaluation]
 
-
-def _counted(given: Submission) -> tuple[Bools, int]:
-    """Which faces take part, and of how many images."""
-    protocol, image = given.protocol, given.row_image
-    if not given.settings.only_present:
-        return np.ones(len(protocol.image), dtype=bool), len(protocol.images)
-    present = np.zeros(len(protocol.images), dtype=bool)
-    present[image[image >= 0]] = True
-    return present[protocol.image], int(np.count_nonzero(present))
-
-
-def _evaluation(
-    given: Submission, kind: Kind, units: Floats, face: Ints, negatives: Floats, rows: Ints, *,
-    total: int | None = None, stranger: Floats | None = None,
-) -> UccsEvaluation:  # fmt: skip
-    """The outcomes with their curve; without any known subject recognition has no rate."""
-    total, images, settings = len(face) if total is None else total, _counted(given)[1], given.settings
-    if kind != "FROC" and total <= 0:
-        raise InputError(
-            f"{given.protocol.path}: no face of a known subject (SUBJECT_ID > 0) is left to recognise, "
-            "so there is no rate"
-        )
-    if given.version == 2:
-        draw = froc_curve if kind == "FROC" else dir_curve
-        curve = draw(units, negatives, total, log=settings.log, numbers=settings.numbers)
-    else:
-        curve = per_image_curve(units, negatives, total, images, numbers=settings.numbers)
-    return UccsEvaluation(
-        given.label, given.protocol, given.scores, given.row_image, settings, kind, curve, units, face, negatives, rows,
-        total, images, stranger,
-    )  # fmt: skip
-
-
-def froc_v2(given: Submission) -> UccsEvaluation:
+def froc_v2(given: Submission) -> Outcomes:
     """FROC of version 2: found faces over false alarms."""
     protocol, scores, image = given.protocol, given.scores, given.row_image
     hit, _, _ = detection_outcomes(protocol.box, protocol.image, scores.box, image, overlap=given.settings.overlap)
     score = np.full(len(protocol.image), MISSED)
     score[hit[hit >= 0]] = scores.score[hit >= 0]
     alarm = np.flatnonzero((hit < 0) & (image >= 0))
-    face = np.flatnonzero(_counted(given)[0])
-    return _evaluation(given, "FROC", score[face], face, scores.score[alarm], alarm)
+    face = np.flatnonzero(_counted(given))
+    return Outcomes("FROC", score[face], face, scores.score[alarm], alarm, len(face))
 
 
-def dir_v2(given: Submission) -> UccsEvaluation:
+def dir_v2(given: Submission) -> Outcomes:
     """DIR of version 2: recognised probes over false identifications."""
     protocol, scores, settings = given.protocol, given.scores, given.settings
-    truth = (protocol.box, protocol.image, protocol.subject)
-    limits = {"overlap": settings.overlap, "rank": settings.rank}
-    outcome = identification_outcomes(*truth, scores.box, given.row_image, scores.labels, **limits)  # type: ignore[arg-type]
-    keep = _counted(given)[0][outcome.probe_face]
-    units, face = outcome.probe_score[keep], outcome.probe_face[keep]
-    negatives, rows = outcome.negatives, outcome.negative_row
-    return _evaluation(given, "DIR", units, face, negatives, rows, stranger=outcome.stranger_score)
+    found = identification_outcomes(
+        protocol.box, protocol.image, protocol.subject, scores.box, given.row_image, scores.labels,
+        overlap=settings.overlap, rank=settings.rank,
+    )  # fmt: skip
+    keep = _counted(given)[found.probe_face]
+    units, face = found.probe_score[keep], found.probe_face[keep]
+    return Outcomes("DIR", units, face, found.negatives, found.negative_row, len(face), found.stranger_score)
 
 
-def froc_v3(given: Submission) -> UccsEvaluation:
+def froc_v3(given: Submission) -> Outcomes:
     """FROC of version 3: found faces over false detections per image."""
     protocol, scores, image = given.protocol, given.scores, given.row_image
     row = match_one_to_one(protocol.box, protocol.image, scores.box, image, overlap=given.settings.overlap)
     free = image >= 0
     free[row[row >= 0]] = False
     alarm = np.flatnonzero(free)
-    face = np.flatnonzero(_counted(given)[0] & ~protocol.excluded)
+    face = np.flatnonzero(_counted(given) & ~protocol.excluded)
     units = np.where(row[face] >= 0, scores.score[row[face]], MISSED)
-    return _evaluation(given, "FROC", units, face, scores.score[alarm], alarm)
+    return Outcomes("FROC", units, face, scores.score[alarm], alarm, len(face))
 
 
-def oroc_v3(given: Submission) -> UccsEvaluation:
+def oroc_v3(given: Submission) -> Outcomes:
     """O-ROC of version 3: recognised faces over false identifications per image."""
     protocol, scores, image = given.protocol, given.scores, given.row_image
     row = match_one_to_one(protocol.box, protocol.image, scores.box, image, overlap=given.settings.overlap)
@@ -108,16 +74,22 @@ def oroc_v3(given: Submission) -> UccsEvaluation:
     rivals = (top >= own_score[:, None]).sum(axis=1) - 1
     positive = np.where(rivals < given.settings.rank, own_score, MISSED)
     largest = top[:, 0]
-    counted, _ = _counted(given)
-    known_face = counted & (protocol.subject > 0)
-    face = np.flatnonzero(known_face & ~protocol.excluded)
+    counted = _counted(given)
+    known = counted & (protocol.subject > 0)
+    face = np.flatnonzero(known & ~protocol.excluded)
     # The original subtracts every excluded face, known or not; gallery faces are known, so this is their number.
-    total = int(np.count_nonzero(known_face)) - int(np.count_nonzero(counted & protocol.excluded))
+    total = int(np.count_nonzero(known)) - int(np.count_nonzero(counted & protocol.excluded))
     units = np.where(row[face] >= 0, positive[row[face]], MISSED)
     negative = np.flatnonzero((image >= 0) & ~excluded & (subject <= 0))
     unknown = (protocol.subject <= 0) & ~protocol.excluded & (row >= 0)
     stranger = np.where(unknown, largest[row], MISSED)
-    return _evaluation(given, "O-ROC", units, face, largest[negative], negative, total=total, stranger=stranger)
+    return Outcomes("O-ROC", units, face, largest[negative], negative, total, stranger)
+
+
+RULES: dict[tuple[int, bool], Callable[[Submission], Outcomes]] = {
+    (2, False): froc_v2, (2, True): dir_v2, (3, False): froc_v3, (3, True): oroc_v3,
+}  # fmt: skip
+"""By version, and whether it is about recognition."""
 
 
 def _falling(labels: ListedIdentities) -> tuple[Floats, Ints]:
@@ -131,13 +103,30 @@ def _falling(labels: ListedIdentities) -> tuple[Floats, Ints]:
     return np.take_along_axis(top, order, axis=1), np.take_along_axis(who, order, axis=1)
 
 
+def _counted(given: Submission) -> Bools:
+    """Which faces take part: those of all images, or of those with a detection."""
+    return _present(given)[given.protocol.image]
+
+
+def _present(given: Submission) -> Bools:
+    present = np.full(len(given.protocol.images), not given.settings.only_present)
+    present[given.row_image[given.row_image >= 0]] = True
+    return present
+
+
 def evaluated(given: Submission, *, recognition: bool) -> UccsEvaluation:
-    """A submission under the rule of its version, with a band where one is asked for."""
-    rule: Rule = {(2, False): froc_v2, (2, True): dir_v2, (3, False): froc_v3, (3, True): oroc_v3}[
-        given.version, recognition
-    ]
-    found = rule(given)
-    return with_band(found) if given.settings.bootstrap else found
+    """A submission under the rule of its version: outcomes, curve, and a band where one is asked for."""
+    out, images, settings = RULES[given.version, recognition](given), int(_present(given).sum()), given.settings
+    if recognition and out.total <= 0:
+        known = "no face of a known subject (SUBJECT_ID > 0) is left to recognise"
+        raise InputError(f"{given.protocol.path}: {known}, so there is no rate")
+    if given.version == 2:
+        draw = dir_curve if recognition else froc_curve
+        curve = draw(out.units, out.negatives, out.total, log=settings.log, numbers=settings.numbers)
+    else:
+        curve = per_image_curve(out.units, out.negatives, out.total, images, numbers=settings.numbers)
+    found = UccsEvaluation(**vars(given), **vars(out), curve=curve, images=images)
+    return with_band(found) if settings.bootstrap else found
 
 
 def with_band(found: UccsEvaluation) -> UccsEvaluation:

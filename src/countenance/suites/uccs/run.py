@@ -11,6 +11,7 @@ from countenance.run import Run, evaluate
 from countenance.run.store import RunStore
 from countenance.suites.uccs.dataset import read_dataset, source_of
 from countenance.suites.uccs.evaluation import UccsEvaluation
+from countenance.suites.uccs.readings import reading_warnings
 from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions
 
 
@@ -37,14 +38,18 @@ def check_places(out: Path, labels: Sequence[str]) -> None:
 
 
 def write_runs(
-    found: Sequence[UccsEvaluation], data: Path, out: Path, say: Callable[[str], None] = lambda line: None
+    found: Sequence[UccsEvaluation],
+    data: Path,
+    folders: Sequence[Path],
+    by: Sequence[str] = (),
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[Run]:
     """A run for each evaluation; the same evaluation again leaves a finished run as it is."""
     first = found[0]
     which, version = first.protocol.path.stem, first.version
     dataset = read_dataset(data, which, version, pictures=False, exclude=first.settings.exclude)
     made = []
-    for one, place in zip(found, places(out, [one.label for one in found]), strict=True):
+    for one, place in zip(found, folders, strict=True):
         own = {name: value for name, value in vars(one.settings).items() if name in CurveOptions.model_fields}
         made.append(
             evaluate(
@@ -59,6 +64,8 @@ def write_runs(
                 ),
                 source=source_of(data, which, version, first.settings.exclude),
                 suite="uccs",
+                by=[name.lower() for name in by] or None,
+                notes=lambda *_, one=one: list(reading_warnings(one, data)),
                 about={"kind": one.kind, "protocol_version": version, "which_set": which},
                 say=say,
             )

@@ -1,10 +1,12 @@
-"""UCCS as a value: its data and its tasks; the curves on the report are results of the tasks."""
+"""UCCS as a value: its data, its tasks, its sections of the report."""
 
 from countenance.run.suite import Suite
+from countenance.suites.uccs.sections import sections
 
 UCCS = Suite(
     name="uccs",
     question="Who is found and recognised in a crowd, and how many false alarms does it take?",
     datasets=("uccs",),
     tasks=("uccs_detection", "uccs_recognition"),
+    sections=sections,
 )

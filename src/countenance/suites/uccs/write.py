@@ -1,7 +1,7 @@
 """Writing score files of both versions, each whole or not at all."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from countenance.files import write_atomically
@@ -17,52 +17,43 @@ def write_v2(
     path: Path, found: Iterable[tuple[str, Iterable[Row]]], *, recognition: bool, command: str | None = None
 ) -> None:
     """A version 2 file: two comment lines, images sorted, boxes with two decimals and similarities with six."""
-
-    def lines() -> Iterator[str]:
-        made_by = " ".join(command.split()) if command else " ".join(["countenance", *sys.argv[1:]])
-        yield f"# Created using command line: {made_by}"
-        yield "# " + ",".join(COLUMNS_V2) + (",SUBJECT_ID_1,SCORE_1,..." if recognition else "")
-        for name, detections in sorted(found, key=lambda item: item[0]):
-            shown = f'"{name}"' if "," in name else name
-            for box, score, listed in detections:
-                line = f"{shown}," + ",".join(f"{value:.2f}" for value in (*box, score))
-                yield line + "".join(f",{identity},{value:.6f}" for identity, value in listed)
-
-    _write(path, lines)
+    made_by = " ".join(command.split()) if command else " ".join(["countenance", *sys.argv[1:]])
+    columns = "# " + ",".join(COLUMNS_V2) + (",SUBJECT_ID_1,SCORE_1,..." if recognition else "")
+    rows = (
+        (name, (*box, score), "".join(f",{identity},{value:.6f}" for identity, value in listed))
+        for name, detections in sorted(found, key=lambda item: item[0])
+        for box, score, listed in detections
+    )
+    _write(path, f"# Created using command line: {made_by}\n{columns}", rows)
 
 
 def write_detections(path: Path, found: Iterable[tuple[str, Iterable[Sequence[float]]]]) -> None:
     """A version 3 detection file: for each image, detections as score, box and, if there are, ten landmark numbers."""
-    ordered = [(name, [list(row) for row in rows]) for name, rows in sorted(found, key=lambda item: item[0])]
-    landmarks = any(len(row) >= len(COLUMNS_V3) for _, rows in ordered for row in rows)
-
-    def lines() -> Iterator[str]:
-        yield ",".join((*COLUMNS_V3, *(LANDMARKS if landmarks else ())))
-        for name, rows in ordered:
-            for row in rows:
-                yield name + "," + ",".join(f"{value:.2f}" for value in row)
-
-    _write(path, lines)
+    rows = [(name, row, "") for name, rows in sorted(found, key=lambda item: item[0]) for row in rows]
+    landmarks = LANDMARKS if any(len(row) >= len(COLUMNS_V3) for _, row, _ in rows) else ()
+    _write(path, ",".join((*COLUMNS_V3, *landmarks)), rows)
 
 
 def write_scoring(
     path: Path, subjects: Sequence[int], found: Iterable[tuple[str, Iterable[tuple[Sequence[float], Floats]]]]
 ) -> None:
     """A version 3 scoring file: six columns, names without ending, a similarity for each subject; images as given."""
-
-    def lines() -> Iterator[str]:
-        yield ",".join((*COLUMNS_V3, *(f"S_{subject:04d}" for subject in subjects)))
-        for name, rows in found:
-            for box, similarity in rows:
-                values = [f"{value:.2f}" for value in box] + [f"{value:.6f}" for value in similarity.tolist()]
-                yield name.rsplit(".", 1)[0] + "," + ",".join(values)
-
-    _write(path, lines)
+    rows = (
+        (name.rsplit(".", 1)[0], box, "".join(f",{value:.6f}" for value in similarity.tolist()))
+        for name, rows in found
+        for box, similarity in rows
+    )
+    _write(path, ",".join((*COLUMNS_V3, *(f"S_{subject:04d}" for subject in subjects))), rows)
 
 
-def _write(path: Path, lines: Callable[[], Iterator[str]]) -> None:
+def _write(path: Path, header: str, rows: Iterable[tuple[str, Sequence[float], str]]) -> None:
+    """The lines of a file: an image's name, numbers with two decimals, and what follows them."""
+
     def write(part: Path) -> None:
         with part.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(f"{line}\n" for line in lines())
+            stream.write(f"{header}\n")
+            for name, numbers, more in rows:
+                shown = f'"{name}"' if "," in name else name
+                stream.write(f"{shown}," + ",".join(f"{value:.2f}" for value in numbers) + f"{more}\n")
 
     write_atomically(path, write)

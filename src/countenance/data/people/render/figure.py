@@ -95,7 +95,7 @@ def build(
         body_parts(template, trunk.canonical, triangles), 0.5, 0.03, vertex_normals(skin, trunk.triangles),
     )  # fmt: skip
     eyes = _face_details(template, person, body, camera, builder)
-    _strands(template, person, body, face, normal, local, eyes, folder, prefix, density, builder, parts)
+    _strands(template, person, body, FaceSurface(face, normal, local, eyes), folder, prefix, density, builder, parts)
     parts[prefix + "mesh"] = builder.build(prefix + "mesh")
 
     rotation = body.head_motion[:3, :3]
@@ -178,12 +178,21 @@ def _face_details(
     return eyes
 
 
+@dataclass(frozen=True)
+class FaceSurface:
+    """The fine face of a posed person: its points, their normals, the points in the head's own frame, and the eyes."""
+
+    points: Array
+    normal: Array
+    local: Array
+    eyes: dict[str, tuple[Array, float]]
+
+
 def _strands(
-    template: Template, person: Person, body: Body, face: Array, normal: Array, local: Array,
-    eyes: dict[str, tuple[Array, float]], folder: Path, prefix: str, density: float, builder: MeshBuilder,
-    parts: dict[str, ScenePart],
+    template: Template, person: Person, body: Body, surface: FaceSurface, folder: Path, prefix: str, density: float,
+    builder: MeshBuilder, parts: dict[str, ScenePart],
 ) -> None:  # fmt: skip
-    identity = person.identity
+    face, normal, local, identity = surface.points, surface.normal, surface.local, person.identity
     rng = np.random.default_rng([identity.seed, 121])
     hair_rgb = np.array(palette.HAIR[identity.hair_colour])
     grey = 0.0 if identity.hair_colour in ("white", "grey") else min(0.8, ageing(identity.years) * 0.9)
@@ -224,6 +233,6 @@ def _strands(
         add("loop", carried(loops), 0.0011, cord, "face_mask", "Face", taper=1.0)
     if person.glasses != "none":
         back = np.linalg.inv(body.head_motion)
-        centres = {side: transform(back, centre[None])[0] for side, (centre, _) in eyes.items()}
+        centres = {side: transform(back, centre[None])[0] for side, (centre, _) in surface.eyes.items()}
         frame = carried(glasses_frame(template, local, centres, person.glasses))
         add("glasses", frame, 0.0014, np.array(palette.FRAMES[person.frame]), "eye_g", "Face", taper=1.0)

@@ -7,41 +7,42 @@ the next (how long it took) is in `training.json`.
 
 import platform
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError, MissingExtra
 from countenance.files import staged, write_json
-from countenance.suites.bias_bounty.entry import FILE, EntryCard
+from countenance.run.engine.settings import ProgressMaker
+from countenance.suites.bias_bounty.entry import FILE
 
 TRAINING = "training.json"
-ENTRIES = ("baseline", "better", "unsupervised")
 EPOCHS = {"baseline": 14, "better": 60, "unsupervised": 1}
+"""The entries, each a module of this folder, and how often they pass over the data."""
 
-ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """How an entry is trained."""
+
+    device: str = "cpu"
+    epochs: int | None = None
+    """Passes over the data; None: the entry's own."""
+    threads: int | None = None
+    seed: int = 0
+    better: Any = None
+    """Other settings of the better entry than were chosen (`training.better.BetterSettings`)."""
 
 
 def train_entry(
-    name: str,
-    data: Path,
-    out: Path,
-    *,
-    device: str = "cpu",
-    epochs: int | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    progress: ProgressMaker | None = None,
-    settings: Any = None,
+    name: str, data: Path, out: Path, how: TrainSettings = TrainSettings(), progress: ProgressMaker | None = None
 ) -> dict[str, Any]:
-    """Train `name` on `data/train` and write the entry to `out`; returns what entry.json and training.json say.
-
-    `settings` are those of the better entry (`training.better.Settings`), to try others than were chosen.
-    """
-    if name not in ENTRIES:
-        raise InputError(f"entry {name!r} is not known; there are {', '.join(ENTRIES)}")
+    """Train `name` on `data/train` and write the entry to `out`; returns what entry.json and training.json say."""
+    if name not in EPOCHS:
+        raise InputError(f"entry {name!r} is not known; there are {', '.join(EPOCHS)}")
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
     for package in ("torch", "onnx", "onnxscript"):
@@ -49,33 +50,36 @@ def train_entry(
             raise MissingExtra(f"training an entry ({package} is missing)", "torch")
     import torch
 
-    if device not in ("cpu", "cuda"):
-        raise InputError(f"device {device!r} is not known; there are cpu, cuda")
-    if device == "cuda" and not torch.cuda.is_available():
+    if how.device not in ("cpu", "cuda"):
+        raise InputError(f"device {how.device!r} is not known; there are cpu, cuda")
+    if how.device == "cuda" and not torch.cuda.is_available():
         raise InputError("device 'cuda' is not available here; take --device cpu")
-    if threads:
-        torch.set_num_threads(threads)
-    from countenance.suites.bias_bounty.training import baseline, better, unsupervised
+    if how.threads:
+        torch.set_num_threads(how.threads)
+    from countenance.models.export import export_onnx
     from countenance.suites.bias_bounty.training.images import read_train
 
-    rounds = epochs or EPOCHS[name]
-    train = {"baseline": baseline.train, "better": better.train, "unsupervised": unsupervised.train}[name]
+    epochs = how.epochs or EPOCHS[name]
     started = time.perf_counter()
     images = read_train(data)
     loading = time.perf_counter() - started
-    torch.manual_seed(seed)
+    torch.manual_seed(how.seed)
     started, cpu = time.perf_counter(), time.process_time()
-    with staged(out) as folder, progress(f"training {name}", rounds) if progress else nullcontext(_nothing) as step:
-        extra = {} if settings is None else {"settings": settings}
-        card: EntryCard = train(images, folder, device=device, epochs=rounds, seed=seed, step=step, **extra)
-        if device == "cuda":
+    with (
+        staged(out) as folder,
+        progress(f"training {name}", epochs) if progress else nullcontext(lambda n=1: None) as step,
+    ):
+        trainer = import_module(f"countenance.suites.bias_bounty.training.{name}")
+        card, networks = trainer.train(images, replace(how, epochs=epochs), step)
+        for written, network in zip(card.networks, networks, strict=True):
+            export_onnx(network, folder / written.file, size=written.size, outputs=written.outputs)
+        if how.device == "cuda":
             torch.cuda.synchronize()
-        where = torch.cuda.get_device_name() if device == "cuda" else "CPU"
         known = {
-            "device": where,
+            "device": torch.cuda.get_device_name() if how.device == "cuda" else "CPU",
             "threads": torch.get_num_threads(),
-            "epochs": rounds,
-            "seed": seed,
+            "epochs": epochs,
+            "seed": how.seed,
             "images": len(images.names),
             "torch": torch.__version__,
             "python": platform.python_version(),
@@ -88,8 +92,4 @@ def train_entry(
         made = card.model_dump() | {"training": card.training | known}
         write_json(folder / FILE, made)
         write_json(folder / TRAINING, took)
-    return made | {"took": took}
-
-
-def _nothing(n: int = 1) -> None:
-    pass
+    return {**made, "took": took}

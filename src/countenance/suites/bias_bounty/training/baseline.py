@@ -1,6 +1,5 @@
 """Baseline: three plain CNNs, one for each attribute, at full resolution; cross-entropy on the labelled rows."""
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -8,17 +7,18 @@ from torch.nn import functional as F
 
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
-from countenance.suites.bias_bounty.training.export import export
+from countenance.suites.bias_bounty.training import TrainSettings
 from countenance.suites.bias_bounty.training.images import TrainImages, batches, mixed
 from countenance.suites.bias_bounty.training.networks import Plain
 
 SIZE, BATCH, RATE = 256, 32, 2e-3
 
 
-def train(images: TrainImages, out: Path, *, device: str, epochs: int, seed: int, step: Any) -> EntryCard:
-    """Train and export; the card says what was made."""
+def train(images: TrainImages, how: TrainSettings, step: Any) -> tuple[EntryCard, list[Any]]:
+    """The entry's card, and its networks in the card's order."""
+    device, epochs = how.device, how.epochs or 1
     pixels, targets = images.tensor(SIZE, device), images.targets(device)
-    generator = torch.Generator(device).manual_seed(seed)
+    generator = torch.Generator(device).manual_seed(how.seed)
     networks = {name: Plain(len(CLASSES[name])).to(device) for name in ATTRIBUTES}
     for network in networks.values():
         network.train().to(memory_format=torch.channels_last)
@@ -44,11 +44,10 @@ def train(images: TrainImages, out: Path, *, device: str, epochs: int, seed: int
         for schedule in schedules:
             schedule.step()
         step()
-    for name, network in networks.items():
-        export(network, out / f"{name}.onnx", size=SIZE, outputs=(name,))
-    return EntryCard(
+    card = EntryCard(
         name="baseline",
         kind="supervised",
         description="three plain CNNs, one for each attribute, at 256 × 256; cross-entropy",
         networks=tuple(EntryNetwork(file=f"{name}.onnx", size=SIZE, outputs=(name,)) for name in ATTRIBUTES),
     )
+    return card, list(networks.values())

@@ -8,7 +8,6 @@ the pixels. A picture that the face head finds more likely not to be a face gets
 import copy
 import math
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,8 +15,8 @@ from torch.nn import functional as F
 
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
+from countenance.suites.bias_bounty.training import TrainSettings
 from countenance.suites.bias_bounty.training.evidence import face_posterior
-from countenance.suites.bias_bounty.training.export import export
 from countenance.suites.bias_bounty.training.features import SIZE as FEATURE_SIZE
 from countenance.suites.bias_bounty.training.images import TrainImages, augment, batches, mixed
 from countenance.suites.bias_bounty.training.networks import Shared
@@ -84,23 +83,15 @@ def ordered_targets(classes: int, share: float) -> Tensor:
     return rows / rows.sum(dim=1, keepdim=True)
 
 
-def train(
-    images: TrainImages,
-    out: Path,
-    *,
-    device: str,
-    epochs: int,
-    seed: int,
-    step: Any,
-    settings: BetterSettings | None = None,
-) -> EntryCard:
-    """Train and export; the card says what was made."""
-    chosen = settings or BetterSettings()
+def train(images: TrainImages, how: TrainSettings, step: Any) -> tuple[EntryCard, list[Any]]:
+    """The entry's card, and its network."""
+    chosen = how.better or BetterSettings()
+    device, epochs = how.device, how.epochs or 1
     pixels, targets = images.tensor(chosen.size, device), images.targets(device)
     # Small matrices and many steps: a CPU is faster at these than a GPU.
-    faces = face_posterior(images.tensor(FEATURE_SIZE, "cpu").float(), images.targets("cpu"), seed).to(device)
+    faces = face_posterior(images.tensor(FEATURE_SIZE, "cpu").float(), images.targets("cpu"), how.seed).to(device)
     points = {"skin_tone": 1.0, "age": chosen.age, "gender": chosen.gender}
-    generator = torch.Generator(device).manual_seed(seed)
+    generator = torch.Generator(device).manual_seed(how.seed)
     network = Shared(chosen.size, chosen.maps, chosen.dropout).to(device, memory_format=torch.channels_last).train()
     average = copy.deepcopy(network).eval()
     optimiser = torch.optim.AdamW(network.parameters(), chosen.rate, weight_decay=chosen.decay)
@@ -135,8 +126,7 @@ def train(
     final = Shared(chosen.answer_size, chosen.maps, chosen.dropout)
     learned = {name: value for name, value in average.state_dict().items() if not name.startswith("fixed.")}
     final.load_state_dict(final.state_dict() | learned)
-    export(final, out / "better.onnx", size=chosen.answer_size, outputs=(*ATTRIBUTES, "face"))
-    return EntryCard(
+    card = EntryCard(
         name="better",
         kind="supervised",
         description=f"one shared backbone at {chosen.answer_size} pixels, colours read where the network looks, "
@@ -147,6 +137,7 @@ def train(
         face_threshold=0.0,
         training={"settings": asdict(chosen)},
     )
+    return card, [final]
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]

@@ -1,4 +1,9 @@
-"""Fixed features of a picture, nothing learned from labels: colours of skin and around the head, edge directions."""
+"""Fixed features of a picture, nothing learned: colours of skin and around the head, edge directions.
+
+Skin is what is warm near the middle of the picture. Its chroma (the logarithms of R/G and G/B in linear light) hardly
+depends on how bright the light is, which is what makes ten tones readable; the brightest spot near the face stands
+for the light.
+"""
 
 from typing import Any
 
@@ -6,12 +11,53 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from countenance.suites.bias_bounty.training.colours import AROUND, FIELD, Colours
-
-SIZE = FIELD
-"""The features are read from pictures of SIZE × SIZE pixels."""
-
 Tensor = Any
+SIZE = 64
+"""Features are read from pictures of SIZE × SIZE pixels; colours too, unless told otherwise."""
+PLACES: tuple[tuple[float, float, float], ...] = (
+    (0.5, 0.18, 0.05), (0.5, 0.26, 0.04), (0.36, 0.30, 0.04), (0.36, 0.45, 0.04), (0.36, 0.6, 0.04),
+    (0.30, 0.5, 0.04), (0.5, 0.56, 0.03),
+)  # fmt: skip
+"""Where hair, its length, lips and beard show: x, y, size in shares of the picture; each with its mirror image."""
+
+
+def _blob(x: float, y: float, across: float, down: float, field: int) -> Tensor:
+    place = (torch.arange(field) + 0.5) / field
+    rows = torch.exp(-(((place - y) / down) ** 2) / 2)
+    return rows[:, None] * torch.exp(-(((place - x) / across) ** 2) / 2)[None]
+
+
+class Colours(nn.Module):  # type: ignore[misc]
+    """Numbers of skin (6) and of places around the head (3 each); nothing here is learned."""
+
+    def __init__(self, field: int = SIZE) -> None:
+        super().__init__()
+        middle = _blob(0.5, 0.42, 0.11, 0.132, field)
+        self.register_buffer("middle", middle / middle.sum())
+        blobs = torch.stack([_blob(x, y, s, s, field) + _blob(1 - x, y, s, s, field) for x, y, s in PLACES])
+        self.register_buffer("places", blobs / blobs.sum(dim=(1, 2), keepdim=True))
+
+    def forward(self, linear: Tensor) -> tuple[Tensor, Tensor]:
+        """Skin (N × 6) and places (N × 3·len(PLACES)) of pictures in linear light, field × field."""
+        logs = torch.log(linear + 0.004)
+        warm, yellow, light = logs[:, 0] - logs[:, 1], logs[:, 1] - logs[:, 2], logs[:, 1]
+        grey = linear.mean(dim=1)
+        weight = self.middle * torch.sigmoid((warm - 0.12) * 25) * torch.sigmoid((yellow - 0.02) * 25) + 1e-7
+        weight = weight / weight.sum(dim=(1, 2), keepdim=True)
+
+        def mean(values: Tensor, under: Tensor = weight) -> Tensor:
+            return (under * values).sum(dim=(1, 2))
+
+        skin = [mean(warm), mean(yellow), mean(light)]
+        spread = torch.sqrt(mean((light - skin[2][:, None, None]) ** 2) + 1e-4)
+        # Ratios of high moments lean to the brightest part: of the skin, and of everything near the face.
+        bright = torch.log(mean(grey**4) / (mean(grey**3) + 1e-9) + 0.01)
+        lamp = torch.log(mean(grey**6, self.middle) / (mean(grey**5, self.middle) + 1e-9) + 0.01)
+        around = [(self.places * values[:, None]).sum(dim=(2, 3)) for values in (warm, yellow, light)]
+        return torch.stack([*skin, bright, lamp, spread], dim=1), torch.stack(around, dim=2).flatten(1)
+
+
+SKIN, AROUND = 6, 3 * len(PLACES)
 
 
 class Features(nn.Module):  # type: ignore[misc]

@@ -14,6 +14,7 @@ from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.entry import image_files, network_input
 from countenance.suites.bias_bounty.files import ATTRIBUTES, Ints, read_labels
+from countenance.suites.bias_bounty.layout import labels_of
 
 Tensor = Any
 
@@ -36,15 +37,12 @@ class TrainImages:
 
 def read_train(data: Path) -> TrainImages:
     """Read `data/train`; nothing else of the folder is touched."""
-    folder = data / "train"
-    if not (folder / "labels.csv").exists():
-        remedy = "`countenance bias-bounty make-data` makes such a folder"
-        raise InputError(f"{folder / 'labels.csv'}: no such file; {remedy}")
-    table = read_labels(folder / "labels.csv")
+    labels = labels_of(data, "train")
+    table = read_labels(labels)
     bare = [name for name in ATTRIBUTES if (table.codes[name] < 0).all()]
     if bare:
-        raise InputError(f"{folder / 'labels.csv'}: no row has a label of {', '.join(bare)}; training needs some")
-    pixels = tuple(LazyImage(path).load() for path in image_files(folder).values())
+        raise InputError(f"{labels}: no row has a label of {', '.join(bare)}; training needs some")
+    pixels = tuple(LazyImage(path).load() for path in image_files(labels.parent).values())
     return TrainImages(table.names, pixels, dict(table.codes))
 
 

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
-from countenance.suites.bias_bounty.training.colours import AROUND, SKIN, Colours
+from countenance.suites.bias_bounty.training.features import AROUND, SKIN, Colours
 
 Tensor = Any
 MIDDLE, SPREAD = 127.5, 60.0

@@ -6,7 +6,6 @@ The challenge says that about a fifth of the pictures are not faces; the fifth t
 pictures (Mahalanobis distance, mean and covariance of the other four fifths) is taken for them.
 """
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,7 +14,7 @@ from torch.nn import functional as F
 
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
-from countenance.suites.bias_bounty.training.export import export
+from countenance.suites.bias_bounty.training import TrainSettings
 from countenance.suites.bias_bounty.training.features import SIZE, Features, principal
 from countenance.suites.bias_bounty.training.images import TrainImages
 
@@ -32,14 +31,11 @@ Tensor = Any
 class Clusters(nn.Module):  # type: ignore[misc]
     """Distances to centres, the class that each centre was named after, and how usual the picture is."""
 
-    def __init__(self, axes: dict[str, Tensor], spaces: dict[str, dict[str, Tensor]]) -> None:
+    def __init__(self, parts: dict[str, Tensor]) -> None:
         super().__init__()
         self.features = Features()
-        for part, value in axes.items():
-            self.register_buffer(part, value)
-        for name, parts in spaces.items():
-            for part, value in parts.items():
-                self.register_buffer(f"{name}_{part}", value)
+        for name, value in parts.items():
+            self.register_buffer(name, value)
 
     def spaces(self, images: Tensor) -> dict[str, Tensor]:
         """The space in which each attribute's clusters lie, and the one in which a picture is usual or not."""
@@ -109,32 +105,31 @@ def name_clusters(values: Tensor, centres: Tensor, codes: Tensor, classes: int, 
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
-def train(images: TrainImages, out: Path, *, device: str, epochs: int, seed: int, step: Any) -> EntryCard:
-    """Cluster, name and export; the card says what was made."""
+def train(images: TrainImages, how: TrainSettings, step: Any) -> tuple[EntryCard, list[Any]]:
+    """Cluster and name; the entry's card, and its network."""
+    device = how.device
     pixels, targets = images.tensor(SIZE, device).float(), images.targets(device)
-    generator = torch.Generator(device).manual_seed(seed)
+    generator = torch.Generator(device).manual_seed(how.seed)
     _, around, shape = Features().to(device)(pixels)
-    axes: dict[str, Tensor] = {}
-    axes["around_mean"], axes["around_axes"] = principal(around, 10)
-    axes["shape_mean"], axes["edge_axes"] = principal(shape, EDGES)
-    axes["shape_axes"] = axes["edge_axes"][:, :12].clone()
-    spaces = Clusters(axes, {}).to(device).spaces(pixels)
+    parts: dict[str, Tensor] = {}
+    parts["around_mean"], parts["around_axes"] = principal(around, 10)
+    parts["shape_mean"], parts["edge_axes"] = principal(shape, EDGES)
+    parts["shape_axes"] = parts["edge_axes"][:, :12].clone()
+    spaces = Clusters(parts).to(device).spaces(pixels)
     usual = spaces.pop("face")
-    axes["face_centre"], axes["face_whitening"] = trimmed_whitening(usual, 1 - NONFACES)
-    nearness = -((usual - axes["face_centre"]) @ axes["face_whitening"]).norm(dim=1)
+    parts["face_centre"], parts["face_whitening"] = trimmed_whitening(usual, 1 - NONFACES)
+    nearness = -((usual - parts["face_centre"]) @ parts["face_whitening"]).norm(dim=1)
     threshold = float(torch.quantile(nearness, NONFACES))
     faces = nearness >= threshold
-    named: dict[str, dict[str, Tensor]] = {}
     for name, everything in spaces.items():
         values, codes = everything[faces], targets[name][faces]
         centres = k_means(values, CLUSTERS, generator)
         width = (0.7 * (torch.cdist(values, centres).amin(dim=1) ** 2).mean()).clamp(min=1e-3)
         names = name_clusters(values, centres, codes, len(CLASSES[name]), generator)
-        named[name] = {"centres": centres, "width": width, "names": names}
-    network = Clusters(axes, named).to(device).eval()
-    step(epochs)
-    export(network, out / "unsupervised.onnx", size=SIZE, outputs=(*ATTRIBUTES, "face"))
-    return EntryCard(
+        parts |= {f"{name}_centres": centres, f"{name}_width": width, f"{name}_names": names}
+    network = Clusters(parts).to(device).eval()
+    step(how.epochs)
+    card = EntryCard(
         name="unsupervised",
         kind="unsupervised",
         description="fixed colour and edge features, k-means without labels, clusters named by labelled prototypes; "
@@ -144,3 +139,4 @@ def train(images: TrainImages, out: Path, *, device: str, epochs: int, seed: int
         face_output="face",
         face_threshold=threshold,
     )
+    return card, [network]

@@ -11,32 +11,32 @@ is run with `python -m countenance.suites.fhibe.original SCRIPT [ARGS]` as it is
 import sys
 from types import ModuleType
 
-from countenance.suites.fhibe.original import evaluating, images, reporting, wrapping
+from countenance.suites.fhibe.original import helpers, published
 
 NAME, MARK = "fhibe_eval_api", "__names_of_the_original__"
 MODULES: dict[str, dict[str, object]] = {
     "": {},
-    "evaluate": {"evaluate_task": evaluating.evaluate_task},
-    "evaluate.evaluate": {"evaluate_task": evaluating.evaluate_task},
-    "reporting": {"BiasReport": reporting.BiasReport},
-    "reporting.reporting": {"BiasReport": reporting.BiasReport},
+    "evaluate": {"evaluate_task": published.evaluate_task},
+    "evaluate.evaluate": {"evaluate_task": published.evaluate_task},
+    "reporting": {"BiasReport": published.BiasReport},
+    "reporting.reporting": {"BiasReport": published.BiasReport},
     "models": {},
-    "models.base_model": {"BaseModelWrapper": wrapping.BaseModelWrapper},
+    "models.base_model": {"BaseModelWrapper": helpers.BaseModelWrapper},
     "common": {},
-    "common.loaders": {"image_data_loader_from_paths": images.image_data_loader_from_paths},
+    "common.loaders": {"image_data_loader_from_paths": helpers.image_data_loader_from_paths},
     "common.data": {
-        "ImageDataset": images.ImageDataset,
-        "pil_image_collate_function": images.pil_image_collate_function,
+        "ImageDataset": helpers.ImageDataset,
+        "pil_image_collate_function": helpers.pil_image_collate_function,
     },
     "common.utils": {
-        name: getattr(images, name)
+        name: getattr(helpers, name)
         for name in ("create_folders", "get_project_root", "open_image_with_pil", "read_json_file", "save_json_file")
     },
 }
 
 
 def install() -> None:
-    """Make the tree importable; a real `fhibe_eval_api` that was imported before is not replaced behind its back."""
+    """Make the tree importable; a real `fhibe_eval_api` that was imported before is never replaced."""
     there = sys.modules.get(NAME)
     if there is not None:
         if not hasattr(there, MARK):

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from countenance.suites.happyfaces.networks import need_torch
-from countenance.suites.happyfaces.networks.fitting import NetworkMethod
-from countenance.suites.happyfaces.networks.heads import TwoHeads, train_heads
-from countenance.suites.happyfaces.networks.settings import NetworkSettings
+from countenance.suites.happyfaces.networks.heads import NetworkMethod, TwoHeads, train_heads
+from countenance.suites.happyfaces.networks.training import NetworkSettings, need_torch
 
 
 def dbat_loss(first: Any, second: Any) -> Any:
@@ -29,14 +27,12 @@ class DBat(NetworkMethod):
 
     def train(self, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]) -> TwoHeads:
         """The first head is ERM's; the second is trained against it."""
-        torch = need_torch()
         one = train_heads(known, labels, others, None, settings, seeds)
         said = one.logits(others)[:, None, :, :1].sigmoid()
         others_seeds = [seed + 10_000 for seed in seeds]  # other starts than the first head's
-        two = train_heads(known, labels, others, lambda logits, done: dbat_loss(said, logits), settings, others_seeds)
-        weights, biases = (
-            torch.stack([getattr(one, part)[:, 0], getattr(two, part)[:, 0]], 1) for part in ("weights", "biases")
-        )
+        two = train_heads(known, labels, others, lambda logits, *_: dbat_loss(said, logits), settings, others_seeds)
+        weights = need_torch().stack([one.weights[:, 0], two.weights[:, 0]], 1)
+        biases = need_torch().stack([one.biases[:, 0], two.biases[:, 0]], 1)
         return TwoHeads(weights, biases, two.objective)
 
     def own_loss(self, logits: Any) -> Any:

@@ -2,8 +2,7 @@
 
 from typing import Any, ClassVar
 
-from countenance.suites.happyfaces.networks.fitting import TogetherMethod
-from countenance.suites.happyfaces.networks.heads import UnlabelledLoss
+from countenance.suites.happyfaces.networks.heads import TogetherMethod
 
 PRIOR_WEIGHT = 1.0
 """λ₂ in units of λ₁: how strongly each head's share of "happy" is held at the prior."""
@@ -38,7 +37,4 @@ class DivDis(TogetherMethod):
 
     name = "divdis"
     tuned: ClassVar[dict[str, Any]] = {"weight": 1.0, "decay": 0.1, "smoothing": 0.0}
-
-    def unlabelled_loss(self, prior: float) -> UnlabelledLoss:
-        """The prior is the share of "happy" among the labels."""
-        return lambda logits, done: divdis_loss(logits, done, prior)
+    loss = staticmethod(divdis_loss)

@@ -1,13 +1,9 @@
 """ERM: both heads are trained on the labels alone, and both learn the easier feature, the text."""
 
-from countenance.suites.happyfaces.networks.fitting import TogetherMethod
+from countenance.suites.happyfaces.networks.heads import TogetherMethod
 
 
 class ERM(TogetherMethod):
     """Empirical risk minimisation, the baseline."""
 
     name = "erm"
-
-    def unlabelled_loss(self, prior: float) -> None:
-        """None: the unlabelled photos are not looked at."""
-        return None

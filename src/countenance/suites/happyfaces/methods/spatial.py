@@ -4,42 +4,41 @@ Its assumption is that the two features live in different places. Where they sha
 """
 
 import hashlib
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures
+from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures, Singles
+from countenance.suites.happyfaces.remembered import Remembered
 from countenance.suites.happyfaces.spatial import em, hog
 from countenance.suites.happyfaces.spatial.assumption import Separation, separation
 from countenance.suites.happyfaces.spatial.heads import GAMMAS, DeepFeatures, Head, choose_head, with_deep
-from countenance.suites.happyfaces.spatial.regions import RegionGroups, regions, two_groups
+from countenance.suites.happyfaces.spatial.regions import regions, two_groups
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
 
 @dataclass
 class Discovery:
-    """What the labelled photos alone tell: regions and heads' settings. Features are kept by the photo's hash."""
+    """What the labelled photos alone tell: regions and heads' settings."""
 
-    groups: RegionGroups
     heads: tuple[Head, Head]
     separation: Separation
-    _known: dict[bytes, tuple[hog.Floats, hog.Floats]] = field(default_factory=dict)
 
-    def features(self, pictures: Pictures) -> list[hog.Floats]:
-        """Both heads' features of photos; a photo seen before is not computed again."""
-        keys = [hashlib.blake2b(picture.tobytes(), digest_size=16).digest() for picture in pictures]
-        new = [i for i, key in enumerate(keys) if key not in self._known]
-        for start in range(0, len(new), 100):
-            some = new[start : start + 100]
-            fine = hog.fine_votes(pictures[some])
-            seen = [head.features(pictures[some], fine) for head in self.heads]
-            for row, i in enumerate(some):
-                self._known[keys[i]] = (seen[0][row], seen[1][row])
-        return [np.stack([self._known[key][k] for key in keys]) for k in (0, 1)]
+    def __post_init__(self) -> None:
+        self._seen = Remembered(self._features, batch=100)
 
-    def moves(self, pictures: Pictures) -> list[NDArray[np.int64]]:
+    def _features(self, pictures: Pictures) -> Iterable[tuple[Singles, ...]]:
+        fine = hog.fine_votes(pictures)
+        return zip(*(head.features(pictures, fine) for head in self.heads), strict=True)
+
+    def features(self, pictures: Pictures) -> list[Singles]:
+        """Both heads' features of photos."""
+        return [np.stack(rows) for rows in zip(*self._seen(pictures), strict=True)]
+
+    def moves(self, pictures: Pictures) -> list[Labels]:
         """For each head, by how many pixels (down, right) its region is moved in each photo."""
         fine = hog.fine_votes(pictures)
         return [hog.FINE * head.moves(fine) for head in self.heads]
@@ -49,7 +48,8 @@ def discover(labelled: Pictures, labels: Labels, deep: DeepFeatures | None = Non
     """Steps a to d on the labelled photos. The same photos give the same object, so that seeds share the work."""
     # Photos are sorted by their pixels: the discovery does not depend on the order in which they came.
     order = sorted(range(len(labels)), key=lambda i: hashlib.blake2b(labelled[i].tobytes()).digest())
-    return _discover(labelled[order].tobytes(), labelled.shape, labels[order].tobytes(), deep)
+    with threadpool_limits(limits=1):  # the matrices are small: threads cost more than they bring
+        return _discover(labelled[order].tobytes(), labelled.shape, labels[order].tobytes(), deep)
 
 
 @lru_cache(maxsize=2)
@@ -67,9 +67,9 @@ def _discover(pixels: bytes, shape: tuple[int, ...], label_bytes: bytes, deep: D
     first, second = (choose_head(fine, labels, {gamma: both[k] for gamma, both in by_gamma.items()}) for k in (0, 1))
     if deep is not None:
         first, second = (with_deep(head, deep, pictures, fine, labels) for head in (first, second))
-    accuracies = (first.design.accuracy, second.design.accuracy)
-    losses = (first.design.log_loss, second.design.log_loss)
-    return Discovery(groups, (first, second), separation(groups, target, by_gamma[1.0], accuracies, losses))
+    designs = (first.design, second.design)
+    accuracy, log_loss = min(one.accuracy for one in designs), max(one.log_loss for one in designs)
+    return Discovery((first, second), separation(groups, target, shapes, accuracy, log_loss))
 
 
 class SpatialDiscovery:
@@ -103,19 +103,17 @@ class SpatialDiscovery:
         parts = [found.features(some) for some in (labelled, asked, unlabelled) if len(some)]
         both = [np.concatenate([part[k] for part in parts]) for k in (0, 1)]
         kernels = [head.kernel(features, features) for head, features in zip(found.heads, both, strict=True)]
-        ridges = (found.heads[0].design.ridge, found.heads[1].design.ridge)
+        ridges = [head.design.ridge for head in found.heads]
         told = [np.concatenate([labels, answers[:, k]]) for k in (0, 1)]
-        outcome = em.learn((kernels[0], kernels[1]), (told[0], told[1]), ridges, most=self.most)
+        with threadpool_limits(limits=1):
+            heads, mix_rate = em.learn(kernels, told, ridges, most=self.most)
 
         def predict(pictures: Pictures) -> Floats:
-            seen = found.features(pictures)
-            columns = []
-            for k, (head, learnt) in enumerate(zip(found.heads, outcome.heads, strict=True)):
-                columns.append(learnt.platt(learnt.ridge.score(head.kernel(seen[k], both[k]))))
-            return np.stack(columns, 1)
+            parts = zip(found.heads, heads, found.features(pictures), both, strict=True)
+            return np.stack([learnt(head.kernel(seen, known)) for head, learnt, seen, known in parts], 1)
 
         notes = {
-            "estimated_mix_rate": outcome.mix_rate,
+            "estimated_mix_rate": mix_rate,
             "designs": [asdict(head.design) for head in found.heads],
             "separation": asdict(found.separation),
             "regions": [[weights.round(6).tolist() for weights in head.region.weights] for head in found.heads],

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from countenance.suites.happyfaces.interface import CannotAnswer, Heads, Labels, Pictures
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
 from countenance.suites.happyfaces.methods.topk import TopK
-from countenance.suites.happyfaces.networks.settings import NetworkSettings
+from countenance.suites.happyfaces.networks.training import NetworkSettings
 
 
 class FallbackTopK(TopK):

@@ -2,8 +2,7 @@
 
 from typing import Any, ClassVar
 
-from countenance.suites.happyfaces.networks.fitting import TogetherMethod
-from countenance.suites.happyfaces.networks.heads import UnlabelledLoss
+from countenance.suites.happyfaces.networks.heads import TogetherMethod
 
 LOWER_BOUND = 0.1
 """Where the lower bound of the mix rate ends, which is raised linearly from 0: the lowest the benchmark asks for."""
@@ -19,7 +18,7 @@ def pair_losses(logits: Any, first: int) -> Any:
     return torch.nn.functional.softplus(-logits * sign).sum(-1).sort(-1).values
 
 
-def topk_loss(logits: Any, done: float, lower_bound: float = LOWER_BOUND) -> Any:
+def topk_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
     """Σ over g ∈ {01, 10} of the mean of the k_g smallest losses, k_g = N · r_lb / 2; nothing while k_g is below ½.
 
     >>> import torch
@@ -27,13 +26,13 @@ def topk_loss(logits: Any, done: float, lower_bound: float = LOWER_BOUND) -> Any
     >>> round(float(topk_loss(logits, 1.0)), 3), round(float(topk_loss(logits[2:], 1.0)), 1)
     (0.0, 18.0)
     """
-    k = round(logits.shape[-2] * lower_bound * min(1.0, done / RAMP) / 2)
+    k = round(logits.shape[-2] * LOWER_BOUND * min(1.0, done / RAMP) / 2)
     if k < 1:
         return logits.sum((-1, -2)) * 0
     return pair_losses(logits, 1)[..., :k].mean(-1) + pair_losses(logits, 0)[..., :k].mean(-1)
 
 
-def exponential_loss(logits: Any, done: float) -> Any:
+def exponential_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
     """Σ over g of Σ_j e^(−j) · (j-th smallest loss): the same with weights that die away, and no k to choose.
 
     >>> import torch
@@ -53,9 +52,7 @@ class TopK(TogetherMethod):
     name = "topk"
     tuned: ClassVar[dict[str, Any]] = {"weight": 3.0, "decay": 0.1, "smoothing": 0.0}
 
-    def unlabelled_loss(self, prior: float) -> UnlabelledLoss:
-        """The k easiest photos of each cross type."""
-        return topk_loss
+    loss = staticmethod(topk_loss)
 
 
 class TopKExponential(TogetherMethod):
@@ -64,6 +61,4 @@ class TopKExponential(TogetherMethod):
     name = "topk-exp"
     tuned: ClassVar[dict[str, Any]] = {"weight": 1.0, "decay": 0.01, "smoothing": 0.0}
 
-    def unlabelled_loss(self, prior: float) -> UnlabelledLoss:
-        """All photos, the easiest by far the most."""
-        return exponential_loss
+    loss = staticmethod(exponential_loss)

@@ -9,47 +9,64 @@ speak: places that know nothing agree with the labels by heart and with nothing 
 methods that look for disagreement would choose. A labelled photo's evidence is that of units that never saw it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from countenance.suites.happyfaces.interface import Labels, Pictures
-from countenance.suites.happyfaces.networks import need_torch
-from countenance.suites.happyfaces.networks.settings import NetworkSettings
-from countenance.suites.happyfaces.networks.trunk import Trunk, pretrained, trunk_for
+from countenance.suites.happyfaces.networks import resnet
+from countenance.suites.happyfaces.networks.efficientnet import trunk_for
+from countenance.suites.happyfaces.networks.training import NetworkSettings, minimise, need_torch
 
 _CHUNK = 100
 
 
 @dataclass(frozen=True)
-class HeadCalibration:
-    """Raw scores of each place to log-odds, by the two classes' means and common variance on left-out photos."""
+class Evidence:
+    """What each place says: `labelled` from units that did not see the photo, and a call for any other photos."""
 
-    centre: Any
-    gain: Any
-    ceiling: float
+    name: str
+    labelled: Any
+    of: Callable[[Pictures], Any]
 
-    def __call__(self, scores: Any) -> Any:
-        """Photos × places; bounded by the ceiling."""
-        return self.ceiling * ((scores - self.centre) * self.gain / self.ceiling).tanh()
+    def __call__(self, pictures: Pictures) -> Any:
+        """Photos × places."""
+        return self.of(pictures)
 
 
-def calibrate(scores: Any, happy: Any, ceiling: float) -> HeadCalibration:
-    """From left-out scores (photos × places). A place that knows nothing gets a gain near 0.
+def gather(labelled: Pictures, labels: Labels, settings: NetworkSettings, seed: int) -> Evidence:
+    """Train the local layer on the labelled photos; with no pretrained trunk, a small ResNet for each fold."""
+    trunk = trunk_for(settings)
+    if trunk is not None:
+        name, fold = trunk.name, folds_of(labels, settings.folds, seed)
+        scores, left_out = train_on_trunk(trunk, labelled, labels, fold, settings)
+    else:
+        name, fold = "small-resnet", folds_of(labels, resnet.FOLDS, seed)
+        scores, left_out = resnet.train_from_scratch(labelled, labels, fold, settings, seed)
+    calibrated = calibrate(left_out, need_torch().as_tensor(labels == 1, device=left_out.device), settings.ceiling)
+    return Evidence(name, calibrated(left_out), lambda pictures: calibrated(scores(pictures)))
+
+
+def calibrate(scores: Any, happy: Any, ceiling: float) -> Callable[[Any], Any]:
+    """Raw scores to log-odds up to a ceiling, by both classes' means and common variance on left-out photos.
+
+    Scores are photos × places; one of a place that knows nothing becomes nearly 0.
 
     >>> import torch
     >>> scores = torch.tensor([[2.0, 0.1], [1.0, -0.1], [-1.0, 0.1], [-2.0, -0.1]])
-    >>> calibrate(scores, torch.tensor([True, True, False, False]), 3.0).gain.tolist()[1]
-    0.0
+    >>> calibrate(scores, torch.tensor([True, True, False, False]), 3.0)(scores)[0].round(decimals=2)
+    tensor([3., 0.])
     """
     up, down = scores[happy], scores[~happy]
     variance = (up.var(0, correction=0) + down.var(0, correction=0)) / 2
     gain = (up.mean(0) - down.mean(0)).clamp(min=0) / (variance + 1e-6)
-    return HeadCalibration((up.mean(0) + down.mean(0)) / 2, gain, ceiling)
+    centre = (up.mean(0) + down.mean(0)) / 2
+    return lambda some: ceiling * ((some - centre) * gain / ceiling).tanh()
 
 
-def folds_of(labels: Labels, folds: int, seed: int) -> Any:
+def folds_of(labels: Labels, folds: int, seed: int) -> Labels:
     """A fold for each photo, both classes spread evenly."""
     rng = np.random.default_rng([seed, 2])
     out = np.zeros(len(labels), np.int64)
@@ -59,31 +76,10 @@ def folds_of(labels: Labels, folds: int, seed: int) -> Any:
     return out
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What each place says: `labelled` from units that did not see the photo, and a call for any other photo."""
-
-    name: str
-    labelled: Any
-    _scores: Any
-    _calibration: HeadCalibration
-
-    def __call__(self, pictures: Pictures) -> Any:
-        """Photos × places."""
-        return self._calibration(self._scores(pictures))
-
-
-def gather(labelled: Pictures, labels: Labels, settings: NetworkSettings, seed: int) -> Evidence:
-    """Train the local layer on the labelled photos; with no pretrained trunk, a small ResNet for each fold."""
-    if pretrained(settings):
-        return _on_trunk(trunk_for(settings), labelled, labels, settings, seed)
-    from countenance.suites.happyfaces.networks.scratch import train_from_scratch
-
-    scores, left_out = train_from_scratch(labelled, labels, settings, seed)
-    return _calibrated("small-resnet", scores, left_out, labels, settings)
-
-
-def _on_trunk(trunk: Trunk, labelled: Pictures, labels: Labels, settings: NetworkSettings, seed: int) -> Evidence:
+def train_on_trunk(
+    trunk: Callable[[Pictures], Any], labelled: Pictures, labels: Labels, fold: Labels, settings: NetworkSettings
+) -> tuple[Any, Any]:
+    """A function from photos to scores (photos × places), and left-out scores of the labelled photos."""
     torch = need_torch()
     maps = trunk(labelled)
     mean, scale = maps.mean((0, 1)), maps.std((0, 1, 3, 4))[:, None, None] + 1e-6
@@ -93,24 +89,22 @@ def _on_trunk(trunk: Trunk, labelled: Pictures, labels: Labels, settings: Networ
         wide = torch.nn.functional.unfold(both, settings.window)
         return wide.permute(2, 0, 1) / wide.shape[1] ** 0.5
 
+    def both_sides(raw: Any) -> Any:  # the mean of each photo's and its mirror image's scores
+        return raw.unflatten(0, (2, -1)).mean(0)
+
     seen = windows(maps)
-    fold = torch.as_tensor(folds_of(labels, settings.folds, seed), device=maps.device).repeat(2)
+    of_unit = torch.as_tensor(fold, device=maps.device).repeat(2)
     target = torch.as_tensor(labels, device=maps.device).float().repeat(2)
-    weights, biases = _train_units(seen, target, fold, settings)
+    weights, biases = _train_units(seen, target, of_unit, settings)
     raw = torch.einsum("pnd,fpd->nfp", seen, weights) + biases
-    left_out = _both_sides(raw[torch.arange(len(fold), device=fold.device), fold])
+    left_out = both_sides(raw[torch.arange(len(of_unit), device=maps.device), of_unit])
     weight, bias = weights.mean(0), biases.mean(0)
 
     def scores(pictures: Pictures) -> Any:
         parts = [windows(trunk(pictures[i : i + _CHUNK])) for i in range(0, len(pictures), _CHUNK)]
-        return torch.cat([_both_sides(torch.einsum("pnd,pd->np", part, weight) + bias) for part in parts])
+        return torch.cat([both_sides(torch.einsum("pnd,pd->np", part, weight) + bias) for part in parts])
 
-    return _calibrated(trunk.name, scores, left_out, labels, settings)
-
-
-def _both_sides(scores: Any) -> Any:
-    """The mean of each photo's and its mirror image's scores."""
-    return scores.unflatten(0, (2, -1)).mean(0)
+    return scores, left_out
 
 
 def _train_units(seen: Any, target: Any, fold: Any, settings: NetworkSettings) -> tuple[Any, Any]:
@@ -121,20 +115,12 @@ def _train_units(seen: Any, target: Any, fold: Any, settings: NetworkSettings) -
     biases = torch.zeros(settings.folds, places, device=seen.device, requires_grad=True)
     used = (fold[None] != torch.arange(settings.folds, device=fold.device)[:, None]).float()
     used = (used / used.sum(1, keepdim=True))[:, None]
-    optimiser = torch.optim.Adam([weights, biases], lr=settings.local_rate, betas=(0.9, 0.98))
-    for step in range(settings.local_steps):
-        optimiser.param_groups[0]["lr"] = settings.local_rate * 0.5 * (1 + np.cos(np.pi * step / settings.local_steps))
+
+    def loss(done: float) -> Any:
         logits = torch.einsum("pnd,fpd->fpn", seen, weights) + biases[..., None]
         losses = torch.nn.functional.softplus(logits) - logits * target
-        total = (losses * used).sum() + settings.local_decay * weights.square().sum()
-        optimiser.zero_grad(set_to_none=True)
-        total.backward()
-        optimiser.step()
+        return (losses * used).sum() + settings.local_decay * weights.square().sum()
+
+    adam = torch.optim.Adam([weights, biases], lr=settings.local_rate, betas=(0.9, 0.98))
+    minimise(adam, settings.local_steps, loss)
     return weights.detach(), biases.detach()
-
-
-def _calibrated(name: str, scores: Any, left_out: Any, labels: Labels, settings: NetworkSettings) -> Evidence:
-    torch = need_torch()
-    happy = torch.as_tensor(labels == 1, device=left_out.device)
-    calibration = calibrate(left_out, happy, settings.ceiling)
-    return Evidence(name, calibration(left_out), scores, calibration)

@@ -4,17 +4,20 @@ A head is a weight for each place and a bias. Training sees all photos in every 
 are about shares of the whole set.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from countenance.suites.happyfaces.networks import need_torch
-from countenance.suites.happyfaces.networks.settings import NetworkSettings
+from countenance.suites.happyfaces.interface import Floats, Heads, Labels, Pictures
+from countenance.suites.happyfaces.networks.evidence import gather
+from countenance.suites.happyfaces.networks.training import NetworkSettings, minimise, need_torch
 
-UnlabelledLoss = Callable[[Any, float], Any]
-"""Logits of the unlabelled photos (… × photos × 2) and the share of the loss's own time done (0 to 1), to … losses."""
+UnlabelledLoss = Callable[[Any, float, float], Any]
+"""To … losses, from logits of the unlabelled photos (… × photos × 2), the share of the loss's own time that is done,
+and the share of "happy" among the labels."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,7 @@ class TwoHeads:
 
     def logits(self, evidence: Any) -> Any:
         """Runs × photos × 2, from runs × photos × places."""
-        torch = need_torch()
-        return torch.einsum("mnq,mhq->mnh", evidence, self.weights) + self.biases[:, None]
+        return need_torch().einsum("mnq,mhq->mnh", evidence, self.weights) + self.biases[:, None]
 
 
 def train_heads(
@@ -47,8 +49,7 @@ def train_heads(
     ]
     weights = torch.stack(starts).to(known.device).requires_grad_()
     biases = torch.zeros(runs, s.restarts, 2, device=known.device, requires_grad=True)
-    target = (labels.float() * (1 - 2 * s.smoothing) + s.smoothing)[:, None]
-    optimiser = torch.optim.Adam([weights, biases], lr=s.rate, betas=(0.9, 0.98))
+    target, prior = (labels.float() * (1 - 2 * s.smoothing) + s.smoothing)[:, None], float(labels.float().mean())
 
     def logits(evidence: Any) -> Any:
         return torch.einsum("mnq,mrhq->mrnh", evidence, weights) + biases[:, :, None]
@@ -58,18 +59,58 @@ def train_heads(
         total = (torch.nn.functional.softplus(z) - z * target).sum(-1).mean(-1)
         total = total + s.decay * weights.square().sum((-1, -2))
         if loss is not None and done > s.warm:
-            total = total + s.weight * loss(logits(others), (done - s.warm) / (1 - s.warm))
+            total = total + s.weight * loss(logits(others), (done - s.warm) / (1 - s.warm), prior)
         return total
 
-    for step in range(s.steps):
-        done = step / s.steps
-        rise, fall = min(1.0, 20 * (step + 1) / s.steps), 0.5 * (1 + np.cos(np.pi * done))
-        optimiser.param_groups[0]["lr"] = s.rate * rise * fall
-        optimiser.zero_grad(set_to_none=True)
-        objective(done).sum().backward()
-        optimiser.step()
+    adam = torch.optim.Adam([weights, biases], lr=s.rate, betas=(0.9, 0.98))
+    minimise(adam, s.steps, lambda done: objective(done).sum(), rise=0.05)
     with torch.no_grad():
         reached = objective(1.0)
         best = reached.argmin(1)
         rows = torch.arange(runs, device=known.device)
         return TwoHeads(weights[rows, best].detach(), biases[rows, best].detach(), reached[rows, best])
+
+
+class NetworkMethod(ABC):
+    """A trunk, a local layer, two heads; a method is the way its heads are trained."""
+
+    name: str
+    tuned: ClassVar[dict[str, Any]] = {}
+    """What tuning without validation labels chose; see docs/results/happyfaces_networks.json."""
+
+    def __init__(self, seed: int = 0, settings: NetworkSettings | None = None) -> None:
+        self.seed, self.settings = seed, settings or NetworkSettings(**self.tuned)
+
+    @abstractmethod
+    def train(self, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]) -> TwoHeads:
+        """Heads of many runs at once, from evidence about labelled and unlabelled photos (runs × photos × places)."""
+
+    @abstractmethod
+    def own_loss(self, logits: Any) -> Any:
+        """The method's loss for logits of … × photos × 2 unlabelled photos, as it is at the end of training."""
+
+    def fit(self, labelled: Pictures, labels: Labels, unlabelled: Pictures) -> Heads:
+        """Two heads."""
+        evidence = gather(labelled, labels, self.settings, self.seed)
+        target = need_torch().as_tensor(labels, device=evidence.labelled.device)
+        heads = self.train(evidence.labelled[None], target, evidence(unlabelled)[None], self.settings, [self.seed])
+
+        def predict(pictures: Pictures) -> Floats:
+            return np.asarray(heads.logits(evidence(pictures)[None])[0].sigmoid().double().cpu().numpy())
+
+        return Heads(predict, {"network": evidence.name, "settings": asdict(self.settings)})
+
+
+class TogetherMethod(NetworkMethod):
+    """Both heads are trained at once, with one loss on unlabelled photos or none."""
+
+    loss: Any = None
+    """An `UnlabelledLoss`."""
+
+    def train(self, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]) -> TwoHeads:
+        """Heads of many runs at once."""
+        return train_heads(known, labels, others, self.loss, settings, seeds)
+
+    def own_loss(self, logits: Any) -> Any:
+        """The loss at the end of training, with even classes; 0 where there is none."""
+        return logits.sum((-1, -2)) * 0 if self.loss is None else self.loss(logits, 1.0, 0.5)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from countenance.suites.happyfaces.networks import need_torch
-from countenance.suites.happyfaces.networks.fitting import NetworkMethod
-from countenance.suites.happyfaces.networks.settings import NetworkSettings
+from countenance.suites.happyfaces.networks.heads import NetworkMethod
+from countenance.suites.happyfaces.networks.training import NetworkSettings, need_torch
 
 WEIGHTS = (0.3, 1.0, 3.0)
 DECAYS = (0.01, 0.03, 0.1, 0.3)
@@ -59,9 +58,8 @@ def held_out(
             z, target = heads.logits(known[:, test_l]), labels[test_l].float()[:, None]
             cross_entropy = (torch.nn.functional.softplus(z) - z * target).sum(-1).mean()
             accuracy = ((z > 0) == (target > 0)).float().mean((0, 1)).min()
-            found.append(
-                [float(v) for v in (cross_entropy, accuracy, method.own_loss(heads.logits(others[:, test_u])).mean())]
-            )
+            own_loss = method.own_loss(heads.logits(others[:, test_u])).mean()
+        found.append([float(cross_entropy), float(accuracy), float(own_loss)])
     return HeldOut(*(float(v) for v in np.mean(found, 0)))
 
 

@@ -7,8 +7,8 @@ computed again, a few times ("congealing"). A printed word is always at the same
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countenance.suites.happyfaces.interface import Labels, Singles
 from countenance.suites.happyfaces.spatial import hog
 from countenance.suites.happyfaces.spatial.regions import Region
 from countenance.suites.happyfaces.spatial.windows import SCALES
@@ -17,7 +17,6 @@ REACH = 3
 """Largest move in fine squares (of 4 px) up, down, left and right."""
 ROUNDS = 3
 SHIFTS = tuple((y, x) for y in range(-REACH, REACH + 1) for x in range(-REACH, REACH + 1))
-_STILL = SHIFTS.index((0, 0))
 _SCALE = len(SCALES) - 1
 """The region is followed at the coarsest scale."""
 _CHUNK = 200
@@ -28,31 +27,47 @@ class FaceTemplate:
     """The usual look of a region."""
 
     region: Region
-    look: hog.Floats
+    usual: Singles
 
-    def shifts(self, fine: hog.Floats) -> NDArray[np.int64]:
+    def shifts(self, fine: Singles) -> Labels:
         """For each photo the move (down, right, in fine squares) that makes its region look most usual."""
-        found = [_likeness(fine[i : i + _CHUNK], self.region, self.look).argmax(1) for i in range(0, len(fine), _CHUNK)]
-        return np.asarray(np.array(SHIFTS)[np.concatenate(found)], np.int64)
+        weighted = (self.usual.reshape(*self.region.root(_SCALE).shape[:2], -1) * self.region.root(_SCALE)).ravel()
+        cell, box, best = SCALES[_SCALE][0], self.region.box(_SCALE), []
+        for start in range(0, len(fine), _CHUNK):
+            some = fine[start : start + _CHUNK]
+            like = [hog.blocks(some, cell, box, shift).reshape(len(some), -1) @ weighted for shift in SHIFTS]
+            best.append(np.stack(like, 1).argmax(1))
+        return np.asarray(np.array(SHIFTS)[np.concatenate(best)], np.int64)
 
 
-def make_template(fine: hog.Floats, region: Region) -> FaceTemplate:
+def make_template(fine: Singles, region: Region) -> FaceTemplate:
     """The template of a region from the labelled photos."""
-    chosen = np.full(len(fine), _STILL)
-    for _ in range(ROUNDS):
-        total = sum(_seen(fine[chosen == index], region, SHIFTS[index]).sum(0) for index in np.unique(chosen))
-        mean = np.asarray(total / len(fine), np.float32)[None]
-        look = ((mean + hog.mirror(mean)) / 2)[0]
-        chosen = _likeness(fine, region, look).argmax(1)
-    return FaceTemplate(region, look)
+    template = FaceTemplate(region, look(fine, region, _SCALE, still(fine)).mean(0))
+    for _ in range(ROUNDS - 1):
+        template = FaceTemplate(region, look(fine, region, _SCALE, template.shifts(fine)).mean(0))
+    return template
 
 
-def still(fine: hog.Floats) -> NDArray[np.int64]:
+def still(fine: Singles) -> Labels:
     """No move at all, for every photo."""
     return np.zeros((len(fine), 2), np.int64)
 
 
-def moved(fine: hog.Floats, moves: NDArray[np.int64]) -> hog.Floats:
+def look(fine: Singles, region: Region, scale: int, moves: Labels) -> Singles:
+    """Weighted blocks of a region, averaged over photo and mirror image; one row for each photo.
+
+    Averaging features is what training on photos and their mirror images amounts to for a symmetric region.
+    """
+    box, weight = region.box(scale), region.root(scale)
+    out = np.empty((len(fine), weight.size * 36), np.float32)
+    for move in np.unique(moves, axis=0):
+        here = (moves == move).all(1)
+        seen = hog.blocks(fine[here], SCALES[scale][0], box, (int(move[0]), int(move[1])))
+        out[here] = ((seen + hog.mirror(seen)) / 2 * weight).reshape(len(seen), -1)
+    return out
+
+
+def moved(fine: Singles, moves: Labels) -> Singles:
     """The photos' votes moved, so that what was found at the shifted place stands at the region's own.
 
     >>> fine = np.arange(25, dtype=np.float32).reshape(1, 5, 5, 1)
@@ -66,13 +81,3 @@ def moved(fine: hog.Floats, moves: NDArray[np.int64]) -> hog.Floats:
         y, x = np.clip(rows + move[0], 0, rows[-1]), np.clip(columns + move[1], 0, columns[-1])
         out[here] = fine[here][:, y][:, :, x]
     return out
-
-
-def _seen(fine: hog.Floats, region: Region, shift: tuple[int, int]) -> hog.Floats:
-    return hog.blocks(fine, SCALES[_SCALE][0], region.box(_SCALE), shift) * region.root(_SCALE)
-
-
-def _likeness(fine: hog.Floats, region: Region, look: hog.Floats) -> hog.Floats:
-    """Photos × shifts: similarity of the moved region to the template."""
-    weighted, cell, box = (look * region.root(_SCALE)).ravel(), SCALES[_SCALE][0], region.box(_SCALE)
-    return np.stack([hog.blocks(fine, cell, box, shift).reshape(len(fine), -1) @ weighted for shift in SHIFTS], 1)

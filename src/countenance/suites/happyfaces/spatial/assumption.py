@@ -1,13 +1,12 @@
 """Does the assumption hold that the two features live in different places? Measured on labelled photos alone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from countenance.suites.happyfaces.spatial.regions import Region, RegionGroups, residuals
-
-Floats = NDArray[np.float64]
+from countenance.suites.happyfaces.interface import Floats
+from countenance.suites.happyfaces.spatial.regions import RegionGroups, residuals
 
 MOST_CUT = 0.5
 """A normalised cut above this separates nothing: more than half as much holds the groups together as apart."""
@@ -34,25 +33,23 @@ class Separation:
 
 
 def separation(
-    groups: RegionGroups,
-    target: Floats,
-    both: tuple[Region, Region],
-    accuracies: tuple[float, float],
-    losses: tuple[float, float],
+    groups: RegionGroups, target: Floats, shapes: Sequence[tuple[int, int]], accuracy: float, log_loss: float
 ) -> Separation:
     """Measure it; `problem` says why no answer should be given, or is None.
 
-    `accuracies` and `losses` are the heads' leave-one-out accuracies and log-losses on the labelled photos.
+    `shapes` are the grids of blocks; `accuracy` and `log_loss` the weaker head's, leave-one-out on labelled photos.
     """
-    left = residuals(groups.windows.scores, target)
-    means = []
-    for group in (0, 1):
-        own = groups.group == group
-        means.append(np.average(left[own], axis=0, weights=groups.windows.accuracy[own] - 0.5))
+    left, windows = residuals(groups.windows.scores, target), groups.windows
+    own = [groups.group == group for group in (0, 1)]
+    means = [np.average(left[one], axis=0, weights=windows.accuracy[one] - 0.5) for one in own]
     correlation = float(np.corrcoef(means[0], means[1])[0, 1])
-    overlap = _overlap(groups, both)
+    first, second = (
+        np.concatenate([windows.paint(scale, shape, 0, one).ravel() for scale, shape in enumerate(shapes)]) > 0
+        for one in own
+    )
+    overlap = float((first & second).sum() / max(min(first.sum(), second.sum()), 1))
     chance = 0.5 + 3 * float(np.sqrt(0.25 / len(target)))
-    problem = second_head(min(accuracies), chance, max(losses)) or apart(groups.cut, correlation, overlap)
+    problem = second_head(accuracy, chance, log_loss) or apart(groups.cut, correlation, overlap)
     return Separation(groups.cut, correlation, overlap, problem)
 
 
@@ -89,14 +86,3 @@ def apart(cut: float, correlation: float, overlap: float) -> str | None:
     if overlap > MOST_OVERLAP:
         return f"the two groups of windows share a place (overlap {overlap:.2f}){ASSUMED}"
     return None
-
-
-def _overlap(groups: RegionGroups, both: tuple[Region, Region]) -> float:
-    shapes = [(weights.shape[0], weights.shape[1]) for weights in both[0].weights]
-    covered = [
-        np.concatenate([groups.windows.paint(i, shape, 0, groups.group == k).ravel() for i, shape in enumerate(shapes)])
-        > 0
-        for k in (0, 1)
-    ]
-    smaller = min(covered[0].sum(), covered[1].sum())
-    return float((covered[0] & covered[1]).sum() / max(smaller, 1))

@@ -6,15 +6,12 @@ all at one place. Middle blocks, because labelled leave-one-out prefers them to 
 """
 
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from countenance.errors import MissingExtra
-from countenance.suites.happyfaces.networks import need_torch
-from countenance.suites.happyfaces.networks.backbone import efficientnet_lite0, efficientnet_weights
-from countenance.suites.happyfaces.networks.trunk import fused
+from countenance.suites.happyfaces.interface import Labels, Pictures, Singles
+from countenance.suites.happyfaces.networks.efficientnet import Network, pretrained_network
+from countenance.suites.happyfaces.networks.training import need_torch
 from countenance.suites.happyfaces.spatial import hog
 from countenance.suites.happyfaces.spatial.regions import Region
 from countenance.suites.happyfaces.spatial.windows import SCALES
@@ -47,10 +44,10 @@ def crop_box(region: Region, height: int, width: int) -> tuple[int, int, int, in
 class PretrainedFeatures:
     """Callable: photos, region, moves to features, photos × all places and channels of all depths."""
 
-    def __init__(self, network: Any) -> None:
+    def __init__(self, network: Network) -> None:
         self.network = network
 
-    def __call__(self, pictures: hog.Pictures, region: Region, moves: NDArray[np.int64]) -> hog.Floats:
+    def __call__(self, pictures: Pictures, region: Region, moves: Labels) -> Singles:
         torch = need_torch()
         box = crop_box(region, *pictures.shape[1:3])
         out = []
@@ -61,17 +58,16 @@ class PretrainedFeatures:
                 for view in VIEWS:
                     crops = np.stack([_crop(picture, box, move, view) for picture, move in some])
                     x = torch.from_numpy(crops).permute(0, 3, 1, 2).float().sub(127).div(128)
-                    seen = [
-                        a + b for a, b in zip(self.network(x, *DEPTHS), self.network(x.flip(3), *DEPTHS), strict=True)
-                    ]
+                    both = zip(self.network(x, *DEPTHS), self.network(x.flip(3), *DEPTHS), strict=True)
+                    seen = [a + b for a, b in both]
                     total = total + torch.cat([(one + one.flip(3)).flatten(1) for one in seen], 1)
                 out.append(total)
         return np.asarray(torch.cat(out).numpy(), np.float32)
 
 
 def _crop(
-    picture: hog.Pictures, box: tuple[int, int, int, int], move: NDArray[np.int64], view: tuple[int, int, int, float]
-) -> hog.Pictures:
+    picture: Pictures, box: tuple[int, int, int, int], move: Labels, view: tuple[int, int, int, float]
+) -> Pictures:
     from PIL import Image
 
     top, bottom, left, right = box
@@ -89,8 +85,4 @@ def _crop(
 @cache
 def pretrained_features() -> PretrainedFeatures:
     """The features, with the weights of the installed package; one object for the whole program."""
-    need_torch()
-    weights = efficientnet_weights()
-    if weights is None:
-        raise MissingExtra("pretrained features", "pretrained")
-    return PretrainedFeatures(fused(efficientnet_lite0(weights).eval()))
+    return PretrainedFeatures(pretrained_network("pretrained features"))

@@ -3,34 +3,19 @@
 A photo's two features agree with probability 1 − r; r, the mix rate, is estimated and never given.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countenance.suites.happyfaces.interface import Floats, Labels
 from countenance.suites.happyfaces.spatial.ridge import Platt, Ridge, fit_platt, fit_ridge, soft_targets
-
-Floats = NDArray[np.float64]
 
 ROUNDS = 4
 LEAST, MOST = 0.005, 0.5
 
 
-@dataclass(frozen=True)
-class Learnt:
-    """A head after EM: regression over labelled and unlabelled photos, and its calibration."""
-
-    ridge: Ridge
-    platt: Platt
-
-
-@dataclass(frozen=True)
-class MixtureFit:
-    """Both heads, the estimated mix rate, and the unlabelled photos' posteriors (photos × 2)."""
-
-    heads: tuple[Learnt, Learnt]
-    mix_rate: float
-    posterior: Floats
+Learnt = Callable[[Floats], Floats]
+"""A head after EM: the kernel of new photos with all that were learnt from, to their probabilities."""
 
 
 def posteriors(first: Floats, second: Floats, mix_rate: float) -> tuple[Floats, float]:
@@ -60,36 +45,31 @@ def estimate_mix_rate(first: Floats, second: Floats, start: float, most: float =
 
 
 def learn(
-    kernels: tuple[Floats, Floats],
-    labels: tuple[NDArray[np.int64], NDArray[np.int64]],
-    ridges: tuple[float, float],
-    rounds: int = ROUNDS,
-    most: float = MOST,
-) -> MixtureFit:
-    """Fit both heads on labelled photos, then `rounds` times on labelled photos and unlabelled posteriors.
+    kernels: Sequence[Floats], labels: Sequence[Labels], ridges: Sequence[float], most: float = MOST
+) -> tuple[list[Learnt], float]:
+    """Both heads and the mix rate: fit on labelled photos, then `ROUNDS` times on unlabelled posteriors as well.
 
     Each kernel is over labelled photos first, unlabelled ones after; `labels` are each head's labels of the former.
     Posteriors come from leave-one-out scores, so that no photo confirms its own guess.
     """
-    n = len(labels[0])
-    hard = tuple(np.where(own == 1, 1.0, -1.0) for own in labels)
-    soft = tuple(soft_targets(own) for own in labels)
-    heads = []
-    guess = []
-    for k in (0, 1):
-        ridge = fit_ridge(kernels[k][:n, :n], hard[k], ridges[k])
-        platt = fit_platt(ridge.left_out, soft[k])
-        heads.append(Learnt(ridge, platt))
-        guess.append(platt(ridge.score(kernels[k][n:, :n])))
-    rate = 0.1
-    for _ in range(rounds):
-        rate = estimate_mix_rate(guess[0], guess[1], rate, most)
-        q, _ = posteriors(guess[0], guess[1], rate)
-        for k in (0, 1):
-            ridge = fit_ridge(kernels[k], np.concatenate([hard[k], 2 * q[:, k] - 1]), ridges[k])
-            platt = fit_platt(ridge.left_out[:n], soft[k])
-            heads[k] = Learnt(ridge, platt)
-            guess[k] = platt(ridge.left_out[n:])
-    rate = estimate_mix_rate(guess[0], guess[1], rate, most)
-    q, _ = posteriors(guess[0], guess[1], rate)
-    return MixtureFit((heads[0], heads[1]), rate, q)
+    n, rate = len(labels[0]), 0.1
+    hard = [np.where(own == 1, 1.0, -1.0) for own in labels]
+    targets, soft = hard, [soft_targets(own) for own in labels]
+    for _ in range(ROUNDS + 1):
+        fits = [
+            fit_ridge(kernel[: len(target), : len(target)], target, ridge)
+            for kernel, target, ridge in zip(kernels, targets, ridges, strict=True)
+        ]
+        platts = [fit_platt(ridge.left_out[:n], own) for ridge, own in zip(fits, soft, strict=True)]
+        scores = [ridge.left_out[n:] for ridge in fits]
+        if targets is hard:
+            scores = [ridge.score(kernel[n:, :n]) for ridge, kernel in zip(fits, kernels, strict=True)]
+        first, second = (platt(score) for platt, score in zip(platts, scores, strict=True))
+        rate = estimate_mix_rate(first, second, rate, most)
+        q, _ = posteriors(first, second, rate)
+        targets = [np.concatenate([own, 2 * guess - 1]) for own, guess in zip(hard, q.T, strict=True)]
+    return [_head(*pair) for pair in zip(fits, platts, strict=True)], rate
+
+
+def _head(ridge: Ridge, platt: Platt) -> Learnt:
+    return lambda kernel: platt(ridge.score(kernel))

@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from countenance.suites.happyfaces.spatial import align, hog
+from countenance.suites.happyfaces.interface import Floats, Labels, Pictures, Singles
+from countenance.suites.happyfaces.spatial import align
 from countenance.suites.happyfaces.spatial.regions import Region, weigh_again
 from countenance.suites.happyfaces.spatial.ridge import fit_platt, fit_ridge, soft_targets
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
-DeepFeatures = Callable[[hog.Pictures, Region, NDArray[np.int64]], hog.Floats]
+DeepFeatures = Callable[[Pictures, Region, Labels], Singles]
 """Optional further features of a region: photos, region and each photo's move in, a row for each photo out."""
 
 GAMMAS = (1.0, 2.0, 3.0, 4.0)
@@ -51,22 +49,6 @@ class Design:
     accuracy: float
 
 
-@dataclass(frozen=True)
-class Standardised:
-    """Pretrained features, each with the labelled photos' mean 0 and spread near 1."""
-
-    compute: DeepFeatures
-    centre: hog.Floats
-    spread: hog.Floats
-
-    def __call__(
-        self, pictures: hog.Pictures, region: Region, moves: NDArray[np.int64], raw: hog.Floats | None = None
-    ) -> hog.Floats:
-        """Of photos; `raw` where they are computed already."""
-        seen = self.compute(pictures, region, moves) if raw is None else raw
-        return np.asarray((seen - self.centre) / self.spread, np.float32)
-
-
 @dataclass
 class Head:
     """A head's eyes: photos to features, features to kernel. What it has learnt is a `Ridge` over that kernel."""
@@ -78,18 +60,18 @@ class Head:
     """Median distance of the labelled photos, the kernel's unit."""
     scales: tuple[float, float]
     """Median distances in HOG and in pretrained features, which make their shares comparable."""
-    deep: Standardised | None = None
+    deep: DeepFeatures | None = None
 
-    def moves(self, fine: hog.Floats) -> NDArray[np.int64]:
+    def moves(self, fine: Singles) -> Labels:
         """By how many fine squares (down, right) the region is moved in each photo."""
         return self.template.shifts(fine) if self.design.follow else align.still(fine)
 
-    def features(self, pictures: hog.Pictures, fine: hog.Floats) -> hog.Floats:
+    def features(self, pictures: Pictures, fine: Singles) -> Singles:
         """Features whose squared distances are the distances of the kernel."""
         moves = self.moves(fine)
         share = self.design.deep
         parts = [
-            look(fine, self.region, scale, moves) * np.float32(np.sqrt(part * (1 - share) / self.scales[0]))
+            align.look(fine, self.region, scale, moves) * np.float32(np.sqrt(part * (1 - share) / self.scales[0]))
             for scale, part in enumerate((self.design.mix, 1 - self.design.mix))
             if part
         ]
@@ -97,26 +79,12 @@ class Head:
             parts.append(self.deep(pictures, self.region, moves) * np.float32(np.sqrt(share / self.scales[1])))
         return np.concatenate(parts, 1)
 
-    def kernel(self, a: hog.Floats, b: hog.Floats) -> Floats:
+    def kernel(self, a: Singles, b: Singles) -> Floats:
         """Kernel between two sets of features."""
         return np.asarray(np.exp(-self.design.width / self.median * distances(a, b)))
 
 
-def look(fine: hog.Floats, region: Region, scale: int, moves: NDArray[np.int64]) -> hog.Floats:
-    """Weighted blocks of a region, averaged over photo and mirror image; one row for each photo.
-
-    Averaging features is what training on photos and their mirror images amounts to for a symmetric region.
-    """
-    box, weight = region.box(scale), region.root(scale)
-    out = np.empty((len(fine), weight.size * 36), np.float32)
-    for move in np.unique(moves, axis=0):
-        here = (moves == move).all(1)
-        seen = hog.blocks(fine[here], SCALES[scale][0], box, (int(move[0]), int(move[1])))
-        out[here] = ((seen + hog.mirror(seen)) / 2 * weight).reshape(len(seen), -1)
-    return out
-
-
-def distances(a: hog.Floats, b: hog.Floats) -> Floats:
+def distances(a: Singles, b: Singles) -> Floats:
     """Squared Euclidean distances.
 
     >>> distances(np.array([[0, 0], [3, 4]], np.float32), np.array([[0, 0]], np.float32))
@@ -145,7 +113,7 @@ def _designs(between: Floats, median: float, labels: Labels, widths: Sequence[fl
         yield {"width": width, "ridge": ridge, "log_loss": loss, "accuracy": accuracy}
 
 
-def choose_head(fine: hog.Floats, labels: Labels, candidates: dict[float, Region]) -> Head:
+def choose_head(fine: Singles, labels: Labels, candidates: dict[float, Region]) -> Head:
     """The head with the lowest leave-one-out log-loss on the labelled photos; `candidates` maps γ to its region.
 
     Two kinds of regions compete: the same box in every photo, with the weights of the discovery; and regions moved
@@ -159,7 +127,7 @@ def choose_head(fine: hog.Floats, labels: Labels, candidates: dict[float, Region
     tries += [(gamma, region, True, here) for gamma, region in candidates.items()]
     tries += [(gamma, weigh_again(region, again, gamma), True, here) for gamma, region in candidates.items()]
     for gamma, region, follow, moves in tries:
-        by_scale = [look(fine, region, scale, moves) for scale in range(len(SCALES))]
+        by_scale = [align.look(fine, region, scale, moves) for scale in range(len(SCALES))]
         apart = [distances(part, part) for part in by_scale]
         for mix in MIXES:
             seen = mix * apart[0] + (1 - mix) * apart[1]
@@ -174,13 +142,16 @@ def choose_head(fine: hog.Floats, labels: Labels, candidates: dict[float, Region
     return best
 
 
-def with_deep(head: Head, compute: DeepFeatures, pictures: hog.Pictures, fine: hog.Floats, labels: Labels) -> Head:
+def with_deep(head: Head, compute: DeepFeatures, pictures: Pictures, fine: Singles, labels: Labels) -> Head:
     """The head with pretrained features of its region beside HOG, if labelled photos favour them."""
     moves = head.moves(fine)
     raw = compute(pictures, head.region, moves)
-    spread = raw.std(0)
-    deep = Standardised(compute, raw.mean(0), spread + STEADY * spread.mean())
-    extra, seen = deep(pictures, head.region, moves, raw), head.features(pictures, fine)
+    centre, spread = raw.mean(0), raw.std(0) + STEADY * raw.std(0).mean()
+
+    def deep(pictures: Pictures, region: Region, moves: Labels) -> Singles:
+        return np.asarray((compute(pictures, region, moves) - centre) / spread, np.float32)
+
+    extra, seen = (raw - centre) / spread, head.features(pictures, fine)
     apart, hog_apart = distances(extra, extra), distances(seen, seen)
     best, least = head, DEEP_GAIN * head.design.log_loss
     units = _unit_of(hog_apart) * head.scales[0], _unit_of(apart)

@@ -6,10 +6,8 @@ HOG map of the mirror image is the same numbers in another order.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Pictures = NDArray[np.uint8]
+from countenance.suites.happyfaces.interface import Pictures, Singles
 
 FINE = 4
 ORIENTATIONS = 9
@@ -18,11 +16,10 @@ BLOCK = 2
 CLIP = 0.2
 PAD = 4
 """Fine squares added at every edge (by repeating it), so that a grid may move by up to 16 px."""
-_CHUNK = 25
 _GREY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
-def fine_votes(pictures: Pictures) -> Floats:
+def fine_votes(pictures: Pictures) -> Singles:
     """Photos × fine rows × fine columns × 9 orientations, padded by `PAD` at every edge.
 
     Every pixel of the grey picture votes, by its gradient's size, for the two nearest of nine unsigned orientations.
@@ -30,11 +27,29 @@ def fine_votes(pictures: Pictures) -> Floats:
     >>> fine_votes(np.zeros((3, 48, 64, 3), np.uint8)).shape
     (3, 20, 24, 9)
     """
-    pooled = [_pool(_votes(pictures[i : i + _CHUNK])) for i in range(0, len(pictures), _CHUNK)]
-    return np.pad(np.concatenate(pooled), ((0, 0), (PAD, PAD), (PAD, PAD), (0, 0)), mode="edge")
+    count, height, width, _ = pictures.shape
+    rows, columns = height // FINE, width // FINE
+    top, left = (height - rows * FINE) // 2, (width - columns * FINE) // 2
+    inner = np.s_[top : top + rows * FINE, left : left + columns * FINE]
+    square = np.arange(rows * columns).reshape(rows, columns).repeat(FINE, 0).repeat(FINE, 1) * ORIENTATIONS
+    out = np.empty((count, rows, columns, ORIENTATIONS), np.float32)
+    for picture, votes in zip(pictures, out, strict=True):
+        grey = picture @ _GREY
+        down, across = np.zeros_like(grey), np.zeros_like(grey)
+        down[1:-1] = grey[2:] - grey[:-2]
+        across[:, 1:-1] = grey[:, 2:] - grey[:, :-2]
+        size = np.hypot(down, across)[inner]
+        # Centres of the orientations lie at (k + 1/2)·20°, so that a mirror image maps each onto another exactly.
+        angle = np.arctan2(down, across)[inner] * np.float32(ORIENTATIONS / np.pi) - np.float32(0.5)
+        lower = np.floor(angle)
+        first, share = lower.astype(np.int64), angle - lower
+        sums = np.bincount((square + first % ORIENTATIONS).ravel(), (size * (1 - share)).ravel(), votes.size)
+        sums += np.bincount((square + (first + 1) % ORIENTATIONS).ravel(), (size * share).ravel(), votes.size)
+        votes[:] = sums.reshape(votes.shape)
+    return np.pad(out, ((0, 0), (PAD, PAD), (PAD, PAD), (0, 0)), mode="edge")
 
 
-def grid(fine: Floats, cell: int) -> tuple[int, int]:
+def grid(fine: Singles, cell: int) -> tuple[int, int]:
     """How many rows and columns of blocks a photo has in cells of `cell` px.
 
     >>> grid(fine_votes(np.zeros((1, 250, 250, 3), np.uint8)), 8)
@@ -45,8 +60,8 @@ def grid(fine: Floats, cell: int) -> tuple[int, int]:
 
 
 def blocks(
-    fine: Floats, cell: int, box: tuple[int, int, int, int] | None = None, shift: tuple[int, int] = (0, 0)
-) -> Floats:
+    fine: Singles, cell: int, box: tuple[int, int, int, int] | None = None, shift: tuple[int, int] = (0, 0)
+) -> Singles:
     """Normalised blocks, photos × rows × columns × 36, of the whole photo or of a `box` of blocks.
 
     `box` is first row, end row, first column, end column; `shift` moves the grid, in fine squares, down and right.
@@ -58,20 +73,17 @@ def blocks(
     k = cell // FINE
     rows, columns = grid(fine, cell)
     top, bottom, left, right = box or (0, rows, 0, columns)
-    y = _first(fine.shape[1], k) + k * top + shift[0]
-    x = _first(fine.shape[2], k) + k * left + shift[1]
+    y, x = (PAD + (side - 2 * PAD) % k // 2 for side in fine.shape[1:3])  # the grid is centred
+    y, x = y + k * top + shift[0], x + k * left + shift[1]
     height, width = bottom - top + BLOCK - 1, right - left + BLOCK - 1
     inner = fine[:, y : y + k * height, x : x + k * width]
-    cells = inner.reshape(len(fine), height, k, width, k, ORIENTATIONS).sum((2, 4), dtype=np.float32)
-    corners = [
-        cells[:, dy : height - BLOCK + 1 + dy, dx : width - BLOCK + 1 + dx]
-        for dy in range(BLOCK)
-        for dx in range(BLOCK)
-    ]
+    strips = np.asarray(sum(inner[:, i::k] for i in range(k)))
+    cells = np.asarray(sum(strips[:, :, i::k] for i in range(k)))
+    corners = [cells[:, dy : height - 1 + dy, dx : width - 1 + dx] for dy in (0, 1) for dx in (0, 1)]
     return _unit(np.minimum(_unit(np.concatenate(corners, -1)), np.float32(CLIP)))
 
 
-def mirror(maps: Floats) -> Floats:
+def mirror(maps: Singles) -> Singles:
     """The blocks of the mirror images (of a box that is centred in the photo).
 
     >>> photo = np.random.default_rng(0).integers(0, 256, (1, 32, 48, 3), dtype=np.uint8)
@@ -84,36 +96,6 @@ def mirror(maps: Floats) -> Floats:
     return np.ascontiguousarray(split[:, :, ::-1, :, ::-1, ::-1]).reshape(maps.shape)
 
 
-def _first(length: int, k: int) -> int:
-    inner = length - 2 * PAD
-    return PAD + (inner - inner // k * k) // 2
-
-
-def _votes(pictures: Pictures) -> Floats:
-    grey = pictures @ _GREY
-    down, across = np.zeros_like(grey), np.zeros_like(grey)
-    down[:, 1:-1] = grey[:, 2:] - grey[:, :-2]
-    across[:, :, 1:-1] = grey[:, :, 2:] - grey[:, :, :-2]
-    size = np.hypot(down, across)
-    # Centres of the orientations lie at (k + 1/2)·20°, so that a mirror image maps each onto another exactly.
-    angle = np.arctan2(down, across) * np.float32(ORIENTATIONS / np.pi) - np.float32(0.5)
-    lower = np.floor(angle)
-    upper_share = angle - lower
-    low = lower.astype(np.int64) % ORIENTATIONS
-    votes = np.zeros((*size.shape, ORIENTATIONS), np.float32)
-    np.put_along_axis(votes, low[..., None], (size * (1 - upper_share))[..., None], -1)
-    np.put_along_axis(votes, ((low + 1) % ORIENTATIONS)[..., None], (size * upper_share)[..., None], -1)
-    return votes
-
-
-def _pool(votes: Floats) -> Floats:
-    n, height, width, bins = votes.shape
-    rows, columns = height // FINE, width // FINE
-    top, left = (height - rows * FINE) // 2, (width - columns * FINE) // 2
-    inner = votes[:, top : top + rows * FINE, left : left + columns * FINE]
-    return np.asarray(inner.reshape(n, rows, FINE, columns, FINE, bins).sum((2, 4)), np.float32)
-
-
-def _unit(vectors: Floats) -> Floats:
+def _unit(vectors: Singles) -> Singles:
     length = np.sqrt(np.square(vectors).sum(-1, keepdims=True) + np.float32(1e-6))
     return np.asarray(vectors / length, dtype=np.float32)

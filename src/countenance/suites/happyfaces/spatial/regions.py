@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.suites.happyfaces.interface import Floats, Labels, Singles
 from countenance.suites.happyfaces.spatial.windows import Windows
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class RegionGroups:
     """The telling windows and the group (0 the more accurate, 1 the other) of each."""
 
     windows: Windows
-    group: NDArray[np.int64]
+    group: Labels
     cut: float
     """The normalised cut: 0 two unconnected groups, near 1 and above no two groups at all."""
 
@@ -45,12 +44,8 @@ def two_groups(windows: Windows, target: Floats) -> RegionGroups:
     left = residuals(told.scores, target)
     left /= np.linalg.norm(left, axis=1, keepdims=True) + 1e-12
     first, cut = normalised_cut(np.square(np.maximum(left @ left.T, 0)))
-    ahead = _strength(told.accuracy[first]) >= _strength(told.accuracy[~first])
-    return RegionGroups(told, np.where(first == ahead, 0, 1), cut)
-
-
-def _strength(accuracy: Floats) -> tuple[float, float]:
-    return float(accuracy.max()), float(accuracy.mean())
+    best, other = ((some.max(), some.mean()) for some in (told.accuracy[first], told.accuracy[~first]))
+    return RegionGroups(told, np.where(first == (best >= other), 0, 1), cut)
 
 
 def normalised_cut(affinity: Floats) -> tuple[NDArray[np.bool_], float]:
@@ -90,7 +85,7 @@ class Region:
             return 0, 1, 0, self.weights[scale].shape[1]
         return int(rows.min()), int(rows.max()) + 1, int(columns.min()), int(columns.max()) + 1
 
-    def root(self, scale: int) -> NDArray[np.float32]:
+    def root(self, scale: int) -> Singles:
         """Square roots of the weights inside the box, rows × columns × 1: they multiply features, not distances."""
         top, bottom, left, right = self.box(scale)
         return np.sqrt(self.weights[scale][top:bottom, left:right]).astype(np.float32)[:, :, None]
@@ -105,9 +100,9 @@ def regions(groups: RegionGroups, shapes: tuple[tuple[int, int], ...], gamma: fl
     both: list[list[Floats]] = [[], []]
     for scale, shape in enumerate(shapes):
         weights = np.stack([groups.windows.paint(scale, shape, gamma, groups.group == group) for group in (0, 1)])
-        owner = (weights + weights[:, :, ::-1]).argmax(0)
+        weights = weights + weights[:, :, ::-1]
         for group in (0, 1):
-            own = np.where(owner == group, weights[group] + weights[group][:, ::-1], 0.0)
+            own = np.where(weights.argmax(0) == group, weights[group], 0.0)
             both[group].append(own / own.sum() if own.any() else own)
     return Region(tuple(both[0])), Region(tuple(both[1]))
 

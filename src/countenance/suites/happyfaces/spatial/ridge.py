@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.linalg import lapack
 
-Floats = NDArray[np.float64]
+from countenance.suites.happyfaces.interface import Floats, Labels
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,15 @@ def fit_ridge(kernel: Floats, target: Floats, ridge: float) -> Ridge:
     >>> bool(np.isclose(whole.left_out[0], fewer.score(kernel[:1, 1:])[0]))
     True
     """
-    n = len(target)
-    system = np.zeros((n + 1, n + 1))
-    system[:n, :n] = kernel
-    system[np.arange(n), np.arange(n)] += ridge
-    system[n, :n] = system[:n, n] = 1
-    inverse = np.linalg.inv(system)
-    dual = inverse[:n, :n] @ target
-    return Ridge(dual, float(inverse[n, :n] @ target), target - dual / np.diag(inverse)[:n])
+    factor, failed = lapack.dpotrf(kernel + ridge * np.eye(len(target)))
+    if failed:
+        raise np.linalg.LinAlgError("the kernel is not positive definite")
+    half, _ = lapack.dpotri(factor)
+    inverse = np.triu(half) + np.triu(half, 1).T  # of K + λ; the intercept's row and column follow from its sums
+    weight = inverse.sum(0)
+    intercept = float(weight @ target / weight.sum())
+    dual = inverse @ target - weight * intercept
+    return Ridge(dual, intercept, target - dual / (np.diag(inverse) - weight**2 / weight.sum()))
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Platt:
         return np.asarray(1 / (1 + np.exp(-np.clip(self.slope * score + self.offset, -50, 50))))
 
 
-def soft_targets(labels: NDArray[np.int64]) -> Floats:
+def soft_targets(labels: Labels) -> Floats:
     """Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), which keep separable scores from infinite slopes.
 
     >>> soft_targets(np.array([1, 1, 0])).round(3)

@@ -6,24 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.suites.happyfaces.interface import Floats, Labels, Singles
 from countenance.suites.happyfaces.spatial import hog
-
-Floats = NDArray[np.float64]
+from countenance.suites.happyfaces.spatial.ridge import fit_ridge
 
 SCALES = ((8, 4), (12, 3))
 """Cell size in px and the window's side in blocks."""
 RIDGE = 1.0
-"""The ridge of a window, as a multiple of its kernel's mean eigenvalue."""
+"""The ridge of a window, as a multiple of its centred kernel's mean eigenvalue."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of all scales, one row each."""
+    """Windows of all scales, one row each; `scale` is an index into `SCALES`."""
 
-    scale: NDArray[np.int64]
-    """Index into `SCALES`."""
-    row: NDArray[np.int64]
-    column: NDArray[np.int64]
+    scale: Labels
+    row: Labels
+    column: Labels
     scores: Floats
     """Windows × labelled photos: leave-one-out score, label as −1 and +1."""
     accuracy: Floats
@@ -48,7 +47,7 @@ class Windows:
         )
 
 
-def score_windows(fine: hog.Floats, target: Floats) -> Windows:
+def score_windows(fine: Singles, target: Floats) -> Windows:
     """Score every window of every scale on the labelled photos (`target` is −1 or +1).
 
     >>> rng = np.random.default_rng(0)
@@ -60,7 +59,7 @@ def score_windows(fine: hog.Floats, target: Floats) -> Windows:
     (1.0, True)
     """
     found = [
-        (scale, row, column, _leave_one_out(kernel, target))
+        (scale, row, column, fit_ridge(kernel, target, RIDGE * _mean_eigenvalue(kernel) + 1e-12).left_out)
         for scale, (cell, side) in enumerate(SCALES)
         for row, column, kernel in _window_kernels(hog.blocks(fine, cell), side)
     ]
@@ -68,14 +67,14 @@ def score_windows(fine: hog.Floats, target: Floats) -> Windows:
     return Windows(scales, rows, columns, scores, ((scores > 0) == (target > 0)).mean(1), len(target))
 
 
-def _window_kernels(maps: hog.Floats, side: int) -> Iterator[tuple[int, int, Floats]]:
+def _window_kernels(maps: Singles, side: int) -> Iterator[tuple[int, int, Floats]]:
     """Row, column and linear kernel of every window; a window's kernel is the sum of its blocks' kernels."""
     _, rows, columns, _ = maps.shape
     strips: list[Floats] = []  # for each row of blocks, columns × n × n: kernels of `side` blocks side by side
     for row in range(rows):
         line = maps[:, row].transpose(1, 0, 2)
         kernels = (line @ line.transpose(0, 2, 1)).astype(np.float64)
-        strips.append(_sliding_sum(kernels, side))
+        strips.append(np.asarray(sum(kernels[i : columns - side + 1 + i] for i in range(side))))
         if row >= side - 1:
             window = sum(strips[1:], strips[0])
             for column in range(columns - side + 1):
@@ -83,16 +82,6 @@ def _window_kernels(maps: hog.Floats, side: int) -> Iterator[tuple[int, int, Flo
             strips.pop(0)
 
 
-def _sliding_sum(stack: Floats, side: int) -> Floats:
-    return np.asarray(sum(stack[i : len(stack) - side + 1 + i] for i in range(side)))
-
-
-def _leave_one_out(kernel: Floats, target: Floats) -> Floats:
-    n = len(target)
-    centred = kernel - kernel.mean(0) - kernel.mean(1, keepdims=True) + kernel.mean()
-    ridge = RIDGE * np.trace(centred) / n + 1e-12
-    # The hat matrix of ridge with an intercept is K(K + λ)⁻¹ + 1/n = 1 − λ(K + λ)⁻¹ + 1/n on the centred kernel.
-    inverse = np.linalg.inv(centred + ridge * np.eye(n))
-    hat = np.eye(n) - ridge * inverse + 1 / n
-    own = np.diag(hat)
-    return np.asarray((hat @ target - own * target) / np.maximum(1 - own, 1e-9))
+def _mean_eigenvalue(kernel: Floats) -> float:
+    """Of the kernel of centred features."""
+    return float(np.trace(kernel) / len(kernel) - kernel.mean())

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 from urllib.parse import parse_qsl, urlencode
 
 from countenance.data import Dataset, load_dataset
+from countenance.data.categories import parse_classes
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.metrics.readings import Reading
+from countenance.metrics.readings import FORMS, Reading, Units
 from countenance.suites.mask_fairness.datasets.truth import YOLO, AskedTruth, MaskData, of_split
 
 NAMES = ("fairface", "bafmd", "bafmd-yolo", "bafmd-voc", "folder", "people")
@@ -42,12 +44,14 @@ def load(part: str | None) -> Dataset:
     query = dict(parse_qsl(text))
     if not folder or "name" not in query:
         raise InputError(f"mask_fairness:{part}: expected mask_fairness:FOLDER?name=bafmd")
-    classes = dict(pair.split("=") for pair in query["classes"].split(",")) if "classes" in query else None
-    try:
-        reading = Reading(query.get("form", YOLO.form), query.get("units", YOLO.units))  # type: ignore[arg-type]
-        numbered = None if classes is None else {int(k): v for k, v in classes.items()}
-    except ValueError as error:
-        raise InputError(f"mask_fairness:{part}: {error}") from None
+    place = f"mask_fairness:{part}"
+    numbered = parse_classes(query["classes"], place) if "classes" in query else None
+    form, units = query.get("form", YOLO.form), query.get("units", YOLO.units)
+    if form not in FORMS or units not in get_args(Units):
+        raise InputError(
+            f"{place}: form {form} and units {units}; expected {', '.join(FORMS)} and pixels or normalised"
+        )
+    reading = Reading(form, units)  # type: ignore[arg-type]
     attributes = Path(folder) / query["attributes"] if "attributes" in query else None
     asked = AskedTruth(reading, numbered, attributes, "only_present" in query, query.get("split"))
     return load_mask_data(query["name"], Path(folder), asked).dataset

@@ -8,16 +8,14 @@ import numpy as np
 
 from countenance.data import AttributeCard, Dataset, DatasetCard, LazyImage, Sample, Subject
 from countenance.data.image import IMAGE_SUFFIXES
-from countenance.data.tables import finite_number, near, read_csv, read_text
+from countenance.data.tables import finite_number, read_csv, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading, fitting
-from countenance.suites.mask_fairness.datasets.attributes_file import with_attributes
 from countenance.suites.mask_fairness.datasets.classes import DEFAULT, Classes, classes_beside
 from countenance.suites.mask_fairness.datasets.label_files import Faces, read_voc, read_yolo
 from countenance.suites.mask_fairness.datasets.truth import (
     AskedTruth,
     MaskData,
-    Say,
     checked_corners,
     compared_by,
     find_picture,
@@ -28,6 +26,8 @@ from countenance.suites.mask_fairness.datasets.truth import (
 COLUMNS = ("filename", "x", "y", "dx", "dy", "mask")
 SPLITS = {"train": "BAFMD_train_images.txt", "test": "BAFMD_test_images.txt"}
 """The published lists of pictures."""
+FOLDERS = {"train_set": "train", "test_set": "test"}
+"""Where the download script puts the pictures of each list."""
 
 CARD = DatasetCard(
     name="bafmd",
@@ -61,11 +61,8 @@ def read_annotated(source: Path, asked: AskedTruth) -> MaskData:
 
     Every further column is an attribute. The reading of the boxes is checked, see `checked_corners`.
     """
-    table, reading, say = _annotation_file(source), asked.reading, asked.say
-    header, rows = read_csv(table)
-    for name in COLUMNS:
-        if name not in header:
-            raise InputError(f"{table} line 1: no column {name!r}{near(name, header)}; expected {', '.join(COLUMNS)}")
+    table, reading = _annotation_file(source), asked.reading
+    header, rows = read_csv(table, needed=COLUMNS)
     further = [name for name in header if name and name not in (*COLUMNS, "index") and not name.startswith("Unnamed")]
     pictures: dict[str, tuple[LazyImage, int, int]] = {}
     faces = []
@@ -86,11 +83,12 @@ def read_annotated(source: Path, asked: AskedTruth) -> MaskData:
     for (name, _, about), box in zip(faces, found, strict=True):
         people[name].append(Subject(str(len(people[name])), face_box=box, attributes=about))
     samples = [Sample(name, *pictures[name], tuple(people[name])) for name in pictures]
-    say(f"{table.name}: {len(faces)} faces in {len(samples)} pictures, boxes read as {reading} ({reading.numbers_are})")
+    notes = [f"{len(faces)} faces in {len(samples)} pictures, boxes read as {reading} ({reading.numbers_are})"]
     fits = fitting(boxes, sizes)
     if len(fits) > 1:
-        say(f"{table.name}: the pictures do not decide the reading; {fits_sentence(fits)}")
-    return MaskData(Dataset(CARD, samples), attributes=compared_by(samples, further), reading=reading)
+        notes.append(f"the pictures do not decide the reading; {fits_sentence(fits)}")
+    dataset = Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])
+    return MaskData(dataset, attributes=compared_by(dataset, further), reading=reading)
 
 
 def read_raw(root: Path, kind: str, asked: AskedTruth) -> MaskData:
@@ -99,43 +97,46 @@ def read_raw(root: Path, kind: str, asked: AskedTruth) -> MaskData:
     The published lists of train and test pictures become the attribute `split`. The faces have no attributes but
     `masked`, unless a CSV of attributes is named.
     """
+    from countenance.suites.mask_fairness.datasets.folder import described
+
     data = labelled_pictures(root, kind, asked)
-    samples = _with_splits(_without_copies(list(data.dataset), root, asked.say), root, asked.say)
+    dataset = _with_splits(_without_copies(data.dataset, root), root)
     compared: tuple[str, ...] = ("masked",)
     if asked.attributes is not None:
-        samples, found = with_attributes(samples, asked.attributes)
-        compared = compared_by(samples, found)
-    return replace(data, dataset=Dataset(CARD, samples), attributes=compared)
+        dataset, found = described(dataset, asked.attributes)
+        compared = compared_by(dataset, found)
+    return replace(data, dataset=dataset, attributes=compared)
 
 
-def _without_copies(samples: list[Sample], root: Path, say: Say) -> list[Sample]:
+def _without_copies(data: Dataset, root: Path) -> Dataset:
     """The download script copies labels (and some users pictures) to train_set and test_set: each picture once."""
-    placed = {Path(s.id).name for s in samples if Path(s.id).parts[0] in ("train_set", "test_set")}
-    kept = [s for s in samples if Path(s.id).parts[0] != "annotations" or Path(s.id).name not in placed]
-    if len(kept) < len(samples):
-        copies = len(samples) - len(kept)
-        say(f"{root}: {copies} pictures in annotations are copies of those in train_set or test_set and are left out")
-    return kept
+    placed = {Path(s.id).name for s in data if Path(s.id).parts[0] in FOLDERS}
+    kept = [s for s in data if Path(s.id).parts[0] != "annotations" or Path(s.id).name not in placed]
+    copies = "pictures in annotations are copies of those in train_set or test_set and are left out"
+    return data.of(kept, notes=[f"{_name(root)}: {len(data) - len(kept)} {copies}"] if len(kept) < len(data) else ())
 
 
-def _with_splits(samples: list[Sample], root: Path, say: Say) -> list[Sample]:
+def _with_splits(data: Dataset, root: Path) -> Dataset:
     """The samples with the attribute `split` as the published lists (else the script's two folders) say."""
     listed: dict[str, str] = {}
     for split, name in SPLITS.items():
         if (root / name).is_file():
             names = [line.strip() for line in read_text(root / name).splitlines() if line.strip()]
             listed |= {line.split(".")[0]: split for line in names}
-    folders = {"train_set": "train", "test_set": "test"}
-    found = [listed.get(Path(s.id).stem, folders.get(Path(s.id).parts[0])) for s in samples]
+    found = [listed.get(Path(s.id).stem, FOLDERS.get(Path(s.id).parts[0])) for s in data]
     if not any(found):
-        return samples
-    if None in found:
-        lists = " nor ".join(SPLITS.values())
-        say(f"{root}: {found.count(None)} pictures are neither in {lists} and have no split")
-    return [
-        replace(sample, attributes={**sample.attributes, "split": split})
-        for sample, split in zip(samples, found, strict=True)
-    ]
+        return data
+    lost = (
+        f"{_name(root)}: {found.count(None)} pictures are neither in {' nor '.join(SPLITS.values())} and have no split"
+    )
+    pairs = zip(data, found, strict=True)
+    samples = [replace(sample, attributes={**sample.attributes, "split": split}) for sample, split in pairs]
+    return data.of(samples, notes=[lost] if None in found else ())
+
+
+def _name(root: Path) -> str:
+    """The name of a folder; notes are published, and its path is nobody's business."""
+    return root.resolve().name
 
 
 def _label_of(picture: Path, labels: list[Path]) -> Path | None:
@@ -149,7 +150,7 @@ def _label_of(picture: Path, labels: list[Path]) -> Path | None:
 
 def labelled_pictures(root: Path, kind: str, asked: AskedTruth) -> MaskData:
     """Every picture under `root` that has a label file, with its faces."""
-    reading, say = asked.reading, asked.say
+    reading = asked.reading
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; --data-directory names the folder with pictures and label files")
     suffix = ".txt" if kind == "yolo" else ".xml"
@@ -177,18 +178,16 @@ def labelled_pictures(root: Path, kind: str, asked: AskedTruth) -> MaskData:
         samples.append(Sample(path.relative_to(root).as_posix(), image, width, height, people))
     if not samples:
         raise InputError(f"{root}: no picture has a {suffix} file of its name, beside it or in another folder of it")
-    if alone:
-        what = "1 picture has" if alone == 1 else f"{alone} pictures have"
-        say(f"{root}: {what} no {suffix} file and {'is' if alone == 1 else 'are'} left out")
-    found = Dataset(CARD, samples)
+    left = f"1 picture has no {suffix} file and is" if alone == 1 else f"{alone} pictures have no {suffix} file and are"
+    notes = [f"{_name(root)}: {left} left out"] if alone else []
     if kind != "yolo":
-        return MaskData(found)
+        return MaskData(Dataset(CARD, samples, notes=notes))
     _check_all(samples, reading, root)
-    for told in dict.fromkeys(str(order) for order in orders.values()):
-        say(f"{root}: classes of the label files: {told}")
-    different = {str(order.labels()): order for order in orders.values()}
-    one_order = next(iter(different.values())) if len(different) == 1 else None
-    return MaskData(found, yolo_classes=one_order, reading=reading)
+    told = dict.fromkeys(str(order).replace(str(root), _name(root)) for order in orders.values())
+    notes += [f"{_name(root)}: classes of the label files: {order}" for order in told]
+    first, *further = [order.labels() for order in orders.values()]
+    alike = all(other == first for other in further)
+    return MaskData(Dataset(CARD, samples, notes=notes, categories=first if alike else None), reading=reading)
 
 
 def _order(folder: Path, root: Path, told: Mapping[int, str] | None) -> Classes:

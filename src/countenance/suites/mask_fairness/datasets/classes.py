@@ -5,18 +5,18 @@ BAFMD counts 0 = no mask, 1 = mask. Other sets count otherwise and say so in a f
 decides. A wrong order turns every judgement round, so it is never guessed silently.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from countenance.data.categories import says_masked
+import yaml
+
+from countenance.data.categories import LABELS, classes_in_words, says_masked
 from countenance.data.tables import read_text
 from countenance.errors import InputError
 
 BAFMD_CLASSES: Mapping[int, str] = {0: "no_mask", 1: "mask"}
 FILES = ("classes.txt", "obj.names", "_darknet.labels", "data.yaml", "data/obj.names")
-LABELS = {"yes": "mask", "no": "no_mask"}
 
 
 @dataclass(frozen=True)
@@ -26,26 +26,25 @@ class Classes:
     words: Mapping[int, str]
     source: str
 
-    def label(self, number: int, place: str) -> str:
-        """`mask` or `no_mask` for a class number."""
-        if number not in self.words:
-            known = ", ".join(f"{key} = {word}" for key, word in self.words.items())
-            raise InputError(f"{place}: class {number}, expected {known} ({self.source})")
-        masked = says_masked(self.words[number])
+    def masked(self, number: int, place: str) -> str:
+        """Whether a class number says that a mask is worn: `yes` or `no`."""
+        word = self.words.get(number)
+        if word is None:
+            raise InputError(f"{place}: class {number}, expected {classes_in_words(self.words)} ({self.source})")
+        masked = says_masked(word)
         if masked is None:
             raise InputError(
-                f"{place}: class {number} is {self.words[number]!r} ({self.source}), which says neither mask nor no "
-                "mask; expected a class such as mask or no_mask"
+                f"{place}: class {number} is {word!r} ({self.source}), which says neither mask nor no mask; expected a "
+                "class such as mask or no_mask"
             )
-        return LABELS[masked]
+        return masked
 
     def labels(self) -> dict[int, str]:
         """Those class numbers that say mask or no mask."""
-        found = {number: says_masked(word) for number, word in self.words.items()}
-        return {number: LABELS[masked] for number, masked in found.items() if masked is not None}
+        return {number: LABELS[said] for number, word in self.words.items() if (said := says_masked(word))}
 
     def __str__(self) -> str:
-        return ", ".join(f"{number} = {label}" for number, label in self.labels().items()) + f" ({self.source})"
+        return f"{classes_in_words(self.labels())} ({self.source})"
 
 
 DEFAULT = Classes(BAFMD_CLASSES, "the order of BAFMD; a classes.txt beside the labels or --classes says otherwise")
@@ -64,38 +63,30 @@ def swapped(classes: Mapping[int, str]) -> str:
 def classes_beside(folder: Path, root: Path | None = None) -> Classes | None:
     """The classes that a file in a folder names, or in a folder above it up to `root`; None where there is none."""
     for here in (folder, *folder.parents):
-        for name in FILES:
-            if (here / name).is_file():
-                words = _yaml_names(here / name) if name.endswith(".yaml") else _lines(here / name)
-                return Classes(dict(enumerate(words)), str(here / name))
+        for path in (here / name for name in FILES):
+            if path.is_file():
+                return Classes(_names(path), str(path))
         if root is None or here == root:
             return None
     return None
 
 
-def _lines(path: Path) -> list[str]:
-    words = [line.strip() for line in read_text(path).splitlines()]
-    while words and not words[-1]:
-        words.pop()
-    if not words or "" in words:
-        raise InputError(f"{path}: expected the name of a class in every line, the first of class 0")
-    return words
-
-
-def _yaml_names(path: Path) -> Sequence[str]:
-    """The list `names` of a data.yaml, in any of the three ways it is written."""
+def _names(path: Path) -> dict[int, str]:
+    """The names in a file of class names: one in each line, or the list `names` of a data.yaml."""
     text = read_text(path)
-    start = re.search(r"^names[ \t]*:", text, re.MULTILINE)
-    if start is not None:
-        rest = text[start.end() :]
-        inline = re.match(r"\s*\[([^\]]*)\]", rest)
-        if inline:
-            return [word.strip().strip("'\"") for word in inline.group(1).split(",") if word.strip()]
-        below = re.match(r"[ \t]*(?:#.*)?\n((?:[ \t]*(?:-|\d+[ \t]*:).*\n?)+)", rest)
-        if below:
-            lines = [line.strip() for line in below.group(1).splitlines()]
-            words = [re.sub(r"^(-|\d+\s*:)\s*", "", line).strip("'\"") for line in lines]
-            numbers = [int(found.group()) for line in lines if (found := re.match(r"\d+", line))]
-            if not numbers or numbers == list(range(len(words))):
-                return words
-    raise InputError(f"{path}: no list names: of the classes from 0 on; expected names: ['no_mask', 'mask']")
+    if path.suffix != ".yaml":
+        words = [line.strip() for line in text.rstrip().splitlines()]
+        if not words or "" in words:
+            raise InputError(f"{path}: expected the name of a class in every line, the first of class 0")
+        return dict(enumerate(words))
+    try:
+        content = yaml.safe_load(text)
+        names = content["names"]
+        named = dict(names if isinstance(names, dict) else enumerate(names))
+        if isinstance(names, str) or list(named) != list(range(len(named))) or not named:
+            raise ValueError
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError):
+        raise InputError(
+            f"{path}: no list names: of the classes from 0 on; expected names: ['no_mask', 'mask']"
+        ) from None
+    return {number: str(word) for number, word in named.items()}

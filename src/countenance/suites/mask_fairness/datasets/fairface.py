@@ -81,10 +81,7 @@ def _picture_root(table: Path) -> Path:
 def read_fairface(source: Path, asked: AskedTruth) -> MaskData:
     """Read a FairFace folder (or its label file); rows without their picture are refused, or left out and counted."""
     table = _table(source)
-    header, rows = read_csv(table)
-    for name in COLUMNS:
-        if name not in header:
-            raise InputError(f"{table} line 1: no column {name!r}{near(name, header)}; expected {', '.join(COLUMNS)}")
+    _, rows = read_csv(table, needed=COLUMNS)
     root = _picture_root(table)
     samples: list[Sample] = []
     seen: set[str] = set()
@@ -112,10 +109,10 @@ def read_fairface(source: Path, asked: AskedTruth) -> MaskData:
         raise InputError(f"{missing[0]}{more} not there; --only-present assesses the {len(samples)} that are")
     if not samples:
         raise InputError(f"{table}: no row has its picture in {root}")
+    notes = []
     if repaired:
-        asked.say(
-            f"{table.name}: a spreadsheet had turned {repaired} ages into dates; they were repaired (03-Sep is 3-9)"
-        )
+        notes.append(f"a spreadsheet had turned {repaired} ages into dates; they were repaired (03-Sep is 3-9)")
     if missing:
-        asked.say(f"{table.name}: {len(missing)} of {len(seen)} pictures are not there and are left out")
-    return MaskData(Dataset(CARD, samples), ONE_FACE, ("age", "gender", "race"))
+        notes.append(f"{len(missing)} of {len(seen)} pictures are not there and are left out")
+    dataset = Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])
+    return MaskData(dataset, ONE_FACE, ("age", "gender", "race"))

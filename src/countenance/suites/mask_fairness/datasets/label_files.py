@@ -35,7 +35,7 @@ def read_yolo(path: Path, width: int, height: int, classes: Classes = DEFAULT, r
         )
         if index != int(index):
             raise InputError(f"{place}: class {index:g}, expected a whole number")
-        masked.append("yes" if classes.label(int(index), place) == "mask" else "no")
+        masked.append(classes.masked(int(index), place))
         boxes.append(box)
     if not boxes:
         return []

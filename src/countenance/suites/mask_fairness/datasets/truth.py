@@ -1,20 +1,19 @@
 """What the adapters share: boxes checked in their reading, words for mask and no mask, and where pictures lie."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data import Dataset, Sample
+from countenance.data import Dataset
 from countenance.data.categories import says_masked
 from countenance.data.image import IMAGE_SUFFIXES
 from countenance.data.paths import inside
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
 from countenance.metrics.readings import LARGEST_SHARE_OUTSIDE, Reading, fitting, guessed_units, share_outside
-from countenance.suites.mask_fairness.datasets.classes import Classes
 
 Array = NDArray[np.float64]
 Say = Callable[[str], None]
@@ -27,18 +26,12 @@ YOLO = Reading("centre", "normalised")
 
 @dataclass(frozen=True)
 class MaskData:
-    """A dataset, the rule that scores it, and what prediction files may call its pictures and classes."""
+    """A dataset, the rule that scores it, and what it is compared by."""
 
     dataset: Dataset
     task: str = BOXES
     attributes: tuple[str, ...] = ()
     """The attributes that are compared when the user names none."""
-    image_ids: Mapping[str, str] = field(default_factory=dict)
-    """Foreign image ids (COCO's numbers) by sample id."""
-    classes: Mapping[int, str] = field(default_factory=dict)
-    """COCO's category numbers as mask and no_mask."""
-    yolo_classes: Classes | None = None
-    """The class numbers of its YOLO files; None where it has none, or folders that count differently."""
     source: str | None = None
     """The name under which the package itself loads the dataset."""
     origin: str | None = None
@@ -60,20 +53,19 @@ class AskedTruth:
     only_present: bool = False
     """FairFace: leave out rows whose pictures are not there."""
     split: str | None = None
-    say: Say = field(default=lambda line: None, compare=False)
 
 
 USUAL = ("skincolor", "sex", "skin_tone", "age_group", "gender", "race")
 MOST_GROUPS = 20
 
 
-def compared_by(samples: Sequence[Sample], names: Sequence[str]) -> tuple[str, ...]:
+def compared_by(dataset: Dataset, names: Sequence[str]) -> tuple[str, ...]:
     """The attributes that are compared when the user names none: the usual ones, else those with a few values each."""
     usual = tuple(name for name in USUAL if name in names)
     if usual:
         return usual
     values: dict[str, set[object]] = {name: set() for name in names}
-    for sample in samples:
+    for sample in dataset:
         for subject in sample.subjects:
             for name in names:
                 values[name].add(subject.attributes.get(name))

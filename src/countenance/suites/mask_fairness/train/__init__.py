@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,23 +16,26 @@ import numpy as np
 
 from countenance.errors import InputError, MissingExtra, opencv
 
-BATCH = 24
-STEPS = 1200
 RATE = 3e-3
 WITHOUT_FACES = 0.15
 """Share of a batch that shows no people."""
 
 
+@dataclass(frozen=True)
+class TrainSettings:
+    """How long the detector learns, and on what."""
+
+    steps: int = 1200
+    minutes: float = 8.0
+    """The steps end when these are over."""
+    batch: int = 24
+    threads: int = 1
+    seed: int = 0
+    device: str = "cpu"
+
+
 def train_and_export(
-    out: Path,
-    *,
-    dataset: Any = None,
-    minutes: float = 8.0,
-    steps: int = STEPS,
-    threads: int = 1,
-    seed: int = 0,
-    device: str = "cpu",
-    say: Callable[[str], None] = lambda line: None,
+    out: Path, settings: TrainSettings, *, dataset: Any = None, say: Callable[[str], None] = lambda line: None
 ) -> None:
     """Train on the train split and write the ONNX file, all of it or nothing."""
     if find_spec("torch") is None:
@@ -50,20 +54,14 @@ def train_and_export(
         raise InputError(f"dataset {data.name!r} has no train split with faces")
     faces = sum(len(picture.boxes) for picture in pictures)
     say(f"{len(pictures)} pictures with {faces} faces, {len(scenes)} without people")
-    network = train(pictures, scenes, minutes=minutes, steps=steps, threads=threads, seed=seed, device=device, say=say)
+    network = train(pictures, scenes, settings, say)
     write_atomically(out, lambda part: export(network, part))
 
 
 def train(
     pictures: Sequence[Any],
     scenes: Sequence[Any],
-    *,
-    minutes: float = 8.0,
-    steps: int = STEPS,
-    threads: int = 1,
-    seed: int = 0,
-    device: str = "cpu",
-    batch: int = BATCH,
+    settings: TrainSettings,
     say: Callable[[str], None] = lambda line: None,
 ) -> Any:
     """The trained network (its running average): `steps` steps, fewer when the minutes are over first."""
@@ -72,8 +70,11 @@ def train(
     from countenance.suites.mask_fairness.train.loss import loss
     from countenance.suites.mask_fairness.train.network import make_network
 
+    steps, minutes, batch, seed, device = (
+        settings.steps, settings.minutes, settings.batch, settings.seed, settings.device,
+    )  # fmt: skip
     torch.manual_seed(seed)
-    torch.set_num_threads(threads)
+    torch.set_num_threads(settings.threads)
     network = make_network().to(device, memory_format=torch.channels_last).train()
     average = torch.optim.swa_utils.AveragedModel(
         network, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.98)

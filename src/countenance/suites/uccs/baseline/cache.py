@@ -2,6 +2,7 @@
 
 import hashlib
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,13 @@ def digest(*parts: object) -> str:
     return found.hexdigest()
 
 
+@dataclass(frozen=True)
 class Cache:
-    """A folder of arrays. `force` finds nothing and so makes everything again."""
+    """A folder of arrays."""
 
-    def __init__(self, folder: Path, *, force: bool = False) -> None:
-        self.folder, self.force = folder, force
+    folder: Path
+    force: bool = False
+    """Find nothing, so that everything is made again."""
 
     def path(self, kind: str, key: str) -> Path:
         """Where the arrays of a kind are kept under a key."""

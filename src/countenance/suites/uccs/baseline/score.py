@@ -1,7 +1,8 @@
-"""Version 3's scoring: probe embeddings against gallery templates, one similarity for every pair."""
+"""Templates, and version 3's scoring: probe embeddings against gallery templates, one similarity for every pair."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,24 @@ from countenance.suites.uccs.baseline.cache import Arrays
 from countenance.suites.uccs.baseline.detect import default_result_file
 from countenance.suites.uccs.baseline.embeddings import GALLERY, PROBES, read_embeddings
 from countenance.suites.uccs.write import write_scoring
+
+
+class Templates(NamedTuple):
+    """One vector of length 1 for each subject; -1 stands for all known unknowns together."""
+
+    subject: NDArray[np.int64]
+    embedding: NDArray[np.float32]
+
+
+def enroll(subject: NDArray[np.int64], embedding: NDArray[np.float32]) -> Templates:
+    """The mean of each subject's embeddings, brought back to length 1.
+
+    >>> enroll(np.array([3, 3, -1]), np.array([[1.0, 0], [0, 1], [0, 1]], dtype=np.float32)).embedding.round(2)
+    array([[0. , 1. ], [0.71, 0.71]], dtype=float32)
+    """
+    subjects = np.unique(subject)
+    means = np.array([embedding[subject == one].mean(axis=0) for one in subjects], dtype=np.float32)
+    return Templates(subjects, unit_rows(means))
 
 
 def gallery_file(folder: Path, suffix: str = "") -> Path:
@@ -43,18 +62,15 @@ def write_scores(gallery: Arrays, probes: Arrays, out: Path) -> None:
     if gallery["embedding"].shape[1] != probes["embedding"].shape[1]:
         a, b = gallery["embedding"].shape[1], probes["embedding"].shape[1]
         raise InputError(f"gallery embeddings have {a} numbers, probe embeddings {b}; make both with one model")
-    subjects = np.unique(gallery["subject"])
-    subjects = subjects[subjects > 0]
-    rows = unit_rows(gallery["embedding"])
-    templates = unit_rows(np.array([rows[gallery["subject"] == subject].mean(axis=0) for subject in subjects]))
+    known = gallery["subject"] > 0
+    subjects, templates = enroll(gallery["subject"][known], unit_rows(gallery["embedding"][known]))
 
     def images() -> Iterator[tuple[str, list[tuple[list[float], NDArray[np.float64]]]]]:
-        files = probes["image"]
-        order = np.argsort(files, kind="stable")
-        starts = np.flatnonzero(np.append(True, files[order][1:] != files[order][:-1]))
-        for part in np.split(order, starts[1:]):
+        names, image = np.unique(probes["image"], return_inverse=True)
+        order = np.argsort(image, kind="stable")
+        for name, part in zip(names, np.split(order, np.cumsum(np.bincount(image))[:-1]), strict=True):
             cosine = unit_rows(probes["embedding"][part]) @ templates.T
             boxes = np.column_stack([probes["score"][part], probes["box"][part]]).tolist()
-            yield str(files[part[0]]), list(zip(boxes, cosine.astype(np.float64), strict=True))
+            yield str(name), list(zip(boxes, cosine.astype(np.float64), strict=True))
 
     write_scoring(out, subjects.tolist(), images())

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,10 @@ from countenance.models import ModelSpec
 from countenance.models.zoo import ZOO
 from countenance.processes import each
 from countenance.run.early_stop import Watch
+from countenance.run.engine.settings import ProgressMaker
 from countenance.suites.uccs.baseline.cache import Arrays, Cache, digest
+from countenance.suites.uccs.lines import Floats
 from countenance.tasks.face_localization import to_boxes
-
-ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
-
-
-def no_progress(what: str, total: int) -> AbstractContextManager[Callable[..., None]]:
-    """No progress bar."""
-    return nullcontext(lambda n=1: None)
 
 
 @dataclass(frozen=True)
@@ -34,22 +29,18 @@ class How:
     cache: Cache
     parallel: int = 1
     gpus: tuple[int, ...] = ()
-    progress: ProgressMaker = no_progress
+    progress: ProgressMaker = lambda what, total: nullcontext(lambda n=1: None)
     warn: Callable[[str], None] = lambda line: None
 
     def device(self) -> str:
         return "cuda" if self.gpus else "cpu"
 
 
-@dataclass(frozen=True)
-class BaselineJob:
+class BaselineJob(NamedTuple):
     """One image, and for an embedding the boxes in it (left, top, width, height)."""
 
     path: Path
-    boxes: NDArray[np.float64] | None = None
-
-
-Kind = Literal["detections", "embeddings"]
+    boxes: Floats | None = None
 
 
 def check(how: How, *specs: ModelSpec) -> None:
@@ -77,13 +68,7 @@ def graphics_cards() -> int:
 
 
 def run_jobs(
-    kind: Kind,
-    spec: ModelSpec,
-    jobs: Sequence[BaselineJob],
-    how: How,
-    *,
-    label: str = "",
-    instead: Arrays | None = None,
+    kind: str, spec: ModelSpec, jobs: Sequence[BaselineJob], how: How, instead: Arrays | None = None, label: str = ""
 ) -> list[Arrays]:
     """The arrays of every job, from the cache where the same image was done the same way before.
 
@@ -92,64 +77,59 @@ def run_jobs(
     """
     if how.parallel < 1:
         raise InputError(f"--parallel is {how.parallel}, expected 1 or more")
-    card = spec.card().content
+    card, kept = spec.card().content, Cache(how.cache.folder)
     keys = [_key(kind, card, job) for job in jobs]
-    found = [None if key is None else how.cache.get(kind, key) for key in keys]
-    missing = [k for k, arrays in enumerate(found) if arrays is None]
-    kept = Cache(how.cache.folder)
+    found = [how.cache.get(kind, key) for key in keys]
+    todo = [k for k, arrays in enumerate(found) if arrays is None]
     failures: list[dict[str, str]] = []
-    watch = Watch(max_failures=0, answered=len(jobs) - len(missing), remedy="")
+    watch = Watch(max_failures=0, answered=len(jobs) - len(todo), remedy="")
 
     def done(k: int, problem: str | None) -> None:
         tell(1)
-        key = keys[k]
-        if problem is None and key is not None:
-            found[k] = kept.get(kind, key)
+        if problem is None:
+            found[k] = kept.get(kind, keys[k])
             watch.saw(1)
             return
         if instead is None:
             raise InputError(f"{jobs[k].path}: {problem}")
         how.warn(f"{jobs[k].path}: {problem}; it has no detection")
         found[k] = instead
-        failures.append({"sample": jobs[k].path.name, "kind": "model", "reason": str(problem)})
+        failures.append({"sample": jobs[k].path.name, "kind": "model", "reason": problem})
         watch.saw(0, failures[-1:])
 
-    readable = [k for k in missing if keys[k] is not None]
     orders = [
         {
             "path": str(jobs[k].path.absolute()), "key": keys[k],
             "boxes": None if (boxes := jobs[k].boxes) is None else boxes.tolist(),
             "card": how.gpus[i % len(how.gpus)] if how.gpus else None,
         }
-        for i, k in enumerate(readable)
+        for i, k in enumerate(todo)
     ]  # fmt: skip
     job = {"kind": kind, "spec": spec.located(), "cache": how.cache.folder.absolute()}
+    workers = min(how.parallel, len(orders))
     with how.progress(label or kind, len(jobs)) as tell:
-        tell(len(jobs) - len(missing))
-        for k in set(missing) - set(readable):
-            done(k, "missing" if not jobs[k].path.exists() else "cannot be read")
-        workers = min(how.parallel, len(orders))
+        tell(len(jobs) - len(todo))
         if workers <= 1:
             handle = serve(job)
-            for k, order in zip(readable, orders, strict=True):
-                done(k, handle(order, lambda **message: None))
+            for k, order in zip(todo, orders, strict=True):
+                done(k, handle(order, None))
         else:
             threads = str(max(1, (os.cpu_count() or 1) // workers))
             each(
                 "countenance.suites.uccs.baseline.work:serve", job, orders, workers=workers,
                 environment=dict.fromkeys(("COUNTENANCE_THREADS", "OMP_NUM_THREADS"), threads),
-                done=lambda index, problem: done(readable[index], problem),
+                done=lambda index, problem: done(todo[index], problem),
             )  # fmt: skip
         watch.finished(failures, len(jobs))
     return [arrays for arrays in found if arrays is not None]
 
 
-def _key(kind: Kind, card: str, job: BaselineJob) -> str | None:
-    """Everything that a job's arrays depend on; None where the image cannot be read."""
+def _key(kind: str, card: str, job: BaselineJob) -> str:
+    """Everything that a job's arrays depend on; an image that cannot be read has nothing in the cache."""
     try:
         return digest(kind, card, LazyImage(job.path).read_bytes(), job.boxes)
     except InputError:
-        return None
+        return digest(kind, card, str(job.path))
 
 
 def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | None]:
@@ -157,15 +137,14 @@ def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | No
 
     The model is loaded for the first image, on the graphics card named with it: so every process has its own.
     """
-    kind, spec, cache = job["kind"], job["spec"], Cache(job["cache"])
-    step = STEPS[kind]
+    cache, step = Cache(job["cache"]), STEPS[job["kind"]]
     loaded: list[Any] = []
 
     def handle(order: Mapping[str, Any], tell: Any) -> str | None:
         if not loaded:
             if order["card"] is not None:
                 os.environ["CUDA_VISIBLE_DEVICES"] = str(order["card"])
-            loaded.append(spec.load())
+            loaded.append(job["spec"].load())
         boxes = None if order["boxes"] is None else np.array(order["boxes"], dtype=np.float64).reshape(-1, 4)
         try:
             image = LazyImage(Path(order["path"])).load()
@@ -177,7 +156,7 @@ def serve(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any], Any], str | No
             raise
         except Exception as error:
             return f"the model failed ({' '.join(f'{type(error).__name__}: {error}'.split())})"
-        cache.put(kind, order["key"], arrays)
+        cache.put(job["kind"], order["key"], arrays)
         return None
 
     return handle
@@ -207,7 +186,7 @@ def embed_step(model: Any, image: NDArray[np.uint8], boxes: Any) -> Arrays:
 ENLARGED = 1.3
 
 
-def embedding(model: Any, image: NDArray[np.uint8], box: NDArray[np.float64]) -> NDArray[np.float64]:
+def embedding(model: Any, image: NDArray[np.uint8], box: Floats) -> Floats:
     """The embedding of the face in a box, of length 1: the box enlarged, clipped to the image, and cut out.
 
     A model with `embed(crop, box)` is told where the face lies in the cut-out; any other sees the cut-out alone.
@@ -228,7 +207,7 @@ def embedding(model: Any, image: NDArray[np.uint8], box: NDArray[np.float64]) ->
     return vector / length if length > 0 else vector
 
 
-def enlarged(box: NDArray[np.float64], width: int, height: int) -> tuple[int, int, int, int]:
+def enlarged(box: Floats, width: int, height: int) -> tuple[int, int, int, int]:
     """Corners of a box enlarged about its centre and clipped to the image; at least one pixel.
 
     >>> enlarged(np.array([10.0, 10.0, 10.0, 20.0]), 100, 28)

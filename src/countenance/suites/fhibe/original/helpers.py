@@ -1,14 +1,42 @@
-"""The published helpers for images and files; torch is needed by the loader alone, torchvision by nothing."""
+"""The published base class of wrappers and the helpers for images and files.
+
+Torch is needed by the loader alone, torchvision by nothing.
+"""
 
 import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 LOG = logging.getLogger("countenance.fhibe")
+
+
+class BaseModelWrapper(ABC):
+    """A model in `self.model`, with what FHIBE's protocol asks of it.
+
+    >>> class Whole(BaseModelWrapper):
+    ...     def data_preprocessor(self, img_filepaths, **kwargs):
+    ...         return [img_filepaths]
+    ...     def __call__(self, batch):
+    ...         return [self.model(path) for path in batch]
+    >>> Whole(len)(["a.png"])
+    [5]
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @abstractmethod
+    def data_preprocessor(self, img_filepaths: list[str], **kwargs: Any) -> Iterable[Any]:
+        """Batches of the images, such as a torch DataLoader."""
+
+    @abstractmethod
+    def __call__(self, batch: Any) -> Any:
+        """One answer for each image of a batch, in the form of the task."""
 
 
 def open_image_with_pil(image_path: str, exif_transpose: bool = True, grayscale: bool = False) -> Any:
@@ -116,5 +144,5 @@ def save_json_file(filepath: str, data: Any, indent: int | str | None = None) ->
 
 
 def create_folders(filepath: str) -> None:
-    """Make the folder that a file is to lie in."""
+    """Make the folder of a file."""
     Path(filepath).parent.mkdir(parents=True, exist_ok=True)

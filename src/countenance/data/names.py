@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
+from unicodedata import normalize
 
 from countenance.data.tables import near
 from countenance.errors import InputError
@@ -17,7 +18,7 @@ class ImageNames:
     """The images of a dataset under every name that can only mean one of them.
 
     A name is looked up as it is, then by its aliases (a COCO image id, say), then by the end of its path, without its
-    folders, and without its ending.
+    folders, and without its ending. Letters with accents are the same in either of their Unicode forms.
 
     >>> names = ImageNames(["a/1.jpg", "a/2.jpg", "b/2.jpg"])
     >>> names.find("1"), names.find("/data/a/2.jpg"), names.find("2.jpg")
@@ -91,14 +92,14 @@ class ImageNames:
 
 def _endings(name: str) -> Iterable[str]:
     """`a/b/c.jpg`, `b/c.jpg`, `c.jpg`."""
-    parts = PurePosixPath(name).parts
+    parts = PurePosixPath(normalize("NFC", name)).parts
     for i in range(len(parts)):
         yield "/".join(parts[i:])
 
 
 def _one_path(name: str, found: str) -> bool:
     """Whether one of two paths, without their endings, is the end of the other."""
-    one, other = (f"/{_without_suffix(path).strip('/')}" for path in (name, found))
+    one, other = (f"/{_without_suffix(normalize('NFC', path)).strip('/')}" for path in (name, found))
     return one.endswith(other) or other.endswith(one)
 
 

@@ -1,7 +1,8 @@
-"""What a scorer is given and what it returns."""
+"""One task of one model as it is scored: the rows, where the outputs are, and what scoring adds to them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.errors import InputError
+from countenance.suites.fhibe.groups import AttributeLabels, label
 from countenance.suites.fhibe.outputs import FILE, Images, read_entries
 from countenance.suites.fhibe.outputs import field as field_of
 from countenance.suites.fhibe.settings import FhibeSettings
@@ -39,10 +41,15 @@ class Stored:
 
 
 @dataclass
-class Scored:
-    """A task's scores, one for each row of `table`; NaN: this row has no such score."""
+class FhibeEvaluation:
+    """Scores, one for each row of `table`; NaN: this row has no such score."""
 
+    settings: FhibeSettings
     table: FhibeTable
+    people: FhibeTable
+    """All people of the table's images, its own rows first: the truth that answers are matched with."""
+    step: Step = lambda n: None
+    """Called as rows are done, for a progress bar."""
     rows: dict[str, Array] = field(default_factory=dict)
     parts: dict[str, dict[str, Array]] = field(default_factory=dict)
     """For body parts: metric, part, scores."""
@@ -54,30 +61,43 @@ class Scored:
     """Metrics that only a whole group has (VAL): from its rows to its entry, None for no entry."""
     whole: Callable[[], None] | None = None
     """Adds results and columns that are costly, called only when a run is stored."""
-    answers: Callable[[], Iterable[tuple[int, Any]]] = tuple
+    stored: Callable[[], Iterable[tuple[int, Any]]] = tuple
     """The predictions in the form that runs store, each with a row of its image."""
     skipped: dict[str, str] = field(default_factory=dict)
     """Metrics that were not computed, with the reason."""
-    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     missing: list[list[int]] = field(default_factory=list)
     """The rows of each image without an answer: counted as not found, and reported."""
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where model_outputs.json is."""
+        return self.settings.outputs
+
+    @property
+    def strict(self) -> bool:
+        return self.settings.strict
+
+    @property
+    def problems(self) -> list[str]:
+        """What a reader of the numbers should know."""
+        return [*self.table.problems, *self.notes]
+
+    @property
+    def computed(self) -> list[str]:
+        """The metrics that were computed."""
+        return [metric for metric in self.settings.metrics if metric not in self.skipped]
+
+    @cached_property
+    def labels(self) -> list[AttributeLabels]:
+        """The values that each row has of each attribute."""
+        return [label(self.table, name, self.settings.compat) for name in self.settings.attributes]
 
     def finish(self) -> None:
         """Add what is costly, once."""
         if self.whole is not None:
             self.whole()
             self.whole = None
-
-    def report_missing(self, images: Images, answered: Sequence[bool] | NDArray[np.bool_], path: Path) -> None:
-        """Say which images have no answer."""
-        absent = [i for i, there in enumerate(answered) if not there]
-        if absent:
-            rows = images.rows()
-            self.missing += [[row for row in rows[i] if row < len(self.table)] for i in absent]
-            self.problems.append(
-                f"{path}: no answer for {len(absent)} of {len(images.names)} images, the first "
-                f"{images.names[absent[0]]}; counted as not found"
-            )
 
     def add_curve(self, metric: str, thresholds: Sequence[float], shares: Sequence[float]) -> None:
         """Add the share that passes each threshold of a metric."""
@@ -86,40 +106,26 @@ class Scored:
             line = Line(label="everyone", x=list(thresholds), y=list(shares))
             self.results.append(Curve(name=metric, x=Axis(label=x), y=Axis(label=y), lines=[line]))
 
-
-@dataclass
-class ScoringJob:
-    """One evaluation's table, and where the outputs are."""
-
-    settings: FhibeSettings
-    table: FhibeTable
-    people: FhibeTable
-    """All people of the table's images, its own rows first: the truth that answers are matched with."""
-    folder: Path
-    """Where model_outputs.json is."""
-    files: bool = False
-    """Whether the published per-row files are made."""
-    step: Step = lambda n: None
-    """Called as rows are done, for a progress bar."""
-
-    @property
-    def strict(self) -> bool:
-        return self.settings.strict
-
-    @property
-    def drawn_outputs(self) -> bool:
-        """Whether the outputs were made for the drawn rows of a mini dataset, not for the whole dataset."""
-        return self.settings.mini is not None and self.folder == self.settings.folder
+    def report_missing(self, images: Images, answered: Sequence[bool] | NDArray[np.bool_], path: Path) -> None:
+        """Say which images have no answer."""
+        absent = [i for i, there in enumerate(answered) if not there]
+        if absent:
+            rows = images.rows()
+            self.missing += [[row for row in rows[i] if row < len(self.table)] for i in absent]
+            self.notes.append(
+                f"{path}: no answer for {len(absent)} of {len(images.names)} images, the first "
+                f"{images.names[absent[0]]}; counted as not found"
+            )
 
     def answers(
         self,
-        scored: Scored,
         images: Images,
         *,
         name: str = "detections",
         kind: type[Any] = list,
         expected: str,
         null: Literal["answer", "missing", "wrong"] = "answer",
+        report: bool = True,
     ) -> Iterator[tuple[int, str, Any, Any]]:
         """The number, the place (for messages), the entry and one field of each image that has an answer.
 
@@ -141,4 +147,5 @@ class ScoringJob:
                 raise InputError(f"{place}: {name} is {type(value).__name__}, expected {expected}{nothing}")
             answered[i] = True
             yield i, place, entry, value
-        scored.report_missing(images, answered, path)
+        if report:
+            self.report_missing(images, answered, path)

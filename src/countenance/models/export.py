@@ -4,19 +4,27 @@ import contextlib
 import io
 import logging
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from countenance.models.onnx import open_session
 
 
-def export(network: Any, path: Path, *, size: int, outputs: tuple[str, ...]) -> None:
-    """Write `network` (images 0 to 255 in, a tuple of outputs) as an ONNX file."""
+def export_onnx(network: Any, path: Path, *, size: int, outputs: Sequence[str]) -> None:
+    """Write a module that takes `images` (N × 3 × size × size, 0 to 255) and gives a tuple of outputs.
+
+    RuntimeError where onnxruntime finds other numbers than torch. Nothing in the file tells where it was made.
+    """
+    import torch
+
     network = network.cpu().to(memory_format=torch.contiguous_format).eval()
-    example = (torch.rand(2, 3, size, size, generator=torch.Generator().manual_seed(0)) * 255,)
+    example, probe = (
+        torch.rand(n, 3, size, size, generator=torch.Generator().manual_seed(seed)) * 255
+        for seed, n in enumerate((2, 3))
+    )
     log = logging.getLogger("torch.onnx")
     before = log.level
     log.setLevel(logging.ERROR)
@@ -25,14 +33,13 @@ def export(network: Any, path: Path, *, size: int, outputs: tuple[str, ...]) -> 
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             torch.onnx.export(
-                network, example, str(path), input_names=["images"], output_names=list(outputs), dynamo=True,
+                network, (example,), str(path), input_names=["images"], output_names=list(outputs), dynamo=True,
                 dynamic_shapes=({0: torch.export.Dim("batch", min=1, max=4096)},), external_data=False, verbose=False,
             )  # fmt: skip
     finally:
         log.setLevel(before)
     _without_traces(path)
     with torch.no_grad():
-        probe = torch.rand(3, 3, size, size, generator=torch.Generator().manual_seed(1)) * 255
         expected = network(probe)
     found = open_session(path, threads=1).run(list(outputs), {"images": probe.numpy()})
     for name, ours, theirs in zip(outputs, found, expected, strict=True):
@@ -43,7 +50,7 @@ def export(network: Any, path: Path, *, size: int, outputs: tuple[str, ...]) -> 
 
 
 def _without_traces(path: Path) -> None:
-    """Take the exporter's notes out of the file: they tell where on this machine each line of code stands."""
+    """Take the exporter's notes out of the file: they tell where on this machine each line of code is."""
     import onnx
 
     model = onnx.load(path)

@@ -1,13 +1,57 @@
-"""The published `BiasReport`: our bias report as a PDF beside the results."""
+"""The published `evaluate_task` and `BiasReport`: one model run, our run directory, the original's files and a PDF."""
 
-from collections.abc import Sequence
+import inspect
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from countenance.errors import InputError
-from countenance.suites.fhibe.original.images import LOG
+from countenance.suites.fhibe.evaluate import evaluate_task as evaluate
+from countenance.suites.fhibe.original.helpers import LOG, get_project_root
 from countenance.suites.fhibe.rundir import FOLDERS, FhibeRun
 from countenance.suites.fhibe.settings import model_folder
 from countenance.suites.fhibe.table import dataset_folder
+
+
+def evaluate_task(*given: Any, **named: Any) -> FhibeRun:
+    """Evaluate a wrapped model as the published function does, with its parameters, and return the run.
+
+    The original's files (`intersectional_results_*.json` and the like) are where it writes them and hold its numbers,
+    quirks included; the run directory beside them holds the corrected ones, and reports are made from it.
+    """
+    asked: dict[str, Any] = inspect.signature(evaluate).bind(*given, **named).arguments
+    asked |= asked.pop("further", {})
+    if asked.get("results_rootdir") is None:
+        asked["results_rootdir"] = Path(get_project_root(), "results")
+    run = evaluate(**asked, step=_progress(asked["task_name"]))
+    for problem in run.fhibe["problems"]:
+        LOG.warning("note: %s", problem)
+    try:
+        published = {"model": None, "reuse_model_outputs": True, "compat": "strict", "fhibe_layout": True}
+        evaluate(**asked | published)
+    except InputError as error:
+        LOG.warning("note: the original's files were not written: %s", error)
+    LOG.info("run      %s", run.path)
+    return run
+
+
+evaluate_task.__signature__ = inspect.signature(evaluate)  # type: ignore[attr-defined]
+
+
+def _progress(task: str) -> Callable[[int], None]:
+    """Says every ten seconds how far the work is."""
+    done, start = 0, time.monotonic()
+    last = start
+
+    def step(n: int) -> None:
+        nonlocal done, last
+        done, now = done + n, time.monotonic()
+        if now - last >= 10:
+            last = now
+            LOG.info("%s: %d done, %.1f/s", task, done, done / (now - start))
+
+    return step
 
 
 class BiasReport:

@@ -1,0 +1,83 @@
+"""`attributes.csv`: who is who in a dataset whose boxes do not say it, a row for each person or each image."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from countenance.data.names import ImageNames
+from countenance.data.sample import Dataset, Value
+from countenance.data.tables import read_csv
+from countenance.errors import InputError
+
+FILE_COLUMNS = ("file", "filename", "file_name", "image")
+KEYS = ("annotation_id", "image_id", *FILE_COLUMNS, "face")
+Who = tuple[str, int | None]
+"""A sample's id with the index of one of its subjects, or with None for all of them."""
+
+
+@dataclass(frozen=True)
+class AttributeRows:
+    """The rows of a table by whom they are about, each with its place; `columns` are those besides the key."""
+
+    columns: list[str]
+    rows: Mapping[Who, tuple[str, dict[str, str]]] = field(default_factory=dict)
+
+
+def attribute_rows(dataset: Dataset, table: Path, annotations: Mapping[str, Who | None] | None = None) -> AttributeRows:
+    """Read a CSV with a column `annotation_id`, `image_id`, or `file`, and with `file` optionally `face` (from 0).
+
+    `annotations` are the annotation ids of a COCO file (None: it was left out). A file is named in any way that can
+    only mean one image. A second row for somebody, and one for nobody, is refused.
+    """
+    header, rows = read_csv(table)
+    names = ImageNames([sample.id for sample in dataset])
+    find: dict[str, Callable[[str], Who | None]] = {}
+    if annotations:
+        find["annotation_id"] = lambda name: annotations[name if name in annotations else name.removesuffix(".0")]
+    if dataset.aliases:
+        images = dataset.aliases
+        find["image_id"] = lambda name: (images[name if name in images else name.removesuffix(".0")], None)
+    find |= dict.fromkeys(FILE_COLUMNS, lambda name: (_known(names.find(name)), None))
+    key = next((name for name in find if name in header), None)
+    if key is None:
+        raise InputError(f"{table} line 1: no column {', '.join(list(find)[:-3])} or image; found {', '.join(header)}")
+    faces = {sample.id: len(sample.subjects) for sample in dataset}
+    found: dict[Who, tuple[str, dict[str, str]]] = {}
+    for line, row in rows:
+        place, name = f"{table} line {line}", row[key].strip()
+        try:
+            who = find[key](name)
+        except KeyError:
+            raise InputError(f"{place}: {key} {name!r} is not in the dataset of {len(dataset)} images") from None
+        face = row.get("face", "").strip() if key in FILE_COLUMNS else ""
+        if face and who is not None:
+            if not face.isdecimal() or int(face) >= faces[who[0]]:
+                boxes = "1 box" if faces[who[0]] == 1 else f"{faces[who[0]]} boxes"
+                raise InputError(f"{place}: face {face!r}, but {name} has {boxes}, counted from 0")
+            who = (who[0], int(face))
+        if who in found:
+            unsaid = key in FILE_COLUMNS and not face
+            remedy = "; a column face (from 0) says which box a row is about" if unsaid else ""
+            raise InputError(f"{place}: {key} {name!r}{f' face {face}' if face else ''} has a row already{remedy}")
+        if who is not None:
+            found[who] = (place, row)
+    return AttributeRows([name for name in header if name not in KEYS], found)
+
+
+def _known(name: str | None) -> str:
+    if name is None:
+        raise KeyError
+    return name
+
+
+def with_attributes(dataset: Dataset, said: Mapping[Who, Mapping[str, Value]]) -> Dataset:
+    """The dataset with further attributes; what an annotation says itself is not overwritten."""
+    samples = []
+    for sample in dataset:
+        subjects = []
+        for i, subject in enumerate(sample.subjects):
+            further = {**said.get((sample.id, None), {}), **said.get((sample.id, i), {})}
+            own = {name: value for name, value in subject.attributes.items() if value is not None}
+            subjects.append(replace(subject, attributes={**subject.attributes, **further, **own}))
+        samples.append(replace(sample, subjects=tuple(subjects)))
+    return dataset.of(samples)

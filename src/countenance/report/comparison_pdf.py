@@ -1,0 +1,190 @@
+"""A comparison or a leaderboard as PDF: the page's decision, figures and tables, for people who file reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import countenance
+from countenance.compare import Change, Comparison, Gap, Leaderboard
+from countenance.report import numbers, words
+from countenance.report.comparison import Plot, badge_of, board_badge, board_pages, change_plots, gap_plots, moved_gaps
+from countenance.report.figures.scale import Scale
+from countenance.report.names import attribute_label
+from countenance.report.paper import Paper, pdf_path
+from countenance.report.plots.forest import PlotRow, forest_of, parts_of
+from countenance.run.licences import in_words
+
+LABELS = {
+    words.SEVERE: "worse", words.MINOR: "worse, by less than δ, or direction not known", words.FAVOURED: "better",
+    words.NONE: "no difference larger than δ", words.UNSURE: "cannot tell", words.UNTESTED: "too few to test",
+}  # fmt: skip
+COLUMNS = ("group", "n", "difference (interval)", "adj. p", "verdict")
+
+
+def write_comparison_pdf(found: Comparison, out: Path | str) -> Path:
+    """Write a comparison as PDF and return its path: what its page says, without pictures of anybody.
+
+    The same comparison gives the same bytes.
+    """
+    path = pdf_path(out)
+    title = f"{found.b} against {found.a}"
+    paper = _begun(found, title, "comparison")
+    settings = found.settings
+    by = f", by {', '.join(map(attribute_label, settings['by']))}" if settings["by"] else ""
+    rows = numbers.plural(settings["rows"], "row")
+    paper.text(f"Both on the same {rows}{by}{_only(settings)}. Differences are {found.b} − {found.a}.", 9, soft=True)
+    _decision(paper, found, *badge_of(found))
+    for heading, plots, names in (
+        ("For whom it is better or worse", change_plots(found), (found.a, found.b)),
+        ("Did a gap widen?", gap_plots(found), (f"gap in {found.a}", f"gap in {found.b}")),
+    ):
+        if plots:
+            paper.heading(heading, need=70)
+        for plot in plots:
+            _put_plot(paper, plot, names)
+    _left_out(paper, found)
+    return _ended(paper, found, path)
+
+
+def write_leaderboard_pdf(found: Leaderboard, out: Path | str) -> Path:
+    """Write a leaderboard as PDF and return its path: what its page says.
+
+    The same leaderboard gives the same bytes.
+    """
+    path = pdf_path(out)
+    rows = numbers.plural(found.settings["rows"], "row")
+    paper = _begun(found, f"{len(found.models)} models on the same {rows}", "leaderboard")
+    paper.text(f"{', '.join(found.models)}{_only(found.settings)}.", 9, soft=True)
+    _decision(paper, found, *board_badge(found))
+    for board in board_pages(found):
+        paper.heading(board["metric"], need=80)
+        better = board["better"]
+        told = f"{better.capitalize()} is better. " if better else "Which way is better was not said. "
+        paper.text(f"{told}“=” marks a shared rank. Lines are intervals; all models share one scale.", soft=True)
+        kind = board["scale"]
+        shown = [
+            PlotRow(
+                f"{one.rank}{'=' if one.tied else ''}  {one.model}", one.estimate, one.low, one.high,
+                f"{numbers.value(one.estimate, kind)}  [{numbers.span(one.low, one.high, kind)}]",
+                numbers.plural(one.n, "row"), words.NONE,
+            )
+            for one in board["standings"]
+        ]  # fmt: skip
+        bounds = [bound for row in shown for bound in (row.estimate, row.low, row.high)]
+        figure = forest_of(shown, board["metric"], Scale.around(bounds, kind, least=0.02), labels={})
+        paper.figure(figure, f"models by {board['metric']}")
+        apart = [f"{', '.join(names)} cannot be told apart" for names in board["ties"]]
+        paper.text(f"{'; '.join(apart) or 'All models differ'}.")
+        for name, own in board["by_attribute"]:
+            head = ("model", *(label for _, _, label in own))
+            cells = [
+                (one.model, *(f"{cell['value']} [{cell['interval']}]" for cell in board["cells"][one.model]
+                              if (cell["attribute"], cell["group"]) in {(a, g) for a, g, _ in own}))
+                for one in board["standings"]
+            ]  # fmt: skip
+            paper.heading(f"By {attribute_label(name)}", 9.5)
+            paper.table(head, cells, "L" + "R" * len(own))
+        paper.heading("All pairs", 9.5)
+        paper.table(("pair", *COLUMNS[1:]), [_cells(row) for row in board["pairs"]], "LRRRL")
+    for model, moved in moved_gaps(found):
+        paper.heading(f"Gaps of {model} against {found.models[0]}", 9.5)
+        if moved:
+            paper.table(COLUMNS, [_cells(row) for row in moved], "LRRRL")
+        else:
+            paper.text("No gap is shown to have changed.")
+    _left_out(paper, found)
+    return _ended(paper, found, path)
+
+
+def _begun(found: Comparison | Leaderboard, title: str, what: str) -> Paper:
+    day = max(found.settings["dates"], default="")
+    dated = f" · data of {day[:10]}" if day else ""
+    licences = in_words(found.settings["licences"])
+    paper = Paper(
+        title, f"{title}{dated} · countenance {countenance.__version__}", finished=day or None,
+        about=f"Licences: {licences}" if licences else "",
+    )  # fmt: skip
+    paper.text(f"Countenance · {what}", 7.5, soft=True, gap=0.5)
+    paper.text(title, 18, bold=True, gap=1)
+    return paper
+
+
+def _only(settings: dict[str, Any]) -> str:
+    return "".join(f"; only rows with {attribute_label(name)} {' or '.join(values)}"
+                   for name, values in (settings["where"] or {}).items())  # fmt: skip
+
+
+def _decision(paper: Paper, found: Comparison | Leaderboard, mark: str, badge: str) -> None:
+    after = [*found.decisions[1:]]
+    after += [
+        f"{numbers.plural(one['unpaired'], 'row')} of {one['name']} left out: no partner."
+        for one in found.unpaired
+        if one["unpaired"]
+    ]
+    after += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
+    paper.box(mark, badge, found.decisions[0], [], [*after, f"Independent unit: {found.settings['unit']}."])
+
+
+def _put_plot(paper: Paper, plot: Plot, names: tuple[str, str]) -> None:
+    """The forest plot of one metric and the numbers beside it."""
+    better = f"{plot.better.capitalize()} is better. " if plot.better else "Which way is better was not said. "
+    paper.heading(plot.metric, 9.5, need=70)
+    paper.text(f"{better}Lines are intervals; all groups share one scale; left of the dashed line is a loss"
+               f"{' (right, since lower is better)' if plot.better == 'lower' else ''}.", soft=True)  # fmt: skip
+    rows: list[PlotRow] = []
+    cells: list[Sequence[str]] = []
+    shown: list[Change | Gap] = []
+    for name, own in plot.blocks:
+        if name != "everyone":
+            rows.append(PlotRow(name))
+            cells.append((name,))
+        for row in own:
+            one = row.of
+            shown.append(one)
+            rows.append(PlotRow(row.label, one.difference, one.low, one.high, f"{row.difference}  [{row.interval}]",
+                                numbers.plural(one.n, "row"), row.mark))  # fmt: skip
+            cells.append((row.label, f"{one.n:,}", row.old, row.new, f"{row.difference} [{row.interval}]", row.p,
+                          f"{row.verdict}{f' ({row.note})' if row.note else ''}"))  # fmt: skip
+    for part in parts_of(rows):
+        label = f"{plot.metric}: change" + (" (lower is better)" if plot.better == "lower" else "")
+        paper.figure(
+            forest_of(part, label, plot.scale, overall=0.0, marked="no difference", labels=LABELS),
+            f"changes of {plot.metric}",
+        )
+    paper.table(("group", "n", *names, *COLUMNS[2:]), cells, "LRRRRRL")
+
+
+def _cells(row: Any) -> tuple[str, ...]:
+    return row.label, f"{row.n:,}", f"{row.difference} [{row.interval}]", row.p, row.verdict
+
+
+def _left_out(paper: Paper, found: Comparison | Leaderboard) -> None:
+    paper.heading("Rows")
+    paper.table(
+        ("model", "rows", "compared", "left out", "which"),
+        [(one["name"], f"{one['rows']:,}", f"{one['paired']:,}", f"{one['unpaired']:,}",
+          ", ".join(one["keys"][:8]) + (" …" if one["unpaired"] > 8 else "")) for one in found.unpaired],
+        "LRRRL",
+    )  # fmt: skip
+
+
+def _ended(paper: Paper, found: Comparison | Leaderboard, path: Path) -> Path:
+    settings = found.settings
+    level = f"{100 * (1 - settings['alpha']):g} %"
+    paper.heading("Method and provenance")
+    deltas = ", ".join(f"{name} {value:g}" for name, value in settings["delta"].items() if value is not None)
+    paper.facts(
+        [
+            ("Pairs", f"rows matched by {' and '.join(settings['pair'])}; intervals are {level}"),
+            ("Smallest difference that matters", deltas),
+            ("Adjustment", f"changes by {settings['adjust_changes']}, gaps by {settings['adjust']}"),
+            ("From", "; ".join(
+                f"{place}{f' ({day[:10]})' if day else ''}"
+                for place, day in zip(settings["places"], settings["dates"], strict=True))),
+            ("Licences", in_words(settings["licences"])),
+            ("Versions", f"countenance {countenance.__version__}"),
+        ]
+    )  # fmt: skip
+    return paper.write(path)

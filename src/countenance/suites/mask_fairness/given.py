@@ -1,0 +1,76 @@
+"""Predictions made elsewhere, read for an assessment and checked against its pictures."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countenance.answers.formats import Predictions, read_predictions
+from countenance.data.categories import classes_in_words
+from countenance.errors import InputError
+from countenance.metrics.readings import Form, Reading, Units, fitting
+from countenance.run.given import wanted_by
+from countenance.suites.mask_fairness.datasets.truth import MaskData, Say, fits_sentence
+from countenance.tasks import load_task
+
+
+def predictions_of(
+    path: Path,
+    data: MaskData,
+    *,
+    units: Units | None = None,
+    box_format: Form | None = None,
+    classes: Mapping[int, str] | None = None,
+    say: Say = lambda line: None,
+) -> Any:
+    """The predictions of a file in any format, or the stored predictions of a run, as a model.
+
+    `units` and `box_format` overrule what the file seems to hold, `classes` the class numbers of its format.
+    """
+    if path.is_dir() or _is_stored(path):
+        from countenance.models.saved import SavedAnswers
+
+        return SavedAnswers.of_run(path)
+    told = {"classes": ",".join(f"{number}={label}" for number, label in classes.items())} if classes else {}
+    found = read_predictions(path, wanted_by(load_task(data.task), data.dataset, told, units))
+    found = replace(found, reading=Reading(box_format or found.reading.form, found.reading.units))
+    n = sum(map(len, found.by_id.values()))
+    say(f"{path.name}: {n} box{'' if n == 1 else 'es'}, read as {found.reading} ({found.reading.numbers_are})")
+    if found.classes:
+        source = "" if classes else "; --classes says otherwise"
+        say(f"{path.name}: classes {classes_in_words(found.classes)}{source}")
+    _refuse_negative(found, data, path)
+    return found
+
+
+def _is_stored(path: Path) -> bool:
+    """Whether a file holds stored predictions of a run, and not a table of boxes."""
+    if path.suffix.lower() != ".parquet" or not path.is_file():
+        return False
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return b"answer" in (pq.read_schema(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def _refuse_negative(found: Predictions, data: MaskData, path: Path) -> None:
+    """Raise for a box with a negative side, and name every other reading in which the boxes of the file fit."""
+    boxes = [
+        (sample, box) for sample in data.dataset if sample.id in found.by_id for box in found.by_id[sample.id].xyxy
+    ]
+    numbers = np.array([box for _, box in boxes]).reshape(-1, 4)
+    sizes = np.array([[sample.width, sample.height] for sample, _ in boxes], dtype=np.float64).reshape(-1, 2)
+    corners = found.reading.corners(numbers, sizes)
+    bad = np.flatnonzero((corners[:, 2:] < corners[:, :2]).any(axis=1))
+    if not len(bad):
+        return
+    others = [other for other in fitting(numbers, sizes) if other != found.reading]
+    fits = f"; {fits_sentence(others, 'prediction-')}" if others else ""
+    sample, box = boxes[bad[0]]
+    shown = f"box {tuple(box.tolist())} of {sample.id}"
+    raise InputError(f"{path}: read as {found.reading}, {shown} has a negative width or height{fits}")

@@ -1,0 +1,78 @@
+"""What the report of a run says about the challenge: operating points, the choice of a threshold, what errors cost."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from markupsafe import Markup
+
+from countenance.data import Dataset
+from countenance.errors import InputError
+from countenance.report import gallery, render
+from countenance.report.source import ReportSource
+from countenance.run import Run
+from countenance.run.stages import stored
+from countenance.run.suite import Section
+from countenance.suites.uccs.calibration import calibrate
+from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
+from countenance.suites.uccs.evaluation import UccsEvaluation
+from countenance.suites.uccs.operating import FEW, middle, operating_points
+from countenance.suites.uccs.plot import drawn, group_charts
+from countenance.suites.uccs.task import RECOGNITION, CurveOptions, evaluation_of, merge, partial
+from countenance.tasks.reduce import merged
+
+TEMPLATES = Path(__file__).parent
+
+
+def sections(source: ReportSource) -> list[Section]:
+    """The sections; a dataset that is gone costs them, not the report."""
+    try:
+        found, dataset = evaluation_again(source.run)
+    except (InputError, OSError) as error:
+        return [("challenge", "Operating points and errors", f"<p>Not shown: {Markup.escape(error)}.</p>")]
+    by = [name for name in source.audit.settings.get("by", []) if _divides(found, name)]
+    mode = gallery.mode_for(source.gallery, dataset.card.real_people)
+    errors = {
+        "False alarms with the highest scores": worst_false_alarms(found),
+        "Faces missed, the closest first": missed_faces(found),
+    }
+    samples = {sample.id: sample for sample in dataset}
+    charts = group_charts(found, by)
+    template = render.template(TEMPLATES, "sections.html.j2").module
+    said = {
+        "operating": template.operating(
+            found, operating_points(found, by), FEW,
+            [{"name": name, **drawn(chart, f"by-{k}")} for k, (name, chart) in enumerate(charts.items())],
+        ),
+        "threshold": template.threshold(
+            calibrate(found, middle(found)).sentences(found.alarms) if len(found.negatives) else []
+        ),
+        "errors": template.errors(
+            gallery.why_off(source.gallery) if mode == "off" and source.gallery == "auto" else "",
+            {
+                name: [(one, None if mode == "off" else picture(samples[one.name], found, one, mode)) for one in some]
+                for name, some in errors.items()
+            },
+        ),
+    }  # fmt: skip
+    titles = ("Operating points", "Choosing a threshold", "What the errors cost")
+    return [(f"challenge-{key}", title, said[key]) for key, title in zip(said, titles, strict=True) if said[key]]
+
+
+def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
+    """The evaluation behind a run, made again from its stored predictions, and the dataset."""
+    dataset = run.dataset()
+    shards = stored(run.store, dataset, run.manifest).shards()
+    state = merged([partial(shard) for shard in shards], merge)
+    recognition = run.manifest.task == RECOGNITION.name
+    found = evaluation_of(state, CurveOptions(**run.manifest.options), recognition=recognition)
+    faces = {sample.id: sample.subjects for sample in dataset}
+    told = [face.attributes for name in found.protocol.images for face in faces[name]]
+    names = dict.fromkeys(name for one in told for name in one)
+    attributes = {name: [str(one.get(name) or "") for one in told] for name in names}
+    return replace(found, label=run.model_name, protocol=replace(found.protocol, attributes=attributes)), dataset
+
+
+def _divides(found: UccsEvaluation, name: str) -> bool:
+    """Whether an attribute makes two groups or more of what can be found."""
+    values = found.protocol.attributes.get(name, [])
+    return bool(values) and len({values[face] for face in found.unit_face.tolist()}) > 1

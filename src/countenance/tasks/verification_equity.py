@@ -1,0 +1,42 @@
+"""Equity measures of face verification as a result: FMR among impostors of the same group, and FNMR."""
+
+import math
+
+from countenance.metrics.pairs.comparisons import Comparisons
+from countenance.metrics.pairs.equity import LEAST_PEOPLE, MOST_PAIRS, AcceptedPairs, EquityEstimate, WithinGroups
+from countenance.metrics.pairs.groups import Groups
+from countenance.tasks.results import Result, Table
+
+NAME = "equity within groups"
+COLUMNS = ["of", "measure", "value", "low", "high", "fair system", "19 of 20 fair within", "p", "meaning"]
+
+
+def equity(
+    compared: Comparisons, accepted: AcceptedPairs, threshold: float, attribute: str, groups: Groups, seed: int
+) -> list[Result]:
+    """Each measure with its interval and what a fair system of this size would show; why, where there is none."""
+    if not accepted.complete:
+        why = f"{accepted.count:,} impostor pairs are accepted; these measures need every pair and keep {MOST_PAIRS:,}"
+        return [_table(attribute, [], why)]
+    refused = (compared.genuine.score < threshold).astype(float)
+    within = WithinGroups(compared.identity, groups, accepted.pairs(), compared.genuine, refused, seed)
+    small = [name for name, people in zip(groups.names, within.people, strict=True) if people < LEAST_PEOPLE]
+    found = within.estimates()
+    notes = [one.undefined for one in found if one.undefined]
+    if small:
+        notes.append(f"fewer than {LEAST_PEOPLE} people: {', '.join(small)}")
+    return [_table(attribute, [_row(one) for one in found if not one.undefined], "; ".join(dict.fromkeys(notes)))]
+
+
+def _table(attribute: str, rows: list[list[str | int | float | bool | None]], note: str) -> Table:
+    return Table(
+        name=f"{NAME}: {attribute}", columns=COLUMNS, rows=rows, note=note,
+        meaning=f"FMR among impostors of the same {attribute}, and FNMR, compared between groups; "
+        "such measures differ from even by chance alone, so what a fair system of this size shows stands beside them",
+    )  # fmt: skip
+
+
+def _row(one: EquityEstimate) -> list[str | int | float | bool | None]:
+    numbers = (one.value, one.low, one.high, one.fair, one.fair_limit, one.p)
+    shown = [None if math.isnan(value) else round(value, 6) for value in numbers]
+    return [one.of, one.measure.name, *shown, one.measure.meaning]
