@@ -1,6 +1,6 @@
 """A long run on a cluster of three nodes that are killed at random, its run and data in an object store.
 
-    python benchmarks/cluster.py [--images 1000000] [--every 60] [--seed 0]
+    python benchmarks/cluster.py [--images 1000000] [--every 60] [--data folder] [--seed 0]
 
 Starts an S3 server (moto's) and three `ray start` nodes on loopback, evaluates the same manifest once by the local
 engine without interruption and once on the cluster. There, every `--every` seconds or so one of the two other nodes or
@@ -89,11 +89,13 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=1_000_000)
     parser.add_argument("--shard", type=int, default=5_000)
     parser.add_argument("--every", type=float, default=60.0, help="seconds between two kills, about")
+    parser.add_argument("--data", choices=("folder", "store"), default="store", help="where the pictures are")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, moto_server() as address:
         os.environ.update({**CREDENTIALS, "AWS_ENDPOINT_URL": address})
-        data, folder = f"s3://{BUCKET}/data", Path(name)
+        folder = Path(name)
+        data = f"s3://{BUCKET}/data" if asked.data == "store" else str(folder / "data")
         ManifestWriter(data, DatasetCard(name="discs", real_people=False)).write(samples(asked.images))
         started = time.perf_counter()
         local = evaluate(MODEL, TASK, data, out=folder / "local", batch=32, shard=asked.shard, threads=1)
