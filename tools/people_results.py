@@ -81,7 +81,8 @@ def run(command: str, folder: Path) -> list[str]:
     done = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{command}: exit {done.returncode}\n{done.stderr}")
-    return [line for line in done.stdout.splitlines() if not line.startswith(LEFT_OUT)]
+    lines = done.stdout.replace(f"{folder}{os.sep}", "").splitlines()
+    return [line for line in lines if not line.startswith(LEFT_OUT)]
 
 
 def numbers(place: Path) -> list[dict[str, Any]]:

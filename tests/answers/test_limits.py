@@ -5,8 +5,7 @@ import pytest
 
 from countenance.answers import Boxes, Embedding, Identifications, Keypoints, LabelMap, Labels, Masks, Parts
 from countenance.answers.formats import Wanted, read_predictions
-from countenance.answers.formats.coco import _is_coco
-from countenance.answers.formats.names import ImageNames
+from countenance.data.names import ImageNames
 from countenance.errors import InputError
 
 NAN, INF = float("nan"), float("inf")
@@ -143,19 +142,19 @@ def test_keypoints_without_confidence_have_confidence_1():
             Keypoints(np.ones(shape))
 
 
-@pytest.mark.parametrize(
-    ("text", "coco"),
-    [
-        ('[{"image_id": 1}]', True), ('\ufeff \n[{"image_id": 1}]', True), ("[]", True), ("[ \n ]", True),
-        ('{"image_id": 1}', False), ('[{"image": 1}]', False), ("[1]", False), ("", False), ("]", False),
-    ],
-)  # fmt: skip
-def test_which_files_are_coco_results(tmp_path, text, coco):
+@pytest.mark.parametrize("text", ["\ufeff \n[]", "[]", "[ \n ]"])
+def test_an_empty_list_is_a_coco_file_without_a_box(tmp_path, text):
+    path = tmp_path / "p.json"
+    path.write_text(text, encoding="utf-8")
+    assert read_predictions(path, Wanted(Boxes, ImageNames(["1"]))).by_id == {}
+
+
+@pytest.mark.parametrize("text", ['{"image_id": 1}', '[{"image": 1}]', "[1]", "", "]"])
+def test_what_is_no_coco_file_is_named(tmp_path, text):
     path = tmp_path / "p.json"
     path.write_text(text)
-    assert _is_coco(path) is coco
-    path = path.rename(tmp_path / "p.txt")
-    assert not _is_coco(path) and not _is_coco(tmp_path / "none.json")
+    with pytest.raises(InputError, match=r"p\.json"):
+        read_predictions(path, Wanted(Boxes, ImageNames(["1"])))
 
 
 @pytest.mark.parametrize(
