@@ -29,8 +29,8 @@ SIDE, BATCH = 640, 64
 CHECKS: dict[str, dict[str, Any]] = {
     "thread": {"decoders": 0},
     "processes": {"decoders": 4},
-    "gpu": {"decode": "gpu"},
-    "gpu again": {"decode": "gpu"},
+    "gpu": {"decode": "gpu", "decoders": 0},
+    "gpu again": {"decode": "gpu", "decoders": 4},
 }
 """Runs whose scores must be equal, two by two."""
 
@@ -165,6 +165,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=30_000)
     parser.add_argument("--distinct", type=int, default=1500)
     parser.add_argument("--decoders", type=int, nargs="+", default=[os.cpu_count() or 1])
+    parser.add_argument("--readers", type=int, nargs="+", default=[6], help="processes that read for a GPU's decoder")
     parser.add_argument("--decode", nargs="*", default=["exact", "gpu"])
     parser.add_argument("--same", type=int, default=1280, help="images of the check that bytes are equal; 0: none")
     asked = parser.parse_args()
@@ -190,7 +191,7 @@ def main() -> None:
                 print(label, json.dumps(figures[f"check_{label}"]), flush=True)
         data = dataset(folder / "all", asked.images, files)
         for decode in asked.decode:
-            for count in asked.decoders if decode == "exact" else [0]:
+            for count in asked.decoders if decode == "exact" else asked.readers:
                 label = f"{decode} {count}"
                 figures[label] = engine(data, folder / label, decode=decode, decoders=count)
                 print(label, json.dumps(figures[label]), flush=True)

@@ -1,6 +1,6 @@
 """How time and memory grow: images, rows, identities, groups, workers. Prints JSON, writes a plot beside it.
 
-    python benchmarks/scale.py [--most 1000000] [--rows 10000000] [--out out/scale]
+    python benchmarks/scale.py [--most 1000000] [--rows 10000000] [--files 100000000] [--out out/scale]
 
 Each figure is measured in a process of its own, so that peak memory is that figure's alone. `cpu_s` is the processor
 time of that process and its workers, which does not depend on what else the machine does. Slopes are of log `cpu_s`
@@ -21,7 +21,14 @@ from pathlib import Path
 
 import numpy as np
 
-COLOURS = {"images": "#1b6ca8", "rows": "#b8530b", "identities": "#2e7d32", "groups": "#7b3fa0", "workers": "#555555"}
+COLOURS = {
+    "images": "#1b6ca8",
+    "rows": "#b8530b",
+    "files": "#a03030",
+    "identities": "#2e7d32",
+    "groups": "#7b3fa0",
+    "workers": "#555555",
+}
 
 
 def samples(count: int) -> Iterator[object]:
@@ -83,6 +90,34 @@ def rows(count: int, people: int | None = None, groups: int = 5) -> dict[str, fl
     return {"seconds": time.perf_counter() - started, "cpu_s": cpu() - used}
 
 
+def files(count: int) -> dict[str, float]:
+    """Audit a folder of Parquet files with ten rows a person: by duckdb from 2,000,000 rows on."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from countenance.audit import audit
+
+    people = max(count // 10, 100)
+    codes = np.random.default_rng(99).integers(0, [5, 3], (people, 2)).astype(np.int8)
+    part = min(count, 5_000_000)
+    with tempfile.TemporaryDirectory() as name:
+        for number in range(count // part):
+            rng = np.random.default_rng(number)
+            who = rng.integers(0, people, part)
+            columns = {
+                "sample": pa.array(np.arange(number * part, (number + 1) * part)).cast(pa.string()),
+                "identity": pa.array(who).cast(pa.string()),
+                "m.found": pa.array((rng.random(part) < 0.9).astype(float)),
+            }
+            for place, (attribute, size) in enumerate((("tone", 5), ("sex", 3))):
+                levels = pa.array([f"g{i}" for i in range(size)])
+                columns[f"attr.{attribute}"] = pa.DictionaryArray.from_arrays(pa.array(codes[who, place]), levels)
+            pq.write_table(pa.table(columns), Path(name) / f"{number:03d}.parquet")
+        started, used = time.perf_counter(), cpu()
+        audit(name, ["tone", "sex"], ["found"], depth=1)
+        return {"seconds": time.perf_counter() - started, "cpu_s": cpu() - used}
+
+
 def cpu() -> float:
     """Processor seconds of this process and the ended ones that it started."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -102,6 +137,8 @@ def measure(what: str, size: int) -> dict[str, float]:
         found = images(20_000, size)
     elif what == "rows":
         found = rows(size)
+    elif what == "files":
+        found = files(size)
     elif what == "identities":
         found = rows(1_000_000, people=size)
     else:
@@ -164,6 +201,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--most", type=int, default=100_000, help="images")
     parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--files", type=int, default=10_000_000, help="rows of an audit from Parquet files")
     parser.add_argument("--out", type=Path, default=Path("out/scale"))
     parser.add_argument("--measure", nargs=2, metavar=("WHAT", "SIZE"))
     chosen = parser.parse_args()
@@ -173,6 +211,7 @@ def main() -> None:
     sizes = {
         "images": [n for k in range(3, 9) for n in (10**k, 3 * 10**k) if n <= chosen.most],
         "rows": [10**k for k in range(4, 9) if 10**k <= chosen.rows],
+        "files": [10**k for k in range(6, 9) if 10**k <= chosen.files],
         "identities": [10**3, 10**4, 10**5],
         "groups": [10, 100, 1000, 10_000],
         "workers": [k for k in (1, 2, 4, 8, 16) if k <= (os.cpu_count() or 1)],

@@ -79,7 +79,7 @@ def test_the_table_of_pairs_of_features(pair: str) -> None:
     (row,) = [line for line in text("docs/suites/happyfaces.md").splitlines() if line.startswith(f"| {title} |")]
     cells, found = [cell.strip() for cell in row.strip("|").split("|")], FOUND["pairs"][pair].values()
     if all(one["answered"] for one in found):
-        assert cells[2] == ", ".join(f"{one['worst']:.3f}".removeprefix("0") for one in found)
+        assert cells[2] == ", ".join(f"{one['validation']:.3f}".removeprefix("0") for one in found)
     else:
         assert cells[2] == "no answer"
 

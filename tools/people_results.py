@@ -142,7 +142,9 @@ def pairs(folder: Path) -> Any:
         made[pair] = {}
         for rate in ("0.1", "0.3"):
             run(f"countenance happyfaces run -d {pair} --method spatial --mix-rate {rate} --json r.json", folder)
-            made[pair][rate] = json.loads((folder / "r.json").read_text(encoding="utf-8"))
+            found = json.loads((folder / "r.json").read_text(encoding="utf-8"))
+            parts = {name: found[name]["worst_head"] for name in ("validation", "not_drawn") if name in found}
+            made[pair][rate] = {"answered": found["answered"], "reason": found.get("reason"), **parts}
     return made
 
 

@@ -11,9 +11,11 @@ import pytest
 
 from countenance.data.image import encode_png
 from countenance.errors import InputError
+from countenance.processes import Death
 from countenance.run import evaluate
 from countenance.run.early_stop import Watch
 from countenance.run.engine import ray as engine
+from countenance.run.engine.local import _Probes
 from countenance.run.plan import Piece
 from countenance.testing import DiscDetector, face_picture, small_dataset, write_small_dataset
 
@@ -62,6 +64,25 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(time, "time", lambda: real() + 86_400 * (-1) ** next(jumps) * 365)
     found = evaluate(DiscDetector(), "face_localization", small_dataset(40, 16), out=tmp_path / "run", batch=4)
     assert found.complete and found.manifest.failed == 0
+
+
+def test_a_probe_lost_with_its_worker_does_not_make_the_model_another_one(monkeypatch) -> None:
+    """Otherwise a node killed at that moment would set a whole run aside."""
+    order = {"probe": ["s1"]}
+    for death, again in ((Death("killed", 9), True), (Death("ended", 11), False), (Death("late", 9, True), False)):
+        probes = _Probes([order])
+        given = probes.next()
+        probes.died(given, death)
+        assert (probes.found is None, probes.next()) == ((True, order) if again else (False, None))
+    probes = _Probes([order])
+    for _ in range(2):
+        probes.died(probes.next(), Death("killed", 9))
+    assert probes.found is not None and probes.found.repeatable
+    for lost, differs in ((engine.PROBE_TRIES - 1, False), (engine.PROBE_TRIES, True)):
+        replies = iter([None] * lost + [{"difference": None}])
+        cluster = object.__new__(engine.RayEngine)
+        monkeypatch.setattr(engine.RayEngine, "_once", lambda self, order, replies=replies: next(replies))
+        assert (cluster.probe([Piece(0, 0, 0, 8)], {0: ["s1"]}) is not None) == differs
 
 
 class FakeRay:

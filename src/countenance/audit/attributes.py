@@ -181,8 +181,8 @@ def written(choice: Choice) -> str:
     return f"{choice.name}:{','.join(f'{cut:g}' for cut in choice.cuts)}" if choice.cuts else choice.name
 
 
-def coded(choice: Choice, column: Any, max_groups: int) -> Attribute:
-    """An attribute's groups, cut into bins where that was asked for.
+def coded(choice: Choice, column: Any, max_groups: int, counts: Array | None = None) -> Attribute:
+    """An attribute's groups, cut into bins where that was asked for; `counts`: how often each value occurs.
 
     >>> import pyarrow as pa
     >>> one = coded(Choice("age", "age", cuts=(18.0, 65.0)), pa.array([3, 18, 70, None]), 100)
@@ -195,22 +195,28 @@ def coded(choice: Choice, column: Any, max_groups: int) -> Attribute:
     if values is None:
         raise InputError(f"attribute {choice.column!r}: cannot be cut into bins, its values are not numbers")
     known = ~np.isnan(values)
-    cuts = choice.cuts or quantile_cuts(values[known], choice.quantiles)
+    cuts = choice.cuts or quantile_cuts(values[known], choice.quantiles, None if counts is None else counts[known])
     whole = bool((values[known] == np.floor(values[known])).all()) and all(cut == math.floor(cut) for cut in cuts)
     codes = np.where(known, np.searchsorted(np.array(cuts), values, side="right"), -1).astype(np.int32)
     return Attribute(choice.name, bin_labels(cuts, whole), codes, cuts=tuple(cuts))
 
 
-def quantile_cuts(values: Array, count: int) -> tuple[float, ...]:
-    """Cut points that make about equal groups; fewer where values repeat.
+def quantile_cuts(values: Array, count: int, counts: Array | None = None) -> tuple[float, ...]:
+    """Cut points that make about equal groups; fewer where values repeat. `counts`: how often each value occurs.
 
     >>> quantile_cuts(np.array([1.0, 2.0, 3.0, 4.0]), 2)
     (3.0,)
     """
     if not len(values):
         return ()
-    ordered = np.sort(values)
-    cuts = ordered[np.ceil(np.arange(1, count) * len(values) / count).astype(int)]
+    if counts is None:
+        ordered = np.sort(values)
+        cuts = ordered[np.ceil(np.arange(1, count) * len(values) / count).astype(int)]
+    else:
+        order = np.argsort(values, kind="stable")
+        ordered, ends = values[order], np.cumsum(counts[order])
+        places = np.ceil(np.arange(1, count) * int(ends[-1]) / count).astype(np.int64)
+        cuts = ordered[np.minimum(np.searchsorted(ends, places, side="right"), len(ordered) - 1)]
     return tuple(float(cut) for cut in np.unique(cuts) if cut > ordered[0])
 
 

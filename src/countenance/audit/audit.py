@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from countenance.audit.attributes import written
+from countenance.audit.condensed import rows_of
 from countenance.audit.equity import equity_of
 from countenance.audit.finding import Audit, Estimate, Finding
-from countenance.audit.rows import Rows
+from countenance.audit.rows import Rows, depth_of
 from countenance.audit.settings import Settings, judged
 from countenance.audit.verdict import UNTESTABLE, overall
 from countenance.audit.work import Work
@@ -61,7 +62,7 @@ def audit(
         table, by, metrics, cluster=cluster, comparison=comparison, reference=reference, depth=depth, alpha=alpha,
         delta=delta, better=better, h0=h0, r0=r0, min_n=min_n, adjust=adjust, families=families, seed=seed,
         replicates=replicates, pair=pair, denominators=denominators, where=where, max_groups=max_groups, power=power,
-        progress=progress,
+        progress=progress, equity=equity,
     )  # fmt: skip
     return audited(work, equity=equity)
 
@@ -110,15 +111,13 @@ def estimates(
     return work.estimates()
 
 
-def work_of(table: Any, by: Sequence[str] | None, metrics: Sequence[str] | None, **options: Any) -> Work:
+def work_of(
+    table: Any, by: Sequence[str] | None, metrics: Sequence[str] | None, *, equity: bool = False, **options: Any
+) -> Work:
     """The rows that are asked for and the settings, checked: everything up to the first sum."""
     settings = Settings(**options)
-    rows = Rows(table, by, metrics, settings)
-    depth = 2 if settings.depth is None else settings.depth
-    if settings.comparison == "paired":
-        depth = 1
-    elif settings.depth is None and (by is None or rows.chosen.crosses):
-        depth = 1  # nobody asked for intersections, or those that matter were named
+    rows = rows_of(table, by, metrics, settings, equity=equity)
+    depth = depth_of(settings, by, rows.chosen)
     return Work(rows, settings, judged(settings, rows.metrics, rows.bounded), depth)
 
 

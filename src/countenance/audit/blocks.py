@@ -22,6 +22,8 @@ def split_sums(layout: Layout, members: Members, columns: Sequence[Column], size
     """The sums of several columns over the cells of one grouping, chunk by chunk of whole clusters."""
     blocks = [_Blocks(size, column.centre, pairs, layout.unequal) for column in columns]
     values = [layout.arranged(column.values) for column in columns]
+    counts = [None if column.counts is None else layout.arranged(column.counts) for column in columns]
+    squares = [None if column.squares is None else layout.arranged(column.squares) for column in columns]
     rows: Array | None = None
     if members.rows is None:
         cells, homes, ends = layout.arranged(members.cells), layout.codes, layout.starts
@@ -39,14 +41,16 @@ def split_sums(layout: Layout, members: Members, columns: Sequence[Column], size
         here = slice(int(ends[first]), int(ends[last]))
         own = None if rows is None else rows[here]
         kept: list[_Chunk] = []
-        for one, column in zip(blocks, values, strict=True):
-            part = column[here] if own is None else column[own]
-            known = (cells[here] >= 0) & ~np.isnan(part)
-            chunk = next((chunk for chunk in kept if np.array_equal(chunk.known, known)), None)
+        picked = here if own is None else own
+        for one, column, counted, squared in zip(blocks, values, counts, squares, strict=True):
+            part, count = column[picked], None if counted is None else counted[picked]
+            known = (cells[here] >= 0) & (~np.isnan(part) if count is None else count > 0)
+            chunk = next((chunk for chunk in kept if chunk.fits(known, count)), None)
             if chunk is None:
-                chunk = _Chunk(cells[here], homes[here] - first, known, last - first, size, own)
+                chunk = _Chunk(cells[here], homes[here] - first, known, last - first, size, own, count)
                 kept.append(chunk)
-            one.add(chunk, part if chunk.all_known else part[known])
+            square = part * part if squared is None else squared[picked]
+            one.add(chunk, *((part, square) if chunk.all_known else (part[known], square[known])))
         first = last
     return [one.sums() for one in blocks]
 
@@ -57,16 +61,21 @@ class _Chunk:
     Where most blocks occur they are a grid of cells and clusters, which is added up along its rows; else a list.
     """
 
-    def __init__(self, cells: Array, homes: Array, known: Array, count: int, size: int, rows: Array | None) -> None:
+    def __init__(
+        self, cells: Array, homes: Array, known: Array, count: int, size: int, rows: Array | None,
+        weights: Array | None = None,
+    ) -> None:  # fmt: skip
         self.known, self.all_known, self.count, self.size = known, bool(known.all()), count, size
+        self.weights = weights
         if not self.all_known:
             cells, homes = cells[known], homes[known]
             rows = None if rows is None else rows[known]
+            weights = None if weights is None else weights[known]
         self.cells, self.homes, self.width = cells, homes, count * size
         self.keys = cells.astype(np.int64)
         self.keys *= count
         self.keys += homes
-        counted = np.bincount(self.keys, minlength=self.width)
+        counted = np.bincount(self.keys, weights, minlength=self.width)
         self.grid = self.width <= SPARSE * len(self.keys)
         if self.grid:
             self.n = counted.reshape(size, count).astype(float)
@@ -79,8 +88,15 @@ class _Chunk:
             self.big_n = self.per_cluster(self.n)
         else:  # a row may be in several cells
             self.once = np.unique(rows, return_index=True)[1]
-            self.big_n = np.bincount(homes[self.once], minlength=count).astype(float)
+            once = None if weights is None else weights[self.once]
+            self.big_n = np.bincount(homes[self.once], once, minlength=count).astype(float)
         self.here_n = self.beside(self.big_n)
+
+    def fits(self, known: Array, weights: Array | None) -> bool:
+        """Whether a column with a value in these rows has the same blocks."""
+        if weights is None or self.weights is None:
+            return weights is self.weights and np.array_equal(self.known, known)
+        return np.array_equal(self.known, known) and np.array_equal(self.weights, weights)
 
     def sums(self, values: Array) -> Array:
         """The sum of the rows of every block."""
@@ -121,9 +137,9 @@ class _Blocks:
         self.kept: list[tuple[Array, Array, Array, Array]] | None = [] if pairs else None
         self.homes = 0
 
-    def add(self, chunk: _Chunk, values: Array) -> None:
-        """Add the rows of some clusters."""
-        n, y, squares = chunk.n, chunk.sums(values), values * values
+    def add(self, chunk: _Chunk, values: Array, squares: Array) -> None:
+        """Add the rows of some clusters, with their squares."""
+        n, y = chunk.n, chunk.sums(values)
         self.squares += np.bincount(chunk.cells, squares, minlength=self.size)
         if chunk.once is None:
             big_y = chunk.per_cluster(y)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from countenance.audit.batch import Batch
-from countenance.audit.table import Array
+from countenance.audit.layout import Column
 
 FEW_UNITS = 40
 MOST_UNLIKE = 9.0
@@ -26,7 +26,7 @@ def _small_and_unlike(batch: Batch, many: str, alpha: float) -> str:
     with np.errstate(all="ignore"):
         ratio = np.asarray(batch.one.spread) / batch.two.spread
     few = (np.asarray(batch.one.units) < FEW_UNITS) & batch.tested
-    skewed = abs(_skewness(batch.column.values)) > MOST_SKEWED
+    skewed = abs(_skewness(batch.column)) > MOST_SKEWED
     hit = np.flatnonzero(few if skewed else few & ((ratio > MOST_UNLIKE) | (ratio < 1 / MOST_UNLIKE)))
     if not len(hit):
         return ""
@@ -39,8 +39,10 @@ def _small_and_unlike(batch: Batch, many: str, alpha: float) -> str:
     )
 
 
-def _skewness(values: Array) -> float:
-    known = values[~np.isnan(values)]
+def _skewness(column: Column) -> float:
+    if column.shape is not None:
+        return column.shape.skewness
+    known = column.values[~np.isnan(column.values)]
     spread = float(known.std()) if len(known) else 0.0
     return float(np.mean((known - known.mean()) ** 3)) / spread**3 if spread > 0 else 0.0
 

@@ -51,10 +51,10 @@ class _Attribute:
     def __init__(self, work: Work, grouping: Grouping) -> None:
         self.work, self.grouping, self.settings = work, grouping, work.settings
         self.columns = [column for column in work.rows.columns if work.bounded[column.name]]
-        self.members = grouping.members(work.rows.attributes, work.rows.total)
+        self.members = grouping.members(work.rows.attributes, work.rows.size)
         units = work.rows.units
         way = Units(units.codes[:1], units.ways[:1], units.asked)  # people, where people and images cross
-        self.sums = work.sums if len(units.codes) < 2 else RowSums(work.rows.attributes, way, work.rows.total)
+        self.sums = work.sums if len(units.codes) < 2 else RowSums(work.rows.attributes, way, work.rows.size)
         self.layout = self.sums.layouts[0]
         steps = max(1, self.layout.count * max(1, len(self.columns)))
         self.draws = int(min(DRAWS, max(FEWEST, MOST_STEPS // steps)))

@@ -16,25 +16,29 @@ from countenance.audit.table import Array, Attribute
 from countenance.audit.units import Units
 
 
-def layouts(units: Units, total: int) -> list[Layout]:
+def layouts(units: Units, total: int, weights: Array | None = None) -> list[Layout]:
     """The orders of rows in every way of clustering, and by both at once; units that are kept keep them."""
     if not units.codes:
-        return [Layout(None, total)]
+        return [Layout(None, total, weights)]
     if not units.kept:
         codes = list(units.codes)
         if len(codes) == 2:
             width = int(codes[1].max(initial=0)) + 1
             codes.append(np.unique(codes[0] * width + codes[1], return_inverse=True)[1])
-        units.kept.extend(Layout(one, total) for one in codes)
+        units.kept.extend(Layout(one, total, weights) for one in codes)
     return units.kept
 
 
 class RowSums:
-    """The sums of any metric over any grouping of one table."""
+    """The sums of any metric over any grouping of one table.
 
-    def __init__(self, attributes: Sequence[Attribute], units: Units, total: int) -> None:
-        self.attributes, self.units, self.total = attributes, units, total
-        self.layouts = layouts(units, total)
+    `size` is how many elements the arrays have, `total` how many rows those stand for.
+    """
+
+    def __init__(self, attributes: Sequence[Attribute], units: Units, size: int, weights: Array | None = None) -> None:
+        self.attributes, self.units, self.size = attributes, units, size
+        self.total = size if weights is None else int(weights.sum())
+        self.layouts = layouts(units, size, weights)
 
     @cached_property
     def varying(self) -> list[list[bool]]:

@@ -16,6 +16,16 @@ UNEQUAL = 4
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What an audit asks of a metric's values beside their sums."""
+
+    lowest: float
+    highest: float
+    kurtosis: float
+    skewness: float
+
+
+@dataclass(frozen=True)
 class Column:
     """A metric's values (NaN: outside its denominator), centred so that sums of squares do not cancel."""
 
@@ -23,6 +33,29 @@ class Column:
     kind: str
     values: Array
     centre: float = 0.0
+    counts: Array | None = None
+    """Where an element stands for many rows: how many of them have a value; `values` are then their sums."""
+    squares: Array | None = None
+    """Where an element stands for many rows: their sums of squares."""
+    shape: Shape | None = None
+    """Where an element stands for many rows: what their sums do not tell."""
+
+    @property
+    def known(self) -> Array:
+        """Which elements have a value."""
+        return ~np.isnan(self.values) if self.counts is None else self.counts > 0
+
+    def sums(self) -> tuple[Array, Array, Array]:
+        """Rows, sum and sum of squares of every element.
+
+        >>> [part.tolist() for part in Column("x", "mean", np.array([2.0, np.nan])).sums()]
+        [[1.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
+        """
+        if self.counts is not None and self.squares is not None:
+            return self.counts, self.values, self.squares
+        known = self.known
+        y = self.values if known.all() else np.where(known, self.values, 0.0)
+        return known.astype(float), y, y if self.kind == "rate" else y * y
 
     @classmethod
     def of(cls, name: str, kind: str, values: Array) -> Column:
@@ -35,14 +68,17 @@ class Column:
 
 
 class Layout:
-    """Rows in the order of their clusters in one way of clustering; no codes: every row is a cluster."""
+    """Rows in the order of their clusters in one way of clustering; no codes: every row is a cluster.
 
-    def __init__(self, codes: Array | None, total: int) -> None:
-        self.alone, self.total = codes is None, total
+    `weights`: where elements stand for many rows, how many.
+    """
+
+    def __init__(self, codes: Array | None, total: int, weights: Array | None = None) -> None:
+        self.alone, self.total, self.weights = codes is None, total, weights
         self.order: Array | None = None
         self._sums: dict[str, tuple[Array, tuple[Array, Array, Array]]] = {}
         if codes is None:
-            self.count = total
+            self.count = total if weights is None else int(weights.sum())
             return
         if (np.diff(codes) < 0).any():
             self.order = np.argsort(codes, kind="stable")
@@ -57,12 +93,14 @@ class Layout:
         if self.alone or not self.count:
             return False
         sizes = np.diff(self.starts)
+        if self.weights is not None:
+            sizes = np.bincount(self.codes, self.arranged(self.weights))
         return bool(sizes.max() > UNEQUAL * sizes.mean())
 
     @cached_property
     def mostly_alone(self) -> bool:
         """Whether few clusters have several rows."""
-        if self.alone:
+        if self.alone or self.weights is not None:
             return False
         sizes = np.diff(self.starts)
         return int(sizes[sizes > 1].sum()) * 4 <= self.total
@@ -99,10 +137,11 @@ class Layout:
     def cluster_sums(self, column: Column) -> tuple[Array, Array, Array]:
         """Rows, sum and sum of squares of every cluster."""
         if self.alone:
-            known = ~np.isnan(column.values)
-            y = column.values if known.all() else np.where(known, column.values, 0.0)
-            return known.astype(float), y, y if column.kind == "rate" else y * y
+            return column.sums()
         kept = self._sums.get(column.name)
+        if (kept is None or kept[0] is not column.values) and column.counts is not None:
+            n, y, squares = (np.bincount(self.codes, self.arranged(part)) for part in column.sums())
+            kept = self._sums[column.name] = (column.values, (n, y, squares))
         if kept is None or kept[0] is not column.values:  # units that are kept see columns of other questions too
             values = self.arranged(column.values)
             known = ~np.isnan(values)

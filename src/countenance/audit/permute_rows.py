@@ -33,17 +33,17 @@ class RowLabels:
 
     def __init__(self, sums: RowSums, grouping: Grouping) -> None:
         self.layout, self.cubes = sums.layouts[0], sums.layouts[0].unequal
-        members = grouping.members(sums.attributes, sums.total)
+        members = grouping.members(sums.attributes, sums.size)
         if members.rows is None:
             self.labels = np.where(members.cells < 0, len(grouping.cells), members.cells)
             self.matrix: Array = np.eye(len(grouping.cells) + 1, len(grouping.cells))
         else:  # a row may be in several cells: its label is the set of them
-            code = np.zeros(sums.total, dtype=np.int64)
+            code = np.zeros(sums.size, dtype=np.int64)
             for index in grouping.attributes:
-                own = pattern_of(sums.attributes[index], sums.total).astype(np.int64)
+                own = pattern_of(sums.attributes[index], sums.size).astype(np.int64)
                 code = np.unique(code * (int(own.max(initial=0)) + 2) + own + 1, return_inverse=True)[1]
             example = np.zeros(int(code.max(initial=-1)) + 1, dtype=np.int64)
-            example[code[::-1]] = np.arange(sums.total - 1, -1, -1)
+            example[code[::-1]] = np.arange(sums.size - 1, -1, -1)
             self.labels, self.matrix = code, membership_matrix(sums, grouping, example).toarray()
 
     def sums(
@@ -206,12 +206,12 @@ def membership_matrix(sums: RowSums, grouping: Grouping, rows: Array) -> Any:
     """Which of the cells each of the given rows is in, as a sparse matrix."""
     from scipy import sparse
 
-    members = grouping.members(sums.attributes, sums.total)
+    members = grouping.members(sums.attributes, sums.size)
     if members.rows is None:
         cells, where = members.cells[rows], np.arange(len(rows))
         where, cells = where[cells >= 0], cells[cells >= 0]
     else:
-        place = np.full(sums.total, -1, dtype=np.int64)
+        place = np.full(sums.size, -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
         where = place[members.rows]
         where, cells = where[where >= 0], members.cells[where >= 0]

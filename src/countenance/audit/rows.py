@@ -21,25 +21,46 @@ MOST_ORDERED = 500_000
 """Rows that are units by themselves are put into an order of their own up to so many; more are not shuffled."""
 
 
+class Asked:
+    """The columns of a table that an audit needs, found by the names it was given."""
+
+    def __init__(
+        self, source: Source, by: Sequence[str] | None, metrics: Sequence[str] | None, settings: Settings
+    ) -> None:
+        self.metrics = _metrics(metrics, source)
+        self.measured = [source.resolve(name, "m.", "metric") for name in self.metrics]
+        denominators = dict(settings.denominators or {})
+        self.masks = {name: source.resolve(column, "m.", "denominator") for name, column in denominators.items()}
+        if stray := [name for name in self.masks if name not in self.metrics]:
+            raise InputError(f"denominators: {stray[0]!r} is not one of the metrics ({', '.join(self.metrics)})")
+        self.pairs = [source.resolve(name, "attr.", "pair column") for name in settings.pair_names]
+        self.grouped = columns_of(settings.cluster, source.names, source.resolve)
+        self.chosen: Chosen = choose(by, source, [*self.measured, *self.masks.values(), *self.pairs, *self.grouped])
+        if both := {choice.column for choice in self.chosen.attributes} & set(self.measured):
+            raise InputError(f"column {sorted(both)[0]!r} is named both as an attribute and as a metric")
+
+
 class Rows:
-    """A table as arrays. Rows of one unit stand side by side where there is one way of clustering."""
+    """A table as arrays. Rows of one unit stand side by side where there is one way of clustering.
+
+    `total` is the number of rows, `size` that of the arrays' elements: fewer where each stands for many rows.
+    """
+
+    weights: Array | None = None
+    """How many rows each element stands for; None: one."""
+    ranked: Mapping[tuple[str, frozenset[int]], Column]
+    """Where elements stand for many rows: ranks by metric, and by which attributes must be known."""
+    unknown: frozenset[int] = frozenset()
+    """Where elements stand for many rows: the attributes with unknown values."""
 
     def __init__(self, table: Any, by: Sequence[str] | None, metrics: Sequence[str] | None, settings: Settings) -> None:
         import pyarrow as pa
 
         source = table if isinstance(table, Source) else Source(table)
-        self.metrics = _metrics(metrics, source)
-        measured = [source.resolve(name, "m.", "metric") for name in self.metrics]
-        denominators = dict(settings.denominators or {})
-        masks = {name: source.resolve(column, "m.", "denominator") for name, column in denominators.items()}
-        if stray := [name for name in masks if name not in self.metrics]:
-            raise InputError(f"denominators: {stray[0]!r} is not one of the metrics ({', '.join(self.metrics)})")
-        pairs = [source.resolve(name, "attr.", "pair column") for name in settings.pair_names]
-        grouped = columns_of(settings.cluster, source.names, source.resolve)
-        self.chosen: Chosen = choose(by, source, [*measured, *masks.values(), *pairs, *grouped])
+        asked = Asked(source, by, metrics, settings)
+        self.metrics, self.chosen = asked.metrics, asked.chosen
+        measured, masks, pairs, grouped = asked.measured, asked.masks, asked.pairs, asked.grouped
         attributes = [choice.column for choice in self.chosen.attributes]
-        if both := set(attributes) & set(measured):
-            raise InputError(f"column {sorted(both)[0]!r} is named both as an attribute and as a metric")
         mask = kept_rows(source, settings.conditions)
         kept = None if mask is None else pa.array(mask)
         # A source that is kept and used again need not be coded again.
@@ -56,7 +77,7 @@ class Rows:
             self.columns.append(keep(("column", *own), lambda own=own: _column(columns, *own)))
         self._bounded = {name for name, told in (settings.kinds or {}).items() if told != "mean"}
         self._told = set(settings.kinds or {})
-        self.total = len(self.columns[0].values)
+        self.total = self.size = len(self.columns[0].values)
         self.units: Units = keep(
             ("units", tuple(grouped)), lambda: units([(name, columns[name]) for name in grouped], settings.cluster)
         )
@@ -124,17 +145,23 @@ class Rows:
 
     def _marks(self) -> Array:
         """A number for each row that depends on its groups and values alone."""
-        marks = np.zeros(self.total, dtype=np.uint64)
-        parts = [pattern_of(one, self.total).astype(np.int64).view(np.uint64) for one in self.attributes]
-        for column in self.columns:
-            values = np.round(column.values + column.centre, 12) + 0.0  # no negative zero
-            parts.append(np.where(np.isnan(values), np.nan, values).view(np.uint64))
-        for part in parts:  # a step of the generator splitmix64
-            marks = (marks ^ part) + np.uint64(0x9E3779B97F4A7C15)
-            marks = (marks ^ (marks >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            marks = (marks ^ (marks >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            marks ^= marks >> np.uint64(31)
-        return marks
+        patterns = [pattern_of(one, self.total) for one in self.attributes]
+        return row_marks(patterns, [column.values + column.centre for column in self.columns])
+
+
+def row_marks(patterns: Sequence[Array], metrics: Sequence[Array]) -> Array:
+    """A number for each row that depends on its groups and on the values of its metrics alone."""
+    parts = [np.asarray(pattern).astype(np.int64).view(np.uint64) for pattern in patterns]
+    for metric_values in metrics:
+        values = np.round(metric_values, 12) + 0.0  # no negative zero
+        parts.append(np.where(np.isnan(values), np.nan, values).view(np.uint64))
+    marks = np.zeros(len(parts[0]) if parts else 0, dtype=np.uint64)
+    for part in parts:  # a step of the generator splitmix64
+        marks = (marks ^ part) + np.uint64(0x9E3779B97F4A7C15)
+        marks = (marks ^ (marks >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        marks = (marks ^ (marks >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        marks ^= marks >> np.uint64(31)
+    return marks
 
 
 def kept_rows(source: Source, conditions: Mapping[str, Sequence[str]]) -> Array | None:
@@ -156,9 +183,23 @@ def kept_rows(source: Source, conditions: Mapping[str, Sequence[str]]) -> Array 
             rows = np.bincount(one.rows[rows], minlength=len(read)) > 0
         keep = rows if keep is None else keep & rows
     if keep is not None and not keep.any():
-        told = " and ".join(f"{name} = {' or '.join(values)}" for name, values in conditions.items())
-        raise InputError(f"{source.label}: where: no row has {told}")
+        raise nothing_kept(source, conditions)
     return keep
+
+
+def nothing_kept(source: Source, conditions: Mapping[str, Sequence[str]]) -> InputError:
+    """The error that no row fulfils all conditions."""
+    told = " and ".join(f"{name} = {' or '.join(values)}" for name, values in conditions.items())
+    return InputError(f"{source.label}: where: no row has {told}")
+
+
+def depth_of(settings: Settings, by: Sequence[str] | None, chosen: Chosen) -> int:
+    """How many attributes are crossed at most."""
+    if settings.comparison == "paired":
+        return 1
+    if settings.depth is None and (by is None or chosen.crosses):
+        return 1  # nobody asked for intersections, or those that matter were named
+    return 2 if settings.depth is None else settings.depth
 
 
 def _reordered(one: Attribute, order: Array, place: Array) -> Attribute:
@@ -199,6 +240,8 @@ def _mask(name: str, column: Any) -> Array:
 
 
 def _within(column: Column) -> bool:
+    if column.shape is not None:
+        return column.shape.lowest >= -1e-12 and column.shape.highest <= 1 + 1e-12
     known = column.values[~np.isnan(column.values)] + column.centre
     return bool(len(known)) and bool(known.min() >= -1e-12) and bool(known.max() <= 1 + 1e-12)
 

@@ -1,4 +1,4 @@
-"""Any table of rows: a path (.parquet, .csv), a pyarrow Table, a pandas DataFrame or a mapping of columns.
+"""Any table of rows: a path (.parquet, a folder of such, .csv), an Arrow table, a pandas DataFrame or a mapping.
 
 A column may be named with or without our prefix (`attr.` for attributes, `m.` for metrics).
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from countenance.audit.parquet import SUFFIXES, ParquetFiles
 from countenance.audit.table import UNKNOWN, flat, is_list, is_text, text_of
 from countenance.errors import InputError
 
@@ -29,13 +30,19 @@ class Source:
         import pyarrow as pa
 
         self.path: Path | None = None
+        self.parquet: ParquetFiles | None = None
         self._table: Any = None
-        self._csv = False
         self._kept: dict[Any, Any] = {}
-        if isinstance(table, str | Path):
+        if isinstance(table, ParquetFiles):
+            self.label, self.parquet, self.names = str(table.files[0]), table, list(table.schema.names)
+        elif isinstance(table, str | Path):
             self.path = Path(table)
             self.label = str(table)
-            self._csv, self.names = _names_of_file(self.path)
+            if _is_parquet(self.path):
+                self.parquet = ParquetFiles.of(self.path)
+                self.names = list(self.parquet.schema.names)
+            else:
+                self.names = _names_of_csv(self.path)
         elif isinstance(table, pa.Table):
             self.label, self._table, self.names = "table", table, list(table.column_names)
         elif isinstance(table, Mapping):
@@ -101,23 +108,30 @@ class Source:
 
     def distinct(self, name: str) -> int:
         """How many different known values a column has."""
-        column = self.read([name], [])[name]
-        if is_list(column.type):
-            column = flat(column.flatten())
-        values = column.unique().to_pylist()
-        return len({text_of(value) for value in values} - {UNKNOWN})
+        found: set[str] = set()
+        for column in self._parts(name):
+            values = flat(column.flatten()) if is_list(column.type) else column
+            found |= {text_of(value) for value in values.unique().to_pylist()}
+        return len(found - {UNKNOWN})
+
+    def _parts(self, name: str) -> Iterator[Any]:
+        """A column, piece by piece where it is in files."""
+        if self.parquet is None:
+            yield self.read([name], [])[name]
+            return
+        for batch in self.parquet.batches(name):
+            yield flat(batch.column(name))
 
     def _type(self, name: str) -> Any:
         """The Arrow type of a column; None where its values are of mixed kinds."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         path = self.path
-        if path is not None and self._csv:
+        if self.parquet is not None:
+            return self.parquet.schema.field(name).type
+        if path is not None:
             with _csv_errors(path):
                 return self.keep("schema", lambda: _open_csv(path).schema).field(name).type
-        if path is not None:
-            return self.keep("schema", lambda: pq.read_schema(path)).field(name).type
         if isinstance(self._table, pa.Table):
             return self._table.schema.field(name).type
         try:
@@ -130,8 +144,8 @@ class Source:
         import pyarrow as pa
 
         wanted = list(dict.fromkeys([*texts, *others]))
-        if self.path is not None:
-            table = _read_csv(self.path, texts, wanted) if self._csv else _read_parquet(self.path, wanted)
+        if self.parquet is not None or self.path is not None:
+            table = self.parquet.read(wanted) if self.parquet is not None else _read_csv(self.path, texts, wanted)
             return {name: flat(table.column(name)) for name in wanted}
         if isinstance(self._table, pa.Table):
             return {name: flat(self._table.column(name)) for name in wanted}
@@ -146,42 +160,34 @@ def _some(names: Sequence[str], most: int = 12) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _names_of_file(path: Path) -> tuple[bool, list[str]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def _is_parquet(path: Path) -> bool:
+    """Whether a table is Parquet (a file, or a folder of them) or CSV; anything else is refused."""
     if not path.exists():
         raise InputError(f"{path}: no such file; expected a .parquet or .csv table of rows")
+    if path.is_dir():
+        return True
     if not path.is_file():  # a pipe would wait for ever
         raise InputError(f"{path}: not a regular file; expected a .parquet or .csv table of rows")
-    if path.suffix.lower() in {".csv", ".txt"}:
-        with path.open(newline="", encoding="utf-8-sig") as lines:
-            try:
-                header = next(csv.reader(lines), None)
-            except UnicodeDecodeError as error:
-                raise InputError(f"{path}: not UTF-8 text ({error}); save it as UTF-8") from None
-        if not header:
-            raise InputError(f"{path}: empty file, expected a header line with the names of the columns")
-        if len(header) == 1 and (other := next((sign for sign in (";", "\t") if sign in header[0]), "")):
-            found = "semicolons" if other == ";" else "tabs"
-            raise InputError(f"{path}: columns separated by {found}, expected commas; export it as CSV with commas")
-        return True, header
-    if path.suffix.lower() in {".parquet", ".pq"}:
+    if path.suffix.lower() not in {*SUFFIXES, ".csv", ".txt"}:
+        raise InputError(f"{path}: {path.suffix or 'no extension'}, expected .parquet or .csv")
+    return path.suffix.lower() in SUFFIXES
+
+
+def _names_of_csv(path: Path) -> list[str]:
+    with path.open(newline="", encoding="utf-8-sig") as lines:
         try:
-            return False, list(pq.read_schema(path).names)
-        except (pa.ArrowException, OSError) as error:
-            first = str(error).splitlines()[0]
-            raise InputError(f"{path}: not a readable Parquet file ({first})") from None
-    raise InputError(f"{path}: {path.suffix or 'no extension'}, expected .parquet or .csv")
+            header = next(csv.reader(lines), None)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: not UTF-8 text ({error}); save it as UTF-8") from None
+    if not header:
+        raise InputError(f"{path}: empty file, expected a header line with the names of the columns")
+    if len(header) == 1 and (other := next((sign for sign in (";", "\t") if sign in header[0]), "")):
+        found = "semicolons" if other == ";" else "tabs"
+        raise InputError(f"{path}: columns separated by {found}, expected commas; export it as CSV with commas")
+    return header
 
 
-def _read_parquet(path: Path, wanted: list[str]) -> Any:
-    import pyarrow.parquet as pq
-
-    return pq.ParquetFile(path).read(columns=wanted)
-
-
-def _read_csv(path: Path, texts: Sequence[str], wanted: list[str]) -> Any:
+def _read_csv(path: Any, texts: Sequence[str], wanted: list[str]) -> Any:
     import pyarrow as pa
     import pyarrow.csv as pc
 

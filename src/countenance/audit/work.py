@@ -40,18 +40,18 @@ class Work:
         self.groups: list[Estimate] = []
         self.notes: list[str] = []
         self.adjusted_by, self.adjust_why, self.permutations = settings.adjust, "", 0
-        self.sums = RowSums(rows.attributes, rows.units, rows.total)
+        self.sums = RowSums(rows.attributes, rows.units, rows.size, rows.weights)
         chosen = rows.chosen
         wanted = list(dict.fromkeys([*subsets(chosen.single, depth), *chosen.crosses]))
         wanted.sort(key=len)
         named = {(i,) for i in chosen.single} | set(chosen.crosses)
-        self.groupings = group(rows.attributes, wanted, named, rows.total, 10 * settings.max_groups)
+        self.groupings = group(rows.attributes, wanted, named, rows.size, 10 * settings.max_groups)
         self.named = [grouping.name for grouping in self.groupings if grouping.named]
 
     def estimates(self) -> list[Estimate]:
         """Every group's number with its interval, without tests."""
         for grouping in self.groupings:
-            members = grouping.members(self.rows.attributes, self.rows.total)
+            members = grouping.members(self.rows.attributes, self.rows.size)
             for column in self.rows.columns:
                 self._estimate(grouping, members, column, self.sums.of(grouping, members, column))
         return self.groups
@@ -117,7 +117,7 @@ class Work:
         )  # fmt: skip
 
     def _unknown(self, grouping: Grouping, members: Members, column: Column) -> None:
-        known = members.known(self.rows.total)
+        known = members.known(self.rows.size)
         if known.all():
             return
         cells = np.where(known, -1, 0).astype(np.int32)
@@ -143,7 +143,8 @@ class Work:
             return 3.0
         kept = self.__dict__.setdefault("_heavy", {})
         if column.name not in kept:
-            kept[column.name] = ranks.kurtosis(column.values)
+            shape = column.shape
+            kept[column.name] = ranks.kurtosis(column.values) if shape is None else shape.kurtosis
         return float(kept[column.name])
 
     # ---- comparisons of two sides
@@ -186,16 +187,16 @@ class Work:
     def _compare(self, batches: Sequence[Batch], grouping: Grouping) -> None:
         """Sum all metrics over one grouping, and their ranks where those are needed; take up the comparisons."""
         rest = self.settings.comparison == "rest"
-        members = grouping.members(self.rows.attributes, self.rows.total)
+        members = grouping.members(self.rows.attributes, self.rows.size)
         several = len(grouping.cells) > 1
         ranked = [batch for batch in batches if batch.needs_ranks and several]
         for batch in ranked:
-            if batch.column.name not in self.dense:
+            if batch.column.name not in self.dense and batch.column.counts is None:
                 self.dense[batch.column.name] = ranks.dense_ranks(batch.column.values)
         columns = [batch.column for batch in batches]
         if rest:
-            known = members.known(self.rows.total)
-            columns += [self._ranks(batch.column, known) for batch in ranked]
+            known = members.known(self.rows.size)
+            columns += [self._ranks(batch.column, grouping, known) for batch in ranked]
         sums = self.sums.of_each(grouping, members, columns, pairs=not rest)
         of_ranks = {batch.column.name: sums[len(batches) + i] for i, batch in enumerate(ranked)} if rest else {}
         for batch, own in zip(batches, sums, strict=False):
@@ -204,8 +205,10 @@ class Work:
                 name = batch.column.name
                 batch.add(grouping, own, of_ranks.get(name), members, self.dense.get(name), self.rows.units.codes)
 
-    def _ranks(self, column: Column, known: Array) -> Column:
+    def _ranks(self, column: Column, grouping: Grouping, known: Array) -> Column:
         """A metric's ranks among the rows that are known; one ranking serves all groupings that know every row."""
+        if column.counts is not None:
+            return self.rows.ranked[column.name, self.rows.unknown & set(grouping.attributes)]
         if not known.all():
             return ranks.rank_column(column, self.dense[column.name], known)
         kept: dict[str, Column] = self.__dict__.setdefault("_ranked", {})
@@ -245,7 +248,7 @@ class Work:
     def _paired(self) -> list[Draft]:
         drafts = []
         for grouping in self.groupings:
-            members = grouping.members(self.rows.attributes, self.rows.total)
+            members = grouping.members(self.rows.attributes, self.rows.size)
             for index, column in enumerate(self.rows.columns):
                 self._estimate(grouping, members, column, self.sums.of(grouping, members, column))
                 if len(grouping.cells) < 2:
@@ -259,7 +262,7 @@ class Work:
     def _spreads(self) -> list[Draft]:
         found = []
         for grouping in self.groupings:
-            members = grouping.members(self.rows.attributes, self.rows.total)
+            members = grouping.members(self.rows.attributes, self.rows.size)
             for column in self.rows.columns:
                 sums = self.sums.of(grouping, members, column)
                 self._estimate(grouping, members, column, sums)

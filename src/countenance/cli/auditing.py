@@ -38,7 +38,11 @@ MOST_LEFT_OUT = 12
 
 def audit(
     table: Annotated[
-        Any, typer.Argument(help="A run (folder or s3://…), or any table of rows (.parquet, .csv).", parser=place_of)
+        Any,
+        typer.Argument(
+            help="A run (folder or s3://…), or any table of rows (.parquet, .csv, a folder or URL of .parquet files).",
+            parser=place_of,
+        ),
     ],
     by: By = None,
     metric: Metrics = None,
@@ -69,6 +73,8 @@ def audit(
 ) -> None:
     """Compare groups: of a run, or of any table with a row per unit."""
     from countenance.audit import audit as audit_table
+    from countenance.audit.parquet import fetched
+    from countenance.audit.source import Source
     from countenance.files import write_json
     from countenance.report import write_pdf, write_report, write_table_pdf, write_table_report
     from countenance.run import Run, audit_run, store_audit
@@ -85,12 +91,16 @@ def audit(
     }  # fmt: skip
     if not is_run(table) and not table.exists():
         raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
-    finished = Run(table) if is_run(table) else None
+    finished = Run(table) if is_run(table) and not _is_table(table) else None
+    if finished is None and is_run(table) and (report or pdf):
+        raise InputError(f"{table}: several files; a page shows one: --report and --pdf need a single .parquet or .csv")
     with shuffling(quiet) as progress:
         if finished is not None:
             found = audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
         else:
-            found = audit_table(table, choices.by, names_of(metric), where=where, progress=progress, **settings)
+            with fetched(table) as path:
+                source = Source(path, label=str(table))
+                found = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
     if finished is not None:
         store_audit(finished, found)
     for line in lines_of(found):
@@ -104,6 +114,17 @@ def audit(
     if pdf is not None:
         page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(table, found, pdf)
         say(f"pdf      {page.resolve()}")
+
+
+def _is_table(place: Path | str) -> bool:
+    """Whether a folder or a URL holds Parquet files and no run."""
+    from countenance.audit.parquet import SUFFIXES
+    from countenance.run.store import RunStore
+
+    if str(place).lower().endswith(SUFFIXES):
+        return True
+    store = RunStore(place)
+    return not store.exists() and any(one.name.lower().endswith(SUFFIXES) for one in store.storage.entries())
 
 
 def check_writable(paths: Sequence[Path | None]) -> None:

@@ -7,6 +7,7 @@ same files fail. Before its first use both decode a test picture, and an OpenCV 
 
 import base64
 import hashlib
+import io
 from functools import cache
 from typing import Any
 
@@ -49,6 +50,37 @@ def whole(content: bytes) -> bool:
     data = np.frombuffer(content, np.uint8, offset=start)
     after = data[np.flatnonzero(data[:-1] == 0xFF) + 1]
     return bool(_AFTER_FF[after].all()) and int((after == 0xD9).sum()) == 1
+
+
+def upright(content: bytes) -> bool:
+    """Whether a file is a whole JPEG in RGB or grey that no EXIF entry turns: what a GPU's decoder can take.
+
+    >>> upright(sample_file()), upright(b"GIF89a")
+    (True, False)
+    """
+    if not whole(content):
+        return False
+    if _plain(content):
+        return True
+    from PIL import Image
+
+    from countenance.data.image import turned
+
+    with Image.open(io.BytesIO(content)) as picture:
+        return picture.format == "JPEG" and picture.mode in ("RGB", "L") and not turned(picture)
+
+
+def _plain(content: bytes) -> bool:
+    """Whether the segments alone say so: one or three colours, nothing of Adobe or EXIF in the file."""
+    place, colours = 2, 0
+    while place + 10 <= len(content) and content[place] == 0xFF and content[place + 1] != 0xDA:
+        kind = content[place + 1]
+        if kind in (0xE1, 0xEE):
+            return False
+        if kind in (0xC0, 0xC1, 0xC2):
+            colours = content[place + 9]
+        place += 2 + int.from_bytes(content[place + 2 : place + 4], "big")
+    return colours in (1, 3)
 
 
 def _scan(content: bytes) -> int | None:

@@ -13,9 +13,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from countenance.data.jpeg import installed
+from countenance.data.jpeg import installed, upright
 from countenance.models.inputs import InputSpec, resized
 from countenance.processes import die_with_parent
+
+NICE = 3
+"""The model's process goes first where cores are scarce: what it waits for, all wait for."""
 
 
 def receive(stream: IO[bytes]) -> Any:
@@ -41,6 +44,15 @@ def packed(message: Any) -> bytes:
     return struct.pack("<Q", len(content)) + content
 
 
+def read(sample: Any, room: Any) -> dict[str, Any]:
+    """Read a sample's file into `room`, undecoded, for a GPU; what the parent must know about it."""
+    content, digest = sample.read_checked()
+    if len(content) > len(room):
+        return {"large": True}
+    room[: len(content)] = np.frombuffer(content, np.uint8)
+    return {"digest": digest, "length": len(content), "upright": upright(content)}
+
+
 def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
     """Decode a sample's picture into `room`; what the parent must know about it."""
     pixels, digest = sample.load_checked()
@@ -57,16 +69,19 @@ def decoded(sample: Any, spec: InputSpec | None, room: Any) -> dict[str, Any]:
 def main() -> None:
     """Work off messages until the parent closes the pipe."""
     die_with_parent()
+    os.nice(NICE)
     if (cv2 := installed()) is not None:
         cv2.setNumThreads(1)  # there are as many processes as there are cores to use
     arena, size, commands, replies = (int(word) for word in sys.argv[1:5])
     memory = np.frombuffer(mmap.mmap(arena, size), np.uint8)
     orders = os.fdopen(commands, "rb")
-    spec: InputSpec | None = receive(orders)["input"]
+    asked = receive(orders)
+    spec: InputSpec | None = asked["input"]
     while (order := receive(orders)) is not None:
         number, start, room, sample = order
         try:
-            told = decoded(sample, spec, memory[start : start + room])
+            place = memory[start : start + room]
+            told = read(sample, place) if asked["files"] else decoded(sample, spec, place)
         except Exception as error:  # one unreadable image is a failure of that image
             told = {"error": str(error)}
         os.write(replies, packed({"number": number, **told}))

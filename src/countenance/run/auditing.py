@@ -5,12 +5,15 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from countenance.audit import Audit, Finding, audit
 from countenance.audit.attributes import NothingToCompare
+from countenance.audit.parquet import ParquetFiles
 from countenance.audit.settings import parse_better, parse_delta, parse_where
 from countenance.audit.source import Source
 from countenance.data.tables import near
@@ -59,16 +62,12 @@ def audit_run(
     with their base, are `where={"change": ["none", "mask"]}, comparison="paired", pair="base"`. Which way a metric is
     better comes from the task, unless `better` says otherwise.
     """
+    with run.store.score_paths() as paths:
+        if paths is not None:
+            with suppress(NothingToCompare):
+                return _audit_files(run, ParquetFiles(tuple(paths)), by, metrics, where, **settings)
     scores = run.scores()
-    attributes = [name.removeprefix("attr.") for name in scores.column_names if name.startswith("attr.")]
-    check_names(run.place, by, attributes, where)
-    measured = list(metrics or default_metrics(run))
-    known = [name.removeprefix("m.") for name in scores.column_names if name.startswith("m.")]
-    if not measured:
-        raise InputError(f"{run.place}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
-    for name in measured:
-        if name not in known:
-            raise InputError(f"{run.place}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
+    measured = _measured(run, scores.column_names, by, metrics, where)
     rows = rows_about(scores, measured)
     try:
         return audit_source(run, Source(rows, label=run.place), by, measured, where, **settings)
@@ -76,6 +75,30 @@ def audit_run(
         # Nobody asked for a comparison, and the run is worth a page without one: a single group with its numbers.
         source = Source(with_everyone(rows), label=run.place)
         return audit_source(run, source, [WHOLE], measured, where, **settings)
+
+
+def _audit_files(
+    run: Run, files: ParquetFiles, by: Sequence[str] | None, metrics: Sequence[str] | None, where: Any, **settings: Any
+) -> Audit:
+    """Audit a run whose score table is too large to be read whole."""
+    measured = _measured(run, files.schema.names, by, metrics, where)
+    about = replace(files, about=tuple(f"m.{name}" for name in measured))
+    return audit_source(run, Source(about, label=run.place), by, measured, where, **settings)
+
+
+def _measured(
+    run: Run, columns: Sequence[str], by: Sequence[str] | None, metrics: Sequence[str] | None, where: Any
+) -> list[str]:
+    """The metrics to audit; names of metrics and attributes that are not there are refused."""
+    check_names(run.place, by, [name.removeprefix("attr.") for name in columns if name.startswith("attr.")], where)
+    measured = list(metrics or default_metrics(run))
+    known = [name.removeprefix("m.") for name in columns if name.startswith("m.")]
+    if not measured:
+        raise InputError(f"{run.place}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
+    for name in measured:
+        if name not in known:
+            raise InputError(f"{run.place}: no metric {name!r}{near(name, known)}; there are {', '.join(known)}")
+    return measured
 
 
 def audit_source(

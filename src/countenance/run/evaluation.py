@@ -273,7 +273,7 @@ class Evaluation:
             store=self.store.place if is_url(self.store.place) else str(Path(self.store.place).absolute()),
             columns=columns,
             batch=self.plan.settings.batch,
-            decoders=0 if self.plan.settings.decode == "gpu" else self.settings.decode_processes(self.model.device),
+            decoders=self.settings.decode_processes(self.model.device, self.plan.settings.decode),
             decode=self.plan.settings.decode,
             strict=self.settings.strict,
             time_limit=self.settings.time_limit,

@@ -44,6 +44,17 @@ class Piece:
     def images(self) -> int:
         return self.stop - self.start if self.chosen is None else len(self.chosen)
 
+    def first(self, count: int) -> "Piece":
+        """At most so many of its images.
+
+        >>> Piece(0, 0, 100, 200).first(10).stop, Piece(0, 0, 100, 200, (101, 150, 199)).first(2).chosen
+        (110, (101, 150))
+        """
+        if self.chosen is None:
+            return replace(self, stop=min(self.stop, self.start + count))
+        kept = self.chosen[:count]
+        return replace(self, chosen=kept, stop=kept[-1] + 1 if kept else self.start)
+
 
 class Samples(Protocol):
     """The samples of a plan, in memory or in a manifest."""

@@ -129,13 +129,15 @@ def reduce(task: Task, whole: WholeRun) -> Reduced:
 
 
 def notes_on(plan: RunPlan, store: RunStore, notes: Notes) -> list[str]:
-    """What looks like a mistake in the predictions; of a large run in some of its shards, evenly spaced."""
-    pieces = plan.pieces()
+    """What looks like a mistake in the predictions; of a large run in parts of some shards, evenly spaced."""
+    pieces = plan.pieces()[:: max(1, plan.images() // MOST_NOTED)]
+    each = plan.images() if plan.images() <= MOST_NOTED else -(-MOST_NOTED // len(pieces))
     samples: list[Sample] = []
     answers: dict[str, Any] = {}
-    for piece in pieces[:: max(1, plan.images() // MOST_NOTED)]:
-        found = store.shard_answers(piece.number)
-        samples += [sample for sample in plan.read(piece) if sample.id in found]
+    for piece in pieces:
+        read = plan.read(piece.first(each))
+        found = store.shard_answers(piece.number, {sample.id for sample in read})
+        samples += [sample for sample in read if sample.id in found]
         answers |= found
     return notes(samples, answers, plan.context())
 

@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -267,9 +267,11 @@ class RunStore:
         """Take back a shard that is damaged."""
         self.storage.delete(marker_name(number))
 
-    def shard_answers(self, number: int) -> dict[str, Any]:
-        """The predictions of a shard by sample id."""
+    def shard_answers(self, number: int, wanted: set[str] | None = None) -> dict[str, Any]:
+        """The predictions of a shard by sample id, or those of the samples wanted."""
         name, table = self._shard_table(number, ANSWERS, answers_name(number))
+        if wanted is not None:
+            table = table.filter(self.of_samples(table, wanted, name))
         return answers_from_table(table, f"{self.place}/{name}")
 
     def shard_answer_table(self, number: int) -> Any:
@@ -349,6 +351,17 @@ class RunStore:
                     place = f"{self.place}/{name}"
                     raise InputError(f"{place}: {column.name} holds {kind}, expected numbers; evaluate again to repair")
         return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
+
+    @contextmanager
+    def score_paths(self) -> Iterator[list[Path] | None]:
+        """The files of a score table that is too large to be read whole, on this machine; None: it is small."""
+        entries = self.storage.entries(MANY_SCORES)
+        names = [entry.name for entry in entries if entry.name.endswith(".parquet")]
+        if not names:
+            yield None
+            return
+        with ExitStack() as stack:
+            yield [Path(stack.enter_context(self.storage.local_file(name))) for name in names]
 
     def results(self) -> list[Result]:
         """The results; none where the task has no reducer."""

@@ -10,7 +10,8 @@ import selectors
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 
 from countenance.data import Sample
 from countenance.data.image import EncodedImage
+from countenance.data.jpeg import upright
 from countenance.data.manifest import StoredImage
 from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
@@ -45,6 +47,8 @@ class _DecodeWork:
     """Where its block of the shared memory begins; None: it is too large and was decoded here."""
     left: int
     found: list[dict[str, Any]]
+    places: list[tuple[int, int]] = field(default_factory=list)
+    """For each picture, where its part of the shared memory begins, and its size."""
 
 
 @dataclass
@@ -68,11 +72,57 @@ class _Process:
     given: deque[int] = field(default_factory=deque)
 
 
-class Decoders:
-    """Several decode processes and their shared memory; use it as a feed, and close it."""
+@dataclass(frozen=True)
+class EncodedFile:
+    """A picture's file: its bytes (in shared memory, or a copy), its hash, and whether a GPU's decoder can take it."""
 
-    def __init__(self, count: int, spec: InputSpec | None, size: int = ARENA, pin: Any = None) -> None:
-        self.spec, self.arena = spec, Arena(size)
+    content: Any
+    digest: str
+    upright: bool
+
+
+FileOutcome = EncodedFile | Exception
+
+
+@dataclass
+class FileBatch:
+    """A group with the files of its pictures."""
+
+    group: FedGroup
+    files: list[FileOutcome]
+    free: Callable[[], None] = lambda: None
+    """To be called once, when nobody looks at the bytes any more."""
+
+
+def read_file(sample: Sample) -> FileOutcome:
+    """A sample's file, read here."""
+    try:
+        content, digest = sample.read_checked()
+    except Exception as error:  # one unreadable image is a failure of that image
+        return error
+    return EncodedFile(np.frombuffer(bytearray(content), np.uint8), digest, upright(content))
+
+
+def file_size(sample: Sample) -> int:
+    """About how many bytes a sample's file has; one that has more is read by the model's own process."""
+    path = getattr(sample.image, "path", None)
+    if path is not None:
+        with suppress(OSError):
+            return max(Path(path).stat().st_size, 1)
+    content = getattr(sample.image, "content", None)
+    return len(content) if content else max(pixel_bytes([sample]) // 2, 4096)
+
+
+class Decoders:
+    """Several decode processes and their shared memory; use it as a feed, and close it.
+
+    With `files` the processes read and check files without decoding them; `read` then hands on their bytes.
+    """
+
+    def __init__(
+        self, count: int, spec: InputSpec | None, size: int = ARENA, pin: Any = None, *, files: bool = False
+    ) -> None:
+        self.spec, self.arena, self.files = spec, Arena(size), files
         if pin is not None:
             self.arena.pin(pin)
         self.selector = selectors.DefaultSelector()
@@ -90,7 +140,11 @@ class Decoders:
         """The batches of some groups, in order."""
         yield from ahead(lambda: self._batches(ahead(lambda: iter(groups), READ_AHEAD)), WAITING)
 
-    def _batches(self, groups: Iterator[FedGroup]) -> Iterator[FedBatch]:
+    def read(self, groups: Iterable[FedGroup]) -> Iterator[FileBatch]:
+        """The files of some groups, in order."""
+        yield from ahead(lambda: self._batches(ahead(lambda: iter(groups), READ_AHEAD)), WAITING)
+
+    def _batches(self, groups: Iterator[FedGroup]) -> Iterator[Any]:
         works: deque[_DecodeWork] = deque()
         waiting: FedGroup | None = next(groups, None)
         while waiting is not None or works:
@@ -99,7 +153,7 @@ class Decoders:
                 waiting = next(groups, None)
             self._give()
             while works and works[0].left == 0:
-                yield self._finished(works.popleft())
+                yield self._read(works.popleft()) if self.files else self._finished(works.popleft())
             if works or waiting is not None:
                 self._listen()
 
@@ -114,10 +168,13 @@ class Decoders:
         work = _DecodeWork(group, start, len(sizes), [{} for _ in sizes])
         for index, size in enumerate(sizes):
             self.todo.append(_Picture(work, index, start, size))
+            work.places.append((start, size))
             start += size
         return work
 
     def _size(self, sample: Sample) -> int:
+        if self.files:
+            return file_size(sample)
         return int(np.prod(self.spec.shape())) if self.spec is not None else max(pixel_bytes([sample]), 1)
 
     def _give(self) -> None:
@@ -175,15 +232,27 @@ class Decoders:
                 self._note(self.number, {"error": f"a decode process ended on this picture twice ({code})"})
         self.todo.extendleft(reversed(pictures))
 
+    def _read(self, work: _DecodeWork) -> "FileBatch":
+        if work.start is None:
+            return FileBatch(work.group, [read_file(sample) for sample in work.group.samples])
+        found: list[FileOutcome] = []
+        for sample, told, (start, _) in zip(work.group.samples, work.found, work.places, strict=True):
+            if "error" in told:
+                found.append(InputError(told["error"]))
+            elif "large" in told:
+                found.append(read_file(sample))
+            else:
+                view = self.arena.view(start, (told["length"],))
+                found.append(EncodedFile(view, told["digest"], told["upright"]))
+        return FileBatch(work.group, found, self.arena.free)
+
     def _finished(self, work: _DecodeWork) -> FedBatch:
         samples = work.group.samples
         if work.start is None:
             return self._here(work.group)
         pictures: list[Outcome] = []
-        start = work.start
-        for sample, told in zip(samples, work.found, strict=True):
+        for sample, told, (start, _) in zip(samples, work.found, work.places, strict=True):
             pictures.append(self._picture(sample, told, start))
-            start += self._size(sample)
         prepared = None
         if self.spec is not None:
             block = self.arena.view(work.start, (len(samples), *self.spec.shape()))
@@ -236,7 +305,7 @@ class Decoders:
         os.close(answers)
         process = _Process(popen, commands, os.fdopen(replies, "rb", buffering=0))
         self.selector.register(process.replies, selectors.EVENT_READ, process)
-        self._send(process, packed({"input": self.spec}))
+        self._send(process, packed({"input": self.spec, "files": self.files}))
         return process
 
     def _end(self, process: _Process) -> int:

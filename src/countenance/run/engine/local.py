@@ -213,11 +213,12 @@ def fair_share(pieces: int, workers: int) -> int:
 
 @dataclass
 class _Probes:
-    """Supervises a probe; a worker that dies on it is a difference."""
+    """Supervises a probe; a worker that dies on it is a difference, unless the machine killed it once."""
 
     orders: list[Order]
     found: Difference | None = None
     over: bool = False
+    killed: bool = False
 
     def finished(self) -> bool:
         return self.over or self.found is not None
@@ -235,7 +236,11 @@ class _Probes:
         self.over = not self.orders
 
     def died(self, order: Order, death: Death) -> None:
-        self.found = Difference(order["probe"][0], repeatable=True)
+        if death.signal == 9 and not death.overdue and not self.killed:
+            self.killed = True  # the machine may have run out of memory for another reason
+            self.orders.insert(0, order)
+        else:
+            self.found = Difference(order["probe"][0], repeatable=True)
 
 
 @dataclass

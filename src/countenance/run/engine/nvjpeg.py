@@ -5,7 +5,6 @@ else is given, and waits for it before and after decoding (pytorch/vision #9606)
 Files that it cannot decode as asked (no JPEG, damaged, turned by EXIF, other colours) are decoded by the processor.
 """
 
-import io
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -17,10 +16,10 @@ import numpy as np
 
 from countenance.data import Sample
 from countenance.data import image as images
-from countenance.data.jpeg import whole
 from countenance.errors import InputError
 from countenance.models.inputs import InputSpec, Prepared, letterbox
 from countenance.models.torch_model import import_torch
+from countenance.run.engine.decoding import Decoders, EncodedFile, FileBatch, read_file
 from countenance.run.feeding import FedBatch, FedGroup, Outcome
 
 THREADS = 3
@@ -50,37 +49,40 @@ def gpu_decoder() -> str:
 
 
 class GpuDecoder:
-    """A feed whose pictures are decoded and resized on the GPU that the model is on."""
+    """A feed whose pictures are decoded and resized on the GPU that the model is on.
 
-    def __init__(self, spec: InputSpec, device: str) -> None:
+    Files are read and checked by `readers` processes (0: by the threads that decode), since Python can do only one
+    thing at a time in the model's process.
+    """
+
+    def __init__(self, spec: InputSpec, device: str, readers: int = 0) -> None:
         self.spec, self.device, self.io, self.torch = spec, device, import_decoder(), import_torch()
         self.own = threading.local()
+        self.readers = Decoders(readers, None, files=True) if readers else None
 
     def __call__(self, groups: Iterable[FedGroup]) -> Iterator[FedBatch]:
         """The batches of some groups, in order."""
+        read = (_unread(group) for group in groups) if self.readers is None else self.readers.read(groups)
         with ThreadPoolExecutor(THREADS) as pool:
-            waiting: deque[Future[FedBatch]] = deque()
-            for group in groups:
+            waiting: deque[tuple[FileBatch, Future[FedBatch]]] = deque()
+            for batch in read:
                 while len(waiting) > THREADS:
-                    yield waiting.popleft().result()
-                waiting.append(pool.submit(self._batch, group))
+                    yield _decoded(*waiting.popleft())
+                waiting.append((batch, pool.submit(self._batch, batch)))
             while waiting:
-                yield waiting.popleft().result()
+                yield _decoded(*waiting.popleft())
 
-    def _batch(self, group: FedGroup) -> FedBatch:
-        pictures: list[Outcome] = []
-        files: list[tuple[Sample, bytes]] = []
-        for sample in group.samples:
-            try:
-                content, digest = sample.read_checked()
-            except Exception as error:  # one unreadable image is a failure of that image
-                pictures.append(error)
-                continue
-            pictures.append((None, digest))
-            files.append((sample, content))
+    def _batch(self, batch: FileBatch) -> FedBatch:
+        group = batch.group
+        outcomes = batch.files or [read_file(sample) for sample in group.samples]
         if not hasattr(self.own, "stream"):
             self.own.stream = self.torch.cuda.Stream(self.device)
         stream = self.own.stream
+        files = [
+            (sample, found)
+            for sample, found in zip(group.samples, outcomes, strict=True)
+            if isinstance(found, EncodedFile)
+        ]
         with self.torch.inference_mode(), self.torch.cuda.stream(stream):
             tensors = self._tensors(files, stream)
             made: list[Any] = [tensor for tensor in tensors if not isinstance(tensor, Exception)]
@@ -90,15 +92,18 @@ class GpuDecoder:
         failed = {
             sample.id: found for (sample, _), found in zip(files, tensors, strict=True) if isinstance(found, Exception)
         }
-        pictures = [failed.get(sample.id, found) for sample, found in zip(group.samples, pictures, strict=True)]
+        pictures: list[Outcome] = [
+            failed.get(sample.id) or ((None, found.digest) if isinstance(found, EncodedFile) else found)
+            for sample, found in zip(group.samples, outcomes, strict=True)
+        ]
         scale, offset = zip(*(self._where(*shape) for shape in shapes), strict=True) if shapes else ((), ())
         return FedBatch(group, pictures, Prepared(pixels, list(scale), list(offset), shapes))
 
-    def _tensors(self, files: list[tuple[Sample, bytes]], stream: Any) -> list[Any]:
+    def _tensors(self, files: list[tuple[Sample, EncodedFile]], stream: Any) -> list[Any]:
         """The pictures as tensors on the GPU (colours × height × width), or why one cannot be decoded."""
         torch, found = self.torch, [None] * len(files)
-        fit = [i for i, (_, content) in enumerate(files) if fits(content)]
-        data = [torch.frombuffer(bytearray(files[i][1]), dtype=torch.uint8) for i in fit]
+        fit = [i for i, (_, file) in enumerate(files) if file.upright]
+        data = [torch.from_numpy(files[i][1].content) for i in fit]
         stream.synchronize()
         try:
             there = self.io.decode_jpeg(data, mode=self.io.ImageReadMode.RGB, device=self.device) if data else []
@@ -107,7 +112,10 @@ class GpuDecoder:
         stream.synchronize()
         for i, tensor in zip(fit, there, strict=True):
             found[i] = tensor
-        return [self._here(*files[i]) if tensor is None else tensor for i, tensor in enumerate(found)]
+        return [
+            self._here(files[i][0], files[i][1].content.tobytes()) if tensor is None else tensor
+            for i, tensor in enumerate(found)
+        ]
 
     def _here(self, sample: Sample, content: bytes) -> Any:
         try:
@@ -147,16 +155,13 @@ class GpuDecoder:
         return np.array([ratio, ratio]), np.array(corner, dtype=np.float64)
 
 
-def fits(content: bytes) -> bool:
-    """Whether the GPU's decoder gives what the processor would, nearly: a whole, upright JPEG in RGB or grey.
+def _decoded(batch: FileBatch, future: Future[FedBatch]) -> FedBatch:
+    """A batch that was decoded; the memory of its files is given back in the order of the batches."""
+    found = future.result()
+    batch.free()
+    return found
 
-    >>> from countenance.data.jpeg import sample_file
-    >>> fits(sample_file()), fits(b"GIF89a")
-    (True, False)
-    """
-    if not whole(content):
-        return False
-    from PIL import Image
 
-    with Image.open(io.BytesIO(content)) as picture:
-        return picture.format == "JPEG" and picture.mode in ("RGB", "L") and not images.turned(picture)
+def _unread(group: FedGroup) -> FileBatch:
+    """A group whose files are read by the thread that decodes them."""
+    return FileBatch(group, [])

@@ -38,6 +38,8 @@ SEARCHED = 24
 DIED = "the worker process died"
 MOST_TROUBLE = 5
 """Nodes that may fail for reasons of their own (a full disk) before the run stops."""
+PROBE_TRIES = 3
+"""Actors that may be lost with a probe before the model is called another one."""
 
 
 @dataclass
@@ -115,7 +117,9 @@ class RayEngine:
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
         for piece in pieces:
             if piece.number in chosen:
-                found = self._once({"piece": asdict(piece), "probe": list(chosen[piece.number])})
+                order = {"piece": asdict(piece), "probe": list(chosen[piece.number])}
+                tries = (self._once(order) for _ in range(PROBE_TRIES))  # a node may be lost for its own reasons
+                found = next((one for one in tries if one is not None), None)
                 if found is None:  # a model that dies on what it predicted before is another one
                     return Difference(chosen[piece.number][0], repeatable=True)
                 if found["difference"]:

@@ -11,6 +11,10 @@ ProgressMaker = Callable[[str, int], AbstractContextManager[Callable[..., None]]
 Say = Callable[[str], None]
 
 
+READERS = 6
+"""Processes that read files for a GPU's decoder."""
+
+
 @dataclass(frozen=True)
 class EngineSettings:
     """How a run is worked off; nothing here changes its numbers."""
@@ -30,15 +34,16 @@ class EngineSettings:
     """The cluster's address; None: one is started on this machine."""
     gpus_per_worker: float = 0.0
 
-    def decode_processes(self, device: str) -> int:
-        """Decode processes of each worker for a model on a device.
+    def decode_processes(self, device: str, decode: str = "exact") -> int:
+        """Decode processes of each worker for a model on a device; with a GPU's decoder they only read files.
 
         >>> EngineSettings(decoders=3).decode_processes("cpu"), EngineSettings().decode_processes("cpu")
         (3, 0)
         """
         if self.decoders is not None:
             return self.decoders
-        return max(1, ((os.cpu_count() or 1) - 1) // self.workers) if device.startswith("cuda") else 0
+        cores = max(1, ((os.cpu_count() or 1) - 1) // self.workers) if device.startswith("cuda") else 0
+        return min(cores, READERS) if decode == "gpu" else cores
 
     def __post_init__(self) -> None:
         if self.decoders is not None and self.decoders < 0:

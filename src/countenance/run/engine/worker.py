@@ -183,7 +183,7 @@ def made_feed(job: Job, model: Any) -> Feed:
                 f"model {job.model.source!r} cannot take pictures from a GPU; --decode gpu needs a TorchModel with a "
                 "declared input on a cuda device (docs/extend/model.md)"
             )
-        return GpuDecoder(spec, str(model.device))
+        return GpuDecoder(spec, str(model.device), job.decoders)
     if job.decoders:
         return Decoders(job.decoders, spec, pin=import_torch() if on_gpu and spec is not None else None)
     return feed_for(model)
