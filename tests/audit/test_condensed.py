@@ -188,3 +188,19 @@ def test_memory_follows_units_and_groups_not_rows(tmp_path: Path) -> None:
     assert (found.size, found.total) == (50, 10_000)
     alone = CondensedRows(Source(tmp_path / "s.parquet"), ["g"], ["ok"], Settings(adjust="holm", cluster=None))
     assert (alone.size, alone.total) == (3, 10_000)
+
+
+def test_too_little_memory_is_one_sentence(tmp_path, monkeypatch):
+    """duckdb's own error would be a traceback; what helps is fewer columns."""
+    rng = np.random.default_rng(0)
+    rows = 200_000
+    table = pa.table({
+        "identity": pa.array(rng.integers(0, 150_000, rows)).cast(pa.string()),
+        "attr.g": pa.array(rng.integers(0, 3, rows)).cast(pa.string()),
+        "m.found": pa.array(rng.random(rows)),
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "t.parquet")
+    monkeypatch.setattr("countenance.audit.database.MEMORY", "8MB")
+    monkeypatch.setattr(condensed, "LARGE", 1)
+    with pytest.raises(InputError, match=r"t\.parquet: adding up the rows takes more than the 8MB"):
+        audit(tmp_path / "t.parquet", ["g"], ["found"])

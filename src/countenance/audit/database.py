@@ -6,6 +6,7 @@ import tempfile
 from typing import Any
 
 from countenance.audit.parquet import ParquetFiles
+from countenance.errors import InputError
 
 MEMORY = "4GB"
 """What duckdb may hold; more goes to a temporary folder."""
@@ -25,6 +26,7 @@ class Database:
     def __init__(self, parquet: ParquetFiles) -> None:
         import duckdb
 
+        self.file = parquet.files[0]
         self._folder = tempfile.TemporaryDirectory(prefix="countenance-audit-")
         config = {"memory_limit": MEMORY, "temp_directory": self._folder.name, "preserve_insertion_order": False}
         self.connection = duckdb.connect(":memory:", config=config)
@@ -52,9 +54,14 @@ class Database:
     def __enter__(self) -> Database:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self.connection.close()
         self._folder.cleanup()
+        if kind is not None and kind.__name__ == "OutOfMemoryException":
+            raise InputError(
+                f"{self.file}: adding up the rows takes more than the {MEMORY} that duckdb may hold beside its "
+                "temporary files; name fewer attributes (--by) or metrics, or set --depth 1"
+            ) from error
 
 
 def quoted(name: str) -> str:
