@@ -104,6 +104,7 @@ def test_a_long_adjustment_stops_cleanly(tmp_path) -> None:
     path.write_text("a,b,ok\n" + "\n".join(f"x{a},y{b},{k}" for a, b, k in zip(*columns, strict=True)) + "\n")
     script = (  # Ctrl-C comes when the permutations begin, however fast the machine is
         "import os, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs ignore it
         "from countenance.audit import minp\n"
         "whole = minp.adjust\n"
         "def stopped(*given):\n"

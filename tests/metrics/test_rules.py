@@ -61,4 +61,4 @@ def test_a_box_in_a_box_goes_where_the_smaller_one_counts():
 
 
 def test_only_counters_change():
-    assert unfrozen(countenance.metrics) <= {"AcceptedCounts", "PlainCount", "_Rising"}
+    assert unfrozen(countenance.metrics) <= {"AcceptedCounts", "AcceptedPairs", "PlainCount", "_Rising"}

@@ -19,7 +19,7 @@ from countenance.audit.database import Database, has_duckdb
 from countenance.audit.groups import subsets
 from countenance.audit.large_columns import CannotCondense, CodedAttribute, LargeColumns
 from countenance.audit.layout import Column, Shape
-from countenance.audit.rows import Asked, Rows, depth_of, row_marks
+from countenance.audit.rows import AskedColumns, Rows, depth_of, row_marks
 from countenance.audit.settings import Settings
 from countenance.audit.source import Source
 from countenance.audit.table import Array
@@ -51,7 +51,7 @@ class CondensedRows(Rows):
         self, source: Source, by: Sequence[str] | None, metrics: Sequence[str] | None, settings: Settings
     ) -> None:
         _check(settings)
-        asked = Asked(source, by, metrics, settings)
+        asked = AskedColumns(source, by, metrics, settings)
         if len(asked.grouped) > 2 or any(source.kind(name) not in ("number", "boolean") for name in asked.measured):
             raise CannotCondense
         self.metrics, self.chosen, self.pairs = asked.metrics, asked.chosen, None
@@ -68,7 +68,7 @@ def _check(settings: Settings) -> None:
 class _Making(LargeColumns):
     """The queries that make sums: units, ranks, then everything at once."""
 
-    def __init__(self, database: Database, source: Source, asked: Asked, settings: Settings, depth: int) -> None:
+    def __init__(self, database: Database, source: Source, asked: AskedColumns, settings: Settings, depth: int) -> None:
         super().__init__(database, source, asked, settings)
         self.depth = depth
         self._fill()

@@ -13,7 +13,7 @@ import numpy as np
 from countenance.audit.attributes import Choice, coded
 from countenance.audit.database import TABLE, Database, quoted
 from countenance.audit.layout import Column, Shape, pattern_of
-from countenance.audit.rows import Asked, kept_rows, nothing_kept
+from countenance.audit.rows import AskedColumns, kept_rows, nothing_kept
 from countenance.audit.settings import Settings
 from countenance.audit.source import Source
 from countenance.audit.table import Array, Attribute
@@ -60,7 +60,7 @@ class CodedAttribute:
 class LargeColumns:
     """A table in duckdb, its columns coded as an audit needs them."""
 
-    def __init__(self, database: Database, source: Source, asked: Asked, settings: Settings) -> None:
+    def __init__(self, database: Database, source: Source, asked: AskedColumns, settings: Settings) -> None:
         self.database, self.source, self.asked, self.settings = database, source, asked, settings
         self.where = " AND ".join(self._conditions()) or "TRUE"
         self.attributes = [self._coded(choice) for choice in asked.chosen.attributes]

@@ -21,7 +21,7 @@ MOST_ORDERED = 500_000
 """Rows that are units by themselves are put into an order of their own up to so many; more are not shuffled."""
 
 
-class Asked:
+class AskedColumns:
     """The columns of a table that an audit needs, found by the names it was given."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Rows:
         import pyarrow as pa
 
         source = table if isinstance(table, Source) else Source(table)
-        asked = Asked(source, by, metrics, settings)
+        asked = AskedColumns(source, by, metrics, settings)
         self.metrics, self.chosen = asked.metrics, asked.chosen
         measured, masks, pairs, grouped = asked.measured, asked.masks, asked.pairs, asked.grouped
         attributes = [choice.column for choice in self.chosen.attributes]

@@ -8,7 +8,6 @@ import typer
 
 from countenance.cli.lines import note, say
 from countenance.cli.options import BOX_FORMATS, BoxFormat, BoxUnits, reading
-from countenance.data.categories import parse_classes
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -48,6 +47,8 @@ def _names(text: str | None) -> list[str]:
 
 
 def _classes(text: str | None) -> dict[int, str] | None:
+    from countenance.data.categories import parse_classes
+
     return None if text is None else parse_classes(text)
 
 

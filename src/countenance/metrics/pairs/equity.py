@@ -103,7 +103,7 @@ class WithinGroups:
         """FMR of each group and then FNMR of each group, for other groups of the pictures, or with weights of people.
 
         >>> pairs = np.array([0]), np.array([2])
-        >>> two = Genuine(np.array([0]), np.array([1]), np.array([0.5]), 0)
+        >>> two = Genuine(np.array([0.5]), np.array([0]), np.array([1]), 0)
         >>> groups = Groups.of([("a",)] * 3, ["a"])
         >>> WithinGroups(np.array([0, 0, 1]), groups, pairs, two, np.array([1.0])).rates()
         array([0.5, 1. ])
