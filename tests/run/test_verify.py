@@ -47,18 +47,18 @@ def test_every_file_is_watched(run: Run) -> None:
     assert verify(run.store).problems == []
 
 
-@pytest.mark.parametrize(
-    "how", ["truncated", *(pytest.param(how, marks=pytest.mark.slow) for how in ("missing", "empty", "garbage"))]
-)
-def test_the_same_command_repairs_any_damage(tmp_path: Path, discs: Path, how: str) -> None:
+EVERY_FILE = [pytest.param(how, True, marks=pytest.mark.slow) for how in ("truncated", "missing", "empty", "garbage")]
+
+
+@pytest.mark.parametrize(("how", "every"), [("truncated", False), *EVERY_FILE])
+def test_the_same_command_repairs_any_damage(tmp_path: Path, discs: Path, how: str, every: bool) -> None:
     def make() -> Run:
         return evaluate("countenance.testing:DiscDetector", TASK, discs, out=tmp_path / "run", batch=8, shard=32)
 
     run = make()
     scores = (run.path / "scores.parquet").read_bytes()
-    for path in files(run):
-        if path.name == "run.json":
-            continue
+    damaged = [path for path in files(run) if path.name != "run.json"]
+    for path in damaged if every else {(path.parent, path.suffix): path for path in damaged}.values():
         if how == "missing":
             path.unlink()
         else:
