@@ -282,3 +282,18 @@ def test_an_interval_beside_zero_that_does_not_decide_has_its_p() -> None:
     found = compare(rows | {"ok": old}, rows | {"ok": [1] * 30}, by=[], metrics=["ok"])
     assert found.overall[0].verdict == "cannot tell" and found.overall[0].low > 0
     assert "adjusted p 0.12; 30 rows" in found.decision
+
+
+def test_a_gap_that_grew_by_less_than_what_matters_is_mentioned() -> None:
+    """Found by a new user: a gap that surely grew from 8.7 to 12.3 points was "no gap changed by 0.05 or more"."""
+    random = np.random.default_rng(3)
+    tone = np.repeat(random.choice(["light", "dark"], 1200, p=[0.8, 0.2]), 2)
+    luck = random.random(2400)
+    rows = {"photo": list(range(2400)), "identity": [str(k // 2) for k in range(2400)], "tone": list(tone)}
+    old = rows | {"found": (luck < np.where(tone == "dark", 0.8, 0.9)).astype(int)}
+    new = rows | {"found": (luck < np.where(tone == "dark", 0.8, 0.93)).astype(int)}
+    found = compare(old, new, by=["tone"], metrics=["found"], pair="photo")
+    assert "no gap changed by 0.05 or more, but the one" in found.decision
+    assert "grew by less (from −" in found.decision
+    same = compare(old, old, by=["tone"], metrics=["found"], pair="photo")
+    assert "grew" not in same.decision

@@ -23,6 +23,8 @@ from countenance.compare.result import (
 )
 
 MOST_NAMED = 3
+SHOWN = 0.05
+"""Adjusted p below which a change too small to matter is still mentioned."""
 
 
 def decided(
@@ -148,7 +150,15 @@ def _gaps(gaps: Sequence[Gap]) -> str:
         return f"; whether {which} changed cannot be told"
     if gaps[0].delta is None:
         return ""
-    return f"; no gap changed by {gaps[0].delta:g} or more"
+    grown = [g for g in gaps if _grew(g)]
+    small = f", but the one {_between(grown[0])} grew by less ({_from_to(grown[0])})" if grown else ""
+    return f"; no gap changed by {gaps[0].delta:g} or more{small}"
+
+
+def _grew(gap: Gap) -> bool:
+    """Whether it is shown that a group fell further behind, though by less than what matters."""
+    shown = gap.p_adjusted < SHOWN and (gap.low > 0 or gap.high < 0)
+    return shown and gap.direction != BETTER and abs(gap.gap_b) > abs(gap.gap_a)
 
 
 def _between(gap: Gap) -> str:
