@@ -135,7 +135,7 @@ def _with_splits(data: Dataset, root: Path) -> Dataset:
 
 
 def _name(root: Path) -> str:
-    """The name of a folder; notes are published, and its path is nobody's business."""
+    """The name of a folder; notes are published, so its path is left out."""
     return root.resolve().name
 
 
