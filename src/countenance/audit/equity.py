@@ -6,7 +6,6 @@ comes from permutations of the labels over units, as in min-p.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -25,7 +24,7 @@ from countenance.audit.table import Array
 from countenance.audit.units import Units
 from countenance.audit.work import Work
 from countenance.metrics import equity
-from countenance.metrics.equity_measures import BOTH, ERRORS, ONE, Measure, held, noise_of
+from countenance.metrics.equity_measures import BOTH, ERRORS, ONE, GroupRates, Measure
 
 DRAWS = 1000
 MOST_STEPS = 200_000_000
@@ -33,7 +32,6 @@ MOST_STEPS = 200_000_000
 FEWEST = 200
 PAIRS = (("impostor_accepted", "genuine_accepted"), ("fmr", "fnmr"), ("false_match", "false_non_match"))
 """Metrics that are FMR and FNMR: shares of impostors accepted and of genuine pairs accepted, or the errors."""
-NAN = math.nan
 
 
 def equity_of(work: Work) -> list[Equity]:
@@ -105,23 +103,13 @@ class _Attribute:
             return Equity(**said, groups=told, undefined=str(why))
         if measure.name == "impact_ratio":
             told = {names[g]: float(one) for g, one in zip(cells, value, strict=True)}
-        observed = float(measure.unfair(measure.of(rates)))
-        drawn = np.concatenate([self._turned(self._resampled[i][:, cells], flip) for i, flip in parts], axis=1)
-        noise, units = noise_of(rates, drawn, np.concatenate([self.units[i][cells] for i, _ in parts]))
-        low, high = held(measure, rates, units, noise, observed, self.settings.alpha, len(parts))
-        fair = [self._turned(self._fair[i][:, cells], flip) for i, flip in parts]
-        with np.errstate(all="ignore"):
-            shown = measure.of(np.concatenate(fair, axis=1))
-            null = measure.unfair(shown)
-        kept = np.isfinite(null)
-        shown, null = shown[kept], null[kept]
-        ends = sorted((measure.back(low), measure.back(high)))
-        return Equity(
-            **said, groups=told, value=measure.back(observed), low=ends[0], high=ends[1],
-            fair=float(shown.mean()) if len(shown) else NAN,
-            fair_limit=measure.back(float(np.quantile(null, 0.95))) if len(null) else NAN,
-            p=(1 + float((null >= observed - 1e-12).sum())) / (1 + len(null)) if len(null) else NAN,
-        )  # fmt: skip
+        drawn, fair = (
+            np.concatenate([self._turned(draws[i][:, cells], flip) for i, flip in parts], axis=1)
+            for draws in (self._resampled, self._fair)
+        )
+        units = np.concatenate([self.units[i][cells] for i, _ in parts])
+        found = GroupRates(rates, drawn, fair, units, len(parts)).measured(measure, self.settings.alpha)
+        return Equity(**said, groups=told, **found._asdict())
 
     @staticmethod
     def _turned(rates: Array, flip: bool) -> Array:

@@ -10,7 +10,7 @@ observed measure is not in the outer α of what is shown.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,51 @@ def noise_of(rates: Array, drawn: Array, units: Array) -> tuple[Array, Array]:
     smooth = (rates * worth + 0.5) / (worth + 1)
     lacking = np.maximum(1 / ((worth + 1) * smooth * (1 - smooth)) - noise.var(axis=0), 0.0)
     return noise + np.sqrt(lacking) * np.random.default_rng(0).standard_normal(noise.shape), worth
+
+
+class MeasuredEquity(NamedTuple):
+    """A measure's value and interval, what fair systems of this size show, and how often they show as much."""
+
+    value: float
+    low: float
+    high: float
+    fair: float
+    """The mean."""
+    fair_limit: float
+    """19 of 20 fair systems are within it."""
+    p: float
+
+
+@dataclass(frozen=True)
+class GroupRates:
+    """Rates of groups (one part, or FMR and then FNMR), in bootstrap draws, and in draws of a fair system."""
+
+    rates: Array
+    drawn: Array
+    """Draws × rates."""
+    fair: Array
+    units: Array
+    """How many people, or other units, each rate rests on."""
+    parts: int = 1
+    narrower: Array | float = 1.0
+    """By how much each rate varies less than its draws do."""
+
+    def measured(self, measure: Measure, alpha: float) -> MeasuredEquity:
+        """One measure of the rates, which must be defined for them."""
+        observed = float(measure.unfair(measure.of(self.rates)))
+        noise, worth = noise_of(self.rates, self.drawn, self.units)
+        low, high = held(measure, self.rates, worth, noise * self.narrower, observed, alpha, self.parts)
+        with np.errstate(all="ignore"):
+            shown = measure.of(self.fair)
+            null = measure.unfair(shown)
+        kept = np.isfinite(null)
+        shown, null = shown[kept], null[kept]
+        lower, upper = sorted((measure.back(low), measure.back(high)))
+        if not len(null):
+            return MeasuredEquity(measure.back(observed), lower, upper, math.nan, math.nan, math.nan)
+        limit = measure.back(float(np.quantile(null, 0.95)))
+        as_much = (1 + float((null >= observed - 1e-12).sum())) / (1 + len(null))
+        return MeasuredEquity(measure.back(observed), lower, upper, float(shown.mean()), limit, as_much)
 
 
 def held(

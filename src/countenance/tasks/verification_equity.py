@@ -2,6 +2,7 @@
 
 import math
 
+from countenance.metrics.equity_measures import MeasuredEquity
 from countenance.metrics.pairs.comparisons import Comparisons
 from countenance.metrics.pairs.equity import LEAST_PEOPLE, MOST_PAIRS, AcceptedPairs, EquityEstimate, WithinGroups
 from countenance.metrics.pairs.groups import Groups
@@ -25,7 +26,7 @@ def equity(
     notes = [one.undefined for one in found if one.undefined]
     if small:
         notes.append(f"fewer than {LEAST_PEOPLE} people: {', '.join(small)}")
-    return [_table(attribute, [_row(one) for one in found if not one.undefined], "; ".join(dict.fromkeys(notes)))]
+    return [_table(attribute, [_row(one, one.found) for one in found if one.found], "; ".join(dict.fromkeys(notes)))]
 
 
 def _table(attribute: str, rows: list[list[str | int | float | bool | None]], note: str) -> Table:
@@ -36,7 +37,6 @@ def _table(attribute: str, rows: list[list[str | int | float | bool | None]], no
     )  # fmt: skip
 
 
-def _row(one: EquityEstimate) -> list[str | int | float | bool | None]:
-    numbers = (one.value, one.low, one.high, one.fair, one.fair_limit, one.p)
-    shown = [None if math.isnan(value) else round(value, 6) for value in numbers]
+def _row(one: EquityEstimate, found: MeasuredEquity) -> list[str | int | float | bool | None]:
+    shown = [None if math.isnan(value) else round(value, 6) for value in found]
     return [one.of, one.measure.name, *shown, one.measure.meaning]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from countenance.metrics.equity import Undefined
-from countenance.metrics.equity_measures import BOTH, ERRORS, Measure, held, noise_of
+from countenance.metrics.equity_measures import BOTH, ERRORS, GroupRates, Measure, MeasuredEquity
 from countenance.metrics.pairs.genuine import Genuine
 from countenance.metrics.pairs.groups import Groups
 from countenance.metrics.pairs.vectors import Array, Index, Ints
@@ -50,18 +50,11 @@ class AcceptedPairs:
 
 
 class EquityEstimate(NamedTuple):
-    """A measure over groups: its value, interval, and what a fair system of this size shows."""
+    """A measure over groups and what was found, or why it is undefined."""
 
     of: str
     measure: Measure
-    value: float
-    low: float
-    high: float
-    fair: float
-    """The mean."""
-    fair_limit: float
-    """19 of 20 fair systems are within it."""
-    p: float
+    found: MeasuredEquity | None
     undefined: str = ""
 
 
@@ -187,27 +180,13 @@ class WithinGroups:
     def _one(self, of: str, measure: Measure, parts: Sequence[Ints]) -> EquityEstimate:
         columns = np.concatenate(parts)
         rates = self.rates()[columns]
-        nothing = float("nan")
         try:
             if not np.isfinite(rates).all():
                 raise Undefined(f"{measure.name}: a group has no pair to compare")
             measure.checked(rates)
         except Undefined as why:
-            return EquityEstimate(of, measure, nothing, nothing, nothing, nothing, nothing, nothing, str(why))
-        observed = float(measure.unfair(measure.of(rates)))
+            return EquityEstimate(of, measure, None, str(why))
         people = np.tile(self.people[self.large], len(parts)).astype(float)
-        noise, worth = noise_of(rates, self._resampled[:, columns], people)
-        noise = noise * np.concatenate([self._narrower, np.ones(len(self.groups.names))])[columns]
-        low, high = held(measure, rates, worth, noise, observed, ALPHA, len(parts))
-        with np.errstate(all="ignore"):
-            shown = measure.of(self._fair[:, columns])
-            null = measure.unfair(shown)
-        kept = np.isfinite(null)
-        shown, null = shown[kept], null[kept]
-        ends = sorted((measure.back(low), measure.back(high)))
-        return EquityEstimate(
-            of, measure, measure.back(observed), ends[0], ends[1],
-            float(shown.mean()) if len(shown) else nothing,
-            measure.back(float(np.quantile(null, 1 - ALPHA))) if len(null) else nothing,
-            (1 + float((null >= observed - 1e-12).sum())) / (1 + len(null)) if len(null) else nothing,
-        )  # fmt: skip
+        narrower = np.concatenate([self._narrower, np.ones(len(self.groups.names))])[columns]
+        whole = GroupRates(rates, self._resampled[:, columns], self._fair[:, columns], people, len(parts), narrower)
+        return EquityEstimate(of, measure, whole.measured(measure, ALPHA))
