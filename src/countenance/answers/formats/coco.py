@@ -11,7 +11,7 @@ import numpy as np
 from countenance.answers.formats.base import Format, Predictions, Wanted, unlabelled_note
 from countenance.answers.types import Answer, Boxes, Keypoints, Masks
 from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
-from countenance.data.run_lengths import read_masks
+from countenance.data.run_lengths import read_masks, rle_of
 from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.files import write_text
@@ -171,15 +171,12 @@ def write_coco_results(path: Path, answers: Iterable[tuple[str, Answer]]) -> Non
 
 def _shapes(name: str, answer: Masks | Keypoints) -> list[dict[str, Any]]:
     """The masks of one image as run lengths, or its skeletons as 17 × 3 numbers."""
-    from countenance.data.sample import Rle
-
     rows = []
     shapes = answer.masks if isinstance(answer, Masks) else answer.points
     for shape, score in zip(shapes, answer.scores.tolist(), strict=True):
         row: dict[str, Any] = {"image_id": name, "category_id": 1, "score": score}
         if isinstance(answer, Masks):
-            rle = Rle.encode(np.asarray(shape, dtype=bool))
-            row["segmentation"] = {"size": [rle.height, rle.width], "counts": rle.counts}
+            row["segmentation"] = rle_of(shape)
         else:
             row["keypoints"] = np.asarray(shape, dtype=float).ravel().tolist()
         rows.append(row)

@@ -11,19 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from countenance.data.entries import write_entries
+from countenance.data.run_lengths import rle_of
 from countenance.errors import opencv
 from countenance.metrics.masks import fill
 from countenance.models import ModelCard, ModelSpec
 from countenance.models.zoo import ZOO
 from countenance.suites.fhibe import truth as true
 from countenance.suites.fhibe.make_data import BODY, FACE
-from countenance.suites.fhibe.outputs import FILE, Images, write_entries
+from countenance.suites.fhibe.outputs import FILE, Images
 from countenance.suites.fhibe.rundir import MODEL_CARD
 from countenance.suites.fhibe.settings import model_folder
 from countenance.suites.fhibe.table import FhibeTable, read_table
 from countenance.suites.fhibe.vocabulary import BODY_TASKS, TASKS
 from countenance.suites.fhibe.wrapper import run_model
-from countenance.suites.fhibe.wrapper_answers import rle_of
 
 DARK_FACTOR = 2.0
 """How much stronger the demo's noise is for the two darkest of the six tones."""

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.entries import field as field_of
+from countenance.data.entries import read_entries
 from countenance.errors import InputError
 from countenance.suites.fhibe.groups import AttributeLabels, label
-from countenance.suites.fhibe.outputs import FILE, Images, read_entries
-from countenance.suites.fhibe.outputs import field as field_of
+from countenance.suites.fhibe.outputs import FILE, MISSING, Images
 from countenance.suites.fhibe.settings import FhibeSettings
 from countenance.suites.fhibe.table import FhibeTable
 from countenance.tasks.results import Axis, Curve, Line, Result
@@ -133,7 +134,7 @@ class FhibeEvaluation:
         """
         path = self.folder / FILE
         answered = np.zeros(len(images.names), dtype=bool)
-        for key, entry in read_entries(path):
+        for key, entry in read_entries(path, MISSING):
             i = images.find(key)
             if i is None:
                 continue

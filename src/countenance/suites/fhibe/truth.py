@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.columns import literal
 from countenance.data.paths import inside
 from countenance.errors import InputError, opencv
 from countenance.metrics.masks import Ints, polygon_runs
-from countenance.suites.fhibe.table import FhibeTable, literal
+from countenance.suites.fhibe.table import FhibeTable
 from countenance.tasks.face_parsing import FACE_LABELS
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.thresholds import Compat

@@ -6,14 +6,16 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from countenance.answers.raw import described
+from countenance.data.entries import EntryStream
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.suites.fhibe.evaluation import Step
-from countenance.suites.fhibe.outputs import ENCODINGS, FILE, OutputStream
+from countenance.suites.fhibe.outputs import ENCODINGS, FILE
 from countenance.suites.fhibe.own_models import OwnModel
 from countenance.suites.fhibe.table import FhibeTable
 from countenance.suites.fhibe.truth import mask_path, usable
-from countenance.suites.fhibe.wrapper_answers import described, embedding_of, entry_of, picture_of
+from countenance.suites.fhibe.wrapper_answers import embedding_of, entry_of, picture_of
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 
 _END = object()
@@ -60,7 +62,7 @@ def run_model(
         for _ in entries(lambda key: True):
             pass
         return
-    stream = OutputStream(
+    stream = EntryStream(
         folder / FILE, f"{task} {content} {sorted(options.items())} {len(keys)} {keys[:1] + keys[-1:]}"
     )
     first = list(stream.done.items())[:1]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import Boxes, Keypoints, Parts
+from countenance.data.columns import is_number
 from countenance.data.image import LazyImage
 from countenance.data.run_lengths import read_masks
 from countenance.errors import InputError
@@ -18,7 +19,6 @@ from countenance.suites.fhibe.evaluation import Array, FhibeEvaluation, Stored
 from countenance.suites.fhibe.groups import label
 from countenance.suites.fhibe.outputs import FILE, Images
 from countenance.suites.fhibe.published import keypoint_file, part_files, threshold_files
-from countenance.suites.fhibe.table import is_number
 from countenance.tasks.body_parts_detection import FORMULAS, part_scores
 from countenance.tasks.keypoint_estimation import KeypointBlock, best_similarity, correct_shares, similarities
 from countenance.tasks.localization import BoxBlock, precisions
@@ -99,7 +99,8 @@ def _reading_problems(job: FhibeEvaluation, block: BoxBlock) -> list[str]:
 
     def size(number: int) -> tuple[float, float] | None:
         try:
-            return LazyImage(job.people.image_path(int(np.flatnonzero(block.image == number)[0]))).size()
+            first = int(np.flatnonzero(block.image == number)[0])
+            return LazyImage(job.people.file(first, "filepath")).size()
         except InputError:
             return None
 

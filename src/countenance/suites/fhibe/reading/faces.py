@@ -16,13 +16,14 @@ from countenance.data.image import LazyImage
 from countenance.data.run_lengths import read_masks
 from countenance.errors import InputError
 from countenance.metrics.masks import Ints, fill
+from countenance.models.face_embedding import face_similarity, load_embedding
+from countenance.models.zoo.lpips_weights import load_perceptual_weights
 from countenance.suites.fhibe import truth as true
 from countenance.suites.fhibe.evaluation import Array, FhibeEvaluation, Stored
 from countenance.suites.fhibe.groups import all_groups
 from countenance.suites.fhibe.outputs import ENCODINGS, FILE, Images
 from countenance.suites.fhibe.rundir import RATES
-from countenance.suites.fhibe.weights import load_embedding, load_perceptual_weights
-from countenance.tasks.face_encoding import SIDE, Pixels, at_256, picture_scores
+from countenance.tasks.face_encoding import SIDE, at_256, picture_scores
 from countenance.tasks.face_parsing import FACE_LABELS, label_scores
 from countenance.tasks.results import Table
 from countenance.tasks.validation_rate import Pictures
@@ -175,7 +176,7 @@ def score_pictures(job: FhibeEvaluation) -> None:
     for row, i in enumerate(images.of_rows.tolist()):
         if (path := paths[i]) is None:
             continue
-        original, answer = LazyImage(table.image_path(row)).load(), LazyImage(path).load()
+        original, answer = LazyImage(table.file(row, "filepath")).load(), LazyImage(path).load()
         if original.shape != answer.shape:
             (height, width), (tall, wide) = original.shape[:2], answer.shape[:2]
             other.append(f"{path}: a picture of {wide}×{tall}, the original is {width}×{height}")
@@ -245,14 +246,3 @@ def _models(job: FhibeEvaluation) -> tuple[Mapping[str, NDArray[np.float32]] | N
                 "no face embedding given (face_embedding=a model, or the IR-101 weights by path); nothing is downloaded"
             )
     return weights, embed
-
-
-def face_similarity(embed: Any, original: Pixels, answer: Pixels) -> float:
-    """The cosine of two faces' embeddings by any embedding model; NaN where it finds no face."""
-    first, second = embed([original, answer])
-    a, b = (getattr(vector, "vector", vector) for vector in (first, second))
-    if a is None or b is None:
-        return float("nan")
-    a, b = np.asarray(a, dtype=np.float64).ravel(), np.asarray(b, dtype=np.float64).ravel()
-    norm = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(a @ b / norm) if norm > 0 else float("nan")
