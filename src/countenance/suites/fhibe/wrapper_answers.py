@@ -8,7 +8,7 @@ import numpy as np
 from countenance.answers import raw
 from countenance.data.run_lengths import rle_of
 from countenance.errors import InputError
-from countenance.tasks.face_parsing import EARS_TO_SKIN, FACE_LABELS
+from countenance.tasks.face_parsing import FACE_LABELS, without_ears
 
 
 def entry_of(task: str, answer: Any, place: str, *, ears: bool = False) -> dict[str, Any]:
@@ -75,7 +75,5 @@ def _label_map(answer: Any, place: str, ears: bool) -> dict[str, Any]:
     if not whole or array.size == 0 or array.min() < 0 or array.max() >= len(FACE_LABELS):
         found, last = f"{array.dtype} of shape {array.shape}", len(FACE_LABELS) - 1
         raise InputError(f"{place}: detections is {found}, expected height × width labels from 0 to {last}")
-    labels = array.astype(np.uint8)
-    for old, new in EARS_TO_SKIN.items() if ears else ():
-        labels[labels == old] = new
+    labels = without_ears(array.astype(np.uint8)) if ears else array.astype(np.uint8)
     return {"detections_rle": {str(int(v)): rle_of(labels == v) for v in np.unique(labels)}}
