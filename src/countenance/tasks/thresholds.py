@@ -1,5 +1,6 @@
 """The thresholds of metrics that average over several: exact decimals, or as published (`compat="strict"`)."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -8,6 +9,7 @@ from pydantic import Field, field_validator
 
 from countenance.metrics.boxes import AR_THRESHOLDS
 from countenance.metrics.keypoints import PCK_THRESHOLDS
+from countenance.tasks.results import Axis, Curve, Line, Result
 from countenance.tasks.task import Options
 
 Array = NDArray[np.float64]
@@ -20,6 +22,16 @@ PUBLISHED: dict[str, Array] = {
     **dict.fromkeys(RECALLS, np.arange(0.5, 1, 0.05)), "ACC_DET": np.array([0.5]), "PCK": np.arange(0.1, 1, 0.1),
 }  # fmt: skip
 """FHIBE's thresholds with their floating errors: .6000000000000001 where .60 was meant."""
+
+
+AXES = {
+    "AR_IOU": ("overlap threshold", "share of people found"),
+    "AR_MASK": ("overlap threshold", "share of people found"),
+    "AR_OKS": ("similarity threshold", "share of people found"),
+    "PCK": ("threshold × face diagonal", "share of keypoints"),
+    "AR_DET": ("probability threshold", "share of parts found"),
+    "ACC_DET": ("probability threshold", "share of parts answered correctly"),
+}
 
 
 class ThresholdOptions(Options):
@@ -82,3 +94,15 @@ def threshold_names(thresholds: Array, strict: bool) -> dict[str, float]:
     if strict or len(short) == len(thresholds):
         return short
     return {f"{value:g}": float(value) for value in thresholds}
+
+
+def threshold_curve(metric: str, thresholds: Sequence[float], shares: Sequence[float]) -> list[Result]:
+    """The share that passes each threshold of a metric, as the curve of everyone; nothing where there is no share.
+
+    >>> [curve.lines[0].y for curve in threshold_curve("AR_IOU", [0.5, 0.75], [1.0, 0.5])]
+    [[1.0, 0.5]]
+    """
+    if not len(thresholds) or not len(shares):
+        return []
+    x, y = (Axis(label=label) for label in AXES[metric])
+    return [Curve(name=metric, x=x, y=y, lines=[Line(label="everyone", x=list(thresholds), y=list(shares))])]

@@ -16,18 +16,10 @@ from countenance.suites.fhibe.groups import AttributeLabels, label
 from countenance.suites.fhibe.outputs import FILE, MISSING, Images
 from countenance.suites.fhibe.settings import FhibeSettings
 from countenance.suites.fhibe.table import FhibeTable
-from countenance.tasks.results import Axis, Curve, Line, Result
+from countenance.tasks.results import Result
 
 Array = NDArray[np.float64]
 Step = Callable[[int], None]
-AXES = {
-    "AR_IOU": ("overlap threshold", "share of people found"),
-    "AR_MASK": ("overlap threshold", "share of people found"),
-    "AR_OKS": ("similarity threshold", "share of people found"),
-    "PCK": ("threshold × face diagonal", "share of keypoints"),
-    "AR_DET": ("probability threshold", "share of parts found"),
-    "ACC_DET": ("probability threshold", "share of parts answered correctly"),
-}
 
 
 @dataclass(frozen=True)
@@ -99,13 +91,6 @@ class FhibeEvaluation:
         if self.whole is not None:
             self.whole()
             self.whole = None
-
-    def add_curve(self, metric: str, thresholds: Sequence[float], shares: Sequence[float]) -> None:
-        """Add the share that passes each threshold of a metric."""
-        if len(thresholds) and len(shares):
-            x, y = AXES[metric]
-            line = Line(label="everyone", x=list(thresholds), y=list(shares))
-            self.results.append(Curve(name=metric, x=Axis(label=x), y=Axis(label=y), lines=[line]))
 
     def report_missing(self, images: Images, answered: Sequence[bool] | NDArray[np.bool_], path: Path) -> None:
         """Say which images have no answer."""

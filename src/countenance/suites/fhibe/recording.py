@@ -71,7 +71,10 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
         about=about(job),
     )
     store = RunStore(place)
-    replaced = _take_over(store, manifest.key)
+    held = {entry.name for entry in store.storage.entries()} if store.exists() else set()
+    replaced = tuple(name for name in DERIVED if name in held)
+    for name in replaced:
+        store.storage.delete(name)
     record(
         place,
         manifest,
@@ -80,6 +83,7 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
         failures=failures(job),
         answers=((samples[row], answer) for row, answer in job.stored()),
         kind=load_task(settings.task).answer,
+        replace=True,
     )
     paths = {"data": settings.data, "results": settings.results, "outputs": job.folder}
     there = store.local().model_copy(update={"paths": {k: os.path.abspath(v) for k, v in paths.items()}})  # noqa: PTH100
@@ -87,20 +91,6 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
     run = FhibeRun(place)
     run.replaced = replaced
     return run
-
-
-def _take_over(store: RunStore, key: str) -> tuple[str, ...]:
-    """Remove what rests on the old scores, and name it; the rest is written again."""
-    if not store.exists():
-        return ()
-    with store.storage.hold():
-        names = [entry.name for entry in store.storage.entries()]
-        replaced = tuple(name for name in DERIVED if name in names)
-        for name in replaced:
-            store.storage.delete(name)
-        old = store.manifest().model_copy(update={"key": key, "status": "running", "withdrawn": [], "format": 2})
-        store.write_manifest(old)
-    return replaced
 
 
 def stored_card(settings: FhibeSettings) -> ModelCard:
