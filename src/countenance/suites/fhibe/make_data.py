@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from countenance.data import Dataset, Sample, Subject
 from countenance.data.card import AttributeCard
 from countenance.data.folder import copy_image
+from countenance.data.label_maps import outlines
 from countenance.data.layout import Layout, face_crop
-from countenance.errors import InputError, opencv
+from countenance.errors import InputError
 from countenance.tasks.face_parsing import true_classes, without_ears
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 
@@ -144,16 +145,13 @@ def _keypoints(subject: Subject) -> dict[str, list[float]]:
 
 def _segments(subject: Subject) -> list[dict[str, Any]]:
     """The person's outline as polygons; each visible part adds its class with one corner inside the outline."""
-    cv2 = opencv("making data of FHIBE's form")
-
     assert subject.mask is not None
-    mask = subject.mask.decode().astype(np.uint8)
-    contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    mask = subject.mask.decode()
     inside = np.argwhere(mask)[mask.sum() // 2] if mask.any() else np.zeros(2, int)
     dot = [{"x": int(inside[1]), "y": int(inside[0])}]
     outline = [
-        {"class_name": "0. Face skin", "num": 1, "polygon": [{"x": int(x), "y": int(y)} for x, y in c[:, 0]]}
-        for c in contours
+        {"class_name": "0. Face skin", "num": 1, "polygon": [{"x": int(x), "y": int(y)} for x, y in corners]}
+        for corners in outlines(mask, "making data of FHIBE's form")
     ]
     return outline + [
         {"class_name": name, "num": 1, "polygon": dot} for part, name in _PARTS.items() if part in subject.body_parts

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from countenance.errors import InputError
+from countenance.data.record import read_record
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord, Place
@@ -97,10 +97,7 @@ def stored_card(settings: FhibeSettings) -> ModelCard:
     """The card beside stored outputs where there is one, else one that says that they were stored."""
     path = settings.outputs / MODEL_CARD
     if path.is_file():
-        try:
-            return ModelCard.model_validate_json(path.read_bytes())
-        except ValueError as error:
-            raise InputError(f"{path}: not a model card ({str(error).splitlines()[0]})") from error
+        return read_record(ModelCard, path, missing="", wrong="; expected a model card")
     return ModelCard(name=settings.model_name, description="stored model outputs")
 
 
