@@ -156,10 +156,36 @@ def read_columns(path: Path, wanted: Sequence[str], expected: str = "a table") -
         table = arrow.read_csv(
             path,
             # Cells with polygons are long: one block holds the whole file, so that no cell is cut.
-            arrow.ReadOptions(use_threads=False, block_size=min(max(size + 1, 1 << 16), (1 << 31) - 1)),
+            arrow.ReadOptions(
+                use_threads=False,
+                block_size=min(max(size + 1, 1 << 16), (1 << 31) - 1),
+                skip_rows=1,
+                column_names=header,
+            ),
             arrow.ParseOptions(newlines_in_values=True),
             arrow.ConvertOptions(include_columns=list(wanted), column_types=kinds, strings_can_be_null=False),
         )
     except pa.ArrowInvalid as error:
         raise InputError(f"{path}: {str(error).splitlines()[0][:160]}") from None
     return {name: table.column(name).to_pylist() for name in wanted}
+
+
+def check_ages(table: TextTable, who: str = "subject_id", most: float = 5, *, strict: bool = False) -> None:
+    """Refuse ids whose rows have ages more than `most` years apart; smaller differences are noted as problems.
+
+    With `strict` the larger ones are noted, too.
+    """
+    found: dict[str, list[tuple[float, int]]] = {}
+    for i, (subject, age) in enumerate(zip(table.text(who), table.numbers("age").tolist(), strict=True)):
+        if age == age and not 0 <= age <= 130:
+            raise InputError(f"{table.place(i, 'age')}: {age:g}, expected 0 to 130 years")
+        if age == age:
+            found.setdefault(subject, []).append((age, i))
+    for subject, ages in found.items():
+        (low, first), (high, second) = min(ages), max(ages, key=lambda one: one[0])
+        if high > low:
+            rows = f"{low:g} in row {table.line[first]} and {high:g} in row {table.line[second]}"
+            line = f"{table.path}: subject {subject} is {rows}"
+            if high - low > most and not strict:
+                raise InputError(f"{line}; one id must be one person (give each person an id of their own)")
+            table.problems.append(line)

@@ -1,12 +1,14 @@
 """The thresholds of metrics that average over several: exact decimals, or as published (`compat="strict"`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from countenance.data.tables import near
+from countenance.errors import InputError
 from countenance.metrics.boxes import AR_THRESHOLDS
 from countenance.metrics.keypoints import PCK_THRESHOLDS
 from countenance.tasks.results import Axis, Curve, Line, Result
@@ -82,6 +84,35 @@ def threshold_levels(metric: str, values: Any) -> Array:
     if not ((levels >= 0) & (levels <= 1)).all():
         raise ValueError(f"metric {metric}: thresholds {values!r:.60}, expected numbers from 0 to 1")
     return levels
+
+
+def asked_metrics(task: str, known: Sequence[str], metrics: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
+    """The metrics of a task and the thresholds given for them, from None, names or {name: {"thresholds": […]}}.
+
+    >>> asked_metrics("person_parsing", ["AR_MASK"], {"ar_mask": {"thresholds": [0.3]}})
+    (('AR_MASK',), {'AR_MASK': array([0.3])})
+    """
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    if metrics is not None and not isinstance(metrics, (Mapping, Sequence, Set)):
+        raise InputError(f"metrics is {metrics!r:.60}, expected names, or {{name: {{'thresholds': [...]}}}}")
+    asked: dict[str, Any] = {str(name).upper(): None for name in metrics or known}
+    for name, value in metrics.items() if isinstance(metrics, Mapping) else ():
+        if not isinstance(value, Mapping) or set(value) != {"thresholds"}:
+            raise InputError(f"metric {name!r}: expected {{'thresholds': [...]}}, found {value!r:.60}")
+        asked[str(name).upper()] = value["thresholds"]
+    thresholds: dict[str, Array] = {}
+    for name, value in asked.items():
+        if name not in known:
+            raise InputError(
+                f"metric {name} does not belong to {task}, which has {', '.join(known)}{near(name, known)}"
+            )
+        if value is not None and (name in EXACT or np.size(value)):
+            try:
+                thresholds[name] = threshold_levels(name, value)
+            except ValueError as error:
+                raise InputError(str(error)) from None
+    return tuple(asked), thresholds
 
 
 def threshold_names(thresholds: Array, strict: bool) -> dict[str, float]:

@@ -367,17 +367,3 @@ def test_the_dataset_reads_as_samples(tmp_path):
     small.faces(tmp_path)
     parts = read_dataset(tmp_path, "fhibe_face_crop_align", "face_parsing")[0].subjects[0].face_parts
     assert set(parts) == {"skin", "nose"}
-
-
-def test_lpips_weights_are_known_by_their_hash(tmp_path):
-    from countenance.errors import InputError
-    from countenance.models.zoo.lpips_weights import load_perceptual_weights
-
-    (tmp_path / "alexnet.ckpt").write_bytes(b"something else")
-    with pytest.raises(InputError, match="expected 443c5bc35326b81e"):
-        load_perceptual_weights(tmp_path / "alexnet.ckpt")
-    with pytest.raises(InputError, match="no such weights"):
-        load_perceptual_weights(tmp_path / "none.npz")
-    np.savez(tmp_path / "w.npz", head1=np.zeros(3))
-    with pytest.raises(InputError, match="not the weights of LPIPS"):
-        load_perceptual_weights(tmp_path / "w.npz")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from countenance.data.columns import TextTable, read_columns
+from countenance.data.columns import TextTable, check_ages, read_columns
 from countenance.data.paths import inside
 from countenance.data.tables import near
 from countenance.errors import InputError
@@ -94,25 +94,8 @@ def read_table(
         if not name or name[0] == "/" or ".." in name or "\\" in name or "\x00" in name or name[1:2] == ":":
             inside(base, name, table.place(i, "filepath"))
     if "age" in columns:
-        _check_ages(table, strict)
+        check_ages(table, strict=strict)
     return table
-
-
-def _check_ages(table: FhibeTable, strict: bool) -> None:
-    found: dict[str, list[tuple[float, int]]] = {}
-    for i, (subject, age) in enumerate(zip(table.text("subject_id"), table.numbers("age").tolist(), strict=True)):
-        if age == age and not 0 <= age <= 130:
-            raise InputError(f"{table.place(i, 'age')}: {age:g}, expected 0 to 130 years")
-        if age == age:
-            found.setdefault(subject, []).append((age, i))
-    for subject, ages in found.items():
-        (low, first), (high, second) = min(ages), max(ages, key=lambda one: one[0])
-        if high > low:
-            rows = f"{low:g} in row {table.line[first]} and {high:g} in row {table.line[second]}"
-            line = f"{table.path}: subject {subject} is {rows}"
-            if high - low > 5 and not strict:
-                raise InputError(f"{line}; one id must be one person (give each person an id of their own)")
-            table.problems.append(line)
 
 
 def mini(table: FhibeTable, size: int) -> FhibeTable:

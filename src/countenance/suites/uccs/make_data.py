@@ -80,8 +80,6 @@ def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[
 
     `portraits` are further pictures of the watch list, for the gallery of version 3 and the training of version 2.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out}: exists already; name a new folder")
     scenes = {
         which: [s for s in dataset if SPLITS.get(str(s.attributes.get("split"))) == which] for which in SPLITS.values()
     }
