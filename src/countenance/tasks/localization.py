@@ -164,6 +164,21 @@ def precisions(
     ]  # fmt: skip
 
 
+def false_positives_per_image(counts: Ints) -> Number:
+    """The mean number of false positives of an image, with its interval.
+
+    >>> found = false_positives_per_image(np.array([0, 2, 1, 1]))
+    >>> found.value, round(found.low, 3), round(found.high, 3)
+    (1.0, 0.2, 1.8)
+    """
+    mean = float(counts.mean())
+    spread = 1.96 * float(counts.std(ddof=1) / np.sqrt(len(counts))) if len(counts) > 1 else np.nan
+    return Number(
+        name="FPPI", meaning="boxes that hit nobody, or somebody already hit, for each image", value=mean,
+        low=max(0.0, mean - spread), high=mean + spread, n=len(counts), unit="images", better="lower",
+    )  # fmt: skip
+
+
 def overlap_curve(overlaps: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
     """The share found at each overlap threshold.
 
