@@ -49,9 +49,7 @@ def test_the_user_may_choose_classes_by_number_or_name(tmp_path, chosen):
 
 def test_class_numbers_that_nothing_names_must_be_chosen(tmp_path):
     root = yolo_folder(tmp_path / "set", names=None)
-    with pytest.raises(
-        InputError, match=r"no file names the classes of its label files \(0, 1, 2\); add"
-    ):
+    with pytest.raises(InputError, match=r"no file names the classes of its label files \(0, 1, 2\); add"):
         load_dataset(root)
     face, person = load_dataset(root, categories="face=0,person=1")[0].subjects
     assert face.face_box is not None and person.person_box is not None

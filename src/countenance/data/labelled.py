@@ -12,8 +12,9 @@ from countenance.data.box_readings import checked_corners
 from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, Kind, choose, classes_in_words, refuse_without_people
 from countenance.data.class_names import ClassNames, classes_beside
-from countenance.data.image import IMAGE_SUFFIXES, LazyImage
+from countenance.data.image import LazyImage
 from countenance.data.label_files import NamedBoxes, read_voc, read_yolo
+from countenance.data.paths import pictures_below
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
 
@@ -35,7 +36,7 @@ def load(part: str | None, scheme: str) -> Dataset:
 
 def label_kind(root: Path) -> str | None:
     """The kind of label files that pictures of a folder have; None where no picture has one of its name."""
-    names = {path.stem for path in _pictures(root)}
+    names = {path.stem for path in pictures_below(root)}
     found = (kind for kind, suffix in KINDS.items() if any(path.stem in names for path in root.rglob(f"*{suffix}")))
     return next(found, None)
 
@@ -79,7 +80,7 @@ def labelled_pictures(
     orders: dict[Path, ClassNames | None] = {}
     read: list[tuple[Sample, NamedBoxes]] = []
     alone = 0
-    for path in _pictures(root):
+    for path in pictures_below(root):
         label = _label_of(path, labels.get(path.stem, []))
         if label is None:
             alone += 1
@@ -110,10 +111,6 @@ def labelled_pictures(
     numbers = {number: shown[keys[word]] for number, word in told[0].words.items()} if alike else None
     every = [*(f"{named}: {note}" for note in notes), *known.notes(named)]
     return Dataset(card, samples, notes=every, categories=numbers)
-
-
-def _pictures(root: Path) -> list[Path]:
-    return sorted(path for path in root.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
 
 
 def _label_of(picture: Path, labels: list[Path]) -> Path | None:

@@ -54,6 +54,11 @@ def find_picture(root: Path, name: str, place: str, folders: Sequence[str] = PIC
     return found
 
 
+def pictures_below(folder: Path) -> list[Path]:
+    """Every picture in a folder and in the folders below it, by its ending, in the order of their paths."""
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
+
+
 def unpack(archive: Path, into: Path, *, limit: int = MAX_UNPACKED) -> None:
     """Unpack a tar (plain, gz, bz2, xz) into an empty folder; all of it or nothing.
 
