@@ -108,3 +108,20 @@ def test_a_model_is_evaluated_on_a_folder_of_label_files(tmp_path, capsys):
     assert run_command([str(part) for part in (*command, "--out", tmp_path / "run", "-q")]) == 0, capsys.readouterr()
     assert run_command(["data", "show", str(root)]) == 0
     assert "people      2 shown" in capsys.readouterr().out
+
+
+def test_two_numbers_of_one_name_keep_their_own_numbers(tmp_path):
+    root = yolo_folder(tmp_path / "set", names="head\nhead\ndog\n")
+    (dog,) = load_dataset(root, categories="face=2")[0].subjects
+    assert dog.face_box.tolist() == pytest.approx([10, 5, 30, 15])
+    assert len(load_dataset(root)[0].subjects) == 2
+
+
+def test_a_picture_whose_label_lies_in_two_places_is_named(tmp_path):
+    root = yolo_folder(tmp_path / "set")
+    (root / "labels/val/a.txt").unlink()
+    for folder in ("one", "two"):
+        (root / folder).mkdir()
+        (root / folder / "a.txt").write_text("")
+    with pytest.raises(InputError, match=r"a.jpg: .*one/a.txt and .*two/a.txt both bear its name"):
+        load_dataset(root)

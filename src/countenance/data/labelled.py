@@ -1,7 +1,7 @@
 """A folder of pictures with a label file each: YOLO text or Pascal VOC XML, and `attributes.csv` where there is one."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -48,10 +48,8 @@ def read_labelled(root: Path, kind: str, asked: AskedTruth = AskedTruth(), *, ca
     of anything else are left out, and the notes say how many. `attributes.csv` (or the one that was asked for) says
     who is who.
     """
-    if (root / "card.json").is_file():
-        card = DatasetCard.read(root / "card.json")
-    else:
-        card = DatasetCard(name=root.resolve().name)
+    card_file = root / "card.json"
+    card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)
     dataset = labelled_pictures(root, kind, asked, card, categories=categories)
     beside = root / "attributes.csv"
     table = asked.attributes or (beside if beside.is_file() else None)
@@ -71,46 +69,70 @@ def labelled_pictures(
 
     `masks` are the class numbers where neither a file beside the labels nor the settings say them.
     """
+    found = _read(root, kind, asked, masks)
+    known = _categories(found, root, categories, masks is not None)
+    keys = {name: key for key, name in known.names.items()}
+    samples = [replace(sample, subjects=_subjects(boxes, known, keys, sample.id)) for sample, boxes in found.pictures]
+    refuse_without_people(known, sum(len(boxes) for _, boxes in found.pictures), str(root))
+    name, suffix, n = root.resolve().name, KINDS[kind], found.alone  # notes are published: no path
+    left = f"1 picture has no {suffix} file and is" if n == 1 else f"{n} pictures have no {suffix} file and are"
+    notes = [f"{name}: {left} left out"] if n else []
+    orders = {(classes_in_words(o.words if masks is None else o.labels()), o.source): None for o in found.named}
+    notes += [f"{name}: classes of the label files: {it} ({at.replace(str(root), name)})" for it, at in orders]
+    shown = known.shown()
+    numbers = {number: shown[keys[word]] for number, word in found.named[0].words.items()} if found.alike else None
+    return Dataset(card, samples, notes=[*notes, *known.notes(name)], categories=numbers)
+
+
+@dataclass
+class LabelFiles:
+    """What the label files of a folder say."""
+
+    pictures: list[tuple[Sample, NamedBoxes]] = field(default_factory=list)
+    alone: int = 0
+    """Pictures without a label file."""
+    orders: dict[Path, ClassNames | None] = field(default_factory=dict)
+    """The classes of each folder of YOLO files; None where nothing names them."""
+
+    @property
+    def named(self) -> list[ClassNames]:
+        return [order for order in self.orders.values() if order is not None]
+
+    @property
+    def alike(self) -> bool:
+        """Whether all folders have the same classes."""
+        return len({tuple(order.words.items()) for order in self.named}) == 1
+
+
+def _read(root: Path, kind: str, asked: AskedTruth, masks: ClassNames | None) -> LabelFiles:
+    """The label file of every picture."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; name the folder with pictures and label files")
-    suffix, named = KINDS[kind], root.resolve().name  # notes are published, so the folder's path is left out
     labels: dict[str, list[Path]] = {}
-    for path in sorted(root.rglob(f"*{suffix}")):
+    for path in sorted(root.rglob(f"*{KINDS[kind]}")):
         labels.setdefault(path.stem, []).append(path)
-    orders: dict[Path, ClassNames | None] = {}
-    read: list[tuple[Sample, NamedBoxes]] = []
-    alone = 0
+    found = LabelFiles()
     for path in pictures_below(root):
         label = _label_of(path, labels.get(path.stem, []))
         if label is None:
-            alone += 1
+            found.alone += 1
             continue
         image = LazyImage(path)
         width, height = image.size()
         if kind == "voc":
             boxes = read_voc(label, width, height)
         else:
-            if label.parent not in orders:
-                orders[label.parent] = _order(label.parent, root, asked.classes, masks)
-            boxes = read_yolo(label, width, height, orders[label.parent], asked.reading)
-        read.append((Sample(path.relative_to(root).as_posix(), image, width, height), boxes))
-    if not read:
-        raise InputError(f"{root}: no picture has a {suffix} file of its name, beside it or in another folder of it")
+            if label.parent not in found.orders:
+                found.orders[label.parent] = _order(label.parent, root, asked.classes, masks)
+            boxes = read_yolo(label, width, height, found.orders[label.parent], asked.reading)
+        found.pictures.append((Sample(path.relative_to(root).as_posix(), image, width, height), boxes))
+    if not found.pictures:
+        raise InputError(
+            f"{root}: no picture has a {KINDS[kind]} file of its name, beside it or in another folder of it"
+        )
     if kind == "yolo":
-        _check_all(read, asked, root)
-    known = _categories(read, list(orders.values()), root, categories, masks is not None)
-    keys = {name: key for key, name in known.names.items()}
-    samples = [replace(sample, subjects=_subjects(boxes, known, keys, sample.id)) for sample, boxes in read]
-    refuse_without_people(known, sum(len(boxes) for _, boxes in read), str(root))
-    left = f"1 picture has no {suffix} file and is" if alone == 1 else f"{alone} pictures have no {suffix} file and are"
-    notes = [f"{left} left out"] if alone else []
-    told = [order for order in orders.values() if order is not None]
-    words = {(classes_in_words(o.words if masks is None else o.labels()), o.source): None for o in told}
-    notes += [f"classes of the label files: {each} ({source.replace(str(root), named)})" for each, source in words]
-    shown, alike = known.shown(), len({tuple(order.words.items()) for order in told}) == 1
-    numbers = {number: shown[keys[word]] for number, word in told[0].words.items()} if alike else None
-    every = [*(f"{named}: {note}" for note in notes), *known.notes(named)]
-    return Dataset(card, samples, notes=every, categories=numbers)
+        _check_all(found.pictures, asked, root)
+    return found
 
 
 def _label_of(picture: Path, labels: list[Path]) -> Path | None:
@@ -140,23 +162,21 @@ def _check_all(read: list[tuple[Sample, NamedBoxes]], asked: AskedTruth, root: P
         checked_corners(numbers, sizes, asked.reading, str(root))
 
 
-def _categories(
-    read: list[tuple[Sample, NamedBoxes]],
-    orders: list[ClassNames | None],
-    root: Path,
-    chosen: str | None,
-    masks: bool,
-) -> Categories:
+def _categories(found: LabelFiles, root: Path, chosen: str | None, masks: bool) -> Categories:
     """What the words of the boxes show; a class that nothing names must be chosen by its number."""
-    seen = dict.fromkeys(word for _, boxes in read for _, word in boxes)
-    words = dict.fromkeys([*(word for order in orders if order for word in order.words.values()), *seen])
-    unnamed = None in orders
-    if unnamed and chosen is None and seen:
-        raise InputError(
-            f"{root}: no file names the classes of its label files ({', '.join(seen)}); add a classes.txt, or say "
-            "which are people or faces: --categories face=0"
-        )
-    rows = [{"id": word if unnamed else str(number), "name": word} for number, word in enumerate(words)]
+    seen = dict.fromkeys(word for _, boxes in found.pictures for _, word in boxes)
+    words = dict.fromkeys([*(word for order in found.named for word in order.words.values()), *seen])
+    ids = {word: str(number) for number, word in enumerate(words)}
+    if found.alike:
+        ids |= {word: str(number) for number, word in reversed(list(found.named[0].words.items()))}
+    if None in found.orders.values():
+        if chosen is None and seen:
+            raise InputError(
+                f"{root}: no file names the classes of its label files ({', '.join(seen)}); add a classes.txt, or say "
+                "which are people or faces: --categories face=0"
+            )
+        ids = {word: word for word in words}
+    rows = [{"id": ids[word], "name": word} for word in words]
     known = choose(rows, chosen, str(root), {} if masks else None)
     if not masks:
         return known
