@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from countenance.data import Dataset, Sample, Subject
+from countenance.data.lines import Floats
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.protocol import CARD, COLUMNS, LANDMARKS
 
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
