@@ -8,6 +8,7 @@ from markupsafe import Markup
 from countenance.data import Dataset
 from countenance.errors import InputError
 from countenance.report import gallery, render
+from countenance.report.figures.curves import drawn
 from countenance.report.source import ReportSource
 from countenance.run import Run
 from countenance.run.stages import stored
@@ -16,7 +17,7 @@ from countenance.suites.uccs.calibration import calibrate
 from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.operating import FEW, middle, operating_points
-from countenance.suites.uccs.plot import drawn, group_charts
+from countenance.suites.uccs.plot import group_charts
 from countenance.suites.uccs.task import RECOGNITION, CurveOptions, evaluation_of, merge, partial
 from countenance.tasks.reduce import merged
 

@@ -3,11 +3,11 @@
 from functools import lru_cache
 from typing import Any
 
+from countenance.data.remembered import Remembered
 from countenance.models.efficientnet import efficientnet_weights, pretrained_network, shrunk
 from countenance.models.training import need_torch, training_device
 from countenance.suites.happyfaces.interface import Pictures
 from countenance.suites.happyfaces.networks.training import NetworkSettings
-from countenance.suites.happyfaces.remembered import Remembered
 
 _BATCH = {"cpu": 4}
 """Photos at once; on a CPU few, because larger arrays are handed back to the system after every layer."""

@@ -1,4 +1,4 @@
-"""Comma-separated lines, cut up a block at a time or one by one."""
+"""Comma-separated lines of files of any size, cut up a block at a time or one by one."""
 
 import csv
 import io
@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.tables import finite_number
+from countenance.data.text_blocks import blocks
 from countenance.errors import InputError
-from countenance.suites.uccs.files import blocks
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -118,8 +117,7 @@ def joined(given: Sequence[tuple[int, list[str]]]) -> Lines:
 def rows(block: bytes, line: int, path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line number and fields of every line that is neither empty nor a comment.
 
-    A quoted field may not run over a line's end: no name or number here needs that, and an open quote would
-    swallow the rest of the file.
+    A quoted field may not run over a line's end: an open quote would swallow the rest of the file.
 
     >>> list(rows(b'# c\\n"a,b",1\\n', 1, Path("f")))
     [(2, ['a,b', '1'])]
@@ -133,32 +131,3 @@ def rows(block: bytes, line: int, path: Path) -> Iterator[tuple[int, list[str]]]
         except (csv.Error, StopIteration) as error:
             raise InputError(f"{path} line {number}: {error}; check the quotes") from None
         yield number, [field.strip() for field in fields]
-
-
-def number(text: str, column: str, place: str) -> float:
-    """A finite number, or an error that names place and column.
-
-    >>> number("nan", "DETECTION_SCORE", "scores.txt line 3")
-    Traceback (most recent call last):
-    countenance.errors.InputError: scores.txt line 3: DETECTION_SCORE is 'nan', expected a finite number
-    """
-    if "_" in text:  # Python would take 1_000
-        raise InputError(f"{place}: {column} is {text!r}, expected a number")
-    return finite_number(text, column, place)
-
-
-def integer(text: str, column: str, place: str) -> int:
-    """A whole number, or an error that names place and column.
-
-    >>> integer("-1", "SUBJECT_ID", "line 3")
-    -1
-    """
-    value = number(text, column, place)
-    if value != int(value) or abs(value) >= 2**53:
-        raise InputError(f"{place}: {column} is {text!r}, expected a whole number (-1: unknown)")
-    return int(value)
-
-
-def whole(values: Floats) -> bool:
-    """Whether all are finite whole numbers that a double holds exactly."""
-    return bool(((values == np.floor(values)) & (np.abs(values) < 2**53)).all())

@@ -1,4 +1,4 @@
-"""Step a: histograms of oriented gradients (HOG) of many photos at once, of their mirror images and of shifts.
+"""Histograms of oriented gradients (HOG; Dalal and Triggs, 2005) of many photos at once, mirrored and shifted too.
 
 Gradients are collected once in fine squares of 4 px. Cells of 8 and 12 px are sums of 2 × 2 and 3 × 3 of them, so
 that a grid moved by any multiple of 4 px costs additions only, and the grid is centred in the photo, so that the
@@ -6,8 +6,9 @@ HOG map of the mirror image is the same numbers in another order.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from countenance.suites.happyfaces.interface import Pictures, Singles
+Singles = NDArray[np.float32]
 
 FINE = 4
 ORIENTATIONS = 9
@@ -19,7 +20,7 @@ PAD = 4
 _GREY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
-def fine_votes(pictures: Pictures) -> Singles:
+def fine_votes(pictures: NDArray[np.uint8]) -> Singles:
     """Photos × fine rows × fine columns × 9 orientations, padded by `PAD` at every edge.
 
     Every pixel of the grey picture votes, by its gradient's size, for the two nearest of nine unsigned orientations.

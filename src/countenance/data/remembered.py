@@ -1,22 +1,24 @@
-"""What a method computed of a photo, kept by the photo's hash: the runs of a sweep share the work."""
+"""What was computed of a picture, kept in memory by the picture's hash, so that the same picture costs it once."""
 
 import hashlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from countenance.suites.happyfaces.interface import Pictures
+import numpy as np
+from numpy.typing import NDArray
+
+Pictures = NDArray[np.uint8]
 
 MOST = 1500
-"""Photos that are remembered: more than the benchmark has."""
+"""Pictures that are remembered; the oldest go first."""
 
 
 class Remembered:
-    """A function of photos that computes each photo once, a few at a time.
+    """A function of pictures that computes each picture once, a few at a time.
 
-    >>> import numpy as np
-    >>> seen = Remembered(lambda photos: [len(photos)] * len(photos), batch=2)
-    >>> photos = np.arange(3, dtype=np.uint8)[:, None]
-    >>> seen(photos), seen(photos[::-1])
+    >>> seen = Remembered(lambda pictures: [len(pictures)] * len(pictures), batch=2)
+    >>> pictures = np.arange(3, dtype=np.uint8)[:, None]
+    >>> seen(pictures), seen(pictures[::-1])
     ([2, 2, 1], [1, 2, 2])
     """
 
@@ -25,7 +27,7 @@ class Remembered:
         self._known: dict[bytes, Any] = {}
 
     def __call__(self, pictures: Pictures) -> list[Any]:
-        """A value for each photo."""
+        """A value for each picture."""
         keys = [hashlib.blake2b(picture.tobytes(), digest_size=16).digest() for picture in pictures]
         found = {key: self._known[key] for key in keys if key in self._known}
         new = [i for i, key in enumerate(keys) if key not in found]

@@ -1,4 +1,4 @@
-"""Comma-separated lines as arrays: what a file's `LineLayout` asks for.
+"""Large comma-separated files as arrays: a name and numbers on each line, as the file's `LineLayout` says.
 
 Ordinary blocks of lines are cut up whole. A block with anything else in it (quotes, spaces, words among the numbers) is
 parsed line by line, which is where every error gets its line number.
@@ -11,13 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from countenance.data.tables import near
+from countenance.data import lines as reader
+from countenance.data.lines import Floats, Ints, Lines, data_blocks, joined, rows
+from countenance.data.tables import finite_number, near
+from countenance.data.text_blocks import first_line
 from countenance.errors import InputError
-from countenance.suites.uccs import lines as reader
-from countenance.suites.uccs.files import first_line
-from countenance.suites.uccs.lines import Floats, Ints, Lines, data_blocks, integer, joined, number, rows, whole
+from countenance.metrics.topk import largest
 
-NOBODY: Ints = np.empty(0, np.int64)
+NAME = "FILE"
+"""What the column of names is called."""
+NO_IDS: Ints = np.empty(0, np.int64)
 
 
 class NumberColumn(NamedTuple):
@@ -26,7 +29,8 @@ class NumberColumn(NamedTuple):
     name: str
     at: int
     whole: bool = False
-    positive: bool = False
+    positive: str = ""
+    """What to do about a number that is not above 0; empty: any number will do."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ class LineLayout:
 
     columns: tuple[str, ...]
     """What its owner calls the columns, for errors."""
-    file: int
-    """Where the image's name is."""
+    name: int
+    """Where the name of the line's image is."""
     numbers: tuple[NumberColumn, ...]
     least: int
     """How many fields a line has: so many, or more unless `exact`."""
@@ -44,36 +48,37 @@ class LineLayout:
     """What to say of a file without any line."""
     exact: bool = False
     header_line: int = 0
-    pairs: bool = False
-    """After the fields come pairs SUBJECT_ID,SCORE."""
+    pairs: tuple[str, str] | None = None
+    """After the fields come pairs of numbers, a whole one first, called so."""
     words: tuple[int, ...] = ()
     """Columns that are kept as text; a line may end before them."""
-    subjects: Ints = field(default_factory=lambda: NOBODY)
-    """The last so many of `numbers` are similarities to these subjects; the `top` largest become pairs."""
+    listed: Ints = field(default_factory=lambda: NO_IDS)
+    """The last so many of `numbers` belong to these ids; the `top` largest of a line become pairs of id and number."""
     top: int = 0
 
     def parse(self, fields: Sequence[str], place: str) -> list[str]:
         """The fields of one line with every number as Python writes it, or an error that names its place."""
         if problem := self._miscounted(fields):
             raise InputError(f"{place}: {problem}")
-        if not fields[self.file]:
-            raise InputError(f"{place}: FILE is empty, expected an image's name")
+        if not fields[self.name]:
+            raise InputError(f"{place}: {NAME} is empty, expected an image's name")
         made = [*fields, *[""] * (max(self.words, default=0) + 1 - len(fields))]
-        for name, at, whole_, positive in (*self.numbers, *(self._pairs(len(fields)) if self.pairs else ())):
-            value = (integer if whole_ else number)(fields[at], name, place)
+        for name, at, whole_, positive in (*self.numbers, *self._pairs(len(fields))):
+            value = (integer if whole_ else finite_number)(fields[at], name, place)
             if positive and value <= 0:
-                raise InputError(f"{place}: {name} is {value:g}, expected more than 0; remove boxes without area")
+                raise InputError(f"{place}: {name} is {value:g}, expected more than 0; {positive}")
             made[at] = repr(value)
         return made
 
     def _pairs(self, fields: int) -> Iterator[NumberColumn]:
-        for rank, k in enumerate(range(self.least, fields, 2), 1):
-            yield NumberColumn(f"SUBJECT_ID_{rank}", k, whole=True)
-            yield NumberColumn(f"SCORE_{rank}", k + 1)
+        first, second = self.pairs or ("", "")
+        for rank, k in enumerate(range(self.least, fields if self.pairs else 0, 2), 1):
+            yield NumberColumn(f"{first}_{rank}", k, whole=True)
+            yield NumberColumn(f"{second}_{rank}", k + 1)
 
     def _miscounted(self, fields: Sequence[str]) -> str:
         n = len(fields)
-        if self.pairs and fields[0].upper() == "FILE" and (n == 1 or fields[1][:1].isalpha()):
+        if self.pairs and fields[0].upper() == NAME and (n == 1 or fields[1][:1].isalpha()):
             return "a header line without '#'; begin it with '# ' or remove it"
         if self.exact and n != self.least:
             what = "some are missing" if n < self.least else "there are too many"
@@ -81,7 +86,7 @@ class LineLayout:
         if n < self.least:
             return f"{n} fields, expected at least {len(self.columns)} ({','.join(self.columns)})"
         if self.pairs and (n - self.least) % 2:
-            told = f"{n} fields; after the first {self.least} come pairs SUBJECT_ID,SCORE"
+            told = f"{n} fields; after the first {self.least} come pairs {','.join(self.pairs)}"
             return f"{told}, and the last pair is not complete"
         return ""
 
@@ -93,11 +98,11 @@ class FileTable(NamedTuple):
     """The image of each row, as a number in `names`."""
     line: Ints
     numbers: Floats
-    """A column for each of the layout's, without similarities."""
+    """A column for each of the layout's, without those that became pairs."""
     listed: Ints
     """How many pairs each row has."""
     pairs: Floats
-    """Subject and score, those of one row after those of another."""
+    """The numbers of each pair, those of one row after those of another."""
     words: list[list[str]]
     names: tuple[str, ...] = ()
     """In order of first appearance."""
@@ -130,7 +135,7 @@ def _part(lines: Lines, layout: LineLayout, known: dict[str, int]) -> FileTable 
     if (layout.exact and (count != layout.least).any()) or (layout.pairs and ((count - layout.least) % 2).any()):
         return None
     at = lines.first[:, None] if not layout.exact else np.empty((0, 1), np.int64)
-    listed = np.full(len(lines.fields), layout.pairs)
+    listed = np.full(len(lines.fields), layout.pairs is not None)
     listed[at + np.arange(layout.least)] = False
     if layout.exact:  # all lines are alike, which is faster where there are a thousand similarities
         wanted = np.tile(np.isin(np.arange(layout.least), places), n)
@@ -141,7 +146,7 @@ def _part(lines: Lines, layout: LineLayout, known: dict[str, int]) -> FileTable 
     if values is None:
         return None
     numbers, pairs = values.reshape(n, -1)[:, places] if layout.exact else values[at + places], values[listed]
-    found = lines.texts(layout.file).dictionary_encode()
+    found = lines.texts(layout.name).dictionary_encode()
     names = [word.strip() for word in found.dictionary.to_pylist()]
     whole_, positive = ([k for k, column in enumerate(layout.numbers) if column[which]] for which in (2, 3))
     good = np.isfinite(numbers).all() and np.isfinite(pairs).all() and (numbers[:, positive] > 0).all()
@@ -151,33 +156,32 @@ def _part(lines: Lines, layout: LineLayout, known: dict[str, int]) -> FileTable 
     words = [[word.strip() for word in lines.texts(k).to_pylist()] for k in layout.words]
     each = (count - layout.least) // 2 if layout.pairs else np.zeros(n, np.int64)
     table = FileTable(codes[found.indices.to_numpy()], lines.line, numbers, each, pairs.reshape(-1, 2), words)
-    return _largest_only(table, layout) if len(layout.subjects) else table
+    return _largest_only(table, layout) if len(layout.listed) else table
 
 
 def _largest_only(table: FileTable, layout: LineLayout) -> FileTable:
-    """Similarities as pairs, so that a large gallery does not fill the memory."""
-    own = len(layout.numbers) - len(layout.subjects)
+    """The largest listed numbers as pairs, so that a thousand columns do not fill the memory."""
+    own = len(layout.numbers) - len(layout.listed)
     score, column = largest(table.numbers[:, own:], layout.top)
-    pairs = np.stack([layout.subjects[column].astype(np.float64), score], axis=-1).reshape(-1, 2)
+    pairs = np.stack([layout.listed[column].astype(np.float64), score], axis=-1).reshape(-1, 2)
     return table._replace(numbers=table.numbers[:, :own].copy(), listed=np.full(len(score), layout.top), pairs=pairs)
 
 
-def largest(matrix: Floats, k: int) -> tuple[Floats, Ints]:
-    """The k largest values of each row, falling, and their columns; of equal ones the earlier column first.
+def integer(text: str, column: str, place: str) -> int:
+    """A whole number, or an error that names place and column.
 
-    >>> largest(np.array([[0.1, 0.9, 0.5]]), 2)
-    (array([[0.9, 0.5]]), array([[1, 2]]))
+    >>> integer("-1", "SUBJECT_ID", "line 3")
+    -1
     """
-    if k > 12:
-        column = np.argsort(-matrix, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(matrix, column, axis=1), column
-    matrix, rows = matrix.copy(), np.arange(len(matrix))
-    score, column = np.empty((len(matrix), k)), np.empty((len(matrix), k), np.int64)
-    for j in range(k):
-        column[:, j] = matrix.argmax(axis=1)
-        score[:, j] = matrix[rows, column[:, j]]
-        matrix[rows, column[:, j]] = -np.inf
-    return score, column
+    value = finite_number(text, column, place)
+    if value != int(value) or abs(value) >= 2**53:
+        raise InputError(f"{place}: {column} is {text!r}, expected a whole number (-1: unknown)")
+    return int(value)
+
+
+def whole(values: Floats) -> bool:
+    """Whether all are finite whole numbers that a double holds exactly."""
+    return bool(((values == np.floor(values)) & (np.abs(values) < 2**53)).all())
 
 
 def header_of(path: Path, columns: Sequence[str]) -> tuple[int, list[str]]:

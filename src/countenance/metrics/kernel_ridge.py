@@ -1,34 +1,48 @@
-"""Kernel ridge regression with an intercept, its leave-one-out scores in closed form, and Platt scaling."""
+"""Kernel ridge regression with an intercept, its leave-one-out scores in closed form, and Platt scaling of scores."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from numpy.typing import NDArray
 
-from countenance.suites.happyfaces.interface import Floats, Labels
+Floats = NDArray[np.float64]
+
+
+def distances(a: NDArray[np.float32], b: NDArray[np.float32]) -> Floats:
+    """Squared Euclidean distances between the rows of two arrays, for kernels such as exp(−distance).
+
+    >>> distances(np.array([[0, 0], [3, 4]], np.float32), np.array([[0, 0]], np.float32))
+    array([[ 0.], [25.]])
+    """
+    centre = b.mean(0)  # near the data's middle, where single precision loses least
+    a, b = a - centre, b - centre
+    square = np.square(a).sum(1)[:, None] + np.square(b).sum(1)[None] - 2 * (a @ b.T)
+    return np.asarray(np.maximum(square, 0), np.float64)
 
 
 @dataclass(frozen=True)
 class Ridge:
-    """A fitted regression: dual coefficients and intercept, and the score of each training photo when left out."""
+    """A fitted regression: dual coefficients and intercept, and the score of each training item when left out."""
 
     dual: Floats
     intercept: float
     left_out: Floats
 
     def score(self, kernel: Floats) -> Floats:
-        """Scores of new photos, given their kernel with the training photos."""
+        """Scores of new items, given their kernel with the training items."""
         return np.asarray(kernel @ self.dual + self.intercept)
 
 
 def fit_ridge(kernel: Floats, target: Floats, ridge: float) -> Ridge:
-    """Solve [[K + λ, 1], [1, 0]] [a, b] = [y, 0]; leaving photo i out gives y_i − a_i / C_ii, C the inverse.
+    """Solve [[K + λ, 1], [1, 0]] [a, b] = [y, 0]; leaving item i out gives y_i − a_i / C_ii, C the inverse.
 
     >>> x = np.array([0.0, 1, 2, 5]); y = np.array([-1.0, -1, 1, 1]); kernel = np.outer(x, x)
     >>> whole, fewer = fit_ridge(kernel, y, 0.5), fit_ridge(kernel[1:, 1:], y[1:], 0.5)
     >>> bool(np.isclose(whole.left_out[0], fewer.score(kernel[:1, 1:])[0]))
     True
     """
+    from scipy.linalg import lapack
+
     factor, failed = lapack.dpotrf(kernel + ridge * np.eye(len(target)))
     if failed:
         raise np.linalg.LinAlgError("the kernel is not positive definite")
@@ -53,7 +67,7 @@ class Platt:
         return np.asarray(1 / (1 + np.exp(-np.clip(self.slope * score + self.offset, -50, 50))))
 
 
-def soft_targets(labels: Labels) -> Floats:
+def soft_targets(labels: NDArray[np.int64]) -> Floats:
     """Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), which keep separable scores from infinite slopes.
 
     >>> soft_targets(np.array([1, 1, 0])).round(3)
