@@ -120,7 +120,7 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
         said = label and any(not missing(row[label]) for some in by_image.values() for _, row in some)
         notes += unlabelled_note(made, place) if said else ()
         left = len(wanted.names.ids) - len(made)
-        empty = lambda: Boxes(np.zeros((0, 4)))  # noqa: E731 - a value, not a function worth a name
+        empty = lambda: Boxes([])  # noqa: E731 - a value, not a function worth a name
         absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as images without boxes"
         absent = absent if left else None
     elif wanted.kind is Embedding and len(made) < len(wanted.names.ids):
@@ -173,7 +173,7 @@ def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, p
         scores.append(1.0 if score is None or missing(row[score]) else finite_number(row[score], score, here))
         labels += [] if label is None or missing(row[label]) else [str(row[label]).strip()]
     every = label is not None and len(labels) == len(boxes)
-    return Boxes(np.array(boxes).reshape(-1, 4), scores, labels if every else None)
+    return Boxes(boxes, scores, labels if every else None)
 
 
 def _labels(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Labels:
