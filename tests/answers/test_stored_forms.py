@@ -51,6 +51,11 @@ def test_what_is_not_stored_plays_no_part_in_equality():
     assert boxes == bare and boxes.landmarks.tolist() == np.arange(10.0).reshape(1, 5, 2).tolist()
 
 
+def test_masks_of_nobody_have_no_size():
+    assert Masks([]).masks.shape == (0, 0, 0) and Masks([]).to_row() == {"size": [0, 0], "counts": [], "scores": []}
+    assert Masks.from_row(Masks([]).to_row()).masks.shape == (0, 0, 0)
+
+
 def test_a_label_map_keeps_every_class():
     classes = np.arange(256, dtype=np.uint8).reshape(8, 32)
     assert np.array_equal(LabelMap.from_row(LabelMap(classes).to_row()).classes, classes)
