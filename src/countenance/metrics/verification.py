@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-BINS = 1 << 14
+BINS = 16_384
 BLOCK = 512
 SPARE = 64
 """More pairs than asked for that are compared in double precision: single precision may swap neighbours."""

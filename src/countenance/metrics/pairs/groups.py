@@ -11,7 +11,7 @@ from countenance.metrics.intervals import IntervalEstimate, clustered_rate, corr
 from countenance.metrics.pairs.genuine import Genuine
 from countenance.metrics.pairs.vectors import Array, Index, Ints
 
-FEW = 1 << 22
+FEW = 4_194_304
 """Up to so many counters are laid out in full; beyond that equal keys are found by sorting."""
 
 
