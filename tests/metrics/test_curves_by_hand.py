@@ -185,9 +185,9 @@ def test_pairs_of_images_of_unlike_sizes(monkeypatch, budget, seed):
 def test_pairs_of_nothing():
     none, image = np.zeros((0, 4)), np.zeros(0, np.int64)
     some = np.array([[0.0, 0, 4, 4]])
-    for faces, there, found, here in ((none, image, some, np.zeros(1, int)), (some, np.zeros(1, int), none, image),
-                                      (none, image, none, image), (some, np.array([0]), some, np.array([-1]))):  # fmt: skip
-        g, d = curves.overlapping_pairs(faces, there, found, here)
+    cases = [(none, image, some, [0]), (some, [0], none, image), (none, image, none, image), (some, [0], some, [-1])]
+    for faces, there, found, here in cases:
+        g, d = curves.overlapping_pairs(faces, np.array(there), found, np.array(here))
         assert len(g) == len(d) == 0
 
 
