@@ -40,7 +40,7 @@ class BoxBlock:
         """The block of some images, each with its true boxes and its prediction."""
         truth = [box for boxes, _ in images for box in boxes]
         return cls(
-            np.array(truth, dtype=np.float64).reshape(-1, 4),
+            np.array(truth, dtype=np.float64).reshape(len(truth), 4),
             np.repeat(np.arange(len(images)), [len(boxes) for boxes, _ in images]).astype(np.int64),
             np.concatenate([np.zeros((0, 4)), *(answer.xyxy for _, answer in images)]),
             np.concatenate([np.zeros(0), *(answer.scores for _, answer in images)]),
