@@ -172,6 +172,7 @@ class Audit(BaseModel):
             "findings": [finding.model_dump() for finding in self.findings],
             "excluded": self.excluded,
             "settings": self.settings,
+            "equity": [measure.model_dump() for measure in self.equity],
         }
         if groups:
             content["groups"] = [estimate.model_dump() for estimate in self.groups]
@@ -214,7 +215,8 @@ class Audit(BaseModel):
         rest = json.loads(table.schema.metadata[b"countenance.audit"])
         findings = [Finding(**_unplain(Finding, row)) for row in table.to_pylist()]
         groups = [Estimate(**_unplain(Estimate, row)) for row in rest.pop("groups")]
-        return cls(findings=findings, groups=groups, **rest)
+        equity = [Equity(**_unplain(Equity, row)) for row in rest.pop("equity", [])]
+        return cls(findings=findings, groups=groups, equity=equity, **rest)
 
     @property
     def by_group(self) -> Any:
