@@ -109,12 +109,26 @@ def job(**given: Any) -> Job:
     return Job("face_localization", None, ModelSpec("m"), "manifest", "store", {}, 4, **given)
 
 
+class Notes:
+    """A watch that stops nothing and keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.answered, self.lost = 0, 0
+        self.failed: dict[str, str] = {}
+        self.differed: set[int] = set()
+
+    def saw(self, answered: int, failures: Any = (), *, lost: bool = False) -> None:
+        self.answered += answered
+        self.failed |= {row["sample"]: row["reason"] for row in failures if row["kind"] == "model"}
+        self.lost += lost
+
+
 class Engine:
     """The engine's part that starts actors."""
 
     def __init__(self, fake: FakeRay, workers: int = 2) -> None:
         self.fake, self.workers, self.threads, self.gpus_per_worker = fake, workers, 3, 0.5
-        self.watch, self.job, self.started = Watch(0.05), job(), []
+        self.watch, self.job, self.started = Notes(), job(), []
 
     def start(self) -> ray._Actor:
         actor = ray._Actor(Handle(self.fake), Ref(), self.fake.now)
@@ -361,6 +375,7 @@ def test_an_overdue_image_that_is_known_is_recorded(fake: FakeRay) -> None:
     shards._heard(again, state(2, seconds=10.5, asking=["bad"]))
     assert work.known_failures == {"bad": "no answer within 10 s"} and shards.deaths == 1  # nobody else is to blame
     assert engine.watch.failed == {"bad": "no answer within 10 s"} and engine.watch.lost == 1
+    assert engine.watch.answered == 0
     shards.actors[0].ready = True
     shards._give()
     shards._heard(shards.actors[0], state(3, seconds=10.5, asking=["x", "y"]))
@@ -535,7 +550,8 @@ def test_withdrawn_images_are_not_counted_in_a_search(tmp_path, monkeypatch: pyt
 def actor(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module of the actor, without Ray."""
     module = types.ModuleType("ray")
-    module.remote = lambda **given: lambda cls: cls  # type: ignore[attr-defined]
+    module.options = {}  # type: ignore[attr-defined]
+    module.remote = lambda **given: module.options.update(given) or (lambda cls: cls)  # type: ignore[attr-defined]
     module.method = lambda **given: lambda function: function  # type: ignore[attr-defined]
     context = types.SimpleNamespace(get_node_id=lambda: "n1")
     module.get_runtime_context = lambda: context  # type: ignore[attr-defined]
@@ -596,6 +612,9 @@ def test_what_goes_wrong_in_an_actor_is_told_in_words(actor: Any) -> None:
 def test_an_actor_says_where_it_is_and_that_it_does_not_see_the_run(actor: Any, tmp_path) -> None:
     there = Job("face_localization", None, ModelSpec("m"), "manifest", str(tmp_path), {}, 4)
     told = actor.Actor(there, {}).hello("key")
+    assert sys.modules["ray"].options == {  # who dies stays dead: the driver decides what becomes of its shards
+        "max_restarts": 0, "max_task_retries": 0, "concurrency_groups": {"work": 1, "watch": 1},
+    }  # fmt: skip
     assert told["node"] == "n1" and "does not see the run" in told["refused"] and told["software"] == actor.software()
 
 
