@@ -135,6 +135,6 @@ def test_the_measures_are_in_the_json_and_come_back_from_parquet(tmp_path):
     assert spread["low"] < spread["value"] < spread["high"] and 0 < spread["fair"] < spread["fair_limit"]
     undefined = next(one for one in written if one["measure"] == "skewed_error_ratio")
     assert undefined["value"] is None and "accuracy 1" in undefined["undefined"]
-    assert json.loads(audit(rows, ["g"], ["ok"]).to_json())["equity"] == []
+    assert "equity" not in json.loads(audit(rows, ["g"], ["ok"]).to_json())
     again = type(found).read(found.write(tmp_path / "findings.parquet"))
     assert again.to_json(groups=True) == found.to_json(groups=True) and len(again.equity) == len(found.equity) > 0

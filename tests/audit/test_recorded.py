@@ -124,7 +124,8 @@ def numbers(found: Audit) -> dict[str, Any]:
     return {
         "verdict": content["verdict"], "reason": content["reason"], "settings": content["settings"],
         "findings": [_short(one) for one in content["findings"]], "groups": [_short(one) for one in content["groups"]],
-        "excluded": [_short(one) for one in content["excluded"]], "equity": [_short(one) for one in content["equity"]],
+        "excluded": [_short(one) for one in content["excluded"]],
+        "equity": [_short(one) for one in content.get("equity", [])],
     }  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def test_equity_measures_are_printed_and_in_the_json(table, capsys) -> None:
     ratio = next(one for one in found["equity"] if one["measure"] == "impact_ratio")
     assert ratio["attribute"] == "tone" and ratio["low"] < ratio["value"] < ratio["high"] < 1
     assert 0.9 < ratio["fair"] < 1 and ratio["p"] < 0.01 and set(ratio["groups"]) == {"dark", "light"}
-    assert audited(table, "--by", "tone", "--metric", "correct", "--adjust", "holm")["equity"] == []
+    assert "equity" not in audited(table, "--by", "tone", "--metric", "correct", "--adjust", "holm")
 
 
 def test_without_by_every_attribute_is_compared(table, capsys) -> None:

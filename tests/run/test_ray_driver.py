@@ -439,8 +439,10 @@ def started(fake: FakeRay) -> ray._Actor:
 
 def test_a_rate_comes_from_one_order(fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = engine_on(fake, monkeypatch)
-    fake.answer = lambda order: {"images": 32, "seconds": 0.5, "asked": order}
+    asked: list[dict[str, Any]] = []
+    fake.answer = lambda order: asked.append(order) or {"images": 32, "seconds": 0.5}
     assert engine.rate(Piece(0, 0, 0, 9)) == Rate(32, 0.5, workers=3)
+    assert asked[0]["rate"] is True and asked[0]["order"] == 0 and asked[0]["piece"]["stop"] == 9
     assert fake.got == [600.0, 380.0] and len(fake.killed) == 1
     fake.answer = lambda order: {}
     assert engine.rate(Piece(0, 0, 0, 9)) is None
@@ -643,6 +645,9 @@ def test_a_connection_is_made_once_and_with_enough_processors(monkeypatch: pytes
     assert cluster.connect(None, 9) == (module, True) and cluster.connect(None, 2) == (module, True)
     plain = {"log_to_driver": True, "logging_level": "error"}
     assert module.asked == [{"num_cpus": cpus, "include_dashboard": False, **plain} for cpus in (9, 4)]
+    monkeypatch.setattr(cluster.os, "cpu_count", lambda: None)
+    cluster.connect(None, 1)
+    assert module.asked[-1]["num_cpus"] == 1
     monkeypatch.setattr(cluster, "_reach", lambda address: None)
     assert cluster.connect("h:1", 9) == (module, True) and module.asked[-1] == {"address": "h:1", **plain}
     there = RayModule(there=True)

@@ -165,15 +165,16 @@ class Audit(BaseModel):
         return forest(self, metric, depth)
 
     def to_dict(self, *, groups: bool = False) -> dict[str, Any]:
-        """The audit as plain values (NaN and infinities as None)."""
+        """The audit as plain values (NaN and infinities as None); equity measures where they were asked for."""
         content: dict[str, Any] = {
             "verdict": self.verdict,
             "reason": self.reason,
             "findings": [finding.model_dump() for finding in self.findings],
             "excluded": self.excluded,
             "settings": self.settings,
-            "equity": [measure.model_dump() for measure in self.equity],
         }
+        if self.equity:
+            content["equity"] = [measure.model_dump() for measure in self.equity]
         if groups:
             content["groups"] = [estimate.model_dump() for estimate in self.groups]
         return {key: plain(value) for key, value in content.items()}
