@@ -1,5 +1,6 @@
 """Details of a run, each by itself: limits at their edge, names of files, draws, retries, what is told and when."""
 
+import time
 import types
 from collections import deque
 from dataclasses import replace
@@ -351,3 +352,18 @@ def test_known_failures_are_not_tried_again() -> None:
     assert [(row["sample"], row["kind"], row["reason"]) for row in result.failures] == [
         (samples[2].id, "model", "it kills")
     ]
+
+
+def test_a_thread_that_reads_ahead_ends_with_its_reader() -> None:
+    made: list[int] = []
+
+    def source() -> Any:
+        while len(made) < 10_000_000:
+            made.append(0)
+            yield len(made)
+
+    values = feeding.ahead(source, 2)
+    assert next(values) == 1
+    values.close()
+    time.sleep(0.3)
+    assert len(made) <= 6

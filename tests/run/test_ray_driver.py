@@ -52,7 +52,7 @@ class FakeRay:
     def __init__(self) -> None:
         self.results: dict[Ref, Any] = {}
         self.killed: list[Any] = []
-        self.waited: list[float] = []
+        self.waited: list[tuple[int, float]] = []
         self.got: list[Any] = []
         self.alive = [{"NodeID": "n", "Alive": True}]
         self.now = 1000.0
@@ -67,7 +67,7 @@ class FakeRay:
 
     def wait(self, refs: list[Ref], num_returns: int, timeout: float) -> tuple[list[Ref], list[Ref]]:
         done = [ref for ref in refs if ref in self.results][:num_returns]
-        self.waited.append(timeout)
+        self.waited.append((num_returns, timeout))
         self.now += 0.0 if done else timeout
         return done, [ref for ref in refs if ref not in done]
 
@@ -396,7 +396,7 @@ def test_a_whole_run_without_trouble(fake: FakeRay) -> None:
     shards.run()
     assert shards.left == 0 and seen == [10] * 5 and len(engine.started) == 2
     assert sorted(number for actor in engine.started for number in orders(actor)) == [0, 1, 2, 3, 4]
-    assert fake.killed == [actor.handle for actor in engine.started] and set(fake.waited) == {1.0}
+    assert fake.killed == [actor.handle for actor in engine.started] and set(fake.waited) == {(1, 1.0)}
     few, engine, _ = driver(fake, pieces=1, workers=4)
     engine.start = lambda: start_of(engine, fake)  # type: ignore[method-assign]
     few.run()

@@ -219,3 +219,11 @@ def test_a_run_says_how_fast_it_was_and_goes_on_where_it_stopped(tmp_path: Path)
     again, told = an_evaluation(tmp_path)
     again.run()
     assert any("going on; 4 of 6 images are done" in line for line in told)
+
+
+def test_images_of_an_earlier_attempt_count_as_answered(tmp_path: Path) -> None:
+    made, _ = an_evaluation(tmp_path)
+    Unsure(made.store, 0).run(made.plan.pieces(), lambda n: None)
+    for path in (tmp_path / "run" / "work").iterdir():  # rows can be scored again
+        path.unlink()
+    assert made._watch().answered == 3 and made._watch().max_failures == 0.05
