@@ -16,6 +16,7 @@ import pytest
 
 from countenance.audit import audit, plan_for
 from countenance.audit.finding import Audit
+from countenance.audit.headline import headline
 
 RECORDED = Path(__file__).with_name("recorded.json")
 
@@ -122,7 +123,8 @@ def numbers(found: Audit) -> dict[str, Any]:
     content = found.to_dict(groups=True)
     content["settings"] = {name: content["settings"][name] for name in ("adjust", "permutations", "unit", "notes")}
     return {
-        "verdict": content["verdict"], "reason": content["reason"], "settings": content["settings"],
+        "verdict": content["verdict"], "reason": content["reason"], "headline": headline(found),
+        "settings": content["settings"],
         "findings": [_short(one) for one in content["findings"]], "groups": [_short(one) for one in content["groups"]],
         "excluded": [_short(one) for one in content["excluded"]],
         "equity": [_short(one) for one in content.get("equity", [])],
