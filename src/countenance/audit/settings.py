@@ -126,13 +126,18 @@ def _word(value: Any) -> str:
 def parse_delta(delta: Any) -> tuple[float | None, dict[str, float]]:
     """The difference that matters for rates and bounded metrics (None: the default), and those of single metrics.
 
+    In a mapping, the first is that of the empty name.
+
     >>> parse_delta(".02,latency_ms=5"), parse_delta({"latency_ms": 5}), parse_delta(0.1)
     ((0.02, {'latency_ms': 5.0}), (None, {'latency_ms': 5.0}), (0.1, {}))
+    >>> parse_delta({"": 0.02, "latency_ms": 5})
+    (0.02, {'latency_ms': 5.0})
     """
     if delta is None:
         return None, {}
     if isinstance(delta, Mapping):
-        return None, {str(name): _positive(f"delta of {name}", value) for name, value in delta.items()}
+        each = {str(name): _positive(f"delta of {name}", value) for name, value in delta.items()}
+        return each.pop("", None), each
     if not isinstance(delta, str):
         return _positive("delta", delta), {}
     common: float | None = None
