@@ -21,7 +21,8 @@ from countenance.suites.fhibe.published import keypoint_file, part_files, thresh
 from countenance.suites.fhibe.table import is_number
 from countenance.tasks.body_parts_detection import FORMULAS, part_scores
 from countenance.tasks.keypoint_estimation import KeypointBlock, best_similarity, correct_shares, similarities
-from countenance.tasks.localization import BoxBlock, precisions
+from countenance.tasks.localization import BoxBlock
+from countenance.tasks.precision import precisions
 from countenance.tasks.results import Number
 
 REMEDY = "write detections as [x0, y0, x1, y1] in pixels"
