@@ -12,6 +12,7 @@ from countenance.metrics.boxes import recall_curve
 from countenance.metrics.localization import best_overlaps, hits
 from countenance.tasks.precision import collected_precisions
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
+from countenance.tasks.results import Number
 from countenance.tasks.states import Spool
 from countenance.tasks.task import Row, subject_row
 
