@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
-from countenance.data import AttributeCard, Dataset, DatasetCard, LazyImage, Sample, Subject
+from countenance.data.asked import folder_and_options
+from countenance.data.card import AttributeCard, DatasetCard
+from countenance.data.image import LazyImage
 from countenance.data.paths import inside
+from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.datasets.truth import ONE_FACE, AskedTruth, MaskData
 
 AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
 COLUMNS = ("file", "age", "gender", "race")
@@ -27,6 +29,12 @@ CARD = DatasetCard(
         "masked": AttributeCard(assigned_by="annotated", meaning="no face wears a mask", values=("no", "yes")),
     },
 )
+
+
+def load(part: str | None) -> Dataset:
+    """The dataset behind `fairface:FOLDER?only_present=yes`."""
+    folder, options = folder_and_options("fairface", part, ("only_present", "split"))
+    return read_fairface(folder, only_present="only_present" in options).split(options.get("split"))
 
 
 def repaired_age(text: str, place: str) -> str:
@@ -78,7 +86,7 @@ def _picture_root(table: Path) -> Path:
     return unpacked[0] if unpacked else table.parent
 
 
-def read_fairface(source: Path, asked: AskedTruth) -> MaskData:
+def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
     """Read a FairFace folder (or its label file); rows without their picture are refused, or left out and counted."""
     table = _table(source)
     _, rows = read_csv(table, needed=COLUMNS)
@@ -104,7 +112,7 @@ def read_fairface(source: Path, asked: AskedTruth) -> MaskData:
         if row.get("service_test"):
             about["service_test"] = row["service_test"]
         samples.append(Sample(row["file"], image, width, height, (Subject("0", attributes=about),)))
-    if missing and not asked.only_present:
+    if missing and not only_present:
         more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
         raise InputError(f"{missing[0]}{more} not there; --only-present assesses the {len(samples)} that are")
     if not samples:
@@ -114,5 +122,4 @@ def read_fairface(source: Path, asked: AskedTruth) -> MaskData:
         notes.append(f"a spreadsheet had turned {repaired} ages into dates; they were repaired (03-Sep is 3-9)")
     if missing:
         notes.append(f"{len(missing)} of {len(seen)} pictures are not there and are left out")
-    dataset = Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])
-    return MaskData(dataset, ONE_FACE, ("age", "gender", "race"))
+    return Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])

@@ -5,23 +5,28 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from countenance.data.box_readings import YOLO, Array, checked_corners
+from countenance.data.class_names import ClassNames
 from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import LARGEST_NORMALISED, Reading
-from countenance.suites.mask_fairness.datasets.classes import DEFAULT, Classes
-from countenance.suites.mask_fairness.datasets.truth import YOLO, Array, checked_corners, masked_word
 
-Faces = list[tuple[Array, str | None]]
-"""Corners in pixels, and whether a mask is worn (yes, no, not known)."""
+NamedBoxes = list[tuple[Array, str]]
+"""Corners in pixels, and the word for what the box shows."""
 
 LARGEST_XML = 10_000_000
 SAME_SHAPE = 0.02
 """A picture may be scaled: its proportions may differ from those that its VOC file names by so much."""
 
 
-def read_yolo(path: Path, width: int, height: int, classes: Classes = DEFAULT, reading: Reading = YOLO) -> Faces:
-    """The faces of a YOLO file: a line `class cx cy w h` for each, normalised (or in another reading)."""
-    boxes, masked = [], []
+def read_yolo(
+    path: Path, width: int, height: int, names: ClassNames | None = None, reading: Reading = YOLO
+) -> NamedBoxes:
+    """The boxes of a YOLO file: a line `class cx cy w h` for each, normalised (or in another reading).
+
+    Without names the words are the class numbers.
+    """
+    boxes, words = [], []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if not line.strip():
             continue
@@ -35,18 +40,18 @@ def read_yolo(path: Path, width: int, height: int, classes: Classes = DEFAULT, r
         )
         if index != int(index):
             raise InputError(f"{place}: class {index:g}, expected a whole number")
-        masked.append(classes.masked(int(index), place))
+        words.append(str(int(index)) if names is None else names.word(int(index), place))
         boxes.append(box)
     if not boxes:
         return []
     array, sizes = np.array(boxes), np.tile([float(width), float(height)], (len(boxes), 1))
     if reading.units == "normalised" and float(array.max()) > LARGEST_NORMALISED:
         checked_corners(array, sizes, reading, str(path))  # one file in pixels among many would go unnoticed
-    return list(zip(reading.corners(array, sizes), masked, strict=True))
+    return list(zip(reading.corners(array, sizes), words, strict=True))
 
 
-def read_voc(path: Path, width: int, height: int) -> Faces:
-    """The faces of a Pascal VOC file: `object` with `name` and `bndbox` in pixels.
+def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
+    """The boxes of a Pascal VOC file: `object` with `name` and `bndbox` in pixels.
 
     Boxes are scaled when the file was made for a copy of the picture in another size.
     """
@@ -60,7 +65,7 @@ def read_voc(path: Path, width: int, height: int) -> Faces:
     except (ElementTree.ParseError, RecursionError) as error:
         raise InputError(f"{path}: not XML ({error})") from None
     scale = _scale(root, width, height, path)
-    faces: Faces = []
+    found: NamedBoxes = []
     for number, item in enumerate(root.iter("object"), 1):
         place = f"{path} object {number}"
         box = item.find("bndbox")
@@ -69,12 +74,12 @@ def read_voc(path: Path, width: int, height: int) -> Faces:
         values = [finite_number(box.findtext(name) or "", name, place) for name in ("xmin", "ymin", "xmax", "ymax")]
         if values[2] < values[0] or values[3] < values[1]:
             raise InputError(f"{place}: bndbox {values} has xmax < xmin or ymax < ymin")
-        faces.append((np.array(values) * np.tile(scale, 2), masked_word(item.findtext("name") or "", place)))
-    outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, _ in faces)
+        found.append((np.array(values) * np.tile(scale, 2), (item.findtext("name") or "").strip()))
+    outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, _ in found)
     if outside:
-        shown = f"{outside} of {len(faces)} boxes leave the {width}×{height} picture"
+        shown = f"{outside} of {len(found)} boxes leave the {width}×{height} picture"
         raise InputError(f"{path}: {shown}; is it another copy of it?")
-    return faces
+    return found
 
 
 def _scale(root: ElementTree.Element, width: int, height: int, path: Path) -> Array:

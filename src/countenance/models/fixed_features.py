@@ -1,4 +1,6 @@
-"""Fixed features of a picture, nothing learned: colours of skin and around the head, edge directions.
+"""Fixed features of a portrait, nothing learned: colours of skin and around the head, edge directions.
+
+As modules they can be part of a network; `described` gives one row of numbers for each picture. Needs PyTorch.
 
 Skin is what is warm near the middle of the picture. Its chroma (the logarithms of R/G and G/B in linear light) hardly
 depends on how bright the light is, which is what makes ten tones readable; the brightest spot near the face stands
@@ -94,3 +96,48 @@ def principal(values: Tensor, components: int) -> tuple[Tensor, Tensor]:
     _, spread, axes = torch.linalg.svd(values - mean, full_matrices=False)
     keep = min(components, len(spread))
     return mean, axes[:keep].T / (spread[:keep] / len(values) ** 0.5).clamp(min=1e-6).sqrt()
+
+
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def described(pixels: Tensor, components: int = 40) -> Tensor:
+    """One row of standardised features for each picture (N × 3 × SIZE × SIZE, 0 to 255).
+
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> described(torch.rand(50, 3, SIZE, SIZE, generator=generator) * 255, components=4).shape
+    torch.Size([50, 31])
+    """
+    skin, around, shape = Features()(pixels)
+    mean, axes = principal(shape, components)
+    values = torch.cat([skin, around, (shape - mean) @ axes], dim=1).double()
+    return (values - values.mean(dim=0)) / (values.std(dim=0) + 1e-6)
+
+
+def trimmed_whitening(values: Tensor, share: float, rounds: int = 20) -> tuple[Tensor, Tensor]:
+    """Mean and whitening matrix of the `share` of rows that lie closest together (concentration steps)."""
+    rows = values.double()
+    off = (rows - rows.median(dim=0).values).abs()
+    away = (off / (off.median(dim=0).values + 1e-6)).norm(dim=1)  # a start that a group of outliers does not move
+    kept = away <= torch.quantile(away, share)
+    for _ in range(rounds):
+        centre = rows[kept].mean(dim=0)
+        covariance = torch.cov(rows[kept].T)
+        covariance = covariance + 1e-3 * torch.diag(covariance.diag() + 1e-6)  # invertible with few rows too
+        whitening = torch.linalg.cholesky(torch.linalg.inv(covariance))
+        away = ((rows - centre) @ whitening).norm(dim=1)
+        kept = away <= torch.quantile(away, share)
+    return centre.to(values.dtype), whitening.to(values.dtype)
+
+
+def k_means(values: Tensor, clusters: int, generator: Any, rounds: int = 50) -> Tensor:
+    """Centres by k-means++ and Lloyd's rounds."""
+    clusters = min(clusters, len(values))
+    centres = values[torch.randint(len(values), (1,), generator=generator, device=values.device)]
+    while len(centres) < clusters:
+        nearest = torch.cdist(values, centres).amin(dim=1) ** 2 + 1e-12
+        centres = torch.cat([centres, values[torch.multinomial(nearest, 1, generator=generator)]])
+    for _ in range(rounds):
+        owner = torch.cdist(values, centres).argmin(dim=1)
+        member = F.one_hot(owner, clusters).to(values.dtype)
+        size = member.sum(dim=0)
+        centres = torch.where((size > 0)[:, None], (member.T @ values) / size.clamp(min=1)[:, None], centres)
+    return centres

@@ -1,8 +1,8 @@
-"""Class numbers of YOLO files: which number is mask and which is no mask.
+"""Class numbers of label files: which word each stands for.
 
-BAFMD counts 0 = no mask, 1 = mask. Other sets count otherwise and say so in a file beside their labels
-(`classes.txt` of labelImg, `obj.names` and `_darknet.labels` of darknet, `data.yaml` of Ultralytics); such a file
-decides. A wrong order turns every judgement round, so it is never guessed silently.
+Label files of the YOLO kind have numbers alone. A file beside them (`classes.txt` of labelImg, `obj.names` and
+`_darknet.labels` of darknet, `data.yaml` of Ultralytics) says what they mean. A wrong order turns every judgement
+round, so it is never guessed silently.
 """
 
 from collections.abc import Mapping
@@ -15,57 +15,48 @@ from countenance.data.categories import LABELS, classes_in_words, says_masked
 from countenance.data.tables import read_text
 from countenance.errors import InputError
 
-BAFMD_CLASSES: Mapping[int, str] = {0: "no_mask", 1: "mask"}
 FILES = ("classes.txt", "obj.names", "_darknet.labels", "data.yaml", "data/obj.names")
 
 
 @dataclass(frozen=True)
-class Classes:
+class ClassNames:
     """Words by class number, and where they come from."""
 
     words: Mapping[int, str]
     source: str
 
-    def masked(self, number: int, place: str) -> str:
-        """Whether a class number says that a mask is worn: `yes` or `no`."""
-        word = self.words.get(number)
-        if word is None:
+    def word(self, number: int, place: str) -> str:
+        """The word of a class number; a number without one is refused.
+
+        >>> ClassNames({0: "face"}, "classes.txt").word(1, "a.txt line 2")
+        Traceback (most recent call last):
+        countenance.errors.InputError: a.txt line 2: class 1, expected 0 = face (classes.txt)
+        """
+        if number not in self.words:
             raise InputError(f"{place}: class {number}, expected {classes_in_words(self.words)} ({self.source})")
-        masked = says_masked(word)
-        if masked is None:
-            raise InputError(
-                f"{place}: class {number} is {word!r} ({self.source}), which says neither mask nor no mask; expected a "
-                "class such as mask or no_mask"
-            )
-        return masked
+        return self.words[number]
 
     def labels(self) -> dict[int, str]:
         """Those class numbers that say mask or no mask."""
         return {number: LABELS[said] for number, word in self.words.items() if (said := says_masked(word))}
 
-    def __str__(self) -> str:
-        return f"{classes_in_words(self.labels())} ({self.source})"
+    def agree(self, told: Mapping[int, str]) -> None:
+        """Raise where the user says otherwise than the file does about mask and no mask."""
+        labels = self.labels()
+        if any(labels.get(number, label) != label for number, label in told.items()):
+            asked = ",".join(f"{number}={label}" for number, label in told.items())
+            raise InputError(
+                f"{self.source}: says {classes_in_words(labels)}, and --classes says {asked}; "
+                "correct the file, or leave the option out"
+            )
 
 
-DEFAULT = Classes(BAFMD_CLASSES, "the order of BAFMD; a classes.txt beside the labels or --classes says otherwise")
-
-
-def swapped(classes: Mapping[int, str]) -> str:
-    """The option that exchanges mask and no mask.
-
-    >>> swapped({0: "no_mask", 1: "mask"})
-    '--classes 0=mask,1=no_mask'
-    """
-    other = {"mask": "no_mask", "no_mask": "mask"}
-    return "--classes " + ",".join(f"{number}={other[label]}" for number, label in classes.items())
-
-
-def classes_beside(folder: Path, root: Path | None = None) -> Classes | None:
+def classes_beside(folder: Path, root: Path | None = None) -> ClassNames | None:
     """The classes that a file in a folder names, or in a folder above it up to `root`; None where there is none."""
     for here in (folder, *folder.parents):
         for path in (here / name for name in FILES):
             if path.is_file():
-                return Classes(_names(path), str(path))
+                return ClassNames(_names(path), str(path))
         if root is None or here == root:
             return None
     return None

