@@ -78,7 +78,7 @@ def threshold_levels(metric: str, values: Any) -> Array:
     try:
         levels = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        levels = np.zeros((0, 0))
+        levels = np.array(np.nan)
     if levels.ndim != 1:
         raise ValueError(f"metric {metric}: thresholds {values!r:.60}, expected a list of numbers such as [0.5]")
     if not ((levels >= 0) & (levels <= 1)).all():

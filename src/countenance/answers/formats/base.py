@@ -71,7 +71,7 @@ class Predictions:
 
 
 EMPTY: Mapping[type[Any], Callable[[], Any]] = {
-    Boxes: lambda: Boxes(np.zeros((0, 4))), Masks: lambda: Masks([]), Keypoints: lambda: Keypoints([]),
+    Boxes: lambda: Boxes([]), Masks: lambda: Masks([]), Keypoints: lambda: Keypoints([]),
     Embedding: lambda: Embedding(None),
 }  # fmt: skip
 """The prediction of an image that a file does not name, for kinds where that means that nothing was found."""

@@ -99,17 +99,20 @@ def _label(entry: Mapping[str, Any], classes: Mapping[int, str]) -> str | None:
     return None if number is None else classes.get(number)
 
 
-def _numbers(row: Mapping[str, Any], name: str, size: int | None = None) -> list[float]:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _numbers(row: Mapping[str, Any], name: str, size: int) -> list[float]:
     values = row.get(name)
-    good = isinstance(values, list) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-    if not isinstance(values, list) or not good or (size is not None and len(values) != size):
-        raise InputError(f"{row['place']}: {name} is {values!r:.60}, expected {size or 'a list of'} numbers")
+    if not isinstance(values, list) or len(values) != size or not all(map(_is_number, values)):
+        raise InputError(f"{row['place']}: {name} is {values!r:.60}, expected {size} numbers")
     return [finite_number(v, name, row["place"]) for v in values]
 
 
 def _score(row: Mapping[str, Any]) -> float:
     value = row.get("score", 1.0)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not _is_number(value):
         raise InputError(f"{row['place']}: score is {value!r:.40}, expected a number")
     return finite_number(value, "score", row["place"])
 

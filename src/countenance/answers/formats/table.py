@@ -156,7 +156,7 @@ def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, p
         scores.append(1.0 if score is None or missing(row[score]) else finite_number(row[score], score, here))
         labels += [] if label is None or missing(row[label]) else [str(row[label]).strip()]
     every = label is not None and len(labels) == len(boxes)
-    return Boxes(np.array(boxes).reshape(-1, 4), scores, labels if every else None)
+    return Boxes(boxes, scores, labels if every else None)
 
 
 def _labels(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Labels:

@@ -14,9 +14,9 @@ import numpy as np
 
 from countenance.data import Dataset, Sample
 from countenance.data.layout import Layout, ListedFace, listed_faces
+from countenance.data.lines import Floats
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.protocol import CARD, COLUMNS, LANDMARKS
 
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}

@@ -21,7 +21,8 @@ from countenance.suites.fhibe.outputs import FILE, Images
 from countenance.suites.fhibe.published import keypoint_file, part_files, threshold_files
 from countenance.tasks.body_parts_detection import FORMULAS, part_scores
 from countenance.tasks.keypoint_estimation import KeypointBlock, best_similarity, correct_shares, similarities
-from countenance.tasks.localization import BoxBlock, false_positives_per_image, precisions
+from countenance.tasks.localization import BoxBlock, false_positives_per_image
+from countenance.tasks.precision import precisions
 from countenance.tasks.thresholds import threshold_curve
 
 REMEDY = "write detections as [x0, y0, x1, y1] in pixels"
