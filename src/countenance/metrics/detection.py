@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+RECALLS: Array = np.linspace(0, 1, 101)
+"""COCO's recalls."""
 
 
 def precision_recall(scores: Array, hit: Bools, n_truth: int, weights: Array | None = None) -> tuple[Array, Array]:
@@ -37,9 +39,8 @@ def average_precision(scores: Array, hit: Bools, n_truth: int) -> float:
     if len(scores) == 0:
         return 0.0
     precision, recall = precision_recall(scores, hit, n_truth)
-    envelope = np.maximum.accumulate(precision[::-1])[::-1]
-    at = np.searchsorted(recall, np.linspace(0, 1, 101), side="left")
-    return float(np.where(at < len(envelope), envelope[np.minimum(at, len(envelope) - 1)], 0.0).mean())
+    envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
+    return float(envelope[np.searchsorted(recall, RECALLS, side="left")].mean())
 
 
 def average_precision_interval(
@@ -87,7 +88,6 @@ def average_precision_intervals(
     before = np.cumsum(~hits)
     own = [np.flatnonzero(hits & np.asarray(one)[order]) for one in kept]
     generator = np.random.default_rng(seed)
-    recalls = np.linspace(0, 1, 101)
     values = np.full((replicates, len(own)), np.nan)
     for r in range(replicates if n else 0):
         weight = np.bincount(generator.integers(0, n, n), minlength=n).astype(np.float64)
@@ -100,7 +100,7 @@ def average_precision_intervals(
             total = found + wrong[before[at_hits]]
             precision = np.divide(found, total, out=np.zeros_like(found), where=total > 0)
             envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
-            values[r, g] = envelope[np.searchsorted(found / truths[g], recalls, side="left")].mean()
+            values[r, g] = envelope[np.searchsorted(found / truths[g], RECALLS, side="left")].mean()
     spans = [
         np.nanpercentile(column, [2.5, 97.5]) if not np.isnan(column).all() else (np.nan, np.nan)
         for column in values.T
