@@ -80,7 +80,7 @@ def test_what_functions_do_when_nothing_is_said():
 @pytest.mark.parametrize(
     ("function", "replicates"),
     [
-        (detection.average_precision_interval, 1000), (detection.average_precision_intervals, 1000),
+        (detection.average_precisions, 1000),
         (calibration.bootstrap_interval, 500), (score.fair_disparity, 10_000), (randomness.uniformity_p, 99_999),
     ],
 )  # fmt: skip

@@ -111,28 +111,59 @@ def test_a_bootstrap_interval_by_hand(level):
     assert some == (2, 2)  # what is not finite is left out
 
 
+def ranked(scores, image, kind, truths, members, images, block=7):
+    """Detections best first and true boxes, in blocks."""
+    order = np.argsort(-scores, kind="stable")
+
+    def parts(one, two):
+        return lambda: ((one[a : a + block], two[a : a + block]) for a in range(0, len(one), block))
+
+    owner, what = np.array(truths, dtype=np.int64).reshape(len(truths), 2).T
+    return detection.RankedDetections(images, parts(image[order], kind[order]), parts(owner, what), members)
+
+
+@pytest.mark.parametrize("block", [1, 7, 100])
 @pytest.mark.parametrize("seed", range(2))
-def test_intervals_of_average_precision_by_hand(seed):
+def test_average_precisions_of_groups_by_hand(monkeypatch, seed, block):
     random = np.random.default_rng(seed)
-    scores, hit, image = random.permutation(30) / 30, random.random(30) < 0.6, random.integers(0, 6, 30)
-    truths = np.bincount(image[hit], minlength=6) + random.integers(0, 2, 6)
-    draw, drawn = np.random.default_rng(seed), []
-    for _ in range(40):
-        weight = np.bincount(draw.integers(0, 6, 6), minlength=6)
-        total, order = (truths * weight).sum(), np.argsort(-scores)
-        right, seen, points = 0.0, 0.0, []
-        for k in order:
-            right, seen = right + weight[image[k]] * hit[k], seen + weight[image[k]]
-            points.append((right / total, right / seen if seen else 0.0))
-        drawn.append(
-            np.mean([max((p for r, p in points if r >= level), default=0.0) for level in np.linspace(0, 1, 101)])
-        )
-    found = detection.average_precision_interval(scores, hit, image, truths.astype(float), replicates=40, seed=seed)
-    assert found == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])), abs=1e-12)
-    nobody = detection.average_precision_interval(np.zeros(0), np.zeros(0, bool), np.zeros(0, int), np.zeros(0))
-    assert np.isnan(nobody).all()
-    none = detection.average_precision_interval(scores, hit, image, np.zeros(6), replicates=3)
-    assert np.isnan(none).all()
+    scores, image = random.permutation(30) / 30, random.integers(0, 6, 30)
+    kind = random.choice([-1, 0, 1, 2], 30)
+    truths = [(i, k) for i, k in zip(image, kind, strict=True) if k >= 0] + [(0, 1), (5, 2)]
+    members = np.array([[True, True, True], [True, False, False], [False, True, True], [False, False, False]])
+    monkeypatch.setattr(detection, "MOST_WEIGHTS", 6 * 9)
+    monkeypatch.setattr(detection, "DRAWN_AT_ONCE", 4)
+    found = detection.average_precisions(
+        ranked(scores, image, kind, truths, members, 6, block), replicates=40, seed=seed
+    )
+
+    def precision(weight, member):
+        total = sum(weight[i] for i, k in truths if member[k])
+        right = seen = 0.0
+        points = []
+        for at in np.argsort(-scores):
+            if kind[at] < 0 or member[kind[at]]:
+                right, seen = right + weight[image[at]] * (kind[at] >= 0), seen + weight[image[at]]
+                points.append((right / total if total else 0.0, right / seen if seen else 0.0))
+        if not total:
+            return np.nan
+        return np.mean([max((p for r, p in points if r >= level), default=0.0) for level in np.linspace(0, 1, 101)])
+
+    draw = np.random.default_rng(seed)
+    weights = [np.bincount(draw.integers(0, 6, 6), minlength=6) for _ in range(40)]
+    for member, one in zip(members, found, strict=True):
+        assert one.n == sum(member[k] for _, k in truths)
+        assert one.value == pytest.approx(precision(np.ones(6), member), nan_ok=True)
+        drawn = [value for value in (precision(weight, member) for weight in weights) if not np.isnan(value)]
+        span = tuple(np.percentile(drawn, [2.5, 97.5])) if drawn else (np.nan, np.nan)
+        assert (one.low, one.high) == pytest.approx(span, nan_ok=True)
+
+
+def test_no_image_has_no_average_precision():
+    empty = np.zeros(0, np.int64)
+    (none,) = detection.average_precisions(ranked(np.zeros(0), empty, empty, [], np.ones((1, 1), bool), 0))
+    assert none.n == 0 and np.isnan([none.value, none.low, none.high]).all()
+    (missed,) = detection.average_precisions(ranked(np.zeros(0), empty, empty, [(0, 0)], np.ones((1, 1), bool), 2))
+    assert (missed.value, missed.low, missed.high, missed.n) == (0, 0, 0, 1)
 
 
 # shapes

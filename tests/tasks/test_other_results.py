@@ -9,7 +9,7 @@ from tests.tasks.test_pairs_by_hand import SIZES, Made, found_by
 from tests.tasks.test_rows_by_hand import BLANK, scene
 
 import countenance as ct
-from countenance.metrics.detection import average_precision_intervals
+from countenance.metrics.detection import RankedDetections, average_precisions
 from countenance.metrics.intervals import clustered_mean, macro_mean
 from countenance.metrics.pairs.groups import Groups
 from countenance.metrics.readings import Reading
@@ -24,7 +24,6 @@ from countenance.tasks.face_encoding import FACE_ENCODING, picture_scores
 from countenance.tasks.face_localization import FACE_LOCALIZATION
 from countenance.tasks.face_verification import FACE_VERIFICATION
 from countenance.tasks.localization import overlap_curve
-from countenance.tasks.reduce import merged
 from countenance.tasks.stored_threshold import threshold_of
 from countenance.tasks.validation_rate import Pictures
 from countenance.testing import reduced
@@ -180,12 +179,6 @@ def test_vectors_of_two_lengths_are_refused():
     assert not FACE_VERIFICATION.asks(scene("s", ct.Subject("0")))
 
 
-@pytest.mark.parametrize("n", range(1, 9))
-def test_states_are_merged_in_order(n):
-    found = merged([{"n": np.array([k])} for k in range(n)], lambda a, b: {"n": np.append(a["n"], b["n"])})
-    assert found["n"].tolist() == list(range(n))
-
-
 # pictures, boxes, words, ages
 
 
@@ -217,12 +210,16 @@ def test_the_interval_of_average_precision_is_that_of_200_draws():
     result = reduced(FACE_LOCALIZATION, samples, answers, shards=3, seed=4)
     hit = np.array([FACE_LOCALIZATION.score(s, answers[s.id])[0]["m.recall@0.5"] > 0 for s in samples])
     score = np.concatenate([answers[s.id].scores for s in samples])
-    found = np.stack([hit, np.zeros(20, bool)], axis=1).ravel()
-    image = np.repeat(np.arange(20), 2)
-    kept = [np.ones(40, bool)] + [~found | (image % 2 == k) for k in range(2)]
-    people = np.array([np.ones(20), np.arange(20) % 2 == 0, np.arange(20) % 2 == 1], dtype=float)
-    spans = average_precision_intervals(score, found, image, kept, people, replicates=200, seed=4)
-    np.testing.assert_allclose([(one.low, one.high) for one in result.results], spans)
+    tone = np.arange(20) % 2
+    kind = np.stack([np.where(hit, tone, -1), np.full(20, -1)], axis=1).ravel()
+    order = np.argsort(-score, kind="stable")
+    block = np.repeat(np.arange(20), 2)[order], kind[order]
+    members = np.array([[True, True], [True, False], [False, True]])
+    whole = RankedDetections(20, lambda: iter([block]), lambda: iter([(np.arange(20), tone)]), members)
+    expected = average_precisions(whole, replicates=200, seed=4)
+    found = [one for one in result.results if one.name == "average_precision@0.5"]
+    for one, two in zip(found, expected, strict=True):
+        assert (one.value, one.low, one.high, one.n) == pytest.approx((two.value, two.low, two.high, two.n))
 
 
 def test_the_overlap_curve_has_a_point_for_each_hundredth():
