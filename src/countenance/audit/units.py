@@ -30,7 +30,7 @@ class Units:
     codes: tuple[Array, ...]
     ways: tuple[str, ...]
     asked: Any = AUTO
-    kept: list[Any] = field(default_factory=list, repr=False, compare=False)
+    kept: list[Any] = field(default_factory=list)
     """The orders of rows that sums over these units need, once they were made."""
 
     @property
