@@ -87,7 +87,7 @@ def test_careful_is_image_by_image(tmp_path: Path) -> None:
     assert [m["limit"] for m in told] == [7.0, 300.0] * 3 + [300.0] and told[-1]["kept"] == "first"
     assert {m["shard"] for m in told} == {2}
     marker = one.store.committed()[2]
-    assert marker.answered == 3 and [row["reason"] for row in marker.failures] == ["it kills"]
+    assert marker.answered == 3 and [row["reason"] for row in one.store.shard_failures(2)] == ["it kills"]
 
 
 def test_a_search_looks_at_a_part_and_stores_nothing(tmp_path: Path) -> None:
