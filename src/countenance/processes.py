@@ -71,33 +71,52 @@ class Supervisor(Protocol):
 
 @dataclass
 class Pool:
-    """Keeps `workers` processes busy until the supervisor has finished."""
+    """Keeps `workers` processes busy until a supervisor has finished."""
 
     target: str
     job: Any
     workers: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
+    _crew: "_Crew | None" = None
 
-    def run(self, supervisor: Supervisor) -> None:
-        """Give out orders until the supervisor has finished; every worker has ended when this returns or raises."""
-        content = pickle.dumps((self.target, self.job))
-        crew = _Crew(content, self.environment, supervisor)
+    def run(self, supervisor: Supervisor, *, workers: int | None = None, keep: bool = False) -> None:
+        """Give out orders until the supervisor has finished; every worker has ended when this returns or raises.
+
+        With `keep`, workers stay for the next call, which may want another number of them; `close` ends them.
+        """
+        if self._crew is None:
+            self._crew = _Crew(pickle.dumps((self.target, self.job)), self.environment)
+        kept = False
         try:
-            for _ in range(self.workers):
-                crew.start()
-            while not supervisor.finished():
-                crew.step()
+            self._crew.work(supervisor, workers or self.workers)
+            kept = keep
         finally:
-            crew.close()
+            if not kept:
+                self.close()
+
+    def close(self) -> None:
+        """End every worker."""
+        if self._crew is not None:
+            self._crew.close()
+        self._crew = None
 
 
 class _Crew:
-    """The workers of one run of a pool."""
+    """The workers of a pool."""
 
-    def __init__(self, content: bytes, environment: Mapping[str, str], supervisor: Supervisor) -> None:
-        self.content, self.environment, self.supervisor = content, environment, supervisor
+    supervisor: Supervisor
+
+    def __init__(self, content: bytes, environment: Mapping[str, str]) -> None:
+        self.content, self.environment = content, environment
         self.selector = selectors.DefaultSelector()
         self.members: list[_Worker] = []
+
+    def work(self, supervisor: Supervisor, workers: int) -> None:
+        self.supervisor = supervisor
+        while len(self.members) < workers:
+            self.start()
+        while not supervisor.finished():
+            self.step()
 
     def start(self) -> None:
         worker = _Worker(self.content, self.environment)

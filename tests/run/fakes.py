@@ -1,5 +1,6 @@
 """Models that misbehave in one way each; workers import them as `fakes:NAME`."""
 
+import dataclasses
 import os
 import time
 
@@ -134,3 +135,26 @@ class TorchDiscs:
         from countenance.models.torch_model import TorchModel
 
         return TorchModel(torch.nn.Identity(), InputSpec(size=(32, 24), resize="letterbox", pad=0), _disc_answer)
+
+
+def _kills_scoring_once(sample, answer):
+    flag = os.environ["SCORING_KILLED"]
+    if sample.id.endswith("5") and not os.path.exists(flag):
+        with open(flag, "w"):
+            os.kill(os.getpid(), 9)
+    return _found_any(sample, answer)
+
+
+def _broken_scoring(sample, answer):
+    raise KeyError("a bug in scoring")
+
+
+KILLS_SCORING = dataclasses.replace(OWN_TASK, score=_kills_scoring_once)
+BROKEN_SCORING = dataclasses.replace(OWN_TASK, score=_broken_scoring)
+
+
+class CountedLoads(DiscDetector):
+    def __init__(self) -> None:
+        super().__init__()
+        with open(os.environ["MODEL_LOADS"], "a") as file:
+            file.write("loaded\n")

@@ -283,7 +283,9 @@ class Evaluation:
             environment=thread_environment(self.settings.workers, threads),
         )
         if self.settings.engine == "local":
-            return Workers(job, self._watch(), self.settings.workers)
+            workers = Workers(job, self._watch(), self.settings.workers)
+            resources.callback(workers.close)
+            return workers
         from countenance.run.engine.ray import RayEngine
 
         made = RayEngine(

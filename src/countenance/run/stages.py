@@ -17,7 +17,7 @@ from countenance.run.early_stop import Watch
 from countenance.run.manifest import Manifest
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
-from countenance.run.shard import ShardResult, score_one
+from countenance.run.shard import ShardResult, score_one, valid
 from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore
 from countenance.tasks import Context, Reduced, Shard, Task
 from countenance.tasks.reduce import merged
@@ -43,7 +43,7 @@ def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker) -> None:
     result = ShardResult(failures=list(marker.failures), skipped=marker.skipped, read=marker.pictures)
     for sample in plan.read(piece):
         if sample.id in answers:
-            score_one(plan.task, sample, answers[sample.id], result)
+            score_one(plan.task, sample, valid(plan.task, sample, answers[sample.id]), result)
     store.forget_shard(piece.number)
     result.commit(store, piece.number, plan.task, columns_of(plan.task, plan.samples.attributes))
 

@@ -5,6 +5,7 @@ is replaced and its pictures are given out again; a picture on which two process
 that do not fit into the shared memory are decoded by the model's own process.
 """
 
+import math
 import os
 import selectors
 import subprocess
@@ -146,20 +147,20 @@ class Decoders:
 
     def _batches(self, groups: Iterator[FedGroup]) -> Iterator[Any]:
         works: deque[_DecodeWork] = deque()
-        waiting: FedGroup | None = next(groups, None)
+        sized = ((group, [self._size(sample) for sample in group.samples]) for group in groups)
+        waiting = next(sized, None)
         while waiting is not None or works:
-            while waiting is not None and (begun := self._begin(waiting)) is not None:
+            while waiting is not None and (begun := self._begin(*waiting)) is not None:
                 works.append(begun)
-                waiting = next(groups, None)
+                waiting = next(sized, None)
             self._give()
             while works and works[0].left == 0:
                 yield self._read(works.popleft()) if self.files else self._finished(works.popleft())
             if works or waiting is not None:
                 self._listen()
 
-    def _begin(self, group: FedGroup) -> _DecodeWork | None:
+    def _begin(self, group: FedGroup, sizes: list[int]) -> _DecodeWork | None:
         """Find room for a batch; None while there is none."""
-        sizes = [self._size(sample) for sample in group.samples]
         if sum(sizes) > self.arena.size // 2:
             return _DecodeWork(group, None, 0, [])
         start = self.arena.take(sum(sizes))
@@ -175,7 +176,7 @@ class Decoders:
     def _size(self, sample: Sample) -> int:
         if self.files:
             return file_size(sample)
-        return int(np.prod(self.spec.shape())) if self.spec is not None else max(pixel_bytes([sample]), 1)
+        return math.prod(self.spec.shape()) if self.spec is not None else max(pixel_bytes([sample]), 1)
 
     def _give(self) -> None:
         """Give pictures to the processes that have the least to do."""
