@@ -130,15 +130,27 @@ def bare_network(seconds: float = 3.0) -> float:
         return done / (time.perf_counter() - started)
 
 
+def processor_time() -> tuple[int, int]:
+    """What this machine's cores have done since it was started: busy, and busy or idle (Linux)."""
+    numbers = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(numbers) - numbers[3] - numbers[4], sum(numbers)
+
+
 def engine(data: Path, out: Path, **settings: Any) -> dict[str, Any]:
     """One evaluation: its rate from the first scored batch to the last, and over all."""
     from countenance.run import evaluate
 
     seen: list[tuple[float, int]] = []
+    used: list[tuple[int, int]] = []
 
     @contextmanager
     def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-        yield lambda n=1: seen.append((time.perf_counter(), n))
+        def step(n: int = 1) -> None:
+            seen.append((time.perf_counter(), n))
+            if n:
+                used.append(processor_time())
+
+        yield step
 
     started = time.perf_counter()
     run = evaluate("gpu:ResNet", "face_localization", data, out=out, batch=BATCH, device="cuda", progress=progress,
@@ -147,10 +159,18 @@ def engine(data: Path, out: Path, **settings: Any) -> dict[str, Any]:
     steps = [(at, n) for at, n in seen if n]
     first, last = steps[0][0], steps[-1][0]
     images = sum(n for _, n in steps)
+    busy, all_of_it = (b - a for a, b in zip(used[0], used[-1], strict=True))
+    fifths = [steps[k * (len(steps) - 1) // 5] for k in range(6)]
+    done = np.cumsum([n for _, n in steps])
+    counts = [int(done[k * (len(steps) - 1) // 5]) for k in range(6)]
     stored = b"".join(path.read_bytes() for path in sorted((out / "answers").iterdir()))
     return {
         "images": images,
         "images_a_second": round((images - steps[0][1]) / max(last - first, 1e-9), 1),
+        "by_fifths_of_the_run": [
+            round((counts[k + 1] - counts[k]) / max(fifths[k + 1][0] - fifths[k][0], 1e-9)) for k in range(5)
+        ],
+        "cores_busy": round(busy / max(all_of_it, 1), 3),
         "with_start_up": round(images / whole, 1),
         "start_up_s": round(first - started, 2),
         "decoder": run.manifest["decoder"],
@@ -177,7 +197,7 @@ def main() -> None:
         with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
             sizes = list(pool.map(write, [(str(path), k) for k, path in enumerate(files)], chunksize=8))
             figures["bytes"] = round(float(np.mean(sizes)))
-            parts = [[str(files[(k + i) % len(files)]) for i in range(150)] for k in range(0, cores * 40, 40)]
+            parts = [[str(files[(k + i) % len(files)]) for i in range(300)] for k in range(0, cores * 40, 40)]
             list(pool.map(decode_some, [part[:4] for part in parts]))
             started = time.perf_counter()
             done = sum(pool.map(decode_some, parts))

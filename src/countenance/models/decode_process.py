@@ -78,13 +78,14 @@ def main() -> None:
     asked = receive(orders)
     spec: InputSpec | None = asked["input"]
     while (order := receive(orders)) is not None:
-        number, start, room, sample = order
-        try:
-            place = memory[start : start + room]
-            told = read(sample, place) if asked["files"] else decoded(sample, spec, place)
-        except Exception as error:  # one unreadable image is a failure of that image
-            told = {"error": str(error)}
-        os.write(replies, packed({"number": number, **told}))
+        told = []
+        for start, room, sample in order:
+            try:
+                place = memory[start : start + room]
+                told.append(read(sample, place) if asked["files"] else decoded(sample, spec, place))
+            except Exception as error:  # one unreadable image is a failure of that image
+                told.append({"error": str(error)})
+        os.write(replies, packed(told))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Decode processes: pictures become pixels in shared memory, so that the model's process only has to use them.
 
-A picture is given to whichever process has the least to do; batches are handed on in their order. A process that dies
+Pictures are given to whichever process has the least to do; batches are handed on in their order. A process that dies
 is replaced and its pictures are given out again; a picture on which two processes died is a failed image. Pictures
 that do not fit into the shared memory are decoded by the model's own process.
 """
@@ -31,8 +31,10 @@ from countenance.run.feeding import FedBatch, FedGroup, Outcome, ahead, decode_o
 
 ARENA = 512 * 2**20
 """Bytes of pictures that may wait for the model."""
-AT_ONCE = 3
-"""Pictures that a process is given before it has answered: it never waits for the next."""
+AT_ONCE = 2
+"""Orders that a process is given before it has answered: it never waits for the next."""
+MOST = 8
+"""Pictures in an order; fewer where few are left, so that all processes have something to do."""
 WAITING = 64
 """Batches that may be ready; of pictures of some size the shared memory holds fewer."""
 READ_AHEAD = 4
@@ -62,6 +64,11 @@ class _Picture:
     room: int
     deaths: int = 0
 
+    def note(self, told: dict[str, Any]) -> None:
+        """What a process said about it."""
+        self.work.found[self.index] = told
+        self.work.left -= 1
+
 
 @dataclass(eq=False)
 class _Process:
@@ -70,7 +77,8 @@ class _Process:
     popen: Any
     commands: int
     replies: Any
-    given: deque[int] = field(default_factory=deque)
+    given: deque[list[_Picture]] = field(default_factory=deque)
+    """Its orders, the one that it works on first."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +141,6 @@ class Decoders:
         self.selector.register(self.bell, selectors.EVENT_READ, None)
         self.arena.on_free = self._ring
         self.processes = [self._start() for _ in range(count)]
-        self.number = 0
-        self.under_way: dict[int, _Picture] = {}
         self.todo: deque[_Picture] = deque()
 
     def __call__(self, groups: Iterable[FedGroup]) -> Iterator[FedBatch]:
@@ -184,16 +190,24 @@ class Decoders:
             process = min(self.processes, key=lambda one: len(one.given))
             if len(process.given) >= AT_ONCE:
                 return
+            order = self._order(min(len(self.todo) // len(self.processes), MOST))
+            if order:
+                process.given.append([picture for picture, _ in order])
+                self._send(process, packed([(picture.start, picture.room, sample) for picture, sample in order]))
+
+    def _order(self, most: int) -> list[tuple[_Picture, Sample]]:
+        """The next pictures; one on which a process may have died comes alone."""
+        order: list[tuple[_Picture, Sample]] = []
+        while self.todo and (not order or (len(order) < most and not self.todo[0].deaths)):
             picture = self.todo.popleft()
-            self.number += 1
-            self.under_way[self.number] = picture
-            process.given.append(self.number)
             sample = _alone(picture.work.group.samples[picture.index])
             if isinstance(sample, Exception):
-                process.given.remove(self.number)
-                self._note(self.number, {"error": str(sample)})
+                picture.note({"error": str(sample)})
                 continue
-            self._send(process, packed((self.number, picture.start, picture.room, sample)))
+            order.append((picture, sample))
+            if picture.deaths:
+                break
+        return order
 
     def _send(self, process: _Process, data: bytes) -> None:
         try:
@@ -212,26 +226,19 @@ class Decoders:
             if told is None:
                 self._replace(process)
                 continue
-            process.given.remove(told["number"])
-            self._note(told.pop("number"), told)
-
-    def _note(self, number: int, told: dict[str, Any]) -> None:
-        picture = self.under_way.pop(number)
-        picture.work.found[picture.index] = told
-        picture.work.left -= 1
+            for picture, one in zip(process.given.popleft(), told, strict=True):
+                picture.note(one)
 
     def _replace(self, process: _Process) -> None:
-        """Start another process in place of one that died; the picture it worked on is tried once more."""
+        """Start another process in place of one that died; each picture of its order is tried once more, alone."""
         code = self._end(process)
         self.processes[self.processes.index(process)] = self._start()
-        pictures = [self.under_way.pop(number) for number in process.given]
-        if pictures:
-            pictures[0].deaths += 1
-            if pictures[0].deaths > 1:
-                self.number += 1
-                self.under_way[self.number] = pictures.pop(0)
-                self._note(self.number, {"error": f"a decode process ended on this picture twice ({code})"})
-        self.todo.extendleft(reversed(pictures))
+        if process.given:
+            for picture in process.given[0]:
+                picture.deaths += 1
+            if process.given[0][0].deaths > 1:  # it was alone
+                process.given.popleft()[0].note({"error": f"a decode process ended on this picture twice ({code})"})
+        self.todo.extendleft(reversed([picture for order in process.given for picture in order]))
 
     def _read(self, work: _DecodeWork) -> "FileBatch":
         if work.start is None:

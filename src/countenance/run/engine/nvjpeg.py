@@ -103,8 +103,9 @@ class GpuDecoder:
                 pictures.append(tensor if isinstance(tensor, Exception) else (None, file.digest))
             else:
                 pictures.append(file)
-        scale, offset = zip(*(self._where(*shape) for shape in shapes), strict=True) if shapes else ((), ())
-        return FedBatch(group, pictures, Prepared(pixels, list(scale), list(offset), shapes))
+        where = {shape: self._where(*shape) for shape in set(shapes)}
+        scale, offset = [where[shape][0].copy() for shape in shapes], [where[shape][1].copy() for shape in shapes]
+        return FedBatch(group, pictures, Prepared(pixels, scale, offset, shapes))
 
     def _tensors(self, files: list[tuple[Sample, EncodedFile]]) -> list[Any]:
         """The pictures as tensors on the GPU (colours × height × width), or why one cannot be decoded."""
