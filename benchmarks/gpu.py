@@ -79,8 +79,8 @@ def write(place: tuple[str, int]) -> int:
     return Path(place[0]).write_bytes(picture(place[1]))
 
 
-def decode_some(paths: list[str]) -> int:
-    """Read, check and decode as a decode process does."""
+def decode_some(asked: tuple[list[str], float]) -> int:
+    """Read, check and decode as a decode process does, for so many seconds; how many pictures."""
     import cv2
 
     from countenance.data import Sample
@@ -89,10 +89,21 @@ def decode_some(paths: list[str]) -> int:
     from countenance.models.inputs import InputSpec
 
     cv2.setNumThreads(1)
-    room = np.empty(SIDE * SIDE * 3, np.uint8)
-    for path in paths:
+    paths, seconds = asked
+    room, done = np.empty(SIDE * SIDE * 3, np.uint8), 0
+    started = time.perf_counter()
+    while time.perf_counter() - started < seconds:
+        path = paths[done % len(paths)]
         decoded(Sample(path, LazyImage(Path(path)), 1280, 960), InputSpec(size=(SIDE, SIDE)), room)
-    return len(paths)
+        done += 1
+    return done
+
+
+def cores_decode(pool: ProcessPoolExecutor, cores: int, files: list[Path], windows: int, seconds: float) -> list[float]:
+    """Pictures a second that all cores read and decode, in windows that follow each other: cores may slow down."""
+    parts = [[str(files[(k + i) % len(files)]) for i in range(len(files))] for k in range(0, cores * 40, 40)]
+    list(pool.map(decode_some, [(part, 0.1) for part in parts]))
+    return [round(sum(pool.map(decode_some, [(part, seconds) for part in parts])) / seconds, 1) for _ in range(windows)]
 
 
 def dataset(folder: Path, images: int, files: list[Path]) -> Path:
@@ -187,6 +198,7 @@ def main() -> None:
     parser.add_argument("--decoders", type=int, nargs="+", default=[os.cpu_count() or 1])
     parser.add_argument("--readers", type=int, nargs="+", default=[6], help="processes that read for a GPU's decoder")
     parser.add_argument("--decode", nargs="*", default=["exact", "gpu"])
+    parser.add_argument("--windows", type=int, default=4, help="times 5 seconds in which the cores only decode")
     parser.add_argument("--same", type=int, default=1280, help="images of the check that bytes are equal; 0: none")
     asked = parser.parse_args()
     cores = os.cpu_count() or 1
@@ -197,11 +209,8 @@ def main() -> None:
         with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
             sizes = list(pool.map(write, [(str(path), k) for k, path in enumerate(files)], chunksize=8))
             figures["bytes"] = round(float(np.mean(sizes)))
-            parts = [[str(files[(k + i) % len(files)]) for i in range(300)] for k in range(0, cores * 40, 40)]
-            list(pool.map(decode_some, [part[:4] for part in parts]))
-            started = time.perf_counter()
-            done = sum(pool.map(decode_some, parts))
-            figures["cores_decode_and_resize"] = round(done / (time.perf_counter() - started), 1)
+            found = cores_decode(pool, cores, files, asked.windows, 5.0)
+            figures |= {"cores_decode_and_resize": round(float(np.mean(found)), 1), "by_5_seconds": found}
         figures["bare_network"] = round(bare_network(), 1)
         print(json.dumps(figures), flush=True)
         if asked.same:

@@ -3,9 +3,11 @@
 import dataclasses
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 
+from countenance.data.image import LazyImage
 from countenance.testing import DiscDetector
 
 
@@ -138,10 +140,10 @@ class TorchDiscs:
 
 
 def _kills_scoring_once(sample, answer):
-    flag = os.environ["SCORING_KILLED"]
-    if sample.id.endswith("5") and not os.path.exists(flag):
-        with open(flag, "w"):
-            os.kill(os.getpid(), 9)
+    flag = Path(os.environ["SCORING_KILLED"])
+    if sample.id.endswith("5") and not flag.exists():
+        flag.touch()
+        os.kill(os.getpid(), 9)
     return _found_any(sample, answer)
 
 
@@ -156,5 +158,13 @@ BROKEN_SCORING = dataclasses.replace(OWN_TASK, score=_broken_scoring)
 class CountedLoads(DiscDetector):
     def __init__(self) -> None:
         super().__init__()
-        with open(os.environ["MODEL_LOADS"], "a") as file:
+        with Path(os.environ["MODEL_LOADS"]).open("a") as file:
             file.write("loaded\n")
+
+
+class DeadlyImage(LazyImage):
+    """A picture that ends the process that reads it."""
+
+    def read_bytes(self) -> bytes:
+        os.kill(os.getpid(), 9)
+        return b""
