@@ -209,6 +209,7 @@ def main() -> None:
         with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
             sizes = list(pool.map(write, [(str(path), k) for k, path in enumerate(files)], chunksize=8))
             figures["bytes"] = round(float(np.mean(sizes)))
+            os.sync()  # what is still being written must not disturb what is measured
             found = cores_decode(pool, cores, files, asked.windows, 5.0)
             figures |= {"cores_decode_and_resize": round(float(np.mean(found)), 1), "by_5_seconds": found}
         figures["bare_network"] = round(bare_network(), 1)

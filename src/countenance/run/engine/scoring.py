@@ -30,8 +30,8 @@ from countenance.run.store import RunStore
 from countenance.storage import open_storage
 from countenance.tasks import Task, load_task
 
-STORING = 2
-"""Shards that are being stored while the next one is scored."""
+STORING = 4
+"""Shards that are being stored, all at once, while the next one is scored: a store may be slow to answer."""
 
 
 class Scoring(Protocol):
@@ -87,13 +87,13 @@ def groups_of(
 
 @dataclass
 class Scores:
-    """Scoring in this process; complete shards are stored by a thread beside it."""
+    """Scoring in this process; complete shards are stored by threads beside it."""
 
     shards: Shards
     told: Told = field(default_factory=Told)
     store: bool = True
     """Whether shards are stored; not where only time is measured."""
-    writer: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    writer: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(STORING))
     storing: deque[Future[None]] = field(default_factory=deque)
 
     def add(self, group: FedGroup, predicted: Sequence[Predicted]) -> None:
