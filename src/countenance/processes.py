@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from json import dumps, loads  # bound here: a model may replace those of the module
@@ -190,15 +190,13 @@ class _Worker:
         self.token = secrets.token_hex(16)
         commands, self._commands = os.pipe()
         self.replies, replies = os.pipe()
-        path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
         try:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [sys.executable, "-m", "countenance.processes", str(commands), str(replies)],
-                stdin=subprocess.DEVNULL,
+            self.process = child(
+                "countenance.processes",
+                (commands, replies),
+                {**environment, TOKEN: self.token},
                 stdout=sys.__stderr__ if _has_handle(sys.__stderr__) else None,
-                pass_fds=(commands, replies),
                 start_new_session=True,
-                env={**os.environ, **environment, "PYTHONPATH": path, TOKEN: self.token},
             )
         finally:
             os.close(commands)
@@ -267,6 +265,20 @@ class _Worker:
                 os.kill(process, signal.SIGKILL)
         os.close(self._commands)
         os.close(self.replies)
+
+
+def child(
+    module: str, handles: Sequence[int], environment: Mapping[str, str], words: Sequence[str] = (), **settings: Any
+) -> "subprocess.Popen[bytes]":
+    """Start a module of ours as a process that imports what this one can, and is given these handles as arguments."""
+    path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-m", module, *words, *(str(handle) for handle in handles)],
+        stdin=subprocess.DEVNULL,
+        pass_fds=handles,
+        env={**os.environ, **environment, "PYTHONPATH": path},
+        **settings,
+    )
 
 
 def _has_handle(stream: Any) -> bool:

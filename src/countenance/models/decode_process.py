@@ -1,6 +1,6 @@
 """A decode process: reads pictures, checks them, decodes them into shared memory, and resizes where that is declared.
 
-`countenance.run.engine.decoding` starts it with four numbers: the handle and the size of the shared memory, and the
+`countenance.run.engine.decoding` starts it with four numbers: the size and the handle of the shared memory, and the
 handles of two pipes.
 """
 
@@ -72,7 +72,7 @@ def main() -> None:
     os.nice(NICE)
     if (cv2 := installed()) is not None:
         cv2.setNumThreads(1)  # there are as many processes as there are cores to use
-    arena, size, commands, replies = (int(word) for word in sys.argv[1:5])
+    size, arena, commands, replies = (int(word) for word in sys.argv[1:5])
     memory = np.frombuffer(mmap.mmap(arena, size), np.uint8)
     orders = os.fdopen(commands, "rb")
     asked = receive(orders)

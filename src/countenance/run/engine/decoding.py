@@ -8,8 +8,6 @@ that do not fit into the shared memory are decoded by the model's own process.
 import math
 import os
 import selectors
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -26,6 +24,7 @@ from countenance.data.manifest import StoredImage
 from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
 from countenance.models.inputs import InputSpec, Prepared, resized
+from countenance.processes import child
 from countenance.run.engine.arena import Arena
 from countenance.run.feeding import FedBatch, FedGroup, Outcome, ahead, decode_one, pixel_bytes
 
@@ -301,13 +300,11 @@ class Decoders:
     def _start(self) -> _Process:
         orders, commands = os.pipe()
         replies, answers = os.pipe()
-        path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
-        words = (str(self.arena.handle), str(self.arena.size), str(orders), str(answers))
-        popen = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-m", "countenance.models.decode_process", *words],
-            stdin=subprocess.DEVNULL,
-            pass_fds=(self.arena.handle, orders, answers),
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        popen = child(
+            "countenance.models.decode_process",
+            (self.arena.handle, orders, answers),
+            {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+            words=(str(self.arena.size),),
         )
         os.close(orders)
         os.close(answers)

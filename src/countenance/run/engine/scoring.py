@@ -6,7 +6,6 @@ What is sent there are valid answers, of our own types; samples are read from th
 """
 
 import os
-import subprocess
 import sys
 import threading
 import traceback
@@ -14,14 +13,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 from countenance.data import Sample
 from countenance.data.manifest import SampleManifest, read_manifest
 from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
-from countenance.processes import die_with_parent
+from countenance.processes import child, die_with_parent
 from countenance.run.engine.base import Job
 from countenance.run.feeding import FedGroup
 from countenance.run.plan import Piece, present, read_piece
@@ -125,13 +123,7 @@ class ScoringProcess:
     def __init__(self, job: Job) -> None:
         orders, self.orders = os.pipe()
         self.replies, replies = os.pipe()
-        path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
-        self.popen = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-m", __name__, str(orders), str(replies)],
-            stdin=subprocess.DEVNULL,
-            pass_fds=(orders, replies),
-            env={**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""},  # the model's process has the GPU
-        )
+        self.popen = child(__name__, (orders, replies), {"CUDA_VISIBLE_DEVICES": ""})  # the model's process has the GPU
         os.close(orders)
         os.close(replies)
         self.told = Told()
