@@ -1,21 +1,26 @@
 """A long run on a cluster of three nodes that are killed at random, its run and data in an object store.
 
-    python benchmarks/cluster.py [--images 1000000] [--every 60] [--data folder] [--seed 0]
+    python benchmarks/cluster.py [--images 500000] [--workers 12] [--every 20] [--data folder] [--seed 0]
 
 Starts an S3 server (moto's) and three `ray start` nodes on loopback, evaluates the same manifest once by the local
-engine without interruption and once on the cluster. There, every `--every` seconds or so one of the two other nodes or
-the driver is killed with signal 9; nodes are started again, and the driver's command is given again until the run is
-complete. Prints both times, what was killed, and whether all bytes of scores, failures and predictions are equal.
+engine with as many workers, without interruption, and once on the cluster. There, every `--every` seconds or so one of
+the two other nodes or the driver is killed with signal 9; nodes are started again, and the driver's command is given
+again until the run is complete. Prints both times, what was killed, and whether all bytes of scores, results, failures
+and predictions are equal. Each image has two score rows.
 """
 
 import argparse
+import itertools
 import json
+import multiprocessing
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -24,28 +29,49 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 from scale import samples  # noqa: E402
 
 from countenance.data import DatasetCard  # noqa: E402
-from countenance.data.manifest import ManifestWriter  # noqa: E402
+from countenance.data.manifest import INDEX, PARTITION, ManifestWriter, Partition  # noqa: E402
+from countenance.files import to_json  # noqa: E402
 from countenance.run import Run, evaluate  # noqa: E402
 from countenance.run.verify import verify  # noqa: E402
 from countenance.storage import open_storage  # noqa: E402
 from ray_cluster import Cluster  # noqa: E402
 from s3_servers import BUCKET, CREDENTIALS, moto_server  # noqa: E402
 
+CARD = DatasetCard(name="discs", real_people=False)
 MODEL, TASK = "countenance.testing:DiscDetector", "face_localization"
 DRIVER = """
 import sys
 from countenance.run import evaluate
-evaluate(sys.argv[1], sys.argv[2], sys.argv[3], out=sys.argv[4], batch=32, shard=int(sys.argv[6]), threads=1, workers=3,
-         engine="ray", address=sys.argv[5])
+evaluate(sys.argv[1], sys.argv[2], sys.argv[3], out=sys.argv[4], batch=32, shard=int(sys.argv[6]), threads=1,
+         workers=int(sys.argv[7]), engine="ray", address=sys.argv[5])
 """
 
 
-def on_cluster(data: str, out: str, cluster: Cluster, shard: int, every: float, seed: int) -> dict[str, object]:
+def partition(place: str, number: int, count: int) -> tuple[dict[str, object], dict[str, str | None]]:
+    """Write one partition of the manifest; what its index says of it, and the attributes that were seen."""
+    start = number * PARTITION
+    writer = ManifestWriter(place, CARD, written=[Partition("", 0, "")] * number)
+    writer.write(itertools.islice(samples(min(start + PARTITION, count), start), PARTITION))
+    return vars(writer.written[-1]), writer.kinds
+
+
+def index(place: str, count: int, processes: int) -> None:
+    """Write the manifest of the synthetic pictures, partitions side by side."""
+    numbers = range(-(-count // PARTITION))
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        made = list(pool.map(partition, repeat(place), numbers, repeat(count)))
+    storage = open_storage(place)
+    known = json.loads(storage.read(INDEX))
+    storage.write(INDEX, to_json({**known, "partitions": [about for about, _ in made]}).encode())
+
+
+def on_cluster(data: str, out: str, cluster: Cluster, asked: argparse.Namespace) -> dict[str, object]:
     """Evaluate on a cluster whose nodes and driver are killed; what was killed, and how long it took."""
-    chance = random.Random(seed)
+    chance, every = random.Random(asked.seed), asked.every
     killed = {"node": 0, "driver": 0}
     environment = {**os.environ, **cluster.variables, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    words = [sys.executable, "-W", "ignore", "-c", DRIVER, MODEL, TASK, data, out, cluster.address, str(shard)]
+    words = [sys.executable, "-W", "ignore", "-c", DRIVER, MODEL, TASK, data, out, cluster.address, str(asked.shard)]
+    words.append(str(asked.workers))
     started = time.perf_counter()
     while True:
         driver = subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL)  # Ray tells of every death
@@ -77,7 +103,7 @@ def on_cluster(data: str, out: str, cluster: Cluster, shard: int, every: float, 
 
 def differing(one: Run, two: Run) -> list[str]:
     """The files of two runs whose bytes differ."""
-    names = [*one.store.score_files(), "failures.parquet", *one.store.answer_files()]
+    names = [*one.store.score_files(), "failures.parquet", "results.json", *one.store.answer_files()]
     if two.store.answer_files() != one.store.answer_files():
         return ["the list of answer files"]
     return [name for name in names if one.store.storage.read(name) != two.store.storage.read(name)]
@@ -86,7 +112,8 @@ def differing(one: Run, two: Run) -> list[str]:
 def main() -> None:
     """Print what was measured."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", type=int, default=1_000_000)
+    parser.add_argument("--images", type=int, default=500_000)
+    parser.add_argument("--workers", type=int, default=3, help="of the local run, and of the three nodes together")
     parser.add_argument("--shard", type=int, default=5_000)
     parser.add_argument("--every", type=float, default=60.0, help="seconds between two kills, about")
     parser.add_argument("--data", choices=("folder", "store"), default="store", help="where the pictures are")
@@ -96,17 +123,22 @@ def main() -> None:
         os.environ.update({**CREDENTIALS, "AWS_ENDPOINT_URL": address})
         folder = Path(name)
         data = f"s3://{BUCKET}/data" if asked.data == "store" else str(folder / "data")
-        ManifestWriter(data, DatasetCard(name="discs", real_people=False)).write(samples(asked.images))
         started = time.perf_counter()
-        local = evaluate(MODEL, TASK, data, out=folder / "local", batch=32, shard=asked.shard, threads=1)
+        index(data, asked.images, asked.workers)
+        indexed = round(time.perf_counter() - started, 1)
+        started = time.perf_counter()
+        local = evaluate(
+            MODEL, TASK, data, out=folder / "local", batch=32, shard=asked.shard, threads=1, workers=asked.workers
+        )
         figures: dict[str, object] = {
             "images": asked.images, "rows": local.scores().num_rows, "shards": len(local.store.answer_files()),
+            "data": asked.data, "workers": asked.workers, "index_s": indexed,
             "local_s": round(time.perf_counter() - started, 1),
         }  # fmt: skip
         print(json.dumps(figures), flush=True)
         out = f"s3://{BUCKET}/run"
-        with Cluster().running(nodes=3) as cluster:
-            figures["cluster"] = on_cluster(data, out, cluster, asked.shard, asked.every, asked.seed)
+        with Cluster(cpus=-(-asked.workers // 3)).running(nodes=3) as cluster:
+            figures["cluster"] = on_cluster(data, out, cluster, asked)
         found = Run(out)
         figures["differing"] = differing(local, found)
         figures["problems"] = [str(one) for one in verify(found.store).problems]

@@ -106,7 +106,7 @@ def make_embeddings(root: Path, n: int) -> None:
 
 def make_parsing(root: Path, n: int) -> None:
     from countenance.data.image import encode_png
-    from countenance.suites.fhibe.wrapper_answers import rle_of
+    from countenance.data.run_lengths import rle_of
 
     rng = np.random.default_rng(0)
     yy, xx = np.mgrid[:512, :512]

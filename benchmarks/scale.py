@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from countenance.data import Sample, Subject
+
 COLOURS = {
     "images": "#1b6ca8",
     "rows": "#b8530b",
@@ -31,14 +33,13 @@ COLOURS = {
 }
 
 
-def samples(count: int) -> Iterator[object]:
+def samples(count: int, start: int = 0) -> Iterator[Sample]:
     """A synthetic reader: pictures of 64 different discs, three skin tones, an identity for every two pictures."""
-    from countenance.data import Sample, Subject
     from countenance.data.image import EncodedImage, encode_png
     from countenance.testing import TONES, face_picture
 
     faces = [(encode_png(pixels), box) for pixels, box in (face_picture(i, 24) for i in range(64))]
-    for i in range(count):
+    for i in range(start, count):
         content, box = faces[i % 64]
         subject = Subject("0", f"id{i // 2}", face_box=box, attributes={"skin_tone": TONES[i % 3]})
         yield Sample(f"s{i:08d}", EncodedImage(content), 24, 24, (subject,))
@@ -48,7 +49,7 @@ def index(count: int, folder: Path) -> Path:
     from countenance.data import DatasetCard
     from countenance.data.manifest import ManifestWriter
 
-    ManifestWriter(folder, DatasetCard(name="discs", real_people=False)).write(samples(count))  # type: ignore[arg-type]
+    ManifestWriter(folder, DatasetCard(name="discs", real_people=False)).write(samples(count))
     return folder
 
 

@@ -19,8 +19,9 @@ MARK = "COUNTENANCE_TEST_NODE"
 
 @dataclass
 class Cluster:
-    """Nodes of one CPU each; the first is the head."""
+    """Nodes of so many CPUs each; the first is the head."""
 
+    cpus: int = 1
     port: int = field(default_factory=free_port)
     token: str = field(default_factory=lambda: secrets.token_hex(32))
     nodes: dict[int, str] = field(default_factory=dict)
@@ -36,12 +37,15 @@ class Cluster:
     def start(self, number: int) -> None:
         """Start a node; it is there when `wait` returns."""
         mark = self.nodes[number] = secrets.token_hex(8)
-        ray = str(Path(sys.executable).parent / "ray")
         words = [
-            ray,
+            sys.executable,
+            "-W",
+            "ignore",
+            "-c",
+            "import sys; from ray.scripts.scripts import main; sys.exit(main())",
             "start",
             "--block",
-            "--num-cpus=1",
+            f"--num-cpus={self.cpus}",
             f"--node-ip-address=127.0.0.{number}",
             "--disable-usage-stats",
         ]

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
@@ -28,6 +30,17 @@ def test_the_onnx_declaration_of_the_guide_is_valid() -> None:
 
     (declaration,) = re.findall(r"```json\n(.*?)```", (DOCS / "extend" / "model.md").read_text("utf-8"), re.DOTALL)
     assert OnnxSpec.model_validate_json(declaration).name == "rfb320"
+
+
+def test_the_training_of_the_guide_leaves_a_network(tmp_path, monkeypatch) -> None:
+    for package in ("torch", "onnxscript"):
+        pytest.importorskip(package)
+    from countenance.models.onnx import open_session
+
+    (example,) = blocks("extend/model.md")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "model.md", "exec"), {})
+    assert [output.name for output in open_session(tmp_path / "net.onnx").get_outputs()] == ["smiles"]
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

@@ -194,13 +194,14 @@ def main() -> None:
         os.environ["COUNTENANCE_EFFICIENTNET_LITE0"] = str(weights)
     import torch
 
+    from countenance.models.training import training_device
     from countenance.suites.happyfaces.methods import make_method
-    from countenance.suites.happyfaces.networks.training import NetworkSettings, device_of
+    from countenance.suites.happyfaces.networks.training import NetworkSettings
 
     began = time.monotonic()
     torch.manual_seed(0)
     settings = NetworkSettings(device=args.device)
-    on_gpu = device_of(settings) == "cuda"
+    on_gpu = training_device(settings.device) == "cuda"
     args.out.mkdir(parents=True, exist_ok=True)
     state = {
         "command": " ".join(sys.argv), "machine": torch.cuda.get_device_name(0) if on_gpu else "CPU",

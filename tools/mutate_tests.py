@@ -214,12 +214,16 @@ class Map:
         self.imported |= found["imported"]
 
     def those_that_run(self, file: str, lines: set[int], seconds: float) -> tuple[list[str], bool]:
-        """The tests that run one of the lines, quickest first; whether none was left out for time."""
-        if lines and not lines & set(self.imported.get(file, ())):
-            found = [name for name, one in self.tests.items() if lines & set(one["lines"].get(file, ()))]
-        else:  # runs at import
-            found = [name for name, one in self.tests.items() if one["lines"].get(file)] or list(self.tests)
-        found.sort(key=lambda name: float(self.tests[name]["seconds"]))
+        """The tests that run one of the lines, quickest first; whether none was left out for time.
+
+        Any test may read what a line made at import, so there all others come after those that run the file.
+        """
+        at_import = not lines or bool(lines & set(self.imported.get(file, ())))
+        seen = {name: set(one["lines"].get(file, ())) for name, one in self.tests.items()}
+        quickest = sorted(self.tests, key=lambda name: float(self.tests[name]["seconds"]))
+        found = [name for name in quickest if seen[name] and (at_import or lines & seen[name])]
+        if at_import or not found:
+            found += [name for name in quickest if name not in set(found)]
         total, chosen = 0.0, []
         for name in found:
             total += self.tests[name]["seconds"]

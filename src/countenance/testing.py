@@ -15,7 +15,8 @@ from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.folder import write_folder
 from countenance.data.manifest import attribute_kinds
 from countenance.run.rows import columns_of, rows_table
-from countenance.run.stages import WholeRun, reduce
+from countenance.run.stages import reduce
+from countenance.run.whole import GivenShards, WholeRun
 from countenance.tasks import Reduced, Shard, Task
 
 TONES = ("monk_2", "monk_5", "monk_9")
@@ -103,5 +104,4 @@ def reduced(
         rows = [row for sample in part if sample.id in answers for row in task.score(sample, answers[sample.id])]
         return Shard(list(part), answers, rows_table(rows, columns))
 
-    whole = WholeRun(shard(samples).rows, lambda: (shard(part) for part in parts), seed)
-    return reduce(task, whole)
+    return reduce(task, WholeRun(GivenShards(lambda: (shard(part) for part in parts)), seed))

@@ -410,3 +410,8 @@ def test_few_large_clusters_are_no_evidence_by_fishers_test():
     (found,) = audit(table, ["g"], ["ok"]).findings
     assert found.test.startswith("Fisher") and found.df < 3
     assert found.p >= 2 * stats.t.sf(abs(found.z), found.df) - 1e-12
+
+
+def test_a_setting_that_does_not_exist_is_refused_by_name():
+    with pytest.raises(InputError, match="no setting 'alhpa'; there are cluster, comparison"):
+        audit({"g": ["a", "b"] * 20, "ok": [0, 1] * 20}, ["g"], ["ok"], alhpa=0.1)

@@ -1,5 +1,7 @@
 """Equity measures of an audit: values by the pure functions, intervals that cover, and what a fair system shows."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,20 @@ def test_small_rates_of_many_comparisons_are_not_taken_for_single_trials() -> No
         held.append(ratio.low < 1.02)
         assert ratio.high > 1.15  # 25 people a group cannot show that rates are so much alike
     assert sum(held) >= 10
+
+
+def test_the_measures_are_in_the_json_and_come_back_from_parquet(tmp_path):
+    rows = {"g": ["a"] * 50 + ["b"] * 50 + ["c"] * 5, "ok": [1] * 50 + [1] * 40 + [0] * 10 + [0] * 5}
+    found = audit(rows, ["g"], ["ok"], equity=True)
+    written = json.loads(found.to_json())["equity"]
+    assert [one["measure"] for one in written] == [one.measure for one in found.equity]
+    spread = next(one for one in written if one["measure"] == "accuracy_std")
+    expected = of(found, "accuracy_std")
+    for name in ("value", "low", "high", "fair", "fair_limit", "p"):
+        assert spread[name] == getattr(expected, name)
+    assert spread["low"] < spread["value"] < spread["high"] and 0 < spread["fair"] < spread["fair_limit"]
+    undefined = next(one for one in written if one["measure"] == "skewed_error_ratio")
+    assert undefined["value"] is None and "accuracy 1" in undefined["undefined"]
+    assert "equity" not in json.loads(audit(rows, ["g"], ["ok"]).to_json())
+    again = type(found).read(found.write(tmp_path / "findings.parquet"))
+    assert again.to_json(groups=True) == found.to_json(groups=True) and len(again.equity) == len(found.equity) > 0

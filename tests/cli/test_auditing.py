@@ -56,6 +56,15 @@ def test_everything_is_said_and_stored(table, capsys) -> None:
         assert line in out, line
 
 
+def test_equity_measures_are_printed_and_in_the_json(table, capsys) -> None:
+    found = audited(table, "--by", "tone", "--metric", "correct", "--equity", "--adjust", "holm")
+    assert "equity measures" in capsys.readouterr().out
+    ratio = next(one for one in found["equity"] if one["measure"] == "impact_ratio")
+    assert ratio["attribute"] == "tone" and ratio["low"] < ratio["value"] < ratio["high"] < 1
+    assert 0.9 < ratio["fair"] < 1 and ratio["p"] < 0.01 and set(ratio["groups"]) == {"dark", "light"}
+    assert "equity" not in audited(table, "--by", "tone", "--metric", "correct", "--adjust", "holm")
+
+
 def test_without_by_every_attribute_is_compared(table, capsys) -> None:
     found = audited(table, "--metric", "correct")
     assert found["settings"]["by"] == ["tone", "sex", "light"] and found["settings"]["depth"] == 1

@@ -1,5 +1,8 @@
 """Boxes of many images at once, hits, average precision and body parts."""
 
+from dataclasses import astuple, replace
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,11 +10,11 @@ from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from countenance.metrics import boxes
+from countenance.metrics import boxes, detection
 from countenance.metrics.detection import (
+    RankedDetections,
     average_precision,
-    average_precision_interval,
-    average_precision_intervals,
+    average_precisions,
     false_positives_per_image,
     precision_recall,
 )
@@ -135,18 +138,35 @@ def plain_interval(scores, hit, image, truth_per_image, replicates, seed=0):
     return tuple(np.percentile(values, [2.5, 97.5])) if values else (np.nan, np.nan)
 
 
-@given(st.integers(0, 300))
-def test_intervals_of_groups_equal_those_of_each_alone(seed):
+def in_blocks(size, *columns):
+    """The same columns, so many rows at a time."""
+    return lambda: (tuple(one[i : i + size] for one in columns) for i in range(0, len(columns[0]), size))
+
+
+def ranked(scores, found, owners, image, members, size):
+    """Detections by group; a true box is a kind by itself."""
+    order = np.argsort(-scores, kind="stable")
+    boxes = in_blocks(size, owners[order], found[order])
+    images = int(max(owners.max(initial=-1), image.max(initial=-1))) + 1
+    return RankedDetections(images, boxes, in_blocks(size, image, np.arange(len(image))), np.array(members))
+
+
+@given(st.integers(0, 300), st.sampled_from([1, 3, 1000]), st.sampled_from([1, 40, 10**6]))
+def test_values_and_intervals_of_groups_equal_those_of_each_alone(seed, size, memory):
     truth, image, answered, scores, counts = scene(seed)
     scores = np.round(scores, 1)  # ties too
     found, owners = hits(truth, image, answered, scores, counts), np.repeat(np.arange(len(counts)), counts)
     members = [np.ones(len(truth), bool), np.arange(len(truth)) % 2 == 0, np.zeros(len(truth), bool)]
-    kept = [(found < 0) | member[found] for member in members]
-    people = np.array([np.bincount(image[member], minlength=len(counts)) for member in members], float)
-    several = average_precision_intervals(scores, found >= 0, owners, kept, people, replicates=20)
-    for keep, count, one in zip(kept, people, several, strict=True):
-        alone = plain_interval(scores[keep], found[keep] >= 0, owners[keep], count, 20)
-        assert one == pytest.approx(alone, nan_ok=True, abs=1e-12)
+    with mock.patch.multiple(detection, MOST_WEIGHTS=memory, DRAWN_AT_ONCE=size):
+        one = replace(ranked(scores, found, owners, image, members, size), images=len(counts))
+        several = average_precisions(one, replicates=20)
+    for member, estimate in zip(members, several, strict=True):
+        keep = (found < 0) | member[found]
+        count = np.bincount(image[member], minlength=len(counts)).astype(float)
+        low, high = plain_interval(scores[keep], found[keep] >= 0, owners[keep], count, 20)
+        value = average_precision(scores[keep], found[keep] >= 0, int(member.sum()))
+        expected = (value, low, high, int(member.sum()))
+        np.testing.assert_array_equal(astuple(estimate), expected)  # to the last digit
 
 
 def test_average_precision_has_an_interval_and_no_truth_no_number():
@@ -154,8 +174,10 @@ def test_average_precision_has_an_interval_and_no_truth_no_number():
     hit = hits(truth, image, answered, scores, counts) >= 0
     value = average_precision(scores, hit, len(truth))
     owners = np.repeat(np.arange(len(counts)), counts)
-    low, high = average_precision_interval(scores, hit, owners, np.bincount(image).astype(float), replicates=200)
-    assert low < value < high
+    found = hits(truth, image, answered, scores, counts)
+    (one,) = average_precisions(ranked(scores, found, owners, image, [np.ones(len(truth), bool)], 50), replicates=200)
+    assert one.value == value
+    assert one.low < value < one.high
     assert np.isnan(average_precision(scores, hit, 0))
     assert average_precision(np.zeros(0), np.zeros(0, bool), 3) == 0.0
     precision, recall = precision_recall(scores, hit, len(truth))

@@ -56,6 +56,18 @@ def test_damage_is_seen(tmp_path: Path) -> None:
     assert verify(RunStore(tmp_path / "run")).problems == ["results.json: its content is not what was written"]
 
 
+def test_another_run_is_replaced_where_that_is_asked_for(tmp_path: Path) -> None:
+    record(tmp_path / "run", manifest(), rows()).audit(by=["age"], adjust="holm")
+    again = record(tmp_path / "run", manifest("two"), rows(10), replace=True)
+    assert again.manifest.model.content == "two" and again.scores().num_rows == 10
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert not (tmp_path / "run" / "audit.json").exists() and verify(again.store).problems == []
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.txt").write_text("mine")
+    with pytest.raises(InputError, match="exists and holds no run"):
+        record(tmp_path / "other", manifest(), rows(), replace=True)
+
+
 def test_the_same_run_is_written_again_and_another_is_kept(tmp_path: Path) -> None:
     record(tmp_path / "run", manifest(), rows()).audit(by=["age"], adjust="holm")
     again = record(tmp_path / "run", manifest(), rows())

@@ -79,7 +79,7 @@ class Boxes:
         landmarks: ArrayLike | None = None,
     ) -> None:
         boxes = _rows(xyxy, 4, "boxes")
-        values = np.ones(len(boxes)) if scores is None else real(scores).reshape(-1)
+        values = np.ones(len(boxes)) if scores is None else real(scores).ravel()
         if len(values) != len(boxes):
             raise ValueError(f"{len(values)} scores for {len(boxes)} boxes")
         if labels is not None and len(labels) != len(boxes):
@@ -129,16 +129,16 @@ class Boxes:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Boxes":
-        return cls(row["boxes"] or np.zeros((0, 4)), row["scores"], row["labels"])
+        return cls(row["boxes"] or [], row["scores"], row["labels"])
 
     def problem(self, width: int, height: int) -> str | None:
         if not np.isfinite(self.xyxy).all():
             return "a box with a number that is not finite"
         if not np.isfinite(self.scores).all():
             return "a score that is not finite"
-        if ((self.scores < 0) | (self.scores > 1)).any():
-            bad = self.scores[(self.scores < 0) | (self.scores > 1)][0]
-            return f"a score of {bad:g}, expected 0 to 1"
+        outside = (self.scores < 0) | (self.scores > 1)
+        if outside.any():
+            return f"a score of {self.scores[outside][0]:g}, expected 0 to 1"
         turned = (self.xyxy[:, 2] < self.xyxy[:, 0]) | (self.xyxy[:, 3] < self.xyxy[:, 1])
         if turned.any():
             shown = ", ".join(f"{v:g}" for v in self.xyxy[turned][0])
@@ -181,9 +181,9 @@ class Identifications:
         similarity: ArrayLike = (),
     ) -> None:
         boxes = _rows(xywh, 4, "boxes")
-        counts = np.zeros(len(boxes), np.int64) if count is None else np.asarray(count, dtype=np.int64).reshape(-1)
-        values = real(scores).reshape(-1)
-        names, similar = np.asarray(identity, np.int64).reshape(-1), np.asarray(similarity, np.float64).reshape(-1)
+        counts = np.zeros(len(boxes), np.int64) if count is None else np.asarray(count, dtype=np.int64).ravel()
+        values = real(scores).ravel()
+        names, similar = np.asarray(identity, np.int64).ravel(), np.asarray(similarity, np.float64).ravel()
         if not len(boxes) == len(values) == len(counts):
             raise ValueError(f"{len(values)} scores and {len(counts)} counts for {len(boxes)} boxes")
         if not int(counts.sum()) == len(names) == len(similar):
@@ -265,7 +265,7 @@ class Masks:
         if stack.size and stack.ndim != 3:
             raise ValueError(f"masks of shape {stack.shape}, expected N × height × width")
         object.__setattr__(self, "masks", stack if stack.size else np.zeros((0, 0, 0), dtype=bool))
-        values = np.ones(len(self.masks)) if scores is None else real(scores).reshape(-1)
+        values = np.ones(len(self.masks)) if scores is None else real(scores).ravel()
         object.__setattr__(self, "scores", values)
 
     def to_row(self) -> dict[str, Any]:
@@ -309,7 +309,7 @@ class Keypoints:
         if array.ndim != 3 or array.shape[2] != 3:
             raise ValueError(f"keypoints of shape {array.shape}, expected N × 17 × 2 or 3")
         object.__setattr__(self, "points", array)
-        values = np.ones(len(array)) if scores is None else real(scores).reshape(-1)
+        values = np.ones(len(array)) if scores is None else real(scores).ravel()
         object.__setattr__(self, "scores", values)
 
     def to_row(self) -> dict[str, Any]:
@@ -318,7 +318,7 @@ class Keypoints:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Keypoints":
-        people = [np.asarray(person, dtype=np.float64).reshape(-1, 3) for person in row["points"]]
+        people = [np.reshape(person, (len(person) // 3, 3)) for person in row["points"]]
         return cls(np.array(people), row["scores"])
 
     def problem(self, width: int, height: int) -> str | None:

@@ -211,7 +211,8 @@ def quantile_cuts(values: Array, count: int, counts: Array | None = None) -> tup
         return ()
     if counts is None:
         ordered = np.sort(values)
-        cuts = ordered[np.ceil(np.arange(1, count) * len(values) / count).astype(int)]
+        places = np.ceil(np.arange(1, count) * len(values) / count).astype(np.int64)
+        cuts = ordered[np.minimum(places, len(ordered) - 1)]  # fewer values than groups
     else:
         order = np.argsort(values, kind="stable")
         ordered, ends = values[order], np.cumsum(counts[order])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.audit.attributes import written
@@ -20,51 +20,23 @@ def audit(
     by: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     *,
-    cluster: str | Sequence[str] | None = "auto",
-    comparison: str = "rest",
-    reference: Any = None,
-    depth: int | None = None,
-    alpha: float = 0.05,
-    delta: float | Mapping[str, float] | str | None = None,
-    better: Mapping[str, str] | str | None = None,
-    h0: float = 0.2,
-    min_n: int = 20,
-    adjust: str = "minp",
-    families: Any = None,
-    seed: int = 0,
-    replicates: int = 2000,
-    pair: str | Sequence[str] | None = None,
-    denominators: Mapping[str, str] | None = None,
-    where: Any = None,
-    max_groups: int = 1000,
-    r0: float = 0.2,
-    power: float = 0.8,
     equity: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    **settings: Any,
 ) -> Audit:
     """Compare groups of any table of rows and say what the evidence shows.
 
     `by` names attributes ("age:18,40,65" and "age:quantiles4" cut numbers into bins, "skin_tone*masked" is an
     intersection; None: every column of text or true/false with 2 to 30 values). `metrics` are the columns to compare;
-    rows with null are outside a metric's denominator, as are rows where the column `denominators[metric]` is not true.
-    `cluster`: "auto" (identity and sample), one or two columns, or None. `comparison`: rest, pairs, reference (with
-    `reference`), spread, or paired (with `pair`). `delta` is the smallest difference that matters: a number for rates
-    and metrics between 0 and 1, or a mapping by metric; `better` says "higher" or "lower" by metric. `where` keeps rows
-    with the given values: {"change": ["none", "mask"]} or "change=none,mask". `equity` adds equity
-    measures, each with an interval and what a fair system of this size would show.
+    rows with null are outside a metric's denominator. `equity` adds equity measures, each with an interval and what a
+    fair system of this size would show. `settings` are the fields of `countenance.audit.settings.Settings`: cluster,
+    comparison, delta, where, alpha, adjust, and so on.
 
     >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
-    >>> found = audit(rows, by=["sex"], metrics=["found"])
+    >>> found = audit(rows, by=["sex"], metrics=["found"], alpha=0.01)
     >>> found.verdict, found.findings[0].severity, round(found.findings[0].difference, 3)
     ('disparity', 'severe', -0.45)
     """
-    work = work_of(
-        table, by, metrics, cluster=cluster, comparison=comparison, reference=reference, depth=depth, alpha=alpha,
-        delta=delta, better=better, h0=h0, r0=r0, min_n=min_n, adjust=adjust, families=families, seed=seed,
-        replicates=replicates, pair=pair, denominators=denominators, where=where, max_groups=max_groups, power=power,
-        progress=progress, equity=equity,
-    )  # fmt: skip
-    return audited(work, equity=equity)
+    return audited(work_of(table, by, metrics, Settings.of(**settings), equity=equity), equity=equity)
 
 
 def audited(work: Work, *, equity: bool = False) -> Audit:
@@ -87,16 +59,7 @@ def audited(work: Work, *, equity: bool = False) -> Audit:
 
 
 def estimates(
-    table: Any,
-    by: Sequence[str] | None = None,
-    metrics: Sequence[str] | None = None,
-    *,
-    cluster: str | Sequence[str] | None = "auto",
-    depth: int | None = None,
-    alpha: float = 0.05,
-    denominators: Mapping[str, str] | None = None,
-    where: Any = None,
-    max_groups: int = 1000,
+    table: Any, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, **settings: Any
 ) -> list[Estimate]:
     """Every group's number with its interval, as `audit` gives them in `groups`, without any test.
 
@@ -104,18 +67,13 @@ def estimates(
     >>> [(e.group, e.n, round(e.low, 3), round(e.high, 3)) for e in estimates(rows, ["sex"], ["found"])]
     [('f', 150, 0.729, 0.856), ('m', 545, 0.695, 0.769)]
     """
-    work = work_of(
-        table, by, metrics, cluster=cluster, depth=depth, alpha=alpha, denominators=denominators, where=where,
-        max_groups=max_groups, adjust="holm",
-    )  # fmt: skip
-    return work.estimates()
+    return work_of(table, by, metrics, Settings.of(**{"adjust": "holm"} | settings)).estimates()
 
 
 def work_of(
-    table: Any, by: Sequence[str] | None, metrics: Sequence[str] | None, *, equity: bool = False, **options: Any
+    table: Any, by: Sequence[str] | None, metrics: Sequence[str] | None, settings: Settings, *, equity: bool = False
 ) -> Work:
-    """The rows that are asked for and the settings, checked: everything up to the first sum."""
-    settings = Settings(**options)
+    """The rows that are asked for, with the settings: everything up to the first sum."""
     rows = rows_of(table, by, metrics, settings, equity=equity)
     depth = depth_of(settings, by, rows.chosen)
     return Work(rows, settings, judged(settings, rows.metrics, rows.bounded), depth)

@@ -165,7 +165,7 @@ class Audit(BaseModel):
         return forest(self, metric, depth)
 
     def to_dict(self, *, groups: bool = False) -> dict[str, Any]:
-        """The audit as plain values (NaN and infinities as None)."""
+        """The audit as plain values (NaN and infinities as None); equity measures where they were asked for."""
         content: dict[str, Any] = {
             "verdict": self.verdict,
             "reason": self.reason,
@@ -173,6 +173,8 @@ class Audit(BaseModel):
             "excluded": self.excluded,
             "settings": self.settings,
         }
+        if self.equity:
+            content["equity"] = [measure.model_dump() for measure in self.equity]
         if groups:
             content["groups"] = [estimate.model_dump() for estimate in self.groups]
         return {key: plain(value) for key, value in content.items()}
@@ -214,7 +216,8 @@ class Audit(BaseModel):
         rest = json.loads(table.schema.metadata[b"countenance.audit"])
         findings = [Finding(**_unplain(Finding, row)) for row in table.to_pylist()]
         groups = [Estimate(**_unplain(Estimate, row)) for row in rest.pop("groups")]
-        return cls(findings=findings, groups=groups, **rest)
+        equity = [Equity(**_unplain(Equity, row)) for row in rest.pop("equity", [])]
+        return cls(findings=findings, groups=groups, equity=equity, **rest)
 
     @property
     def by_group(self) -> Any:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from countenance.audit._dist import quantile
 from countenance.audit.effects import cohen_h
 from countenance.audit.power import detectable_rate, reach, shifted
+from countenance.audit.settings import Settings
 from countenance.errors import InputError
 
 MOST_ROWS = 10**9
@@ -208,7 +209,7 @@ def plan_for(
     from countenance.audit.verdict import Needed
 
     kind, size = ("delta", math.nan) if effect is None else parse_effect(effect)
-    work = work_of(table, by, [metric], alpha=alpha, power=power, **options)
+    work = work_of(table, by, [metric], Settings.of(alpha=alpha, power=power, **options))
     work.findings()
     least = work.settings.min_n
     smallest = min((level for level in work.levels if math.isfinite(level)), default=alpha)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from countenance.errors import InputError
@@ -20,30 +20,57 @@ DELTA = 0.05
 
 @dataclass(frozen=True)
 class Settings:
-    """What an audit was asked for. `progress` is called with the steps done and their number; it is not stored."""
+    """How an audit compares: every option of `audit`, `estimates` and `plan_for` besides table, `by` and metrics."""
 
-    cluster: Any = "auto"
+    cluster: str | Sequence[str] | None = "auto"
+    """What is independent: "auto" (identity and sample), one or two columns, or None (rows)."""
     comparison: str = "rest"
+    """rest, pairs, reference (with `reference`), spread, or paired (with `pair`)."""
     reference: Any = None
+    """The group to compare with, its name, "best" or "largest"; or such by attribute."""
     depth: int | None = None
+    """How many attributes an intersection may have."""
     alpha: float = 0.05
-    delta: Any = None
-    better: Any = None
+    delta: float | Mapping[str, float] | str | None = None
+    """The smallest difference that matters: a number for rates and metrics between 0 and 1, or a mapping by metric."""
+    better: Mapping[str, str] | str | None = None
+    """"higher" or "lower" by metric."""
     h0: float = 0.2
+    """Cohen's h above which a disparity of rates is severe."""
     r0: float = 0.2
+    """The effect of a metric that is no rate, above which a disparity is severe."""
     min_n: int = 20
+    """Fewest independent units that a side must have."""
     adjust: str = "minp"
+    """minp, holm or bh."""
     families: Any = None
+    """Smaller families of comparisons: "metric", "attribute", or metrics by name of the family."""
     seed: int = 0
     replicates: int = 2000
-    pair: Any = None
+    pair: str | Sequence[str] | None = None
+    """The column(s) that tell which rows belong together."""
     denominators: Mapping[str, str] | None = None
+    """By metric, the column that must be true for a row to count."""
     where: Any = None
+    """Rows to keep: {"change": ["none", "mask"]} or "change=none,mask"."""
     max_groups: int = 1000
     power: float = 0.8
     kinds: Mapping[str, str] | None = None
     """What metrics are that are differences of two scores: a name of `CHANGES` each."""
     progress: Callable[[int, int], None] | None = None
+    """Called with the steps done and their number; not stored."""
+
+    @classmethod
+    def of(cls, **options: Any) -> Settings:
+        """The settings with these options; one that does not exist is refused by name.
+
+        >>> Settings.of(alpha=0.01).alpha
+        0.01
+        """
+        known = [one.name for one in fields(cls)]
+        if unknown := [name for name in options if name not in known]:
+            raise InputError(f"no setting {unknown[0]!r}; there are {', '.join(known)}")
+        return cls(**options)
 
     def __post_init__(self) -> None:
         if self.comparison not in COMPARISONS:
@@ -99,13 +126,18 @@ def _word(value: Any) -> str:
 def parse_delta(delta: Any) -> tuple[float | None, dict[str, float]]:
     """The difference that matters for rates and bounded metrics (None: the default), and those of single metrics.
 
+    In a mapping, the first is that of the empty name.
+
     >>> parse_delta(".02,latency_ms=5"), parse_delta({"latency_ms": 5}), parse_delta(0.1)
     ((0.02, {'latency_ms': 5.0}), (None, {'latency_ms': 5.0}), (0.1, {}))
+    >>> parse_delta({"": 0.02, "latency_ms": 5})
+    (0.02, {'latency_ms': 5.0})
     """
     if delta is None:
         return None, {}
     if isinstance(delta, Mapping):
-        return None, {str(name): _positive(f"delta of {name}", value) for name, value in delta.items()}
+        each = {str(name): _positive(f"delta of {name}", value) for name, value in delta.items()}
+        return each.pop("", None), each
     if not isinstance(delta, str):
         return _positive("delta", delta), {}
     common: float | None = None

@@ -135,8 +135,9 @@ def shuffled(
             for one in mine:
                 here = sample.one.take((slice(None), slice(start, start + len(one.chosen))))
                 start += len(one.chosen)
-                means = np.asarray(here.total) / np.asarray(here.n)
-                plain = means.max(axis=-1) - means.min(axis=-1)
+                with np.errstate(all="ignore"):  # a shuffled table may leave a small group without a value
+                    means = np.asarray(here.total) / np.asarray(here.n)
+                plain = np.nan_to_num(np.fmax.reduce(means, axis=-1) - np.fmin.reduce(means, axis=-1))
                 found[id(one)].append((studentised(means, variances(here, one.column.kind)), plain))
         done += len(samples[0].one.n)
         if settings.progress is not None:

@@ -262,10 +262,10 @@ def time_(
 ) -> None:
     """Time an entry in its own process: warm-up, the median of 5 passes, loading apart from inference."""
     from countenance.files import write_json
-    from countenance.suites.bias_bounty.timing import measure, timing_lines
+    from countenance.suites.bias_bounty.timing import measure
 
     found, _ = measure(entry, images, passes=passes, threads=threads)
     if json is not None:
         write_json(json, found.model_dump())
-    for line in timing_lines(found):
+    for line in found.lines(found.entry):
         say(line)

@@ -244,16 +244,16 @@ def make_data(
     """Write the embedded people in FHIBE's layout, with a baseline's outputs for each of the nine tasks."""
     from countenance.cli.progress import progress
     from countenance.data import load_dataset
+    from countenance.data.layout import whole_people
     from countenance.files import staged
     from countenance.suites.fhibe.demo import baseline, write_outputs
     from countenance.suites.fhibe.make_data import make_data as write
-    from countenance.suites.fhibe.make_data import some_people
     from countenance.suites.fhibe.vocabulary import TASKS
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
     body_set, face_set = load_dataset(bodies), load_dataset(portraits)
-    face_set = some_people(face_set, faces)
+    face_set = whole_people(face_set, faces)
     with staged(out) as made, progress("writing", len(body_set) + len(face_set), quiet=quiet) as step:
         rows = write(made, body_set, face_set, side=side, step=step)
     with progress("answering", len(TASKS), quiet=quiet) as step:

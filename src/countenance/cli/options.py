@@ -30,7 +30,7 @@ BOX_FORMATS = "corners x0,y0,x1,y1; topleft x,y,w,h; centre cx,cy,w,h; xxyy x0,x
 
 CategoriesOption = Annotated[
     str | None,
-    typer.Option(help="COCO: categories that are people or faces, by id or name: face=1,person=18."),
+    typer.Option(help="COCO, YOLO, VOC: categories that are people or faces, by id or name: face=1,person=18."),
 ]
 
 

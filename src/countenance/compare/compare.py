@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from countenance.audit.attributes import NothingToCompare, split_names
 from countenance.audit.finding import Audit
-from countenance.audit.settings import Judged, Settings, judged, parse_better, parse_delta, parse_where
+from countenance.audit.settings import Judged, Settings, judged, parse_better, parse_delta
 from countenance.compare.changes import by_group, overall
 from countenance.compare.decision import decided
 from countenance.compare.entries import ComparedModel, entries_of
@@ -21,6 +21,12 @@ from countenance.compare.sides import Contrast, Sides, is_bounded
 from countenance.errors import InputError
 from countenance.run.auditing import WHOLE, with_everyone
 
+SETTINGS = (
+    "cluster", "depth", "alpha", "delta", "better", "min_n", "adjust", "families", "where", "seed", "max_groups",
+    "power", "progress",
+)  # fmt: skip
+"""The settings of an audit that a comparison of models has too."""
+
 
 def compare(
     a: Any,
@@ -30,69 +36,49 @@ def compare(
     *,
     pair: str | Sequence[str] | None = None,
     names: Sequence[str] | None = None,
-    cluster: str | Sequence[str] | None = "auto",
-    depth: int | None = None,
-    alpha: float = 0.05,
-    delta: float | Mapping[str, float] | str | None = None,
-    better: Mapping[str, str] | str | None = None,
-    min_n: int = 20,
-    adjust: str = "minp",
-    families: Any = None,
-    where: Any = None,
-    seed: int = 0,
-    max_groups: int = 1000,
-    power: float = 0.8,
-    progress: Callable[[int, int], None] | None = None,
+    **settings: Any,
 ) -> Comparison:
     """Compare two runs, or two tables of scores, on the rows that both have. All differences are b - a.
 
     Runs pair by sample and subject and must be of the same task, data and decoder; tables pair by the columns `pair`
-    (default: sample and subject). `by`, `metrics`, `cluster`, `delta`, `better`, `where` and the other settings are
-    those of `countenance.audit`, `depth` is 1 unless it is named. Overall changes, changes of groups, and gaps are
-    three families of comparisons, each adjusted by itself.
+    (default: sample and subject). `by`, `metrics` and `settings` (those of `SETTINGS`) are those of
+    `countenance.audit`; `depth` is 1 unless it is named. Overall changes, changes of groups, and gaps are three
+    families of comparisons, each adjusted by itself.
 
     >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
     >>> v1, v2 = rows | {"ok": [1, 0] * 200}, rows | {"ok": [1, 1] * 200}
     >>> compare(v1, v2, by=["sex"], metrics=["ok"], names=["v1", "v2"]).decision
     'v2 is better overall (+50.0 points, 45.1 to 54.9) and worse for nobody by more than 0.05; the gap between sex = f and m narrowed (from +100.0 to 0.0 points).'
     """  # noqa: E501
-    entries = entries_of([a, b], names)
-    asked = Asked.of(
-        entries, by, metrics, pair=pair, cluster=cluster, depth=depth, alpha=alpha, delta=delta, better=better,
-        min_n=min_n, adjust=adjust, families=families, where=where, seed=seed, max_groups=max_groups, power=power,
-        progress=progress,
-    )  # fmt: skip
-    return asked.between(0, 1)
+    return Asked.of(entries_of([a, b], names), by, metrics, pair=pair, **settings).between(0, 1)
 
 
 class Asked:
     """Entries on the rows that they share, and how they are compared."""
 
     def __init__(
-        self, entries: Sequence[ComparedModel], by: list[str] | None, paired: Paired, options: dict[str, Any]
+        self, entries: Sequence[ComparedModel], by: list[str] | None, paired: Paired, settings: Settings
     ) -> None:
-        self.entries, self.by, self.paired = entries, by, paired
-        self.delta, self.better = options.pop("delta"), options.pop("better")
-        self.where = options.pop("where")
-        self.settings = options
+        self.entries, self.by, self.paired, self.settings = entries, by, paired, settings
 
     @classmethod
     def of(
         cls, entries: Sequence[ComparedModel], by: Sequence[str] | str | None, metrics: Sequence[str] | str | None, *,
-        pair: Any, **options: Any,
+        pair: str | Sequence[str] | None = None, **options: Any,
     ) -> Asked:  # fmt: skip
         """Check the settings and put the rows side by side."""
-        Settings(**options)
-        options["depth"] = options["depth"] or 1
-        options["where"] = parse_where(options["where"])
+        if unknown := [name for name in options if name not in SETTINGS]:
+            raise InputError(f"a comparison has no setting {unknown[0]!r}; there are pair, {', '.join(SETTINGS)}")
+        asked = Settings.of(**options)
+        settings = replace(asked, depth=asked.depth or 1)
         listed = None if by is None else split_names(by) if isinstance(by, str) else list(by)
         measured = [metrics] if isinstance(metrics, str) else metrics
         if both := [name for name in listed or () if name in (measured or ())]:
             raise InputError(f"column {both[0]!r} is named both as an attribute and as a metric")
         paired = pair_entries(
-            entries, by=listed, metrics=measured, pair=pair, cluster=options["cluster"], where=options["where"]
+            entries, by=listed, metrics=measured, pair=pair, cluster=settings.cluster, where=settings.conditions
         )
-        return cls(entries, listed, paired, options)
+        return cls(entries, listed, paired, settings)
 
     def between(self, first: int, second: int) -> Comparison:
         """The comparison of two of the entries."""
@@ -121,7 +107,7 @@ class Asked:
         measured = self.judged()
         return {
             "by": found.settings["by"] if found else [], "metrics": self.paired.metrics, "pair": self.paired.keys,
-            "where": self.where, "unit": sides.work.rows.units.sentence(sides.work.rows.total),
+            "where": self.settings.conditions, "unit": sides.work.rows.units.sentence(sides.work.rows.total),
             "ways": list(sides.work.rows.units.ways), "delta": {n: j.delta for n, j in measured.items()},
             "better": {n: j.better for n, j in measured.items()}, "alpha": sides.work.settings.alpha,
             "min_n": sides.work.settings.min_n, "depth": sides.work.depth, "seed": sides.work.settings.seed,
@@ -165,14 +151,14 @@ class Asked:
         """What matters in each metric: as named, else as the runs say, else the default of bounded metrics."""
         metrics = self.paired.metrics
         bounded = [is_bounded(self.paired.scores[name].ravel()) for name in metrics]
-        common, named = parse_delta(self.delta)
+        common, named = parse_delta(self.settings.delta)
         first = self.entries[0]
-        made = judged(Settings(delta=self.delta, better=self.better), metrics, bounded)
+        made = judged(self.settings, metrics, bounded)
         for name in metrics:
             delta, better = made[name].delta, made[name].better
             if common is None and name not in named:
                 delta = first.delta.get(name, delta)
-            if name not in parse_better(self.better):
+            if name not in parse_better(self.settings.better):
                 better = first.better.get(name, better)
             made[name] = Judged(delta, better)
         return made
@@ -207,5 +193,4 @@ class Asked:
                 word = "1 row has" if some == 1 else f"{some:,} rows have"
                 told.append(f"{name}: {word} a value in some models and none in others; left out")
             kept[name] = np.where((missing == 0)[:, None], values, np.nan)
-        options = self.settings | {"delta": self.delta, "better": self.better, "where": self.where}
-        return Asked(self.entries, self.by, replace(self.paired, scores=kept), options), told
+        return Asked(self.entries, self.by, replace(self.paired, scores=kept), self.settings), told

@@ -19,7 +19,6 @@ from countenance.compare.decision import decided, listed, number
 from countenance.compare.entries import entries_of
 from countenance.compare.gaps import gaps
 from countenance.compare.result import Change, GroupScore, Leaderboard, Standing
-from countenance.errors import InputError
 from countenance.run.auditing import EVERYONE, WHOLE, with_everyone
 
 ALL = ("alpha", "cluster", "depth", "max_groups")
@@ -44,10 +43,7 @@ def leaderboard(
     [('z', 1, False), ('y', 2, True), ('x', 2, True)]
     """
     opened = entries_of(entries, settings.pop("names", None))
-    options = DEFAULTS | settings
-    if unknown := [name for name in settings if name not in DEFAULTS]:
-        raise InputError(f"leaderboard: no setting {unknown[0]!r}; there are {', '.join(DEFAULTS)}")
-    asked, left_out = Asked.of(opened, by, metrics, **options).of_all()
+    asked, left_out = Asked.of(opened, by, metrics, **settings).of_all()
     names = [entry.name for entry in opened]
     sides = asked.whole(list(itertools.combinations(range(len(names)), 2)))
     pairs = overall(sides)
@@ -58,7 +54,7 @@ def leaderboard(
     for metric in asked.paired.metrics:
         whole = {e.metric: e for e in scored if e.attribute == WHOLE and e.group == EVERYONE}
         values = np.array([whole[_column(metric, i)].estimate for i in range(len(names))])
-        ranking = _ranking(names, metric, values, pairs, judged[metric].better, options["alpha"])
+        ranking = _ranking(names, metric, values, pairs, judged[metric].better, asked.settings.alpha)
         rankings.append(ranking)
         for model, rank, tied in zip(ranking.names, ranking.ranks, ranking.tied, strict=True):
             column = _column(metric, names.index(model))
@@ -96,12 +92,6 @@ def _against_first(
     return told
 
 
-DEFAULTS: dict[str, Any] = {
-    "pair": None, "cluster": "auto", "depth": None, "alpha": 0.05, "delta": None, "better": None, "min_n": 20,
-    "adjust": "minp", "families": None, "where": None, "seed": 0, "max_groups": 1000, "power": 0.8, "progress": None,
-}  # fmt: skip
-
-
 def _column(metric: str, model: int) -> str:
     return f"{metric} ({model})"
 
@@ -116,7 +106,7 @@ def _scored(asked: Asked) -> tuple[list[Estimate], list[Estimate]]:
         for i in range(values.shape[1]):
             columns.append(_column(metric, i))
             table = table.append_column(f"m.{columns[-1]}", pa.array(values[:, i], pa.float64(), from_pandas=True))
-    options = {name: asked.settings[name] for name in ALL}
+    options = {name: getattr(asked.settings, name) for name in ALL}
     whole = estimates(table, [WHOLE], columns, **options)
     sides, grouped = asked.sides(0, 1)
     if not grouped:

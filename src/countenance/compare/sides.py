@@ -11,7 +11,7 @@ import numpy as np
 from countenance.audit.audit import work_of
 from countenance.audit.groups import Grouping
 from countenance.audit.paired import Pairs, Pooled
-from countenance.audit.settings import Judged
+from countenance.audit.settings import Judged, Settings
 from countenance.audit.source import Source
 from countenance.audit.table import UNKNOWN, Array
 from countenance.audit.work import Work
@@ -51,7 +51,7 @@ class Sides:
     @classmethod
     def of(
         cls, table: Any, contrasts: Sequence[Contrast], judged: dict[str, Judged], by: Sequence[str] | None,
-        settings: dict[str, Any], place: str = "table",
+        settings: Settings, place: str = "table",
     ) -> Sides:  # fmt: skip
         """Set up an audit of the differences of rows; `table`, read from `place`, has the groups and units."""
         import pyarrow as pa
@@ -66,12 +66,12 @@ class Sides:
         for name, one in named.items():
             table = table.append_column(f"m.{name}", pa.array(one.new - one.old, pa.float64(), from_pandas=True))
         known = {name: judged[one.metric] for name, one in named.items()}
-        work = work_of(
-            Source(table, label=place), by, list(named), kinds=told,
+        own = replace(
+            settings, kinds=told, families=_by_column(settings.families, named), where=None,
             delta={name: one.delta for name, one in known.items() if one.delta is not None},
             better={name: one.better for name, one in known.items() if one.better is not None},
-            **settings | {"families": _by_column(settings["families"], named)},
         )  # fmt: skip
+        work = work_of(Source(table, label=place), by, list(named), own)
         order = work.rows.order
         arranged = {name: replace(one, old=one.old[order], new=one.new[order]) for name, one in named.items()}
         return cls(work, arranged, bounded)

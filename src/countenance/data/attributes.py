@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from countenance.data.categories import masked_word
 from countenance.data.names import ImageNames
 from countenance.data.sample import Dataset, Value
 from countenance.data.tables import read_csv
@@ -81,3 +82,15 @@ def with_attributes(dataset: Dataset, said: Mapping[Who, Mapping[str, Value]]) -
             subjects.append(replace(subject, attributes={**subject.attributes, **further, **own}))
         samples.append(replace(sample, subjects=tuple(subjects)))
     return dataset.of(samples)
+
+
+def described(dataset: Dataset, table: Path) -> Dataset:
+    """The dataset with every further column of a CSV as an attribute; `masked` or `mask` says what the boxes do not."""
+    annotated = [(subject.id, (sample.id, i)) for sample in dataset for i, subject in enumerate(sample.subjects)]
+    found = attribute_rows(dataset, table, dict(annotated) if dataset.aliases else None)  # COCO numbers its annotations
+    names = [name for name in found.columns if name and name not in ("mask", "masked")]
+    said = {}
+    for who, (place, row) in found.rows.items():
+        worn = masked_word(row.get("masked") or row.get("mask") or "", place)
+        said[who] = {name: row[name].strip() or None for name in names} | ({"masked": worn} if worn else {})
+    return with_attributes(dataset, said)

@@ -46,6 +46,20 @@ def says_masked(word: str) -> str | None:
     return "yes" if plain in MASK_WORDS else "no" if plain in NO_MASK_WORDS else None
 
 
+def masked_word(word: str, place: str) -> str | None:
+    """`yes` or `no` for what a file says about the mask; empty is not known, any other word is refused.
+
+    >>> masked_word("with_mask", "row 2"), masked_word("no-mask", "row 2"), masked_word(" ", "row 2")
+    ('yes', 'no', None)
+    """
+    if not word.strip():
+        return None
+    masked = says_masked(word)
+    if masked is None:
+        raise InputError(f"{place}: {word!r} says neither mask nor no mask; expected 1 or 0, mask or no_mask")
+    return masked
+
+
 def kind_of(name: str) -> Kind | None:
     """What a category of this name shows, or None.
 

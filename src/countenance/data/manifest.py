@@ -137,7 +137,8 @@ class _PartitionFile:
         import pyarrow.parquet as pq
 
         try:
-            self.parquet = pq.ParquetFile(storage.open(name))
+            # From a store each read is a request: those for neighbouring columns and row groups become one.
+            self.parquet = pq.ParquetFile(storage.open(name), pre_buffer=is_url(storage.place))
         except Missing:
             raise InputError(f"{storage.place}/{name}: missing; the manifest names it") from None
         except (pa.ArrowException, OSError) as error:

@@ -2,8 +2,10 @@
 
 import shutil
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from countenance.data.image import IMAGE_SUFFIXES
 from countenance.errors import InputError
 from countenance.files import staged
 
@@ -32,6 +34,29 @@ def inside(root: Path, name: str, place: str) -> Path:
         if not resolved.is_relative_to(root.resolve()):
             raise InputError(f"{place}: {name!r} is a link that leads out of the dataset folder")
     return path
+
+
+PICTURE_FOLDERS = ("", "images", "val", "test", "train", "test_set", "train_set", "annotations")
+
+
+def find_picture(root: Path, name: str, place: str, folders: Sequence[str] = PICTURE_FOLDERS) -> Path:
+    """The picture of that name (with or without its ending) in the dataset's folder or a usual folder in it."""
+    tried = []
+    for folder in folders:
+        path = inside(root / folder if folder else root, name, place)
+        tried.append(path)
+        if path.suffix.lower() not in IMAGE_SUFFIXES:
+            tried += [path.with_name(path.name + suffix) for suffix in IMAGE_SUFFIXES]
+    found = next((path for path in tried if path.is_file()), None)
+    if found is None:
+        where = ", ".join(dict.fromkeys(str(path.parent) for path in tried))
+        raise InputError(f"{place}: no picture {name!r} in {where}")
+    return found
+
+
+def pictures_below(folder: Path) -> list[Path]:
+    """Every picture in a folder and in the folders below it, by its ending, in the order of their paths."""
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
 
 
 def unpack(archive: Path, into: Path, *, limit: int = MAX_UNPACKED) -> None:

@@ -13,11 +13,13 @@ from countenance.errors import InputError
 from countenance.storage import is_url
 
 GROUP = "countenance.datasets"
+OWN = ("bafmd", "fairface", "people", "voc", "yolo")
+"""What this package reads by name; all but the people need a folder: `bafmd:FOLDER`."""
 
 
 def dataset_names() -> list[str]:
     """Names that `load_dataset` knows without a path."""
-    return sorted({"people", *(point.name for point in entry_points(group=GROUP))})
+    return sorted({*OWN, *(point.name for point in entry_points(group=GROUP))})
 
 
 COCO_FILES = ("annotations.json", "_annotations.coco.json")
@@ -26,7 +28,8 @@ COCO_FILES = ("annotations.json", "_annotations.coco.json")
 def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categories: str | None = None) -> Dataset:
     """A dataset from its name (`people`, `people:portraits`), a folder, a COCO file, a tar of either, or a manifest.
 
-    `categories` chooses the categories of a COCO file that are people or faces: `face=1,person=18`.
+    `categories` chooses the categories of a COCO file, or the classes of YOLO and Pascal VOC label files, that are
+    people or faces: `face=1,person=18`.
 
     >>> load_dataset("peple")
     Traceback (most recent call last):
@@ -63,15 +66,22 @@ def _no_categories(dataset: Dataset, categories: str | None, name: str) -> Datas
 
 
 def _by_name(name: str, part: str | None) -> Dataset:
-    if name == "people":
-        from countenance.data.people import load
-
-        return load(part)
+    if name in OWN:
+        return _own(name, part)
     point = next(iter(entry_points(group=GROUP, name=name)))
     loaded = point.load()(part)
     if not isinstance(loaded, Dataset):
         raise InputError(f"dataset {name!r}: its plugin {point.value} returned {type(loaded).__name__}, not a Dataset")
     return loaded
+
+
+def _own(name: str, part: str | None) -> Dataset:
+    from countenance.data import bafmd, fairface, labelled, people
+
+    if name in labelled.KINDS:
+        return labelled.load(part, name)
+    own = {"bafmd": bafmd.load, "fairface": fairface.load, "people": people.load}
+    return own[name](part)
 
 
 def _indexed(place: str) -> Dataset:
@@ -100,9 +110,15 @@ def _read_dir(root: Path, categories: str | None) -> Dataset:
     inner = [child for child in root.iterdir() if child.is_dir()]
     if len(inner) == 1 and len(list(root.iterdir())) == 1:
         return _read_dir(inner[0], categories)
+    from countenance.data.labelled import label_kind, read_labelled
+
+    kind = label_kind(root)
+    if kind is not None:
+        return read_labelled(root, kind, categories=categories)
     raise InputError(
         f"{root}: holds none of annotations.json (COCO), labels.csv (a folder of images), samples.parquet (people) "
-        "or dataset.json (a manifest); `countenance data index` makes a manifest of tars, Parquet and Hugging Face data"
+        "or dataset.json (a manifest), and no picture has a .txt (YOLO) or .xml (Pascal VOC) file of its name; "
+        "`countenance data index` makes a manifest of tars, Parquet and Hugging Face data"
     )
 
 

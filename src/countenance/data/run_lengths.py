@@ -1,4 +1,4 @@
-"""Masks as COCO writes them, {"size": [height, width], "counts": text or numbers}: the one place that reads them."""
+"""Masks as COCO writes them, {"size": [height, width], "counts": text or numbers}: the one place that knows them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from countenance.errors import InputError
-from countenance.metrics.masks import Ints, many_run_lengths, run_lengths
+from countenance.metrics.masks import Ints, compress, many_run_lengths, mask_runs, run_lengths
 
 
 def read_counts(counts: Any, place: str) -> Ints:
@@ -55,3 +55,13 @@ def read_masks(values: Sequence[Any], places: Sequence[str], size: tuple[int, in
         if int(lengths.sum()) != height * width:
             raise InputError(f"{place}: run lengths cover {int(lengths.sum())} pixels, the mask has {height * width}")
     return runs
+
+
+def rle_of(mask: Any) -> dict[str, Any]:
+    """A boolean mask as {"size": [height, width], "counts": text}.
+
+    >>> rle_of(np.ones((2, 2), bool))
+    {'size': [2, 2], 'counts': '04'}
+    """
+    array = np.asarray(mask).astype(bool)
+    return {"size": [int(n) for n in array.shape], "counts": compress(mask_runs(array))}

@@ -183,6 +183,22 @@ class Dataset(Sequence[Sample]):
         """The samples for which `keep` is true, under the same card."""
         return self.of([sample for sample in self.samples if keep(sample)])
 
+    def split(self, name: str | None) -> "Dataset":
+        """The samples whose attribute `split` is `name`; all of them when none is named.
+
+        >>> Dataset(DatasetCard(name="mine"), []).split("test")
+        Traceback (most recent call last):
+        countenance.errors.InputError: dataset 'mine' has no split 'test'; it has no splits
+        """
+        if name is None:
+            return self
+        kept = self.filter(lambda sample: sample.attributes.get("split") == name)
+        if not len(kept):
+            known = sorted({str(sample.attributes.get("split")) for sample in self.samples} - {"None"})
+            there = f"it has {', '.join(known)}" if known else "it has no splits"
+            raise InputError(f"dataset {self.name!r} has no split {name!r}; {there}")
+        return kept
+
     def of(self, samples: Sequence[Sample], card: DatasetCard | None = None, notes: Sequence[str] = ()) -> "Dataset":
         """The same dataset with other samples, another card where one is given, and further notes."""
         return Dataset(card or self.card, samples, self.aliases, (*self.notes, *notes), self.categories)

@@ -14,6 +14,7 @@ import numpy as np
 from countenance.audit.audit import work_of
 from countenance.audit.finding import Audit, Estimate
 from countenance.audit.rows import kept_rows
+from countenance.audit.settings import Settings
 from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN, in_order
@@ -135,7 +136,7 @@ class RunEvidence:
             else:
                 self.need_attribute(by)
             source = Source(rows, label=self.run.place)
-            work = work_of(source, [by or WHOLE], [metric], alpha=alpha, depth=1, adjust="holm")
+            work = work_of(source, [by or WHOLE], [metric], Settings(alpha=alpha, depth=1, adjust="holm"))
             self._kept[key] = work.estimates(), work.nouns
         found: tuple[list[Estimate], tuple[str, str]] = self._kept[key]
         return found

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.intervals import LEVEL, IntervalEstimate, clustered_rate
+from countenance.metrics.intervals import LEVEL, IntervalEstimate, by_cluster, clustered_rate
 from countenance.metrics.ranking import bootstrap_interval
 
 Array = NDArray[np.float64]
@@ -35,11 +35,7 @@ def reliability(stated: Array, right: Array, person: NDArray[np.int64]) -> list[
     place, found = _bins(stated), []
     for k in np.unique(place).tolist():
         here = place == k
-        people = int(person.max()) + 1
-        trials = np.bincount(person[here], minlength=people).astype(np.float64)
-        hits = np.asarray(np.bincount(person[here], right[here], minlength=people), dtype=np.float64)
-        rate = clustered_rate(hits, trials)
-        found.append(Bin(float(stated[here].mean()), rate))
+        found.append(Bin(float(stated[here].mean()), clustered_rate(*by_cluster(right[here], person[here]))))
     return found
 
 

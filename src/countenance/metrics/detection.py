@@ -1,12 +1,21 @@
 """Detection beyond recall: average precision and false positives per image, so that false alarms are not free."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[Any]
+"""Whole numbers of any width."""
+RECALLS = np.linspace(0, 1, 101)
+MOST_WEIGHTS = 32 * 2**20
+"""Bytes of weights of images that are held at once."""
+DRAWN_AT_ONCE = 2**18
+"""Images that are drawn at once."""
 
 
 def precision_recall(scores: Array, hit: Bools, n_truth: int, weights: Array | None = None) -> tuple[Array, Array]:
@@ -38,74 +47,101 @@ def average_precision(scores: Array, hit: Bools, n_truth: int) -> float:
         return 0.0
     precision, recall = precision_recall(scores, hit, n_truth)
     envelope = np.maximum.accumulate(precision[::-1])[::-1]
-    at = np.searchsorted(recall, np.linspace(0, 1, 101), side="left")
+    at = np.searchsorted(recall, RECALLS, side="left")
     return float(np.where(at < len(envelope), envelope[np.minimum(at, len(envelope) - 1)], 0.0).mean())
 
 
-def average_precision_interval(
-    scores: Array,
-    hit: Bools,
-    image: NDArray[np.int64],
-    truth_per_image: Array,
-    *,
-    replicates: int = 1000,
-    seed: int = 0,
-) -> tuple[float, float]:
-    """A 95 % interval of average precision by resampling whole images (people in one image stand or fall together).
+@dataclass(frozen=True)
+class RankedDetections:
+    """Everything that average precision by group needs, a block at a time, so that it need not fit into memory."""
 
-    >>> average_precision_interval(np.array([0.9]), np.array([True]), np.array([0]), np.array([1.0]))
-    (1.0, 1.0)
+    images: int
+    ranked: Callable[[], Iterator[tuple[Ints, Ints]]]
+    """Predicted boxes, best score first: the image of each, and which kind of true box it finds (-1: none)."""
+    truths: Callable[[], Iterator[tuple[Ints, Ints]]]
+    """True boxes in any order: the image and the kind of each."""
+    members: Bools
+    """Groups × kinds: which kinds belong to which group."""
+
+
+@dataclass(frozen=True)
+class PrecisionEstimate:
+    """Average precision of a group with its 95 % interval, and the number of its true boxes."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def average_precisions(found: RankedDetections, *, replicates: int = 1000, seed: int = 0) -> list[PrecisionEstimate]:
+    """COCO's average precision of each group, with intervals from resampling whole images.
+
+    Boxes that find somebody of another group are left out; false positives count for every group. People in one image
+    stand or fall together, and all groups share the resamples. No truth: NaN. Memory: a byte an image and resample,
+    for as many resamples at once as `MOST_WEIGHTS` allows, and the blocks.
+
+    >>> ranked, truths = (np.array([0, 1]), np.array([0, -1])), (np.array([0, 1]), np.array([0, 0]))
+    >>> two = RankedDetections(2, lambda: iter([ranked]), lambda: iter([truths]), np.ones((1, 1), dtype=bool))
+    >>> average_precisions(two, replicates=20)[0].n
+    2
     """
-    everybody = np.ones((1, len(scores)), dtype=bool)
-    counts = truth_per_image[None]
-    (found,) = average_precision_intervals(scores, hit, image, everybody, counts, replicates=replicates, seed=seed)
-    return found
-
-
-def average_precision_intervals(
-    scores: Array,
-    hit: Bools,
-    image: NDArray[np.int64],
-    kept: Sequence[Bools] | Bools,
-    truth_per_image: Array,
-    *,
-    replicates: int = 1000,
-    seed: int = 0,
-) -> list[tuple[float, float]]:
-    """The intervals of several groups from the same resamples: `kept` says which hits are a group's own.
-
-    False positives count for every group, so what they add up to is computed once for each resample. No truth: NaN.
-
-    >>> one = np.array([0.9]), np.array([True]), np.array([0]), [np.array([True])], np.array([[1.0]])
-    >>> average_precision_intervals(*one)
-    [(1.0, 1.0)]
-    """
-    n = truth_per_image.shape[1]
-    order = np.argsort(-scores, kind="stable")
-    image, hits = image[order], hit[order]
-    alarms = image[~hits]
-    before = np.cumsum(~hits)
-    own = [np.flatnonzero(hits & np.asarray(one)[order]) for one in kept]
-    generator = np.random.default_rng(seed)
-    recalls = np.linspace(0, 1, 101)
-    values = np.full((replicates, len(own)), np.nan)
-    for r in range(replicates if n else 0):
-        weight = np.bincount(generator.integers(0, n, n), minlength=n).astype(np.float64)
-        wrong = np.concatenate([[0.0], np.cumsum(weight[alarms])])
-        truths = truth_per_image @ weight
-        for g in np.flatnonzero(truths > 0):
-            # Precision falls at false positives alone, so its envelope is made of the values at hits.
-            at_hits = own[g]
-            found = np.cumsum(weight[image[at_hits]])
-            total = found + wrong[before[at_hits]]
-            precision = np.divide(found, total, out=np.zeros_like(found), where=total > 0)
-            envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
-            values[r, g] = envelope[np.searchsorted(found / truths[g], recalls, side="left")].mean()
+    people, values = _weighted(found, np.ones((1, found.images), np.uint8))
+    generator, made = np.random.default_rng(seed), [values[:0]]
+    at_once = min(max(MOST_WEIGHTS // max(found.images, 1), 1), max(replicates, 1))
+    for start in range(0, replicates if found.images else 0, at_once):
+        weights = _resampled(generator, min(at_once, replicates - start), found.images)
+        made.append(_weighted(found, weights)[1])
     spans = [
         np.nanpercentile(column, [2.5, 97.5]) if not np.isnan(column).all() else (np.nan, np.nan)
-        for column in values.T
+        for column in np.concatenate(made).T
     ]  # fmt: skip
-    return [(float(low), float(high)) for low, high in spans]
+    return [
+        PrecisionEstimate(float(value), float(low), float(high), int(n))
+        for value, (low, high), n in zip(values[0], spans, people[0], strict=True)
+    ]
+
+
+def _resampled(generator: np.random.Generator, replicates: int, n: int) -> NDArray[np.uint8]:
+    """How often each of n images is drawn in each resample; drawn in parts, which gives the same numbers."""
+    weights = np.zeros((replicates, n), np.uint8)  # an image drawn 256 times would need 10^500 resamples
+    for row in weights:
+        for start in range(0, n, DRAWN_AT_ONCE):
+            np.add.at(row, generator.integers(0, n, min(DRAWN_AT_ONCE, n - start)), 1)
+    return weights
+
+
+def _weighted(found: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Array, Array]:
+    """True boxes and average precision (resamples × groups) with images that count so many times."""
+    groups, kinds = found.members.shape
+    by_kind = np.zeros((len(weights), kinds))
+    for image, kind in found.truths():
+        for r, weight in enumerate(weights):
+            by_kind[r] += np.bincount(kind, weight[image], minlength=kinds)
+    truths = by_kind @ found.members.T.astype(np.float64)
+    best = np.zeros((len(weights), groups, len(RECALLS)))
+    hits_before, alarms_before = np.zeros((len(weights), groups)), np.zeros(len(weights))
+    for image, kind in found.ranked():
+        hit = kind >= 0
+        alarms, before = image[~hit], np.cumsum(~hit)
+        own = [np.flatnonzero(hit)[one[kind[hit]]] for one in found.members]
+        places = [(before[at], image[at]) for at in own]
+        for r, weight in enumerate(weights):
+            wrong = alarms_before[r] + np.concatenate([[0.0], np.cumsum(weight[alarms], dtype=np.float64)])
+            alarms_before[r] = wrong[-1]
+            for g in np.flatnonzero(truths[r] > 0):
+                # Precision falls at false positives alone, so its envelope is made of the values at hits.
+                alarmed, images = places[g]
+                if not len(images):
+                    continue
+                right = hits_before[r, g] + np.cumsum(weight[images], dtype=np.float64)
+                hits_before[r, g] = right[-1]
+                total = right + wrong[alarmed]
+                precision = np.divide(right, total, out=np.zeros_like(right), where=total > 0)
+                envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
+                here = envelope[np.searchsorted(right / truths[r, g], RECALLS, side="left")]
+                np.maximum(best[r, g], here, out=best[r, g])
+    return truths, np.where(truths > 0, best.mean(axis=-1), np.nan)
 
 
 def false_positives_per_image(hit: Bools, n_images: int) -> float:

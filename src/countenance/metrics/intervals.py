@@ -77,6 +77,15 @@ def freedom(residuals: Array, effective: ArrayLike, used: int = 1) -> Array:
     return np.asarray(np.minimum(most, np.maximum(np.nan_to_num(own, nan=np.inf), LEAST_DF)))
 
 
+def by_cluster(values: Array, cluster: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Sum and number of the values of each cluster, as the functions below take them.
+
+    >>> by_cluster(np.array([1.0, 0.0, 1.0]), np.array([0, 0, 2]))
+    (array([1., 0., 1.]), array([2., 0., 1.]))
+    """
+    return np.bincount(cluster, values).astype(np.float64), np.bincount(cluster).astype(np.float64)
+
+
 def correlation(groups: list[tuple[Array, Array]]) -> float:
     """How alike trials of one cluster are, pooled over groups of (errors, trials) a cluster, each about its own rate.
 

@@ -1,11 +1,11 @@
 """Label maps: the F1 score of each label, from run lengths or from pixels."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.masks import Ints, spans
+from countenance.metrics.masks import Ints, fill, spans
 
 Array = NDArray[np.float64]
 LABELS = 256
@@ -88,3 +88,15 @@ def _union(masks: list[Ints], size: int) -> Ints:
     bounds = np.stack([opens, closes], axis=1).ravel()
     lengths = np.diff(np.concatenate([[0], bounds, [size]]))
     return (lengths[:-1] if lengths[-1] == 0 else lengths).astype(np.int64)
+
+
+def painted(runs: Mapping[int, Ints], size: Sequence[int]) -> NDArray[np.uint8]:
+    """The label map (height × width) of run lengths by label; where labels overlap, the last one counts.
+
+    >>> painted({2: np.array([1, 1])}, (1, 2))
+    array([[0, 2]], dtype=uint8)
+    """
+    classes = np.zeros(tuple(size), dtype=np.uint8)
+    for label, lengths in runs.items():
+        classes[fill(lengths, *classes.shape)] = label
+    return classes

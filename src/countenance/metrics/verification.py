@@ -15,8 +15,12 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-BINS = 1 << 14
+BINS = 16_384
 BLOCK = 512
+SPARE = 64
+"""More pairs than asked for that are compared in double precision: single precision may swap neighbours."""
+CELLS = 4_000_000
+"""Numbers of a bootstrap that are in memory at once."""
 
 
 class Verification(NamedTuple):
@@ -100,8 +104,8 @@ def pair_similarities(embeddings: Array, identity: Ints, keep: int) -> Tail:
     values = np.concatenate([k[0] for k in kept]) if kept else np.zeros(0, np.float32)
     first = np.concatenate([k[1] for k in kept]) if kept else empty
     second = np.concatenate([k[2] for k in kept]) if kept else empty
-    # A margin, because single precision may swap neighbours at the end of the tail.
-    some = np.argpartition(-values, keep + 64)[: keep + 64] if len(values) > keep + 64 else np.arange(len(values))
+    compared = keep + SPARE
+    some = np.argpartition(-values, compared)[:compared] if len(values) > compared else np.arange(len(values))
     first, second = first[some], second[some]
     exact = _dots(rows, first, second)
     best = np.argsort(-exact, kind="stable")[:keep]
@@ -110,11 +114,12 @@ def pair_similarities(embeddings: Array, identity: Ints, keep: int) -> Tail:
     return Tail(_dots(rows, i, j), ids[i], exact[best], ids[first[best]], ids[second[best]], histogram, edges)
 
 
-def _dots(rows: Array, first: Ints, second: Ints, step: int = 4096) -> Array:
-    """The dot products of pairs of rows, a few thousand at a time."""
+def _dots(rows: Array, first: Ints, second: Ints) -> Array:
+    """The dot products of pairs of rows, some at a time."""
     out = np.empty(len(first))
-    for a in range(0, len(first), step):
-        out[a : a + step] = np.einsum("ij,ij->i", rows[first[a : a + step]], rows[second[a : a + step]])
+    for a in range(0, len(first), BLOCK):
+        part = slice(a, a + BLOCK)
+        out[part] = np.einsum("ij,ij->i", rows[first[part]], rows[second[part]])
     return out
 
 
@@ -192,9 +197,9 @@ def accepted_shares(embeddings: Array, identity: Ints, threshold: float) -> tupl
         above = embeddings[a:b] @ embeddings.T > threshold
         same = identity[a:b, None] == identity[None, :]
         own = (above & same).sum(axis=1) - above[np.arange(b - a), np.arange(a, b)]
-        pairs = same.sum(axis=1) - 1
+        pairs, others = same.sum(axis=1) - 1, (~same).sum(axis=1)
         np.divide(own, pairs, out=genuine[a:b], where=pairs > 0)
-        np.divide((above & ~same).sum(axis=1), n - 1 - pairs, out=impostor[a:b], where=n - 1 - pairs > 0)
+        np.divide((above & ~same).sum(axis=1), others, out=impostor[a:b], where=others > 0)
     return genuine, impostor
 
 
@@ -228,7 +233,7 @@ def _bootstrap(tail: Tail, sizes: Array, far: float, replicates: int, seed: int)
     order = np.argsort(-tail.same, kind="stable")
     same, owner = tail.same[order], tail.same_identity[order]
     values = np.full(replicates, np.nan)
-    step = max(1, 4_000_000 // max(len(tail.different) + len(same), 1))
+    step = CELLS // (len(tail.different) + len(same)) + 1
     for a in range(0, replicates, step):
         b = min(a + step, replicates)
         draws = generator.integers(0, people, (b - a, people)) + np.arange(b - a)[:, None] * people
@@ -244,7 +249,7 @@ def _bootstrap(tail: Tail, sizes: Array, far: float, replicates: int, seed: int)
         reach = np.searchsorted(-same, -threshold, side="left")
         genuine = np.cumsum(weight.take(owner, axis=1), axis=1, dtype=np.int32)
         whole = genuine[:, -1]
-        hits = np.where(reach > 0, genuine[np.arange(b - a), np.maximum(reach - 1, 0)], 0.0)
+        hits = np.where(reach > 0, genuine[np.arange(b - a), reach - 1], 0.0)
         values[a:b] = np.divide(hits, whole, out=np.full(b - a, np.nan), where=(whole > 0) & (total > 0))
     if np.isnan(values).all():
         return float("nan"), float("nan")

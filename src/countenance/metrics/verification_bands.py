@@ -51,7 +51,9 @@ def roc_bands(embeddings: Array, identity: Ints, *, points: int = 60, replicates
     errors = _crossings(fars[kept], vals[kept])
     low, high = np.percentile(errors, [2.5, 97.5]) if kept.any() else (np.nan, np.nan)
     grid = np.geomspace(max(1.0 / (impostor[:, -1].sum() / 2), 1e-6), 1, points)
-    at = np.array([np.interp(grid, f, v) for f, v in zip(fars[kept], vals[kept], strict=True)]).reshape(-1, points)
+    at = np.array([np.interp(grid, f, v) for f, v in zip(fars[kept], vals[kept], strict=True)]).reshape(
+        int(kept.sum()), points
+    )
     band = np.percentile(at, [2.5, 97.5], axis=0) if kept.any() else np.full((2, points), np.nan)
     eer = float(_crossings(far, val)[0])
     return Bands(eer, float(low), float(high), grid, np.interp(grid, far[0], val[0]), band[0], band[1])

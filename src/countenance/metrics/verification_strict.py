@@ -143,7 +143,7 @@ def rates_of_pairs(
     >>> rates_of_pairs(np.eye(3), [(0, 0)], [(0, 1)])
     (1.0, 0.0, 0.0, 2)
     """
-    pairs = np.array(same + different, dtype=np.int64).reshape(-1, 2)
+    pairs = np.array(same + different, dtype=np.int64).reshape(len(same) + len(different), 2)
     distance = -(embeddings[pairs[:, 0]] * embeddings[pairs[:, 1]]).sum(axis=1)
     order = shuffled(len(pairs))
     is_same = np.arange(len(pairs)) < len(same)

@@ -1,10 +1,11 @@
-"""From torch to ONNX: one file, weights inside, any batch size; checked against torch before it counts."""
+"""From torch to ONNX: one file, weights inside; checked against torch before it counts."""
 
 import contextlib
 import io
 import logging
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,38 @@ import numpy as np
 from countenance.models.onnx import open_session
 
 
-def export_onnx(network: Any, path: Path, *, size: int, outputs: Sequence[str]) -> None:
-    """Write a module that takes `images` (N × 3 × size × size, 0 to 255) and gives a tuple of outputs.
+@dataclass(frozen=True)
+class Exported:
+    """What a file takes and gives: an input of N × 3 × size × size, RGB, and named outputs."""
+
+    size: int
+    outputs: Sequence[str]
+    input: str = "images"
+    highest: float = 255.0
+    """Values of the input are 0 to this."""
+    any_side: bool = False
+    """One picture of any height and width that the network can take, instead of any number of pictures of one size."""
+
+
+def export_onnx(network: Any, path: Path, form: Exported) -> None:
+    """Write a module that gives a tensor or a tuple of tensors, as many as there are outputs.
 
     RuntimeError where onnxruntime finds other numbers than torch. Nothing in the file tells where it was made.
     """
     import torch
 
     network = network.cpu().to(memory_format=torch.contiguous_format).eval()
+    numbers, sides = ((1, 1), (1, 2)) if form.any_side else ((2, 3), (1, 1))
     example, probe = (
-        torch.rand(n, 3, size, size, generator=torch.Generator().manual_seed(seed)) * 255
-        for seed, n in enumerate((2, 3))
+        torch.rand(n, 3, form.size, form.size * side, generator=torch.Generator().manual_seed(seed)) * form.highest
+        for seed, (n, side) in enumerate(zip(numbers, sides, strict=True))
     )
+    shapes: dict[str, Any] = {"dynamo": True, "external_data": False, "verbose": False}
+    if form.any_side:  # the newer exporter fixes the sides of a network that resizes its maps
+        every = {form.input: {2: "height", 3: "width"}} | {name: {2: "rows", 3: "columns"} for name in form.outputs}
+        shapes = {"dynamo": False, "opset_version": 17, "dynamic_axes": every}
+    else:
+        shapes["dynamic_shapes"] = ({0: torch.export.Dim("batch", min=1, max=4096)},)
     log = logging.getLogger("torch.onnx")
     before = log.level
     log.setLevel(logging.ERROR)
@@ -32,17 +53,16 @@ def export_onnx(network: Any, path: Path, *, size: int, outputs: Sequence[str]) 
         # The exporter talks about its own insides; what matters is checked below.
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
-            torch.onnx.export(
-                network, (example,), str(path), input_names=["images"], output_names=list(outputs), dynamo=True,
-                dynamic_shapes=({0: torch.export.Dim("batch", min=1, max=4096)},), external_data=False, verbose=False,
-            )  # fmt: skip
+            names = {"input_names": [form.input], "output_names": list(form.outputs)}
+            torch.onnx.export(network, (example,), str(path), **names, **shapes)
     finally:
         log.setLevel(before)
     _without_traces(path)
     with torch.no_grad():
         expected = network(probe)
-    found = open_session(path, threads=1).run(list(outputs), {"images": probe.numpy()})
-    for name, ours, theirs in zip(outputs, found, expected, strict=True):
+    found = open_session(path, threads=1).run(list(form.outputs), {form.input: probe.numpy()})
+    each = expected if isinstance(expected, tuple) else (expected,)
+    for name, ours, theirs in zip(form.outputs, found, each, strict=True):
         # Rounding differs between the two; a class changed by it would need a tie this close.
         if not np.allclose(ours, theirs.numpy(), rtol=1e-2, atol=1e-2):
             gap = np.abs(ours - theirs.numpy()).max()

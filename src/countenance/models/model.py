@@ -50,3 +50,18 @@ def file_hash(path: Path) -> str:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def code_sha256(path: Path) -> str:
+    """The sha256 of a file, or of a folder of code: names and contents, sorted.
+
+    What a folder gathers by itself (`__pycache__`, names that begin with a dot) is left out, and so are links.
+    """
+    if path.is_file():
+        return file_hash(path)
+    found = hashlib.sha256()
+    files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+    for name in sorted(name for name, file in files.items() if not file.is_symlink()):
+        if not any(part.startswith(".") or part == "__pycache__" for part in name.split("/")):
+            found.update(f"{name}\0".encode() + bytes.fromhex(file_hash(files[name])))
+    return found.hexdigest()

@@ -58,6 +58,33 @@ def in_order(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(in_group_order(findings), key=key)
 
 
+def by_size(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings with a difference: disparities first, what could not be tested last, each by the size of the effect."""
+
+    def key(f: Finding) -> tuple[int, float, float, int]:
+        rank = 0 if f.verdict == words.DISPARITY else 2 if f.verdict == "untestable" else 1
+        effect = abs(f.effect) if f.effect == f.effect else 0.0
+        return rank, -effect, -abs(f.difference), f.depth
+
+    return sorted((f for f in findings if f.difference == f.difference), key=key)
+
+
+def finding_words(f: Finding, names: Names) -> dict[str, str]:
+    """A finding as the words and numbers of a short list."""
+    return {
+        "metric": f.metric,
+        "group": names.who(f.attribute, f.group),
+        "versus": names.versus(f.attribute, f.versus),
+        "n": f"{numbers.count(f.n)} / {numbers.count(f.n_versus)}",
+        "difference": numbers.change(f.difference, f.kind),
+        "interval": numbers.change_span(f.diff_low, f.diff_high, f.kind),
+        "effect": f"{f.effect_name} {numbers.effect(f.effect)}",
+        "p": numbers.probability(f.p_adjusted),
+        "verdict": words.verdict_label(f.verdict, f.severity),
+        "depth": "alone" if f.depth == 1 else "crossed",
+    }
+
+
 def table_rows(findings: Sequence[Finding], names: Names) -> list[FindingRow]:
     """The rows of the page's table."""
     return [_row(finding, names) for finding in findings]

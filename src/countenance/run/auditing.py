@@ -108,9 +108,10 @@ def audit_source(
     told = {metric.name: metric.better for metric in metrics_of(run) if metric.name in metrics}
     settings["better"] = told | parse_better(settings.get("better"))
     common, named = parse_delta(settings.get("delta"))
-    if common is None:  # a number that the user gave for every metric goes before what the task says of one
-        own = {metric.name: metric.delta for metric in metrics_of(run) if metric.name in metrics and metric.delta}
-        settings["delta"] = own | named
+    own = {metric.name: metric.delta for metric in metrics_of(run) if metric.name in metrics and metric.delta}
+    if common is not None:  # the user's number for shares goes before what the task says of one, not of years
+        own = {"": common} | {name: delta for name, delta in own.items() if delta >= 1}
+    settings["delta"] = own | named
     return _with_failures(audit(source, by=by, metrics=metrics, where=where, **settings), run)
 
 

@@ -17,6 +17,8 @@ from countenance.errors import InputError
 
 FIRST = 10
 LOST = 3
+REMEMBERED = 1000
+"""Failures whose reasons are kept once an image was answered; shards store them all."""
 UNREADABLE = "image"
 """The kind of a failure that is the image's own."""
 GO_ON = "--max-failures 1 goes on all the same"
@@ -58,6 +60,8 @@ class Watch:
         """
         self.answered += answered
         for row in failures:
+            if self.answered and len(self.failed) >= REMEMBERED:
+                break  # not hopeless any more, whatever fails
             sample = row["sample"]
             if row["kind"] != UNREADABLE and sample not in self.failed:
                 self.failed[sample] = row["reason"]

@@ -17,7 +17,7 @@ from countenance.run.around import forget_beside
 from countenance.run.auditing import audit_again, store_audit
 from countenance.run.plan import hashed_id
 from countenance.run.run import Run
-from countenance.run.stages import reduce, stored, write_scores
+from countenance.run.stages import reduce, write_scores
 from countenance.run.store import (
     ANSWERS,
     AUDIT,
@@ -30,6 +30,7 @@ from countenance.run.store import (
     PAGES,
     RESULTS,
     SHARDS,
+    STATE,
     THUMBNAILS,
     VIEWED,
     VIEWS,
@@ -41,6 +42,7 @@ from countenance.run.store import (
     thumbnails_of,
 )
 from countenance.run.suite import suite_of
+from countenance.run.whole import stored
 from countenance.storage import Missing
 from countenance.tasks import load_task
 
@@ -151,7 +153,7 @@ def _held(store: RunStore, wanted: set[str]) -> _Held:
     people: set[str] = set()
     rows = 0
     tables = []
-    for name in [*store.score_files(), *(entry.name for entry in store.storage.entries(WORK))]:
+    for name in [*store.score_files(), *_work(store, ".parquet")]:
         try:
             store.storage.read(name)
         except Missing:
@@ -173,6 +175,11 @@ def _held(store: RunStore, wanted: set[str]) -> _Held:
             people |= names
     rows = sum(row["sample"] in samples for table in tables for row in table)
     return _Held(samples, people, rows)
+
+
+def _work(store: RunStore, ending: str) -> list[str]:
+    """The files of an unfinished run that are there until it is complete."""
+    return [entry.name for entry in store.storage.entries(WORK) if entry.name.endswith(ending)]
 
 
 def _failures(store: RunStore) -> list[dict[str, Any]]:
@@ -254,7 +261,9 @@ def _delete_thumbnails(store: RunStore, gone: set[str]) -> None:
 
 def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
     """Remove images from predictions, rows and markers; the new marker is written before the old files go."""
-    changed = []
+    changed, states = [], _work(store, STATE)
+    for name in states:  # computed again from the predictions that are left
+        store.storage.delete(name)
     for entry in store.storage.entries(SHARDS):
         marker = Marker.read(store.storage.read(entry.name))
         if marker is None:
@@ -262,7 +271,9 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
             continue
         files = {}
         for name, known in marker.files.items():
-            kept = _filter_table(store, name, gone)
+            if name in states:
+                continue
+            kept = None if name.endswith(STATE) else _filter_table(store, name, gone)
             files[name] = known if kept is None else kept
             changed += [name] if kept is not None else []
         failures = [row for row in marker.failures if row["sample"] not in gone]

@@ -51,6 +51,7 @@ def record(
     kind: type[Any] | None = None,
     failures: Sequence[Mapping[str, Any]] = (),
     notes: Iterable[str] = (),
+    replace: bool = False,
 ) -> Run:
     """Store a finished evaluation as a run and return it.
 
@@ -58,8 +59,8 @@ def record(
     What every run has (key, versions, command, time, counts) is filled in. `scores` is the score table (Arrow) or a
     list of rows with `sample`, `subject`, `identity`, `attr.*` and `m.*`; `answers` are the predictions by sample, all
     of the type `kind` (that of the first), stored as they come; `failures` come from `failure_row`. Another run at the
-    place is kept beside it under another name, the same one is written again. Purge can compute `results` again when
-    the task can be loaded and reduces.
+    place is kept beside it under another name unless `replace` is set, the same one is written again. Purge can
+    compute `results` again when the task can be loaded and reduces.
 
     >>> import tempfile
     >>> from countenance.data.card import DatasetCard
@@ -76,7 +77,7 @@ def record(
     table = scores_table(scores)
     store = RunStore(place)
     manifest = _completed(manifest, table, failures, notes)
-    _make_way(store, manifest.key)
+    _make_way(store, manifest.key, replace)
     attributes = {name.removeprefix("attr."): "string" for name in table.column_names if name.startswith("attr.")}
     source = manifest.dataset.source
     manifest.dataset = manifest.dataset.model_copy(update={"source": bare(source)})
@@ -168,8 +169,8 @@ def _completed(manifest: Manifest, table: Any, failures: Sequence[Mapping[str, A
     )
 
 
-def _make_way(store: RunStore, key: str) -> None:
-    """Make sure that the place is new or holds this very run; another run is moved aside."""
+def _make_way(store: RunStore, key: str, replace: bool) -> None:
+    """Make sure that the place is new or holds this very run; another run is moved aside, unless it is replaced."""
     names = [entry.name for entry in store.storage.entries() if entry.name != LOCAL]
     if not names:
         return
@@ -178,5 +179,5 @@ def _make_way(store: RunStore, key: str) -> None:
     if JOURNAL in names:
         raise InputError(f"{store.place}: a purge was interrupted; `countenance purge` goes on with it")
     held = store.manifest()
-    if held.key != key or held.withdrawn:
+    if not replace and (held.key != key or held.withdrawn):
         store.move_aside()

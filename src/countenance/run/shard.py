@@ -21,7 +21,8 @@ from countenance.errors import InputError
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
 from countenance.run.rows import failure_row, rows_table
 from countenance.run.store import Committed, RunStore
-from countenance.tasks import Context, Row, Task
+from countenance.tasks import Context, Row, Shard, Task
+from countenance.tasks.states import state_to_bytes
 from countenance.tasks.task import CONTEXT, Refused
 
 Failure = Mapping[str, Any]
@@ -45,6 +46,8 @@ class ShardResult:
     skipped: int = 0
     refused: dict[str, list[list[float]]] = field(default_factory=dict)
     """The boxes of predictions that were refused, by sample: perhaps they are boxes in another reading."""
+    samples: list[Sample] = field(default_factory=list)
+    """The samples that the task asks about, for its reducer."""
     pictures: dict[str, str] = field(default_factory=dict)
     """The hash of each picture that was read."""
     read: str = ""
@@ -58,7 +61,17 @@ class ShardResult:
         rows = rows_table(self.rows, columns)
         seen = "\n".join(f"{name} {self.pictures[name]}" for name in sorted(self.pictures))
         pictures = hashlib.sha256(seen.encode()).hexdigest() if seen else self.read
-        return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped, pictures)
+        state = self._state(task, rows)
+        return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped, pictures, state)
+
+    def _state(self, task: Task, rows: Any) -> bytes | None:
+        """What the task's reducer keeps of the shard. None: it has none, or it fails, which is told at the end."""
+        if task.reduce is None:
+            return None
+        try:
+            return state_to_bytes(task.reduce.partial(Shard(self.samples, dict(self.answers), rows)))
+        except Exception:
+            return None
 
 
 @dataclass(frozen=True)
@@ -101,7 +114,7 @@ def started(
     """The result of a shard before its first prediction, and the samples that are to be predicted."""
     result, known = ShardResult(), known_failures or {}
     asked = [sample for sample in samples if task.asks(sample)]
-    result.skipped = len(samples) - len(asked)
+    result.skipped, result.samples = len(samples) - len(asked), asked
     for sample in asked:
         if sample.id in known:
             result.fail(sample, "model", known[sample.id])

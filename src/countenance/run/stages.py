@@ -5,12 +5,11 @@ import hashlib
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from countenance.answers.store import answers_from_table
+import numpy as np
+from numpy.typing import NDArray
+
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.run.early_stop import Watch
@@ -19,113 +18,48 @@ from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one, valid
 from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore
-from countenance.tasks import Context, Reduced, Shard, Task
-from countenance.tasks.reduce import merged
+from countenance.run.whole import BLOCK, Progress, WholeRun, planned
+from countenance.tasks import Context, Reduced, State, Task
+from countenance.tasks.reduce import joined
+from countenance.tasks.states import Spool, merged
 
-Progress = Callable[[str, int], Any]
+Columns = Mapping[str, NDArray[np.float64]]
 Notes = Callable[[Sequence[Sample], Mapping[str, Any], Context], list[str]]
 """From samples and their predictions to sentences about what looks like a mistake."""
-BLOCK = 100_000
-"""Rows of the score table that are written at once."""
 MOST_NOTED = 5000
 """Notes look at about so many images of a larger run."""
-MOST_VALUES = 30
-"""Attributes with more values are not compared unless they are named."""
-NEVER_GROUPS = ("split", "part", "base")
-"""Attributes that say where an image comes from, not who is in it."""
-FIRST_GROUPS = ("skin_tone", "age_group", "gender")
-"""Attributes that results are given for where nobody named any."""
 
 
 def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker) -> None:
     """Score the stored predictions of a shard again: no model is needed."""
     answers = store.shard_answers(piece.number)
-    result = ShardResult(failures=list(marker.failures), skipped=marker.skipped, read=marker.pictures)
-    for sample in plan.read(piece):
+    result = ShardResult(
+        failures=store.shard_failures(piece.number), skipped=marker.skipped, read=marker.pictures,
+        samples=[sample for sample in plan.read(piece) if plan.task.asks(sample)],
+    )  # fmt: skip
+    for sample in result.samples:
         if sample.id in answers:
             score_one(plan.task, sample, valid(plan.task, sample, answers[sample.id]), result)
     store.forget_shard(piece.number)
     result.commit(store, piece.number, plan.task, columns_of(plan.task, plan.samples.attributes))
 
 
-@dataclass
-class WholeRun:
-    """The run as a reducer sees it."""
-
-    table: Any
-    read: Callable[[], Iterator[Shard]]
-    seed: int = 0
-    maker: Progress | None = None
-    by: tuple[str, ...] | None = None
-    """The attributes named by the user."""
-
-    def rows(self) -> Any:
-        return self.table
-
-    def shards(self) -> Iterator[Shard]:
-        return self.read()
-
-    @cached_property
-    def attributes(self) -> tuple[str, ...]:
-        """The attributes named; otherwise skin tone, age group and gender, or whatever has 2 to 30 words instead."""
-        kinds = {field.name.removeprefix("attr."): str(field.type) for field in self.table.schema}
-        if self.by is not None:  # numbers cut into bins and intersections are the audit's
-            return tuple(name for name in self.by if kinds.get(name, "double") != "double")
-        kept = []
-        for column in self.table.column_names:
-            name = column.removeprefix("attr.")
-            if name != column and name not in NEVER_GROUPS and kinds[name] == "string":
-                values = self.table[column].unique().drop_null()
-                if 2 <= len(values) <= MOST_VALUES:
-                    kept.append(name)
-        return tuple(name for name in FIRST_GROUPS if name in kept) or tuple(kept)
-
-    def progress(self, what: str, total: int) -> Any:
-        return nullcontext(lambda n=1: None) if self.maker is None else self.maker(what, total)
-
-
-def planned(plan: RunPlan, store: RunStore, progress: Progress | None = None) -> WholeRun:
-    """A run that has just been worked off, shard by shard as planned."""
-    pieces = plan.pieces()
-
-    def shards() -> Iterator[Shard]:
-        for piece in pieces:
-            samples = [sample for sample in plan.read(piece) if plan.task.asks(sample)]
-            yield Shard(samples, store.shard_answers(piece.number), store.shard_rows(piece.number))
-
-    table = together([store.shard_rows(piece.number) for piece in pieces])
-    return WholeRun(table, shards, plan.settings.seed, progress, plan.by)
-
-
-def stored(store: RunStore, dataset: Iterable[Sample], manifest: Manifest) -> WholeRun:
-    """A finished run, with the samples of its dataset as it is now; InputError when some are gone from it."""
-    table = store.scores()
-    by_id = {sample.id: sample for sample in dataset}
-
-    def shards() -> Iterator[Shard]:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        for name in store.answer_files():
-            answers = answers_from_table(store.table(name), f"{store.place}/{name}")
-            lost = [key for key in answers if key not in by_id]
-            if lost:
-                raise InputError(f"the dataset no longer has {lost[0]!r}")
-            rows = table.filter(pc.is_in(table["sample"], pa.array(list(answers), pa.string())))
-            yield Shard([by_id[key] for key in answers], answers, rows)
-
-    by = None if manifest.by is None else tuple(manifest.by)
-    return WholeRun(table, shards, manifest.seed, by=by)
-
-
 def reduce(task: Task, whole: WholeRun) -> Reduced:
     """What the task's reducer finds in the run; nothing where it has none."""
     if task.reduce is None:
         return Reduced()
-    states = [task.reduce.partial(shard) for shard in whole.shards()]
-    if not states:
-        raise InputError("the run has no stored predictions; the same `countenance run` command makes them again")
-    return task.reduce.finish(merged(states, task.reduce.merge), whole)
+    states = whole.states(task.reduce.partial)
+    with Spool() as spool:
+        state: State | None
+        if task.reduce.merge is joined:
+            for one in states:
+                spool.add(one)
+            state = spool if spool.count else None
+        else:
+            state = merged(states, task.reduce.merge)
+        if state is None:
+            raise InputError("the run has no stored predictions; the same `countenance run` command makes them again")
+        return task.reduce.finish(state, whole)
 
 
 def notes_on(plan: RunPlan, store: RunStore, notes: Notes) -> list[str]:
@@ -157,23 +91,21 @@ def finish(
     AllFailed: no image has a valid prediction, and `watch` does not allow that.
     """
     pieces = plan.pieces()
-    failures = [row for piece in pieces for row in markers[piece.number].failures]
-    watch.finished(failures, plan.images() - sum(marker.skipped for marker in markers.values()))
-    if plan.task.reduce is None:
-        reduced = Reduced()
-        stream_scores(store, [piece.number for piece in pieces])
-    else:
-        whole = planned(plan, store, progress)
-        reduced = reduce(plan.task, whole)
-        write_scores(store, whole.table, reduced)
-    store.write_table(FAILURES, failure_table(failures, plan.samples.attributes))
+    numbers = [piece.number for piece in pieces]
+    failed = sum(markers[number].failed for number in numbers)
+    asked = plan.images() - sum(marker.skipped for marker in markers.values())
+    if failed == asked:
+        watch.finished([row for number in numbers for row in store.shard_failures(number)], asked)
+    reduced = reduce(plan.task, planned(plan, store, progress))
+    stream_scores(store, numbers, reduced.columns)
+    stream_failures(store, [number for number in numbers if markers[number].failed], plan.samples.attributes)
     store.write_results(reduced.results)
     skipped = plan.samples.skipped + sum(marker.skipped for marker in markers.values())
     seen = "\n".join(markers[piece.number].pictures for piece in pieces)
     dataset = manifest.dataset.model_copy(
         update={
             "skipped": skipped,
-            "images": plan.images() - sum(m.skipped for m in markers.values()),
+            "images": asked,
             "pictures": hashlib.sha256(seen.encode()).hexdigest() if seen.strip() else "",
         }
     )
@@ -181,7 +113,7 @@ def finish(
         update={
             "status": "complete",
             "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "failed": len(failures),
+            "failed": failed,
             "dataset": dataset,
             "cores": os.cpu_count(),
             "notes": [*manifest.notes, *reduced.notes, *notes_on(plan, store, notes)],
@@ -194,27 +126,32 @@ def finish(
     return manifest
 
 
-def stream_scores(store: RunStore, shards: Sequence[int]) -> None:
-    """Write the score table from the rows of the shards; memory does not grow with their number."""
+def stream_scores(store: RunStore, shards: Sequence[int], columns: Columns) -> None:
+    """Write the score table from the rows of the shards and the columns that a reducer adds, block by block."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schemas, rows = [], 0
+    schemas: dict[Any, None] = {}
+    rows = 0
     for number in shards:
         table = store.shard_rows(number)
-        schemas.append(table.schema)
+        schemas[table.schema] = None
         rows += table.num_rows
-    schema = pa.unify_schemas(schemas)
+    schema = pa.unify_schemas(list(schemas))
+    _refuse_lengths(columns, rows)
+    for name in columns:
+        if f"m.{name}" not in schema.names:
+            schema = schema.append(pa.field(f"m.{name}", pa.float64()))
 
     def blocks() -> Iterator[Any]:
         waiting: list[Any] = [schema.empty_table()]
-        for number in shards:
+        start = 0
+        for k, number in enumerate(shards):
             waiting.append(store.shard_rows(number))
-            if sum(table.num_rows for table in waiting) >= BLOCK:
-                yield together(waiting)
-                waiting = [schema.empty_table()]
-        if len(waiting) > 1 or not rows:
-            yield together(waiting)
+            if sum(table.num_rows for table in waiting) >= BLOCK or k + 1 == len(shards):
+                block = with_columns(together(waiting), columns, start).select(schema.names)
+                yield block
+                waiting, start = [schema.empty_table()], start + block.num_rows
 
     left = blocks()
     for number in range(max(1, -(-rows // MOST_ROWS))):
@@ -229,19 +166,44 @@ def stream_scores(store: RunStore, shards: Sequence[int]) -> None:
         store.storage.write_stream(name, write)
 
 
-def write_scores(store: RunStore, table: Any, reduced: Reduced) -> None:
-    """Write the score table with the columns that the reducer adds."""
+def stream_failures(store: RunStore, shards: Sequence[int], attributes: Mapping[str, str]) -> None:
+    """Write the table of failed images from what the shards say, one shard at a time."""
+    import pyarrow.parquet as pq
+
+    empty = failure_table([], attributes)
+
+    def write(stream: Any) -> None:
+        with pq.ParquetWriter(stream, empty.schema, compression="zstd") as writer:
+            for number in shards:
+                writer.write_table(failure_table(store.shard_failures(number), attributes))
+
+    store.storage.write_stream(FAILURES, write) if shards else store.write_table(FAILURES, empty)
+
+
+def _refuse_lengths(columns: Columns, rows: int) -> None:
+    for name, values in columns.items():
+        if len(values) != rows:
+            raise InputError(f"column {name!r} of the reducer has {len(values)} values for {rows} rows")
+
+
+def with_columns(table: Any, columns: Columns, start: int = 0) -> Any:
+    """Rows from `start` on of the score table, with the columns that the reducer adds."""
     import pyarrow as pa
 
-    for name, values in reduced.columns.items():
-        if len(values) != table.num_rows:
-            raise InputError(f"column {name!r} of the reducer has {len(values)} values for {table.num_rows} rows")
-        column = pa.array(values, pa.float64(), from_pandas=True)
+    for name, values in columns.items():
+        column = pa.array(values[start : start + table.num_rows], pa.float64(), from_pandas=True)
         place = table.column_names.index(f"m.{name}") if f"m.{name}" in table.column_names else None
         if place is None:
             table = table.append_column(f"m.{name}", column)
         else:
             table = table.set_column(place, f"m.{name}", column)
+    return table
+
+
+def write_scores(store: RunStore, table: Any, reduced: Reduced) -> None:
+    """Write a score table that is held in memory, with the columns that the reducer adds."""
+    _refuse_lengths(reduced.columns, table.num_rows)
+    table = with_columns(table, reduced.columns)
     if table.num_rows <= MOST_ROWS:
         store.write_table(SCORES, table)
         return

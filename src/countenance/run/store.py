@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from countenance.files import to_json
 from countenance.run.manifest import DamagedManifest, Manifest, Place, read_manifest
 from countenance.storage import Missing, Storage, open_storage
 from countenance.tasks.results import Result, results_from_json, results_to_json
+from countenance.tasks.states import State, state_from_bytes
 
 MANIFEST, LOCAL, FILES = "run.json", "local.json", "files.json"
 SCORES, FAILURES, RESULTS = "scores.parquet", "failures.parquet", "results.json"
@@ -33,6 +34,8 @@ REPORT, PAGES = "report.html", "pages.json"
 JOURNAL = "purge.json"
 """What a purge is going to do; it is there only while the purge is under way."""
 ANSWERS, SHARDS, WORK, MANY_SCORES = "answers/", "shards/", "work/", "scores/"
+STATE = ".state"
+"""How the name of a reducer's state ends."""
 MOST_ROWS = 10_000_000
 """Above so many rows the score table is a folder of files with the same columns."""
 AT_ONCE = 16
@@ -59,6 +62,7 @@ class Marker:
     number: int
     answered: int
     failures: list[dict[str, Any]]
+    """The images that failed; a list of all shards has only their number, `failed`."""
     files: Mapping[str, str]
     """File names with their hashes."""
     skipped: int = 0
@@ -66,10 +70,12 @@ class Marker:
     """File names with their sizes, so that a listing says whether an upload was cut off."""
     pictures: str = ""
     """A hash of the hashes of the pictures that were read."""
+    failed: int = 0
+    """How many images failed."""
 
-    def file(self, folder: str) -> str | None:
-        """The shard's file in a folder of the run."""
-        return next((name for name in self.files if name.startswith(folder)), None)
+    def file(self, folder: str, ending: str = ".parquet") -> str | None:
+        """The shard's table in a folder of the run, or its file with another ending."""
+        return next((name for name in self.files if name.startswith(folder) and name.endswith(ending)), None)
 
     def same(self, other: "Marker") -> bool:
         """Whether two writers of a shard had the same predictions, rows and failures."""
@@ -77,7 +83,7 @@ class Marker:
         return mine == theirs and json.loads(to_json(self.failures)) == json.loads(to_json(other.failures))
 
     def to_bytes(self) -> bytes:
-        return to_json(vars(self)).encode()
+        return to_json({name: value for name, value in vars(self).items() if name != "failed"}).encode()
 
     @classmethod
     def read(cls, content: bytes) -> "Marker | None":
@@ -86,7 +92,9 @@ class Marker:
             found = _markers().validate_json(content)
         except ValueError:
             return None
-        return found if all(isinstance(row.get("sample"), str) for row in found.failures) else None
+        if not all(isinstance(row.get("sample"), str) for row in found.failures):
+            return None
+        return replace(found, failed=len(found.failures))
 
 
 @cache
@@ -176,6 +184,7 @@ class RunStore:
         failures: list[dict[str, Any]],
         skipped: int = 0,
         pictures: str = "",
+        state: bytes | None = None,
     ) -> Committed:
         """Store a shard; the marker comes last, and of several writers the first one counts.
 
@@ -183,8 +192,12 @@ class RunStore:
         and the marker says which files are the shard's.
         """
         files, sizes, own = {}, {}, []
-        for name, table in ((answers_name(number), answers_table(kind, answers)), (work_rows(number), rows)):
-            content = parquet_bytes(table)
+        contents = {
+            answers_name(number): parquet_bytes(answers_table(kind, answers)), work_rows(number): parquet_bytes(rows),
+        }  # fmt: skip
+        if state is not None:
+            contents[work_state(number)] = state
+        for name, content in contents.items():
             kept = self._keep(name, content)
             files[kept], sizes[kept] = digest(content), len(content)
             own += [kept] if kept != name else []
@@ -237,10 +250,12 @@ class RunStore:
         }
 
     def _read_marker(self, name: str) -> Marker | None:
+        """A marker without its failures, which may be many."""
         try:
-            return Marker.read(self.storage.read(name))
+            found = Marker.read(self.storage.read(name))
         except Missing:  # removed since the listing
             return None
+        return None if found is None else replace(found, failures=[])
 
     def _intact(self, marker: Marker, there: Mapping[str, int], rows: bool) -> bool:
         for name, expected in marker.files.items():
@@ -278,15 +293,34 @@ class RunStore:
         """The predictions of a shard as an Arrow table, of which single rows can be decoded."""
         return self._shard_table(number, ANSWERS, answers_name(number))[1]
 
-    def shard_rows(self, number: int) -> Any:
-        """The score rows of a shard."""
-        return self._shard_table(number, WORK, work_rows(number))[1]
+    def shard_rows(self, number: int, columns: Sequence[str] | None = None) -> Any:
+        """The score rows of a shard, or the columns named."""
+        return self._shard_table(number, WORK, work_rows(number), columns)[1]
 
-    def _shard_table(self, number: int, folder: str, usual: str) -> tuple[str, Any]:
+    def shard_state(self, number: int) -> State | None:
+        """What the task's reducer keeps of a shard; None where the worker stored nothing that can be used."""
+        marker = self._marker(number)
+        name = None if marker is None else marker.file(WORK, STATE)
+        try:
+            content = None if name is None else self.storage.read(name)
+            if marker is None or name is None or content is None or digest(content) != marker.files[name]:
+                return None
+            return state_from_bytes(content)
+        except (Missing, ValueError):
+            return None
+
+    def _shard_table(
+        self, number: int, folder: str, usual: str, columns: Sequence[str] | None = None
+    ) -> tuple[str, Any]:
         """A file of a shard, with its name; its content must be what the marker says."""
         marker = self._marker(number)
         name = (None if marker is None else marker.file(folder)) or usual
-        return name, self.table(name, None if marker is None else marker.files.get(name))
+        return name, self.table(name, None if marker is None else marker.files.get(name), columns)
+
+    def shard_failures(self, number: int) -> list[dict[str, Any]]:
+        """The images of a shard that failed."""
+        marker = self._marker(number)
+        return [] if marker is None else marker.failures
 
     def answer_files(self) -> list[str]:
         return [entry.name for entry in self.storage.entries(ANSWERS) if entry.name.endswith(".parquet")]
@@ -313,8 +347,8 @@ class RunStore:
 
     # tables
 
-    def table(self, name: str, expected: str | None = None) -> Any:
-        """A Parquet file as an Arrow table; its hash must be the one expected, where one is."""
+    def table(self, name: str, expected: str | None = None, columns: Sequence[str] | None = None) -> Any:
+        """A Parquet file, or the columns named that it has, as an Arrow table; its hash must be the one expected."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -322,7 +356,10 @@ class RunStore:
             content = self.storage.read(name)
             if expected is not None and digest(content) != expected:
                 raise InputError(f"{self.place}/{name}: its content is not what was written; {_remedy(name)}")
-            return pq.read_table(pa.BufferReader(content))
+            if columns is None:
+                return pq.read_table(pa.BufferReader(content))
+            file = pq.ParquetFile(pa.BufferReader(content))
+            return file.read([name for name in columns if name in file.schema_arrow.names])
         except Missing:
             raise InputError(f"{self.place}/{name}: missing; {_remedy(name)}") from None
         except (pa.ArrowException, OSError) as error:
@@ -444,6 +481,10 @@ def answers_name(number: int) -> str:
 
 def work_rows(number: int) -> str:
     return f"{WORK}{number:05d}.scores.parquet"
+
+
+def work_state(number: int) -> str:
+    return f"{WORK}{number:05d}{STATE}"
 
 
 def parquet_bytes(table: Any) -> bytes:

@@ -50,7 +50,7 @@ def to_age(raw: Any) -> Age:
             raise ValueError(f"a dict with {', '.join(map(str, raw))}, expected 'age'")
         return to_age(found)
     values = real(raw)
-    return Age(float(values.reshape(-1)[0])) if values.size == 1 else Age.of(values)
+    return Age(values.item()) if values.size == 1 else Age.of(values)
 
 
 def true_age(sample: Sample) -> float | None:

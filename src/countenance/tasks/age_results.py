@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.vocabulary import AGE_GROUPS, age_group, in_order
-from countenance.metrics.intervals import IntervalEstimate, clustered_mean, clustered_rate, macro_mean
+from countenance.metrics.intervals import IntervalEstimate, by_cluster, clustered_mean, clustered_rate, macro_mean
 from countenance.metrics.pairs.groups import Groups
 from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, Result
 from countenance.tasks.verification_results import few, number
@@ -64,9 +64,7 @@ class Ages:
 
     def sums(self, values: Array, chosen: Flags) -> tuple[Array, Array]:
         """Sum and number of values of each person."""
-        people = int(self.person.max()) + 1
-        total = np.bincount(self.person[chosen], values[chosen], minlength=people)
-        return total.astype(np.float64), np.bincount(self.person[chosen], minlength=people).astype(np.float64)
+        return by_cluster(values[chosen], self.person[chosen])
 
     def mean(self, values: Array, chosen: Flags) -> IntervalEstimate:
         """A mean over the pictures chosen, clustered by person."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from countenance.data.vocabulary import in_order
 from countenance.metrics.calibration import calibration, reliability
-from countenance.metrics.intervals import clustered_mean, clustered_rate, correlation
+from countenance.metrics.intervals import by_cluster, clustered_mean, clustered_rate, correlation
 from countenance.metrics.pairs.groups import Groups
 from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, Result, Table
 from countenance.tasks.verification_results import number
@@ -46,9 +46,7 @@ class Answered:
 
     def sums(self, errors: Flags, chosen: Flags) -> tuple[Any, Any]:
         """Errors and pictures of each person."""
-        people = int(self.person.max()) + 1
-        wrong = np.bincount(self.person[chosen], errors[chosen].astype(np.float64), minlength=people)
-        return wrong.astype(np.float64), np.bincount(self.person[chosen], minlength=people).astype(np.float64)
+        return by_cluster(errors[chosen].astype(np.float64), self.person[chosen])
 
     def rates(self, word: str) -> Iterator[tuple[str, str, Flags, Flags]]:
         """Name, meaning, errors and denominator of the two error rates of a word."""
@@ -167,11 +165,7 @@ def _calibration(answered: Answered, parts: dict[str, Flags], attribute: str | N
                 note=f"perfectly calibrated probabilities would show {found.by_chance:.3f} by chance", **about,
             )
         )  # fmt: skip
-        people = int(person.max()) + 1
-        over = clustered_mean(
-            np.bincount(person, stated - hits, minlength=people).astype(np.float64),
-            np.bincount(person, minlength=people).astype(np.float64),
-        )
+        over = clustered_mean(*by_cluster(stated - hits, person))
         results.append(
             Number(
                 name=f"{prefix}overconfidence in {answered.name}", value=over.value, low=over.low, high=over.high,

@@ -48,6 +48,18 @@ def to_label_map(raw: Any) -> LabelMap:
     return LabelMap(array.astype(np.uint8))
 
 
+def without_ears(classes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The label map with ears as skin.
+
+    >>> without_ears(np.array([[8, 9, 2]], np.uint8))
+    array([[1, 1, 2]], dtype=uint8)
+    """
+    out = classes.copy()
+    for ear, skin in EARS_TO_SKIN.items():
+        out[classes == ear] = skin
+    return out
+
+
 def true_classes(subject: Subject, height: int, width: int) -> NDArray[np.uint8]:
     """The label map of a person's face parts."""
     classes = np.zeros((height, width), dtype=np.uint8)

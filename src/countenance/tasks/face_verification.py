@@ -118,9 +118,8 @@ def finish(state: State, whole: Whole, options: VerificationOptions) -> Reduced:
     pictures = Sorted.of(found, measured, options.similarity)
     if len(np.unique(pictures.identity)) < 2:
         return Reduced(results, notes=["no impostor pair: embeddings of fewer than two people; nothing was compared"])
-    rate = 0.0 if options.threshold is not None else options.rate
     with whole.progress("comparing pairs", impostor_pairs(np.bincount(pictures.identity))) as step:
-        compared = Comparisons.of(pictures.vectors, pictures.identity, fmr=rate, seed=whole.seed, step=step)
+        compared = Comparisons.of(pictures.vectors, pictures.identity, fmr=options.rate, seed=whole.seed, step=step)
     here = {name: one.taken(pictures.rows) for name, one in groups.items()}
     counts = AcceptedCounts(pictures.identity, [Groups.everybody(len(pictures.rows)), *here.values()])
     kept = AcceptedPairs()

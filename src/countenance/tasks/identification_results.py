@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.metrics.identification import Search, open_set_curve
-from countenance.metrics.intervals import IntervalEstimate, clustered_rate, correlation
+from countenance.metrics.intervals import IntervalEstimate, by_cluster, clustered_rate, correlation
 from countenance.metrics.pairs.groups import Groups
 from countenance.tasks.results import NAN, Axis, Curve, Line, Matrix, Number, Result
 from countenance.tasks.stored_threshold import NAME
@@ -42,9 +42,7 @@ class Probes:
 
     def sums(self, errors: NDArray[Any], chosen: Flags) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Errors and probes of each person."""
-        people = int(self.person.max()) + 1
-        wrong = np.bincount(self.person[chosen], errors[chosen].astype(np.float64), minlength=people)
-        return wrong.astype(np.float64), np.bincount(self.person[chosen], minlength=people).astype(np.float64)
+        return by_cluster(errors[chosen].astype(np.float64), self.person[chosen])
 
 
 def overall(probes: Probes, columns: Mapping[str, NDArray[np.float64]], how: Operating, gallery: int) -> list[Result]:

@@ -137,11 +137,9 @@ def correct_shares(people: KeypointBlock, pairs: tuple[Ints, Ints, Array], optio
 def _rank_in_image(image: Ints) -> Ints:
     """The place of each row among the rows of its image, from 0."""
     order = np.argsort(image, kind="stable")
-    ranked = image[order]
-    first = np.concatenate([[True], ranked[1:] != ranked[:-1]])
-    start = np.maximum.accumulate(np.where(first, np.arange(len(ranked)), 0))
+    start = np.searchsorted(image[order], image[order])
     rank = np.empty(len(image), dtype=np.int64)
-    rank[order] = np.arange(len(ranked)) - start
+    rank[order] = np.arange(len(image)) - start
     return rank
 
 
@@ -172,8 +170,8 @@ def _by_similarity(image: Ints, counts: Ints, pairs: tuple[Ints, Ints, Array]) -
     out = np.full(len(image), -1, dtype=np.int64)
     value = np.nan_to_num(similar, nan=-1.0)
     order = np.lexsort((answer, -value, person))
-    firsts = order[np.concatenate([[True], person[order][1:] != person[order][:-1]])] if len(order) else order
-    out[person[firsts]] = answer[firsts]
+    whose, first = np.unique(person[order], return_index=True)
+    out[whose] = answer[order[first]]
     starts = np.cumsum(counts) - counts
     pairs_of = np.cumsum(counts[image]) - counts[image]
     for i in np.flatnonzero((people > 1) & (counts > 0)).tolist():
@@ -197,9 +195,9 @@ def asks(sample: Sample) -> bool:
 def score(sample: Sample, answer: Keypoints, options: KeypointOptions) -> list[Row]:
     """A row for each person: PCK of the prediction paired with them, AR_OKS of the best one."""
     found = known(sample)
-    truth = np.array([s.keypoints for s in found], dtype=np.float64).reshape(-1, 17, 3)[:, options.places]
+    truth = np.reshape([s.keypoints for s in found], (len(found), 17, 3))[:, options.places]
     truth[:, :, 2] *= truth[:, :, 2] == 2  # what is hidden does not count
-    boxes = np.array([s.face_box for s in found], dtype=np.float64).reshape(-1, 4)
+    boxes = np.reshape([s.face_box for s in found], (len(found), 4))
     people = KeypointBlock(
         truth,
         np.array([area(run_lengths(s.mask.counts)) for s in found if s.mask is not None], dtype=np.float64),

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +9,16 @@ from numpy.typing import NDArray
 from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.boxes import recall_curve
-from countenance.metrics.detection import average_precision, average_precision_intervals
 from countenance.metrics.localization import best_overlaps, hits
+from countenance.tasks.precision import collected_precisions
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.results import Number
+from countenance.tasks.states import Spool
 from countenance.tasks.task import Row, subject_row
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TrueBox = Callable[[Subject], Array | None]
-MEANING = "COCO's average precision at overlap 0.5 (101 recalls), all images together"
-GROUP_MEANING = "average precision at overlap 0.5 of a group's own boxes; boxes that hit somebody else do not count"
-REPLICATES = 200
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class BoxBlock:
         """The block of some images, each with its true boxes and its prediction."""
         truth = [box for boxes, _ in images for box in boxes]
         return cls(
-            np.array(truth, dtype=np.float64).reshape(-1, 4),
+            np.array(truth, dtype=np.float64).reshape(len(truth), 4),
             np.repeat(np.arange(len(images)), [len(boxes) for boxes, _ in images]).astype(np.int64),
             np.concatenate([np.zeros((0, 4)), *(answer.xyxy for _, answer in images)]),
             np.concatenate([np.zeros(0), *(answer.scores for _, answer in images)]),
@@ -65,11 +62,10 @@ class BoxBlock:
         return np.bincount(self.image_of_boxes[found < 0], minlength=len(self.counts))
 
     def state(self, found: Ints) -> State:
-        """What average precision needs."""
+        """What average precision needs: 16 bytes for each predicted box and 4 for each true one."""
         images = np.array([len(self.counts)])
-        return {
-            "score": self.scores, "truth": found, "image": self.image_of_boxes, "owner": self.image, "images": images,
-        }  # fmt: skip
+        truth, image, owner = (one.astype(np.int32) for one in (found, self.image_of_boxes, self.image))
+        return {"score": self.scores, "truth": truth, "image": image, "owner": owner, "images": images}
 
 
 def image_rows(
@@ -101,67 +97,26 @@ def precision(true_box: TrueBox) -> Reduce:
         block = BoxBlock.of(images)
         return block.state(block.hits())
 
-    return Reduce(partial, _finish, _merge)
-
-
-def _merge(one: State, two: State) -> State:
-    """Both states; the second one's images and true boxes are numbered on from the first one's."""
-    images, truths = int(one["images"].sum()), len(one["owner"])
-    return {
-        "score": np.concatenate([one["score"], two["score"]]),
-        "truth": np.concatenate([one["truth"], np.where(two["truth"] >= 0, two["truth"] + truths, -1)]),
-        "image": np.concatenate([one["image"], two["image"] + images]),
-        "owner": np.concatenate([one["owner"], two["owner"] + images]),
-        "images": one["images"] + two["images"],
-    }
+    return Reduce(partial, _finish)
 
 
 def _finish(state: State, whole: Whole) -> Reduced:
-    owner = state["owner"]
-    if not len(owner):
-        return Reduced()
-    rows = whole.rows()
-    people = rows.filter(rows["subject"].is_valid())
-    groups: dict[tuple[str, str], NDArray[np.bool_]] = {}
-    if people.num_rows == len(owner):  # every true box has its row, in the same order
-        for attribute in whole.attributes:
-            values = [tuple(map(str, _each(value))) for value in people[f"attr.{attribute}"].to_pylist()]
-            for group in sorted({name for value in values for name in value}):
-                groups[attribute, group] = np.array([group in value for value in values])
-    return Reduced(list(precisions(state, groups, seed=whole.seed)))
+    return collected_precisions(state.states() if isinstance(state, Spool) else [state], whole)
 
 
-def _each(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else () if value is None else (value,)
+def false_positives_per_image(counts: Ints) -> Number:
+    """The mean number of false positives of an image, with its interval.
 
-
-def precisions(
-    state: State,
-    groups: Mapping[tuple[str, str], NDArray[np.bool_]],
-    *,
-    name: str = "average_precision@0.5",
-    seed: int = 0,
-) -> list[Number]:
-    """Average precision of everybody and of each group: for an attribute and a value, the true boxes that have it.
-
-    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count for every group.
+    >>> found = false_positives_per_image(np.array([0, 2, 1, 1]))
+    >>> found.value, round(found.low, 3), round(found.high, 3)
+    (1.0, 0.2, 1.8)
     """
-    about: list[tuple[str | None, str | None]] = [(None, None), *groups]
-    members = [np.ones(len(state["owner"]), bool), *groups.values()]
-    score, truth, image = state["score"], state["truth"], state["image"]
-    people = [np.bincount(state["owner"][one], minlength=int(state["images"].sum())) for one in members]
-    kept = [(truth < 0) | one[truth] for one in members]
-    spans = average_precision_intervals(
-        score, truth >= 0, image, kept, np.array(people, dtype=np.float64), replicates=REPLICATES, seed=seed
-    )
-    return [
-        Number(
-            name=name, meaning=GROUP_MEANING if group else MEANING, low=low, high=high, n=int(member.sum()),
-            value=average_precision(score[keep], truth[keep] >= 0, int(member.sum())), unit="boxes", better="higher",
-            attribute=attribute, group=group,
-        )
-        for (attribute, group), member, keep, (low, high) in zip(about, members, kept, spans, strict=True)
-    ]  # fmt: skip
+    mean = float(counts.mean())
+    spread = 1.96 * float(counts.std(ddof=1) / np.sqrt(len(counts))) if len(counts) > 1 else np.nan
+    return Number(
+        name="FPPI", meaning="boxes that hit nobody, or somebody already hit, for each image", value=mean,
+        low=max(0.0, mean - spread), high=mean + spread, n=len(counts), unit="images", better="lower",
+    )  # fmt: skip
 
 
 def overlap_curve(overlaps: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:

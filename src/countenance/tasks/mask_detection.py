@@ -58,7 +58,7 @@ def best_boxes(truth: Any, answer: Boxes) -> list[int | None]:
     >>> best_boxes([[0, 0, 2, 2]], Boxes([[0, 0, 2, 1]]))  # exactly one half is not more than one half
     [None]
     """
-    faces = np.asarray(truth, dtype=np.float64).reshape(-1, 4)
+    faces = np.asarray(truth, dtype=np.float64).reshape(len(truth), 4)
     if not len(answer):
         return [None] * len(faces)
     order = np.argsort(-answer.scores, kind="stable")

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from countenance.data import Sample
 from countenance.tasks.results import Result
-
-State = Mapping[str, NDArray[Any]]
+from countenance.tasks.states import State as State
 
 
 @dataclass(frozen=True)
@@ -42,11 +41,17 @@ class Whole(Protocol):
     def attributes(self) -> tuple[str, ...]:
         """The attributes that results are given for, where a result has groups."""
 
-    def rows(self) -> Any:
-        """The whole score table (Arrow), in the run's order."""
+    def rows(self, columns: Sequence[str] | None = None) -> Any:
+        """The whole score table (Arrow), in the run's order, or the columns named."""
+
+    def blocks(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """The same in parts, for reducers whose memory must not grow with the number of rows."""
 
     def shards(self) -> Iterator[Shard]:
-        """The shards again, one at a time, for reducers that must see predictions twice."""
+        """The shards again, one at a time, for reducers that must see samples and predictions twice."""
+
+    def answers(self) -> Iterator[tuple[str, Any]]:
+        """Every prediction with its sample's id, in the run's order; no sample is read."""
 
     def progress(self, what: str, total: int) -> Any:
         """A context manager that gives a function `step(n)`, for long work."""
@@ -65,6 +70,8 @@ class Reduced:
 
 def joined(one: State, two: State) -> State:
     """Both states' arrays, one after the other: the merge of reducers that collect.
+
+    States that are only joined are never merged in memory: `finish` is given them on disk, as a `Spool`.
 
     >>> joined({"a": np.array([1])}, {"a": np.array([2, 3])})
     {'a': array([1, 2, 3])}
@@ -86,8 +93,10 @@ class Reduce:
     """How a task reduces a run."""
 
     partial: Callable[[Shard], State]
+    """From a shard to what is kept of it; computed by the worker that has the shard, and stored beside it."""
     finish: Callable[[State, Whole], Reduced]
     merge: Callable[[State, State], State] = joined
+    """From the states of two neighbouring parts to one; states are merged like a tree."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +112,3 @@ class With:
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments, self.options)
-
-
-def merged(states: Sequence[State], merge: Callable[[State, State], State]) -> State:
-    """All states as one, merged pairwise like a tree, so that no array is copied more than log n times.
-
-    >>> merged([{"n": np.array([i])} for i in range(5)], joined)
-    {'n': array([0, 1, 2, 3, 4])}
-    """
-    level = list(states)
-    while len(level) > 1:
-        pairs = [merge(*level[i : i + 2]) if i + 1 < len(level) else level[i] for i in range(0, len(level), 2)]
-        level = pairs
-    return level[0]

@@ -1,13 +1,17 @@
 """The thresholds of metrics that average over several: exact decimals, or as published (`compat="strict"`)."""
 
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from countenance.data.tables import near
+from countenance.errors import InputError
 from countenance.metrics.boxes import AR_THRESHOLDS
 from countenance.metrics.keypoints import PCK_THRESHOLDS
+from countenance.tasks.results import Axis, Curve, Line, Result
 from countenance.tasks.task import Options
 
 Array = NDArray[np.float64]
@@ -20,6 +24,16 @@ PUBLISHED: dict[str, Array] = {
     **dict.fromkeys(RECALLS, np.arange(0.5, 1, 0.05)), "ACC_DET": np.array([0.5]), "PCK": np.arange(0.1, 1, 0.1),
 }  # fmt: skip
 """FHIBE's thresholds with their floating errors: .6000000000000001 where .60 was meant."""
+
+
+AXES = {
+    "AR_IOU": ("overlap threshold", "share of people found"),
+    "AR_MASK": ("overlap threshold", "share of people found"),
+    "AR_OKS": ("similarity threshold", "share of people found"),
+    "PCK": ("threshold × face diagonal", "share of keypoints"),
+    "AR_DET": ("probability threshold", "share of parts found"),
+    "ACC_DET": ("probability threshold", "share of parts answered correctly"),
+}
 
 
 class ThresholdOptions(Options):
@@ -64,12 +78,41 @@ def threshold_levels(metric: str, values: Any) -> Array:
     try:
         levels = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        levels = np.zeros((0, 0))
+        levels = np.array(np.nan)
     if levels.ndim != 1:
         raise ValueError(f"metric {metric}: thresholds {values!r:.60}, expected a list of numbers such as [0.5]")
     if not ((levels >= 0) & (levels <= 1)).all():
         raise ValueError(f"metric {metric}: thresholds {values!r:.60}, expected numbers from 0 to 1")
     return levels
+
+
+def asked_metrics(task: str, known: Sequence[str], metrics: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
+    """The metrics of a task and the thresholds given for them, from None, names or {name: {"thresholds": […]}}.
+
+    >>> asked_metrics("person_parsing", ["AR_MASK"], {"ar_mask": {"thresholds": [0.3]}})
+    (('AR_MASK',), {'AR_MASK': array([0.3])})
+    """
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    if metrics is not None and not isinstance(metrics, (Mapping, Sequence, Set)):
+        raise InputError(f"metrics is {metrics!r:.60}, expected names, or {{name: {{'thresholds': [...]}}}}")
+    asked: dict[str, Any] = {str(name).upper(): None for name in metrics or known}
+    for name, value in metrics.items() if isinstance(metrics, Mapping) else ():
+        if not isinstance(value, Mapping) or set(value) != {"thresholds"}:
+            raise InputError(f"metric {name!r}: expected {{'thresholds': [...]}}, found {value!r:.60}")
+        asked[str(name).upper()] = value["thresholds"]
+    thresholds: dict[str, Array] = {}
+    for name, value in asked.items():
+        if name not in known:
+            raise InputError(
+                f"metric {name} does not belong to {task}, which has {', '.join(known)}{near(name, known)}"
+            )
+        if value is not None and (name in EXACT or np.size(value)):
+            try:
+                thresholds[name] = threshold_levels(name, value)
+            except ValueError as error:
+                raise InputError(str(error)) from None
+    return tuple(asked), thresholds
 
 
 def threshold_names(thresholds: Array, strict: bool) -> dict[str, float]:
@@ -82,3 +125,15 @@ def threshold_names(thresholds: Array, strict: bool) -> dict[str, float]:
     if strict or len(short) == len(thresholds):
         return short
     return {f"{value:g}": float(value) for value in thresholds}
+
+
+def threshold_curve(metric: str, thresholds: Sequence[float], shares: Sequence[float]) -> list[Result]:
+    """The share that passes each threshold of a metric, as the curve of everyone; nothing where there is no share.
+
+    >>> [curve.lines[0].y for curve in threshold_curve("AR_IOU", [0.5, 0.75], [1.0, 0.5])]
+    [[1.0, 0.5]]
+    """
+    if not len(thresholds) or not len(shares):
+        return []
+    x, y = (Axis(label=label) for label in AXES[metric])
+    return [Curve(name=metric, x=x, y=y, lines=[Line(label="everyone", x=list(thresholds), y=list(shares))])]

@@ -1,6 +1,6 @@
 """FHIBE's validation rate (VAL): same pairs accepted at a false acceptance rate of 0.001, overall and by group."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +11,18 @@ from countenance.metrics.pairs.groups import Groups
 from countenance.metrics.verification import Verification, accepted_shares, validation_rate
 from countenance.metrics.verification_bands import roc_bands
 from countenance.metrics.verification_strict import draw_pairs, rates_of_pairs
-from countenance.tasks.results import Axis, Curve, Line, Number, Result
+from countenance.tasks.results import Axis, Curve, Line, Number, Result, Table
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 FAR = 0.001
 """The false acceptance rate at which VAL is read; it is marked on the ROC."""
 VAL = "share of same pairs accepted at the largest threshold with a false acceptance rate of at most 0.001"
+RATES = "Validation rate of each group"
+BY_GROUP = (
+    "exact over all pairs within the group; the threshold is the group's own. A group without 3,000 different pairs "
+    "cannot resolve a false acceptance rate of 0.001 and says so"
+)
 EER = "where false acceptances and false rejections are equally frequent"
 
 
@@ -103,6 +108,17 @@ class Pictures:
             rows += [(np.flatnonzero(member), {"attribute": attribute, "group": name}) for name, member in members]
         found = [self.number(members, **about) for members, about in rows]
         return [number for number in found if number is not None]
+
+    def table(self, groups: Iterable[tuple[str, str, Rows]]) -> Table:
+        """The rate of each group with pairs: the attributes it is by, its name, its pictures."""
+        rows = []
+        for by, name, members in groups:
+            if entry := self.entry(members):
+                interval = f"{entry['VAL_Low']:.3f} to {entry['VAL_High']:.3f}"
+                evidence = (entry[about] for about in ("Identities", "Same / Different Pairs", "Evidence"))
+                rows.append([by, name, round(entry["VAL"], 6), interval, *evidence])
+        columns = ["By", "Group", "VAL", "Interval", "People", "Pairs, same / different", "Evidence"]
+        return Table(name=RATES, meaning=BY_GROUP, columns=columns, rows=rows)
 
     def overall(self) -> tuple[list[Result], dict[str, Array]]:
         """VAL, EER and ROC of everybody, and each picture's share of accepted pairs at their threshold."""

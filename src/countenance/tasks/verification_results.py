@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from countenance.errors import InputError
-from countenance.metrics.intervals import IntervalEstimate, clustered_rate, correlation
+from countenance.metrics.intervals import IntervalEstimate, by_cluster, clustered_rate, correlation
 from countenance.metrics.pairs.comparisons import Comparisons, Threshold
 from countenance.metrics.pairs.curves import Curves
 from countenance.metrics.pairs.distributions import PairScores, genuine_scores, impostor_scores
@@ -139,15 +139,10 @@ def enrolment(table: Any, groups: Mapping[str, Groups]) -> list[Result]:
     """The failure-to-enrol rate, of everybody and by group."""
     failed = 1 - np.array(table["m.enrolled"].to_pylist(), dtype=np.float64)
     _, person = np.unique(np.array(table["identity"].to_pylist(), dtype=np.str_), return_inverse=True)
-
-    def sums(member: Any) -> tuple[Any, Any]:
-        trials = np.bincount(person[member], minlength=1)
-        return np.bincount(person[member], failed[member], minlength=1), trials.astype(np.float64)
-
-    everybody = clustered_rate(*sums(np.ones(len(failed), bool)))
+    everybody = clustered_rate(*by_cluster(failed, person))
     results: list[Result] = [number("failure to enrol", ENROL, everybody, "pictures")]
     for attribute, one in groups.items():
-        tables = [sums(one.pictures[:, k]) for k in range(len(one.names))]
+        tables = [by_cluster(failed[member], person[member]) for member in one.pictures.T]
         icc = correlation(tables)
         for name, (errors, trials) in zip(one.names, tables, strict=True):
             found = clustered_rate(errors, trials, icc=icc)

@@ -178,7 +178,7 @@ def test_a_rare_class_weighs_as_much_as_a_common_one() -> None:
 
 def test_the_skins_chroma_hardly_depends_on_how_bright_the_light_is() -> None:
     torch = pytest.importorskip("torch")
-    from countenance.suites.bias_bounty.training.features import Colours
+    from countenance.models.fixed_features import Colours
 
     linear = torch.full((1, 3, 64, 64), 0.2)
     linear[:, :, 16:40, 20:44] = torch.tensor([0.40, 0.25, 0.15]).reshape(1, 3, 1, 1)

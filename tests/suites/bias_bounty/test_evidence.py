@@ -10,10 +10,11 @@ from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, organiser_
 
 torch = pytest.importorskip("torch")
 
-from countenance.suites.bias_bounty.training.evidence import face_posterior, label_evidence  # noqa: E402
-from countenance.suites.bias_bounty.training.features import SIZE  # noqa: E402
+from countenance.models.fixed_features import SIZE, described, trimmed_whitening  # noqa: E402
+from countenance.models.label_noise import label_evidence, meant_labels  # noqa: E402
 from countenance.suites.bias_bounty.training.images import read_train  # noqa: E402
-from countenance.suites.bias_bounty.training.unsupervised import trimmed_whitening  # noqa: E402
+
+COUNTS = {name: len(CLASSES[name]) for name in ATTRIBUTES}
 
 pytestmark = pytest.mark.slow  # fits features to the embedded people again and again
 
@@ -32,7 +33,7 @@ def embedded_faces(embedded: Path, change: dict[str, np.ndarray] | None = None) 
     images = read_train(embedded)
     outside = set(read_names(organiser_folder(embedded, "train") / "nonfaces.txt"))
     targets = {name: torch.from_numpy((change or images.codes)[name]) for name in ATTRIBUTES}
-    found = face_posterior(images.tensor(SIZE, "cpu").float(), targets, 0).numpy()
+    found = meant_labels(described(images.tensor(SIZE, "cpu").float()), targets, COUNTS).numpy()
     return found, np.array([name not in outside for name in images.names])
 
 
@@ -53,7 +54,7 @@ def test_where_every_row_is_labelled_they_are_found_as_well(embedded: Path) -> N
     pixels = images.tensor(SIZE, "cpu").float()[rows]
     targets = {name: torch.from_numpy(images.codes[name][rows]) for name in ATTRIBUTES}
     assert all((codes >= 0).all() for codes in targets.values())
-    found = face_posterior(pixels, targets, 0).numpy()
+    found = meant_labels(described(pixels), targets, COUNTS).numpy()
     assert auc(found[face], found[~face]) > 0.97
 
 
@@ -72,16 +73,16 @@ def test_evidence_is_of_models_that_did_not_see_the_row() -> None:
     values = torch.randn(300, 20, generator=generator).double()
     targets = {name: torch.randint(len(CLASSES[name]), (300,), generator=generator) for name in ATTRIBUTES}
     fold = torch.arange(300) % 5
-    assert float(label_evidence(values, targets, torch.ones(300).double(), fold).mean()) < 0
+    assert float(label_evidence(values, targets, COUNTS, torch.ones(300).double(), fold).mean()) < 0
     tone = (values[:, 0] > 0).long() * 9
-    told = label_evidence(values, targets | {"skin_tone": tone}, torch.ones(300).double(), fold)
+    told = label_evidence(values, targets | {"skin_tone": tone}, COUNTS, torch.ones(300).double(), fold)
     assert float(told.mean()) > 0.2
 
 
 def test_rows_without_any_label_have_no_evidence() -> None:
     values = torch.randn(50, 4).double()
     targets = {name: torch.full((50,), -1) for name in ATTRIBUTES}
-    assert not label_evidence(values, targets, torch.ones(50).double(), torch.arange(50) % 5).any()
+    assert not label_evidence(values, targets, COUNTS, torch.ones(50).double(), torch.arange(50) % 5).any()
 
 
 def test_the_bulk_is_found_among_outliers() -> None:

@@ -17,7 +17,7 @@ from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, prediction
 from countenance.suites.bias_bounty.prizes import award
 from countenance.suites.bias_bounty.scoring import Draws
 from countenance.suites.bias_bounty.submissions import BountySubmission, Handed, hand_in
-from countenance.suites.bias_bounty.timing import Timing, measure, read_timing, timing_lines
+from countenance.suites.bias_bounty.timing import Timing, measure, read_timing
 
 QUICK = Rules(draws=Draws(replicates=200), time=True, passes=2)
 
@@ -176,8 +176,8 @@ def test_an_entry_that_did_not_make_the_predictions_earns_no_timing(
 def test_a_busy_machine_is_warned_of(honest: dict[str, Any]) -> None:
     calm = honest | {"passes": [1.0] * 3, "seconds": 1.0, "cpu_passes": [0.99] * 3, "cpu_seconds": 0.99}
     busy = calm | {"cpu_passes": [0.4] * 3, "cpu_seconds": 0.4}
-    assert not any("busy" in line for line in timing_lines(Timing(**calm)))
-    assert any("took 2.5 times its CPU time: the machine was busy" in line for line in timing_lines(Timing(**busy)))
+    assert not any("busy" in line for line in Timing(**calm).lines("mine"))
+    assert any("took 2.5 times its CPU time: the machine was busy" in line for line in Timing(**busy).lines("mine"))
 
 
 def standing(name: str, passes: list[float], honest: dict[str, Any]) -> boards.BoardEntry:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from countenance.data.columns import literal
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.suites.fhibe import evaluate_task
-from countenance.suites.fhibe.table import literal
 
 from . import small
 

@@ -139,7 +139,7 @@ def test_verification_says_when_the_evidence_is_too_thin(tmp_path):
 
 
 def test_pictures_are_measured_and_absent_weights_skip_with_a_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr("countenance.suites.fhibe.weights._installed", lambda: None)
+    monkeypatch.setattr("countenance.models.zoo.lpips_weights._installed", lambda: None)
     rows = small.faces(tmp_path, people=2, each=2)
     folder = tmp_path / "results" / "face_encoding" / "fhibe_face_crop_align" / "m" / "face_encodings"
     folder.mkdir(parents=True)
@@ -367,17 +367,3 @@ def test_the_dataset_reads_as_samples(tmp_path):
     small.faces(tmp_path)
     parts = read_dataset(tmp_path, "fhibe_face_crop_align", "face_parsing")[0].subjects[0].face_parts
     assert set(parts) == {"skin", "nose"}
-
-
-def test_lpips_weights_are_known_by_their_hash(tmp_path):
-    from countenance.errors import InputError
-    from countenance.suites.fhibe.weights import load_perceptual_weights
-
-    (tmp_path / "alexnet.ckpt").write_bytes(b"something else")
-    with pytest.raises(InputError, match="expected 443c5bc35326b81e"):
-        load_perceptual_weights(tmp_path / "alexnet.ckpt")
-    with pytest.raises(InputError, match="no such weights"):
-        load_perceptual_weights(tmp_path / "none.npz")
-    np.savez(tmp_path / "w.npz", head1=np.zeros(3))
-    with pytest.raises(InputError, match="not the weights of LPIPS"):
-        load_perceptual_weights(tmp_path / "w.npz")

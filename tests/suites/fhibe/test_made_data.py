@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from countenance.data import Dataset
+from countenance.data.layout import face_crop
 from countenance.errors import InputError
 from countenance.report.source import ReportSource
 from countenance.suites.fhibe import TASKS, FhibeRun, demo, evaluate_task
 from countenance.suites.fhibe.demo import baseline
-from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, face_crop, make_data
+from countenance.suites.fhibe.make_data import ATTRIBUTES, BODY, FACE, make_data
 
 from .helpers import call, pdf_text
 from .people import CARD, SIZE, body, portrait
@@ -166,11 +167,11 @@ def test_make_data_in_one_command(tmp_path, monkeypatch):
 
 def test_the_truth_of_the_shipped_people_survives(tmp_path):
     from countenance.data import load_dataset
+    from countenance.data.layout import whole_people
     from countenance.metrics.masks import iou, mask_runs, run_lengths
     from countenance.suites.fhibe import read_dataset
-    from countenance.suites.fhibe.make_data import some_people
 
-    bodies, portraits = load_dataset("people:bodies")[:6], some_people(load_dataset("people:portraits"), 8)
+    bodies, portraits = load_dataset("people:bodies")[:6], whole_people(load_dataset("people:portraits"), 8)
     make_data(tmp_path / "d", bodies, portraits)
     made = read_dataset(tmp_path / "d", BODY, "keypoint_estimation", ("pronoun", "age"))
     assert len(made) == len(bodies)

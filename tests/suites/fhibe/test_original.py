@@ -84,7 +84,7 @@ def results_of(config: dict) -> Path:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_published_script_runs_unchanged(root, tmp_path, monkeypatch, task):
-    monkeypatch.setattr("countenance.suites.fhibe.weights._installed", lambda: None)
+    monkeypatch.setattr("countenance.models.zoo.lpips_weights._installed", lambda: None)
     monkeypatch.chdir(tmp_path)
     config = configure(tmp_path, root, task)
     assert main([str(SCRIPTS / f"{task}.py")]) == 0

@@ -5,10 +5,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from countenance.metrics import hog  # noqa: E402
+from countenance.models.efficientnet import efficientnet_weights  # noqa: E402
 from countenance.suites.happyfaces.interface import CannotAnswer  # noqa: E402
 from countenance.suites.happyfaces.methods import make_method  # noqa: E402
-from countenance.suites.happyfaces.networks.efficientnet import efficientnet_weights  # noqa: E402
-from countenance.suites.happyfaces.spatial import deep, hog  # noqa: E402
+from countenance.suites.happyfaces.spatial import deep  # noqa: E402
 from countenance.suites.happyfaces.spatial.deep import DEPTHS, PretrainedFeatures, crop_box  # noqa: E402
 from countenance.suites.happyfaces.spatial.heads import GAMMAS, choose_head, with_deep  # noqa: E402
 from countenance.suites.happyfaces.spatial.regions import Region  # noqa: E402

@@ -10,18 +10,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from countenance.errors import InputError  # noqa: E402
-from countenance.suites.happyfaces.methods import METHODS, make_method  # noqa: E402
-from countenance.suites.happyfaces.methods.dbat import dbat_loss  # noqa: E402
-from countenance.suites.happyfaces.methods.divdis import divdis_loss  # noqa: E402
-from countenance.suites.happyfaces.methods.topk import exponential_loss, topk_loss  # noqa: E402
-from countenance.suites.happyfaces.networks import evidence, tuning  # noqa: E402
-from countenance.suites.happyfaces.networks.efficientnet import (  # noqa: E402
+from countenance.models.efficientnet import (  # noqa: E402
     STAGES,
     VARIABLE,
     efficientnet_lite0,
     efficientnet_weights,
     pretrained_network,
 )
+from countenance.suites.happyfaces.methods import METHODS, make_method  # noqa: E402
+from countenance.suites.happyfaces.methods.dbat import dbat_loss  # noqa: E402
+from countenance.suites.happyfaces.methods.divdis import divdis_loss  # noqa: E402
+from countenance.suites.happyfaces.methods.topk import exponential_loss, topk_loss  # noqa: E402
+from countenance.suites.happyfaces.networks import evidence, tuning  # noqa: E402
 from countenance.suites.happyfaces.networks.training import NetworkSettings  # noqa: E402
 from countenance.suites.happyfaces.protocol import MixTask, run  # noqa: E402
 from countenance.suites.happyfaces.scores import worst_head  # noqa: E402

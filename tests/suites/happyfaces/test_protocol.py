@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from countenance.data import remembered
 from countenance.errors import InputError
 from countenance.files import write_json
-from countenance.suites.happyfaces import protocol, remembered, runs
+from countenance.suites.happyfaces import protocol, runs
 from countenance.suites.happyfaces.ask import ask, at_the_terminal, simulated
 from countenance.suites.happyfaces.report import (
     PUBLISHED,

@@ -14,8 +14,7 @@ from countenance.errors import InputError
 from countenance.suites.mask_fairness.assess import assess, summary_lines
 from countenance.suites.mask_fairness.assessment import METRICS
 from countenance.suites.mask_fairness.compare import compare
-from countenance.suites.mask_fairness.datasets import MaskData
-from countenance.suites.mask_fairness.datasets.truth import ONE_FACE
+from countenance.suites.mask_fairness.datasets import ONE_FACE, MaskData
 from countenance.suites.mask_fairness.make_data import make_data
 
 COLUMNS = ["group", "n", "rate", "n_other", "rate_other", "pooled", "z", "p", "h", "significant", "severe"]

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from countenance.data.box_readings import YOLO, checked_corners
+from countenance.data.fairface import AGES, repaired_age
+from countenance.data.label_files import read_voc, read_yolo
 from countenance.errors import InputError
 from countenance.metrics.readings import READINGS, Reading
 from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
-from countenance.suites.mask_fairness.datasets.fairface import AGES, repaired_age
-from countenance.suites.mask_fairness.datasets.label_files import read_voc, read_yolo
-from countenance.suites.mask_fairness.datasets.truth import YOLO, MaskData, checked_corners, of_split
 from countenance.suites.mask_fairness.make_data import FORMATS, make_data
 
 HEADER = "index,filename,x,y,dx,dy,mask,skincolor,sex\n"
@@ -182,6 +182,6 @@ def test_an_attribute_row_of_an_unknown_picture_is_refused(people, tmp_path):
 
 
 def test_a_split_that_is_not_there_is_told(people):
-    assert of_split(MaskData(people), None).dataset is people
+    assert people.split(None) is people
     with pytest.raises(InputError, match="has no split 'test'; it has no splits"):
-        of_split(MaskData(people), "test")
+        people.split("test")

@@ -10,8 +10,7 @@ from countenance.cli.app import run as run_command
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.metrics.readings import READINGS, Reading
 from countenance.suites.mask_fairness.assess import assess
-from countenance.suites.mask_fairness.datasets import AskedTruth, MaskData
-from countenance.suites.mask_fairness.datasets.truth import ONE_FACE
+from countenance.suites.mask_fairness.datasets import ONE_FACE, AskedTruth, MaskData
 from countenance.suites.mask_fairness.given import predictions_of
 from countenance.suites.mask_fairness.make_data import make_data
 

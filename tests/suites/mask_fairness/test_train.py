@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countenance.suites.mask_fairness.train.augment import TrainingPicture, augmented, cut, draw_mask
+from countenance.models.augmentation import random_window
+from countenance.suites.mask_fairness.train.augment import TrainingPicture, augmented, draw_mask
 from countenance.suites.mask_fairness.train.loss import SMALLEST, targets
 from countenance.suites.mask_fairness.train.network import SIDE, STRIDE
 
@@ -45,7 +46,7 @@ def test_every_face_large_enough_has_a_cell_that_answers_for_it_or_for_a_smaller
 @given(st.integers(0, 2**32 - 1))
 def test_a_window_keeps_boxes_inside_and_on_the_face(seed):
     picture = portrait()
-    pixels, found, kept = cut(picture.pixels, picture.boxes, np.random.default_rng(seed))
+    pixels, found, kept = random_window(picture.pixels, picture.boxes, np.random.default_rng(seed), SIDE)
     assert pixels.shape == (SIDE, SIDE, 3) and len(found) == len(kept)
     assert ((found >= 0) & (found <= SIDE)).all()
     for x0, y0, x1, y1 in found:
@@ -71,16 +72,16 @@ def test_the_same_seed_makes_the_same_example():
 def test_it_learns_and_the_exported_file_answers_alike(tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
+    from countenance.models.export import export_onnx
     from countenance.models.onnx import open_session
     from countenance.models.zoo.countenance_mask import CountenanceMask, decode
-    from countenance.suites.mask_fairness.train import TrainSettings, train
-    from countenance.suites.mask_fairness.train.network import export
+    from countenance.suites.mask_fairness.train import EXPORTED, TrainSettings, train
 
     said: list[str] = []
     pictures = [portrait(colour=colour) for colour in (140, 180, 220)]
     network = train(pictures, [], TrainSettings(steps=12, batch=4, seed=1), said.append)
     assert "step 12/12" in said[-1]
-    export(network, tmp_path / "net.onnx")
+    export_onnx(network, tmp_path / "net.onnx", EXPORTED)
     assert (tmp_path / "net.onnx").stat().st_size < 3_000_000
     pixels = np.random.default_rng(0).random((1, 3, 96, 128), dtype=np.float32)
     (found,) = open_session(tmp_path / "net.onnx").run(None, {"pixels": pixels})

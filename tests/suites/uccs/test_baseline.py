@@ -5,11 +5,12 @@ import pytest
 from challenge_models import scenes
 from PIL import Image
 
+from countenance.data.arrays import Cache, save_arrays
 from countenance.errors import InputError
+from countenance.run.image_jobs import How
 from countenance.suites.uccs import CurveSettings, check_file, evaluate_detector, evaluate_recognizer, read_protocol
 from countenance.suites.uccs.baseline import Baseline, detect, recognize, score
-from countenance.suites.uccs.baseline.cache import Cache, save_arrays
-from countenance.suites.uccs.baseline.work import How, enlarged
+from countenance.suites.uccs.baseline.steps import enlarged
 from countenance.suites.uccs.make_data import make_data
 from countenance.suites.uccs.protocol import read_gallery
 
@@ -192,9 +193,9 @@ def test_no_image_at_all_is_refused(made, how, tmp_path):
 
 
 def test_cards_and_models_that_are_not_there_are_refused_before_any_image_is_opened(made, tmp_path, monkeypatch):
-    from countenance.suites.uccs.baseline import work
+    from countenance.run import image_jobs
 
-    monkeypatch.setattr(work, "graphics_cards", lambda: 1)
+    monkeypatch.setattr(image_jobs, "graphics_cards", lambda: 1)
     how = How(Cache(tmp_path / "temp"), parallel=2, gpus=(0, 1))
     with pytest.raises(InputError, match="--gpus 1: this machine has 1 graphics card; leave --gpus out"):
         detect(Baseline(made[0], detector=SQUARES, result_file=tmp_path / "d.txt"), how)
@@ -250,14 +251,6 @@ def test_a_pickled_file_is_not_opened(tmp_path):
     np.savez(tmp_path / "g.npz", subject=np.array([{}], dtype=object), embedding=np.eye(1))
     with pytest.raises(InputError, match=r"not a readable \.npz file"):
         score(tmp_path / "g.npz", tmp_path / "g.npz")
-
-
-def test_a_damaged_cache_entry_is_made_again(tmp_path):
-    cache = Cache(tmp_path)
-    cache.put("kind", "key", {"a": np.arange(3)})
-    assert cache.get("kind", "key")["a"].tolist() == [0, 1, 2]
-    cache.path("kind", "key").write_bytes(b"PK\x03\x04 half")
-    assert cache.get("kind", "key") is None
 
 
 def test_an_enlarged_box_stays_in_the_image():

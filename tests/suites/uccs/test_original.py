@@ -39,7 +39,7 @@ def test_the_baselines_keep_their_names_and_flags(command, tmp_path, monkeypatch
 
 
 def test_graphics_cards_that_are_not_there_are_one_line(command, tmp_path, monkeypatch):
-    monkeypatch.setattr("countenance.suites.uccs.baseline.work.graphics_cards", lambda: 0)
+    monkeypatch.setattr("countenance.run.image_jobs.graphics_cards", lambda: 0)
     assert command("make-data", "--out", tmp_path / "v2", "--portraits", "")[0] == 0
     code, _, err = command("detect", "-d", tmp_path / "v2", "--parallel", "2", "--gpus", "0", "1", "--quiet")
     assert code == 2 and err.count("\n") == 1

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from countenance.data import lines as reader
 from countenance.errors import InputError
 from countenance.suites.uccs import check_file
-from countenance.suites.uccs import lines as reader
 from countenance.suites.uccs.protocol import read_protocol
 from countenance.suites.uccs.scores import read_scores
 from countenance.suites.uccs.write import write_v2

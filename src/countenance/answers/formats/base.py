@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers.types import Answer, Boxes
+from countenance.answers.types import Answer, Boxes, Embedding, Keypoints, Masks
 from countenance.data.names import ImageNames
 from countenance.metrics.readings import CORNERS, Form, Reading, Units, guessed_units
 
@@ -68,6 +68,32 @@ class Predictions:
     """What the four numbers of its boxes are; they are kept as the file has them."""
     classes: Mapping[int, str] = field(default_factory=dict)
     """What its class numbers were taken for; empty where it names its classes."""
+
+
+EMPTY: Mapping[type[Any], Callable[[], Any]] = {
+    Boxes: lambda: Boxes([]), Masks: lambda: Masks([]), Keypoints: lambda: Keypoints([]),
+    Embedding: lambda: Embedding(None),
+}  # fmt: skip
+"""The prediction of an image that a file does not name, for kinds where that means that nothing was found."""
+
+
+def by_image(entries: Iterable[tuple[str, Any]], wanted: Wanted, place: str) -> tuple[dict[str, list[Any]], str | None]:
+    """The entries of each image of the dataset, and a sentence on the names that mean none of them."""
+    found: dict[str, list[Any]] = {}
+    unknown = []
+    for name, entry in entries:
+        image = wanted.names.find(name)
+        if image is None:
+            unknown.append(name)
+        else:
+            found.setdefault(image, []).append(entry)
+    return found, wanted.names.unmatched(unknown, place)
+
+
+def absence(made: Mapping[str, Any], wanted: Wanted, place: str, means: str) -> str | None:
+    """A sentence on images without an entry, where the kind has an empty prediction; `means` says what they are."""
+    left, total = len(wanted.names.ids) - len(made), len(wanted.names.ids)
+    return f"{place}: {left} of {total} images have {means}" if left and wanted.kind in EMPTY else None
 
 
 def unlabelled_note(found: Mapping[str, Any], place: str) -> tuple[str, ...]:

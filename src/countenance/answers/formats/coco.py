@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.base import Format, Predictions, Wanted, unlabelled_note
+from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image, unlabelled_note
 from countenance.answers.types import Answer, Boxes, Keypoints, Masks
 from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
-from countenance.data.run_lengths import read_masks
+from countenance.data.run_lengths import read_masks, rle_of
 from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.files import write_text
@@ -33,31 +33,20 @@ def _entries(path: Path) -> list[Any]:
 
 def read_coco_results(path: Path, wanted: Wanted) -> Predictions:
     """Results by image; an image without a result counts as one in which nothing was found."""
-    by_image: dict[str, list[Mapping[str, Any]]] = {}
-    unknown = []
     entries, notes = _of_people(_entries(path), wanted, path)
     classes = _classes(wanted, entries)
-    for entry in entries:
-        found = wanted.names.find(str(entry["image_id"]))
-        if found is None:
-            unknown.append(str(entry["image_id"]))
-        else:
-            by_image.setdefault(found, []).append(entry | {"category": _label(entry, classes)})
-    sentence = wanted.names.unmatched(unknown, str(path))
-    if unknown and not by_image:
-        raise InputError(f"{sentence}; image_id is the id of the image in the annotations, or its file name")
+    rows, unknown = by_image(((str(entry["image_id"]), entry) for entry in entries), wanted, str(path))
+    if unknown and not rows:
+        raise InputError(f"{unknown}; image_id is the id of the image in the annotations, or its file name")
+    labelled = {name: [row | {"category": _label(row, classes)} for row in own] for name, own in rows.items()}
     reader = {Boxes: _boxes, Masks: _masks, Keypoints: _keypoints}[wanted.kind]
-    made = {name: reader(rows) for name, rows in by_image.items()}
-    left = len(wanted.names.ids) - len(made)
-    absent = (
-        f"{path}: {left} of {len(wanted.names.ids)} images have no result and count as images where nothing was found"
-    )
-    empty = {Boxes: lambda: Boxes(np.zeros((0, 4))), Masks: lambda: Masks([]), Keypoints: lambda: Keypoints([])}
-    reading = wanted.reading("topleft")
-    notes += (sentence,) if sentence else ()
-    said = any(row["category"] is not None for rows in by_image.values() for row in rows)
+    made = {name: reader(own) for name, own in labelled.items()}
+    notes += (unknown,) if unknown else ()
+    said = any(row["category"] is not None for own in labelled.values() for row in own)
     notes += unlabelled_note(made, str(path)) if said else ()
-    return Predictions(str(path), "coco", made, absent if left else None, empty[wanted.kind], notes, reading, classes)
+    absent = absence(made, wanted, str(path), "no result and count as images where nothing was found")
+    reading = wanted.reading("topleft")
+    return Predictions(str(path), "coco", made, absent, EMPTY[wanted.kind], notes, reading, classes)
 
 
 def _of_people(entries: list[Any], wanted: Wanted, path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
@@ -110,17 +99,20 @@ def _label(entry: Mapping[str, Any], classes: Mapping[int, str]) -> str | None:
     return None if number is None else classes.get(number)
 
 
-def _numbers(row: Mapping[str, Any], name: str, size: int | None = None) -> list[float]:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _numbers(row: Mapping[str, Any], name: str, size: int) -> list[float]:
     values = row.get(name)
-    good = isinstance(values, list) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-    if not isinstance(values, list) or not good or (size is not None and len(values) != size):
-        raise InputError(f"{row['place']}: {name} is {values!r:.60}, expected {size or 'a list of'} numbers")
+    if not isinstance(values, list) or len(values) != size or not all(map(_is_number, values)):
+        raise InputError(f"{row['place']}: {name} is {values!r:.60}, expected {size} numbers")
     return [finite_number(v, name, row["place"]) for v in values]
 
 
 def _score(row: Mapping[str, Any]) -> float:
     value = row.get("score", 1.0)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not _is_number(value):
         raise InputError(f"{row['place']}: score is {value!r:.40}, expected a number")
     return finite_number(value, "score", row["place"])
 
@@ -171,15 +163,12 @@ def write_coco_results(path: Path, answers: Iterable[tuple[str, Answer]]) -> Non
 
 def _shapes(name: str, answer: Masks | Keypoints) -> list[dict[str, Any]]:
     """The masks of one image as run lengths, or its skeletons as 17 × 3 numbers."""
-    from countenance.data.sample import Rle
-
     rows = []
     shapes = answer.masks if isinstance(answer, Masks) else answer.points
     for shape, score in zip(shapes, answer.scores.tolist(), strict=True):
         row: dict[str, Any] = {"image_id": name, "category_id": 1, "score": score}
         if isinstance(answer, Masks):
-            rle = Rle.encode(np.asarray(shape, dtype=bool))
-            row["segmentation"] = {"size": [rle.height, rle.width], "counts": rle.counts}
+            row["segmentation"] = rle_of(shape)
         else:
             row["keypoints"] = np.asarray(shape, dtype=float).ravel().tolist()
         rows.append(row)

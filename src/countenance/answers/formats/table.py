@@ -11,31 +11,31 @@ A row that names an image and has no box says that the image was looked at and n
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted, unlabelled_note
+from countenance.answers.formats.base import (
+    EMPTY,
+    Format,
+    Predictions,
+    Row,
+    TableRows,
+    Wanted,
+    absence,
+    by_image,
+    unlabelled_note,
+)
 from countenance.answers.types import Age, Boxes, Embedding, Labels
 from countenance.data.tables import finite_number, near, read_csv
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS as CORNERS_IN_PIXELS
 
 IMAGE_COLUMNS = (
-    "image",
-    "sample",
-    "file",
-    "filename",
-    "file_name",
-    "image_name",
-    "image_id",
-    "path",
-    "name",
-    "id",
-    "photo",
-)
+    "image", "sample", "file", "filename", "file_name", "image_name", "image_id", "path", "name", "id", "photo",
+)  # fmt: skip
 SCORE_COLUMNS = ("score", "confidence", "probability")
 AGE_COLUMNS = ("age", "years", "estimated_age", "predicted_age")
 LABEL_COLUMNS = ("label", "class", "category")
@@ -96,38 +96,21 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
         raise InputError(
             f"{place}: no column that names the image ({', '.join(IMAGE_COLUMNS[:5])}); it has {', '.join(header)}"
         )
-    by_image: dict[str, list[tuple[int, Row]]] = {}
-    unknown: list[str] = []
-    for number, row in table.rows:
-        name = "" if row[image] is None else str(row[image]).strip()
-        found = wanted.names.find(name)
-        if found is None:
-            unknown.append(name)
-        else:
-            by_image.setdefault(found, []).append((number, row))
-    sentence = wanted.names.unmatched(unknown, place)
-    if not by_image:
-        raise InputError(sentence or f"{place}: holds no predictions")
+    named = (("" if row[image] is None else str(row[image]).strip(), (number, row)) for number, row in table.rows)
+    rows, unknown = by_image(named, wanted, place)
+    if not rows:
+        raise InputError(unknown or f"{place}: holds no predictions")
     reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age}[wanted.kind]
-    made = {name: reader(some, header, image, f"{place} {table.unit}") for name, some in by_image.items()}
-    reading = CORNERS_IN_PIXELS
-    notes: tuple[str, ...] = (sentence,) if sentence else ()
-    absent: str | None = None
-    empty: Callable[[], Any] | None = None
+    made = {name: reader(some, header, image, f"{place} {table.unit}") for name, some in rows.items()}
+    reading, means = CORNERS_IN_PIXELS, "no row and count as failures to enrol"
+    notes: tuple[str, ...] = (unknown,) if unknown else ()
     if wanted.kind is Boxes:
         reading = wanted.reading("topleft" if _box_columns(header) in SIZED else "corners")
-        label = _column(header, LABEL_COLUMNS)
-        said = label and any(not missing(row[label]) for some in by_image.values() for _, row in some)
+        label, means = _column(header, LABEL_COLUMNS), "no row and count as images without boxes"
+        said = label and any(not missing(row[label]) for some in rows.values() for _, row in some)
         notes += unlabelled_note(made, place) if said else ()
-        left = len(wanted.names.ids) - len(made)
-        empty = lambda: Boxes(np.zeros((0, 4)))  # noqa: E731 - a value, not a function worth a name
-        absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as images without boxes"
-        absent = absent if left else None
-    elif wanted.kind is Embedding and len(made) < len(wanted.names.ids):
-        left = len(wanted.names.ids) - len(made)
-        empty = lambda: Embedding(None)  # noqa: E731
-        absent = f"{place}: {left} of {len(wanted.names.ids)} images have no row and count as failures to enrol"
-    return Predictions(place, "table", made, absent, empty, notes, reading)
+    absent = absence(made, wanted, place, means)
+    return Predictions(place, "table", made, absent, EMPTY.get(wanted.kind), notes, reading)
 
 
 def _column(header: Sequence[str], names: Sequence[str]) -> str | None:
@@ -173,7 +156,7 @@ def _boxes(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, p
         scores.append(1.0 if score is None or missing(row[score]) else finite_number(row[score], score, here))
         labels += [] if label is None or missing(row[label]) else [str(row[label]).strip()]
     every = label is not None and len(labels) == len(boxes)
-    return Boxes(np.array(boxes).reshape(-1, 4), scores, labels if every else None)
+    return Boxes(boxes, scores, labels if every else None)
 
 
 def _labels(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Labels:

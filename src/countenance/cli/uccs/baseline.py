@@ -24,15 +24,15 @@ from countenance.cli.uccs.options import (
 )
 
 if TYPE_CHECKING:
-    from countenance.suites.uccs.baseline.work import How
+    from countenance.run.image_jobs import How
 
 app = typer.Typer(rich_markup_mode=None)
 
 
 def how_of(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, quiet: bool) -> "How":
     from countenance.cli.progress import progress
-    from countenance.suites.uccs.baseline.cache import Cache
-    from countenance.suites.uccs.baseline.work import How
+    from countenance.data.arrays import Cache
+    from countenance.run.image_jobs import How
 
     return How(
         Cache(temp_dir, force=force),
@@ -52,10 +52,24 @@ def named_set(path: Path | None, which: Set) -> Path | None:
     return None if path is None else Path(str(path).replace("%s", which.value))
 
 
+def show_if_possible(folder: Path) -> bool:
+    """Open the pictures' folder in a window when there is a screen; otherwise do nothing."""
+    import os
+    import subprocess
+    import sys
+
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False
+    opener = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
+    try:
+        subprocess.Popen([opener, str(folder)])  # noqa: S603 - a fixed program and a folder of our own
+    except OSError:
+        return False
+    return True
+
+
 def _shown(folder: Path | None) -> None:
     if folder is not None:
-        from countenance.suites.uccs.baseline.display import show_if_possible
-
         say(f"Pictures: {folder}" + ("" if show_if_possible(folder) else " (no screen to open them on)"))
 
 

@@ -10,7 +10,7 @@ from countenance.cli.uccs.options import By, Force, Gallery, Json, Out, Quiet, R
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
-    from countenance.suites.uccs.baseline.work import How
+    from countenance.run.image_jobs import How
     from countenance.suites.uccs.config import Config
 
 app = typer.Typer(rich_markup_mode=None)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def ready_to_plot(path: Path | None) -> None:
     """Refuse a plot's name before any work is done."""
     if path is not None:
-        from countenance.suites.uccs.plot import check_format
+        from countenance.report.plots import check_chart
 
-        check_format(path)
+        check_chart(path)
 
 
 def default_plot(name: str) -> Path | None:
@@ -78,9 +78,10 @@ def written(found: "Sequence[UccsEvaluation]", settings: "CurveSettings", data: 
                 say(f"  {x:12.4f} {y:10.6f}   threshold {threshold:.6g}")
     files = []
     if out.plot is not None:
-        from countenance.suites.uccs.plot import chart_of, save_plot
+        from countenance.report.plots import save_chart
+        from countenance.suites.uccs.plot import HEIGHT, chart_of
 
-        save_plot(chart_of(found, band=settings.bootstrap > 0), out.plot)
+        save_chart(chart_of(found, band=settings.bootstrap > 0), out.plot, HEIGHT)
         files.append(out.plot)
     if out.by:
         files += _by_group(found, out)
@@ -138,12 +139,13 @@ def _by_group(found: "Sequence[UccsEvaluation]", out: Output) -> list[Path]:
             say(line)
         if out.plot is None:
             continue
-        from countenance.suites.uccs.plot import group_charts, save_plot
+        from countenance.report.plots import save_chart
+        from countenance.suites.uccs.plot import HEIGHT, group_charts
 
         for attribute, chart in group_charts(one, out.by).items():
             number = f"-{k + 1}" if len(found) > 1 else ""
             path = out.plot.with_stem(f"{out.plot.stem}-by-{attribute}{number}")
-            save_plot(chart, path)
+            save_chart(chart, path, HEIGHT)
             written.append(path)
     return written
 

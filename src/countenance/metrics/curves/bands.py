@@ -76,7 +76,9 @@ def resampled_rates(
     random = np.random.default_rng(seed)
     order = np.argsort(-negatives, kind="stable")
     negatives, negative_image = negatives[order], negative_image[order]
-    ends = np.flatnonzero(np.append(negatives[1:] != negatives[:-1], True)) if negatives.size else np.empty(0, np.int64)
+    ends = np.flatnonzero(
+        np.append(negatives[1:] != negatives[:-1], True)[: negatives.size]
+    )  # the last of equal scores
     distinct = negatives[ends]
     order = np.argsort(-units, kind="stable")
     units, unit_image = units[order], unit_image[order]
@@ -90,9 +92,9 @@ def resampled_rates(
         unit_weight = np.concatenate([[0], np.cumsum(weight[unit_image])])
         if not unit_weight[-1]:
             continue
-        passed = np.cumsum(weight[negative_image])[ends] if ends.size else np.empty(0)
+        passed = np.cumsum(weight[negative_image])[ends]
         index = np.searchsorted(passed, targets, side="right") - 1
-        upto = np.where(index >= 0, np.append(reach, 0)[np.maximum(index, 0)], strictest)
+        upto = np.where(index >= 0, np.append(reach, 0)[index], strictest)
         upto = np.where(targets >= (passed[-1] if passed.size else 0), found, upto)
         rates[r] = unit_weight[upto] / unit_weight[-1]
     return rates

@@ -22,7 +22,7 @@ MISSED = -np.inf
 """The score of a face that nobody found and of a probe that nobody recognised."""
 
 NOBODY = -1
-PIECE = 2**17
+PIECE = 131_072
 
 
 @dataclass(frozen=True)

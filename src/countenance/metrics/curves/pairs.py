@@ -10,7 +10,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Boxes = NDArray[np.floating[Any]]
 
-BUDGET = 2**21
+BUDGET = 2_097_152
 """How many pairs are looked at together; bounds the memory, not the result."""
 
 

@@ -59,7 +59,7 @@ def thresholds_at(negatives: Floats, targets: Floats) -> Floats:
     distinct, passed = distinct[::-1], np.cumsum(counts[::-1])
     share = targets / n
     index = np.searchsorted(passed / n, share, side="right") - 1
-    chosen = np.where(index >= 0, distinct[np.maximum(index, 0)], np.nextafter(distinct[0], np.inf))
+    chosen = np.where(index >= 0, distinct[index], np.nextafter(distinct[0], np.inf))
     everything = share >= 1 - np.finfo(np.float64).eps
     return np.where(everything, np.nextafter(distinct[-1], -np.inf), chosen)
 

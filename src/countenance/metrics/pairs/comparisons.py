@@ -18,7 +18,7 @@ from countenance.metrics.pairs.genuine import Genuine, genuine_pairs
 from countenance.metrics.pairs.tail import ImpostorTail, find_tail
 from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 
-LEAST_KEPT, MOST_KEPT = 1 << 22, 1 << 23
+LEAST_KEPT, MOST_KEPT = 4_194_304, 8_388_608
 """Impostor pairs that are kept: all where there are no more than the first number, never more than the second."""
 
 Accept = Callable[[Index, Index], None]

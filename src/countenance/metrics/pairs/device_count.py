@@ -13,9 +13,9 @@ import numpy as np
 
 from countenance.metrics.pairs.vectors import Ints
 
-EXACT_COUNT = 1 << 24
+EXACT_COUNT = 16_777_216
 """From so many on, ones that are added in single precision may be lost."""
-ROOM = 1 << 24
+ROOM = 16_777_216
 """Pairs that the kernel can keep of one block of rows."""
 MOST_BINS = 8192
 """Counters that fit into the fast memory of one group of threads."""

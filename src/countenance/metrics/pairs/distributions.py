@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.intervals import LEVEL, IntervalEstimate, clustered_mean, freedom, student
+from countenance.metrics.intervals import LEVEL, IntervalEstimate, by_cluster, clustered_mean, freedom, student
 from countenance.metrics.pairs.blocks import impostor_pairs
 from countenance.metrics.pairs.comparisons import Comparisons
 from countenance.metrics.pairs.vectors import Array, Ints
@@ -35,10 +35,7 @@ def genuine_scores(compared: Comparisons, member: NDArray[np.bool_]) -> PairScor
     genuine = compared.genuine
     used = member[genuine.first] & member[genuine.second]
     score, owner = genuine.score[used], compared.identity[genuine.first[used]]
-    people = len(compared.sizes)
-    sums, counts = (np.bincount(owner, weight, minlength=people) for weight in (score, np.ones(len(score))))
-    mean = clustered_mean(sums.astype(np.float64), counts.astype(np.float64))
-    return PairScores(score, mean, _deviation(score), len(score))
+    return PairScores(score, clustered_mean(*by_cluster(score, owner)), _deviation(score), len(score))
 
 
 def impostor_scores(compared: Comparisons, member: NDArray[np.bool_], *, seed: int = 0, most: int = MOST) -> PairScores:

@@ -18,7 +18,7 @@ from countenance.metrics.pairs.genuine import Genuine
 from countenance.metrics.pairs.groups import Groups
 from countenance.metrics.pairs.vectors import Array, Index, Ints
 
-MOST_PAIRS = 1 << 22
+MOST_PAIRS = 4_194_304
 DRAWS, FEWEST, MOST_STEPS = 1000, 200, 200_000_000
 LEAST_PEOPLE = 20
 ALPHA = 0.05

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.intervals import IntervalEstimate, clustered_rate, correlation
+from countenance.metrics.intervals import IntervalEstimate, by_cluster, clustered_rate, correlation
 from countenance.metrics.pairs.genuine import Genuine
 from countenance.metrics.pairs.vectors import Array, Index, Ints
 
-FEW = 1 << 22
+FEW = 4_194_304
 """Up to so many counters are laid out in full; beyond that equal keys are found by sorting."""
 
 
@@ -107,7 +107,7 @@ def _count(table: Ints, row: Index, column: Ints) -> None:
     """Add 1 to the table at each row and column."""
     low, wide = int(row.min()), table.shape[1]
     found = np.bincount((row.astype(np.int64) - low) * wide + column)
-    table.reshape(-1)[low * wide : low * wide + len(found)] += found
+    table.ravel()[low * wide : low * wide + len(found)] += found
 
 
 def _distinct(one: Ints, two: Ints) -> tuple[Ints, Ints, Ints]:
@@ -131,14 +131,11 @@ def _distinct(one: Ints, two: Ints) -> tuple[Ints, Ints, Ints]:
 def fnmr_by_group(genuine: Genuine, identity: Ints, groups: Groups, threshold: float) -> list[IntervalEstimate]:
     """FNMR of each group: genuine pairs of two pictures in it, clustered by person."""
     member = groups.pictures
-    refused = genuine.score < threshold
+    refused = (genuine.score < threshold).astype(np.float64)
     owner = identity[genuine.first]
     tables = []
     for g in range(len(groups.names)):
         both = member[genuine.first, g] & member[genuine.second, g]
-        people = int(identity[-1]) + 1 if len(identity) else 0
-        trials = np.bincount(owner[both], minlength=people).astype(np.float64)
-        errors = np.bincount(owner[both & refused], minlength=people).astype(np.float64)
-        tables.append((errors[trials > 0], trials[trials > 0]))
+        tables.append(by_cluster(refused[both], owner[both]))
     icc = correlation(tables)
     return [clustered_rate(errors, trials, icc=icc) for errors, trials in tables]

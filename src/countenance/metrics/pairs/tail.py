@@ -13,11 +13,11 @@ from countenance.metrics.pairs.device import best_first as sorted_on
 from countenance.metrics.pairs.device import gpu, on_device
 from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 
-BINS = 1 << 13
+BINS = 8192
 """So many counters fit into the fast memory of a GPU; with twice as many, counting was nine times slower on an H200."""
-EXACT = 1 << 19
+EXACT = 524_288
 """Up to so many impostor pairs every score is computed in double precision."""
-SAMPLE = 1 << 22
+SAMPLE = 4_194_304
 """Pairs of the subsample from which the first cut is estimated."""
 
 

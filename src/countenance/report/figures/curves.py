@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from markupsafe import Markup
 
@@ -110,6 +111,43 @@ def colours(count: int, ordered: bool) -> list[tuple[str, str]]:
     ramp = ordered or count > 8
     places = [int(i * (COLOURS - 1) / max(1, count - 1)) for i in range(count)] if ramp else list(range(count))
     return [(f"{'s' if ramp else 'c'}{place % COLOURS}", DASHES[i % len(DASHES)]) for i, place in enumerate(places)]
+
+
+def styled(lines: Sequence[GroupLine]) -> list[GroupLine]:
+    """Lines without an order, each with its own colour and dash.
+
+    >>> [(line.colour, line.dash) for line in styled([GroupLine(name, 0, [], [], "") for name in "ab"])]
+    [('c0', ''), ('c1', '7 3')]
+    """
+    dashes = [DASHES[(i + i // COLOURS) % len(DASHES)] for i in range(len(lines))]
+    return [replace(line, colour=f"c{i % COLOURS}", dash=dashes[i]) for i, line in enumerate(lines)]
+
+
+def x_limits(values: Sequence[Sequence[float]], *, log: bool, least: float | None = None) -> tuple[float, float]:
+    """Left and right end of the horizontal axis; never an empty range, and no zero on a logarithmic one.
+
+    A logarithmic axis begins at `least`, or at the smallest value above 0.
+
+    >>> x_limits([[0.0, 0.5, 20.0]], log=True), x_limits([[0.0]], log=False)
+    ((0.5, 20.0), (0.0, 1.0))
+    """
+    positive = [float(x) for some in values for x in some if x > 0]
+    largest = max(positive, default=0.0)
+    if not log:
+        return 0.0, largest or 1.0
+    smallest = min([1.0, *positive]) if least is None else least
+    return smallest, largest if largest > smallest else smallest * 10
+
+
+def drawn(chart: Chart, key: str, *, lowest: float = 0.0, wide: bool = False, further: str = "") -> dict[str, Any]:
+    """A chart for a page: the picture, its legend, and what its axes show; `further` is added to its description."""
+    across, up = chart.axes
+    told = f"{up} (up) against {across} (across)"
+    picture = panel(
+        chart.lines, chart.axes, chart.title or told, told + further, key, lowest=lowest, log=chart.log,
+        marks=chart.marks, limits=chart.limits, wide=wide,
+    )  # fmt: skip
+    return {"drawing": picture, "legend": [(swatch(line), line.label) for line in chart.lines], "told": f"{told}."}
 
 
 def panel(

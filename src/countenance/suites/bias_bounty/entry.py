@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from countenance.answers import Labels
 from countenance.data.image import IMAGE_SUFFIXES, LazyImage
-from countenance.data.paths import inside
+from countenance.data.paths import inside, pictures_below
 from countenance.data.record import read_record
 from countenance.data.tables import near
 from countenance.errors import InputError
@@ -162,6 +162,12 @@ class BountyEntry:
         return [Labels({name: CLASSES[name][code] for name, code in row.items()}) for row in self.classes(images)]
 
 
+class EntryClasses(BountyEntry):
+    """The same entry, whose answers are class codes: what is timed."""
+
+    __call__ = BountyEntry.classes  # type: ignore[assignment]
+
+
 def network_input(images: Images, size: int) -> NDArray[np.uint8]:
     """The images at size × size, N × 3 × H × W: the same pixels in training and in prediction."""
     from PIL import Image
@@ -180,7 +186,7 @@ def image_files(folder: Path) -> dict[str, Path]:
         return {name: inside(folder, name, str(table)) for name in read_labels(table).names}
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; give a folder of images")
-    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES)
+    found = pictures_below(folder)
     if not found:
         raise InputError(f"{folder}: no picture in it ({', '.join(IMAGE_SUFFIXES[:6])}, …)")
     return {path.relative_to(folder).as_posix(): path for path in found}

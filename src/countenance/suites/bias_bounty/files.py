@@ -110,10 +110,7 @@ def _refuse(path: Path, problems: Problems, remedy: str) -> None:
 
 
 def _parse(path: Path, *, may_be_empty: bool) -> tuple[ClassTable, Problems]:
-    header, rows = read_csv(path)
-    for column in COLUMNS:
-        if column not in header:
-            raise InputError(f"{path} line 1: no column {column!r}{near(column, header)}; expected {','.join(COLUMNS)}")
+    _, rows = read_csv(path, needed=COLUMNS)
     problems: Problems = defaultdict(list)
     seen: dict[str, None] = {}
     codes: dict[str, list[int]] = {attribute: [] for attribute in ATTRIBUTES}
@@ -189,10 +186,7 @@ def predictions_text(names: Sequence[str], words: Sequence[Mapping[str, str]]) -
 
 def read_identities(path: Path, names: Sequence[str]) -> tuple[str | None, ...]:
     """Whose picture each of `names` is (`name,identity`); None for an image without an entry."""
-    header, rows = read_csv(path)
-    for column in ("name", "identity"):
-        if column not in header:
-            raise InputError(f"{path} line 1: no column {column!r}; expected name,identity")
+    _, rows = read_csv(path, needed=("name", "identity"))
     known = {row["name"].strip(): row["identity"].strip() for _, row in rows}
     return tuple(known.get(name) or None for name in names)
 

@@ -3,8 +3,9 @@
 import hashlib
 import os
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
+from countenance.data.asked import folder_and_options
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
@@ -22,16 +23,10 @@ def load(part: str | None) -> Dataset:
 
     >>> load(None)
     Traceback (most recent call last):
-    countenance.errors.InputError: bias_bounty: name the folder with labels.csv, as in bias_bounty:FOLDER
+    countenance.errors.InputError: bias_bounty: name its folder, as in bias_bounty:FOLDER
     """
-    if not part:
-        raise InputError("bias_bounty: name the folder with labels.csv, as in bias_bounty:FOLDER")
-    place, _, query = part.partition("?")
-    options = {name: values[-1] for name, values in parse_qs(query).items()}
-    unknown = set(options) - {"split", "nonfaces", "identities", "pictures"}
-    if unknown:
-        raise InputError(f"bias_bounty:{part}: no option {unknown.pop()!r}; there are split, nonfaces, identities")
-    labels = Path(place) if Path(place).is_file() else labels_of(Path(place), options.get("split"))
+    place, options = folder_and_options("bias_bounty", part, ("split", "nonfaces", "identities", "pictures"))
+    labels = place if place.is_file() else labels_of(place, options.get("split"))
     named = {name: labels.parent / options[name] for name in ("nonfaces", "identities") if name in options}
     return read_truth(labels, **named, sizes=options.get("pictures") != "no")
 

@@ -11,20 +11,18 @@ one person, for intervals over persons; non-faces are dealt out to made-up ident
 """
 
 import hashlib
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import load_dataset
+from countenance.data.layout import Layout
 from countenance.data.sample import Dataset, Sample
-from countenance.data.tables import csv_text
 from countenance.errors import InputError
 from countenance.files import staged
 from countenance.run.engine.settings import ProgressMaker
@@ -91,22 +89,6 @@ def _touches(left: int, top: int, box: NDArray[np.float64] | None) -> bool:
     return bool(across and top < box[3] + margin and top + SIDE > box[1] - margin)
 
 
-def _content(picture: ChallengePicture) -> bytes:
-    """The file's bytes: every picture is encoded again in the same way, whether whole or cut."""
-    from PIL import Image
-
-    pixels = picture.source.load()
-    if picture.cut is not None:
-        left, top = picture.cut
-        pixels = np.ascontiguousarray(pixels[top : top + SIDE, left : left + SIDE])
-    image = Image.fromarray(pixels)
-    if image.size != (SIDE, SIDE):
-        image = image.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
-    buffer = io.BytesIO()
-    image.save(buffer, FORMAT, quality=QUALITY)
-    return buffer.getvalue()
-
-
 def _labels(pictures: Sequence[ChallengePicture], rng: np.random.Generator, unlabelled: float) -> list[dict[str, str]]:
     """The row of each picture: a face's own labels, some of them hidden; a non-face's those of a random face."""
     known = [picture.labels for picture in pictures if picture.labels is not None]
@@ -160,29 +142,28 @@ def write_challenge(
     total = sum(map(len, plan.values()))
     counts: dict[str, dict[str, int]] = {}
     with staged(out) as folder, progress("writing", total) if progress else nullcontext(lambda n=1: None) as step:
+        layout = Layout(folder, step)
         for number, (split, pictures) in enumerate(plan.items()):
             rng = np.random.default_rng([seed, 62, number])
             rows = _labels(pictures, rng, unlabelled if split == "train" else 0.0)
-            counts[split] = _write_split(folder, split, pictures, rows, _identities(pictures, rng), step)
-        card = dataset.card.model_copy(update={"name": f"{dataset.card.name}-bias-bounty", "description": DESCRIPTION})
-        (folder / "card.json").write_text(card.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            counts[split] = _write_split(layout, split, pictures, rows, _identities(pictures, rng))
+        layout.card(dataset.card, name=f"{dataset.card.name}-bias-bounty", description=DESCRIPTION)
     return counts
 
 
 def _write_split(
-    root: Path, split: str, pictures: list[ChallengePicture], rows: list[dict[str, str]], people: list[str], step: Any
+    layout: Layout, split: str, pictures: list[ChallengePicture], rows: list[dict[str, str]], people: list[str]
 ) -> dict[str, int]:
-    folder, private = root / split, organiser_folder(root, split)
-    folder.mkdir()
-    private.mkdir(parents=True, exist_ok=True)
+    """Every picture is encoded again in the same way, whether whole or cut."""
     names = [f"{split.upper()}{number:04d}{SUFFIX}" for number in range(len(pictures))]
     for name, picture in zip(names, pictures, strict=True):
-        (folder / name).write_bytes(_content(picture))
-        step()
+        left, top = picture.cut or (0, 0)
+        crop = (left, top, left + SIDE, top + SIDE) if picture.cut else None
+        layout.picture(f"{split}/{name}", picture.source.load(), crop=crop, side=SIDE, form=FORMAT, quality=QUALITY)
     nonfaces = [name for name, picture in zip(names, pictures, strict=True) if picture.labels is None]
-    whose = csv_text(("name", "identity"), zip(names, people, strict=True))
-    (folder / "labels.csv").write_text(predictions_text(names, rows), encoding="utf-8")
-    (private / IDENTITIES).write_text(whose, encoding="utf-8")
-    (private / NONFACES_FILE).write_text("".join(f"{name}\n" for name in nonfaces), encoding="utf-8")
+    private = organiser_folder(Path(), split)
+    layout.text(f"{split}/labels.csv", predictions_text(names, rows).splitlines())
+    layout.table(private / IDENTITIES, [{"name": n, "identity": who} for n, who in zip(names, people, strict=True)])
+    layout.text(private / NONFACES_FILE, nonfaces)
     missing = sum("" in row.values() for row in rows)
     return {"images": len(pictures), "nonfaces": len(nonfaces), "unlabelled_faces": missing}

@@ -8,7 +8,6 @@ earns nothing.
 """
 
 import datetime
-import hashlib
 import re
 import shutil
 import unicodedata
@@ -22,7 +21,7 @@ from countenance.data.record import read_record
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged, write_json
-from countenance.models.model import file_hash
+from countenance.models.model import code_sha256
 from countenance.suites.bias_bounty.entry import KINDS, EntryCard, Kind, entry_files, entry_folder
 from countenance.suites.bias_bounty.files import Truth
 from countenance.suites.bias_bounty.scoring import Score, score_files
@@ -56,24 +55,16 @@ def checked_name(name: str) -> str:
 
 
 def code_hash(code: str | Path) -> str:
-    """The sha256 of an entry's code: of a file, of a folder (names and contents, sorted), or as it is given.
+    """The sha256 of an entry's code: of a file, of a folder, or as it is given.
 
-    With it the organiser can tell later whether code that is handed over is the code that made the predictions. What a
-    folder gathers by itself (`__pycache__`, names that begin with a dot) is left out.
+    With it the organiser can tell later whether code that is handed over is the code that made the predictions.
     """
     if HASH.fullmatch(str(code)):
         return str(code)
     path = Path(code)
-    if path.is_file():
-        return file_hash(path)
-    if not path.is_dir():
+    if not path.is_file() and not path.is_dir():
         raise InputError(f"--code {code}: no such file or folder, and no sha256 (64 digits and letters a to f)")
-    found = hashlib.sha256()
-    files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
-    for name in sorted(name for name, file in files.items() if not file.is_symlink()):
-        if not any(part.startswith(".") or part == "__pycache__" for part in name.split("/")):
-            found.update(f"{name}\0".encode() + bytes.fromhex(file_hash(files[name])))
-    return found.hexdigest()
+    return code_sha256(path)
 
 
 class Handed(BaseModel):

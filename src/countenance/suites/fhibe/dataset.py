@@ -69,7 +69,7 @@ def read_dataset(
     images = Images(table.text("filepath"))
     samples = []
     for name, rows in zip(images.names, images.rows(), strict=True):
-        image = LazyImage(table.image_path(rows[0]))
+        image = LazyImage(table.file(rows[0], "filepath"))
         height, width = sizes[rows[0]] if sizes is not None else _size(image)
         subjects = [
             Subject(

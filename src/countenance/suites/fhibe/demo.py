@@ -11,19 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from countenance.errors import opencv
+from countenance.answers import LabelMap, Masks
+from countenance.answers.noisy import (
+    noisy_boxes,
+    noisy_embedding,
+    noisy_keypoints,
+    noisy_label_map,
+    noisy_masks,
+    noisy_parts,
+)
+from countenance.data.entries import write_entries
 from countenance.metrics.masks import fill
 from countenance.models import ModelCard, ModelSpec
 from countenance.models.zoo import ZOO
 from countenance.suites.fhibe import truth as true
 from countenance.suites.fhibe.make_data import BODY, FACE
-from countenance.suites.fhibe.outputs import FILE, Images, write_entries
+from countenance.suites.fhibe.outputs import FILE, Images
+from countenance.suites.fhibe.own_models import FORMS
 from countenance.suites.fhibe.rundir import MODEL_CARD
 from countenance.suites.fhibe.settings import model_folder
 from countenance.suites.fhibe.table import FhibeTable, read_table
 from countenance.suites.fhibe.vocabulary import BODY_TASKS, TASKS
 from countenance.suites.fhibe.wrapper import run_model
-from countenance.suites.fhibe.wrapper_answers import rle_of
+from countenance.suites.fhibe.wrapper_answers import embedding_of, entry_of
 
 DARK_FACTOR = 2.0
 """How much stronger the demo's noise is for the two darkest of the six tones."""
@@ -31,7 +41,6 @@ DARK_FACTOR = 2.0
 DEMO = "demo"
 REAL = {"face_encoding": "jpeg-q20", "face_super_resolution": "bicubic-x4"}
 PARTS = ("Face", "Hand", "Head hair", "Upper body clothes", "Left arm skin", "Right arm skin", "Left shoe")
-People = list[tuple[Any, float]]
 ZOO_NAME = {"face_encoding": "jpeg", "face_super_resolution": "bicubic"}
 
 
@@ -92,71 +101,34 @@ def _strength(table: FhibeTable) -> list[float]:
 
 
 def _noisy(task: str, table: FhibeTable, draw: np.random.Generator) -> Iterator[tuple[str, Any]]:
-    """Each image with the entry of its people, who are pairs of the truth and the strength of the noise."""
-    makers: dict[str, tuple[Callable[[], Iterable[Any]], Callable[[People, np.random.Generator], dict[str, Any]]]] = {
-        "person_localization": (lambda: table.boxes("person_bbox"), _boxes),
-        "face_localization": (lambda: table.boxes("face_bbox"), _boxes),
+    """Each image with the entry of its people."""
+    makers: dict[str, tuple[Callable[[], Iterable[Any]], Callable[..., Any]]] = {
+        "person_localization": (lambda: table.boxes("person_bbox"), noisy_boxes),
+        "face_localization": (lambda: table.boxes("face_bbox"), noisy_boxes),
         "person_parsing": (lambda: zip(true.person_masks(table), table.sizes(), strict=True), _masks),
-        "keypoint_estimation": (lambda: zip(true.keypoints(table), true.face_diagonals(table), strict=True), _points),
-        "body_parts_detection": (lambda: true.body_parts(table), _parts),
+        "keypoint_estimation": (
+            lambda: zip(true.keypoints(table), true.face_diagonals(table), strict=True),
+            noisy_keypoints,
+        ),
+        "body_parts_detection": (lambda: true.body_parts(table), partial(noisy_parts, names=PARTS)),
         "face_parsing": (lambda: [partial(true.face_labels, table, i) for i in range(len(table))], _labels),
     }
     truth, make = makers[task]
-    people = list(zip(truth(), _strength(table), strict=True))
+    people, noise = list(truth()), _strength(table)
     images = Images(table.keys())
     for name, rows in zip(images.names, images.rows(), strict=True):
-        yield name, make([people[i] for i in rows], draw)
+        answer = make([people[i] for i in rows], [noise[i] for i in rows], draw)
+        entry = entry_of(task, FORMS[task](answer), name)
+        yield name, {field: value or None for field, value in entry.items()}
 
 
-def _boxes(people: People, draw: np.random.Generator) -> dict[str, Any]:
-    found, scores = [], []
-    for truth, noise in people:
-        if draw.random() < 0.03 * noise:
-            continue  # missed
-        box = truth + draw.normal(0, 0.03 * noise * (truth[2:] - truth[:2]).mean(), 4)
-        box[2:] = np.maximum(box[2:], box[:2] + 1)
-        found.append(box.round(2).tolist())
-        scores.append(round(float(draw.uniform(0.6, 1)), 3))
-    if draw.random() < 0.2:  # a false alarm
-        x, y = draw.uniform(0, 40, 2)
-        found.append([round(x, 2), round(y, 2), round(x + 30, 2), round(y + 30, 2)])
-        scores.append(round(float(draw.uniform(0.3, 0.8)), 3))
-    return {"detections": found or None, "scores": scores or None}
+def _masks(people: list[Any], noise: list[float], draw: np.random.Generator) -> Masks:
+    return noisy_masks([fill(runs, *size) for runs, size in people], noise, draw)
 
 
-def _masks(people: People, draw: np.random.Generator) -> dict[str, Any]:
-    cv2 = opencv("FHIBE's demo")
-    found = []
-    for (runs, size), noise in people:
-        radius = max(1, round(abs(draw.normal(0, 0.012 * noise * max(size)))))
-        kernel = np.ones((2 * radius + 1, 2 * radius + 1), np.uint8)
-        change = cv2.erode if draw.random() < 0.5 else cv2.dilate
-        found.append(rle_of(change(np.ascontiguousarray(fill(runs, *size).astype(np.uint8)), kernel)))
-    return {"detections": found, "scores": [0.9] * len(found)}
-
-
-def _points(people: People, draw: np.random.Generator) -> dict[str, Any]:
-    found = [
-        (points[:, :2] + draw.normal(0, 0.12 * noise * diagonal, (len(points), 2))).round(2).tolist()
-        for (points, diagonal), noise in people
-    ]
-    return {"detections": found, "scores": [[0.9] * len(points) for points in found]}
-
-
-def _parts(people: People, draw: np.random.Generator) -> dict[str, Any]:
-    found: list[dict[str, float]] = []
-    for there, noise in people:
-        right = {name: draw.beta(8 / noise, 2) for name in PARTS}
-        found.append({name: round(float(p if name in there else 1 - p), 3) for name, p in right.items()})
-    return {"detections": found}
-
-
-def _labels(people: People, draw: np.random.Generator) -> dict[str, Any]:
-    ((read, noise),) = people
-    truth = read()
-    dx, dy = draw.normal(0, 0.012 * noise * len(truth), 2).round().astype(int)
-    moved = np.roll(truth, (int(dy), int(dx)), axis=(0, 1))
-    return {"detections_rle": {str(int(v)): rle_of(moved == v) for v in np.unique(moved)}}
+def _labels(people: list[Any], noise: list[float], draw: np.random.Generator) -> LabelMap:
+    ((read,), (strength,)) = people, noise
+    return noisy_label_map(read(), strength, draw)
 
 
 def _noisy_embeddings(task: str, table: FhibeTable, draw: np.random.Generator) -> Iterator[tuple[str, Any]]:
@@ -164,5 +136,4 @@ def _noisy_embeddings(task: str, table: FhibeTable, draw: np.random.Generator) -
     people = used.text("subject_id")
     centre = {name: draw.normal(size=64) for name in dict.fromkeys(people)}
     for key, name, noise in zip(used.output_keys(task), people, _strength(used), strict=True):
-        vector = centre[name] + 0.7 * noise * draw.normal(size=64)
-        yield key, {"detections": (vector / np.linalg.norm(vector)).round(6).tolist()}
+        yield key, {"detections": embedding_of(noisy_embedding(centre[name], noise, draw).vector, key)}

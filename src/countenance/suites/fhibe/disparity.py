@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from countenance.data.columns import literal
 from countenance.suites.fhibe.places import is_largest
-from countenance.suites.fhibe.table import literal
 
 Statistic = Literal["U", "t"]
 

@@ -9,24 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.entries import field as field_of
+from countenance.data.entries import read_entries
 from countenance.errors import InputError
 from countenance.suites.fhibe.groups import AttributeLabels, label
-from countenance.suites.fhibe.outputs import FILE, Images, read_entries
-from countenance.suites.fhibe.outputs import field as field_of
+from countenance.suites.fhibe.outputs import FILE, MISSING, Images
 from countenance.suites.fhibe.settings import FhibeSettings
 from countenance.suites.fhibe.table import FhibeTable
-from countenance.tasks.results import Axis, Curve, Line, Result
+from countenance.tasks.results import Result
 
 Array = NDArray[np.float64]
 Step = Callable[[int], None]
-AXES = {
-    "AR_IOU": ("overlap threshold", "share of people found"),
-    "AR_MASK": ("overlap threshold", "share of people found"),
-    "AR_OKS": ("similarity threshold", "share of people found"),
-    "PCK": ("threshold × face diagonal", "share of keypoints"),
-    "AR_DET": ("probability threshold", "share of parts found"),
-    "ACC_DET": ("probability threshold", "share of parts answered correctly"),
-}
 
 
 @dataclass(frozen=True)
@@ -99,13 +92,6 @@ class FhibeEvaluation:
             self.whole()
             self.whole = None
 
-    def add_curve(self, metric: str, thresholds: Sequence[float], shares: Sequence[float]) -> None:
-        """Add the share that passes each threshold of a metric."""
-        if len(thresholds) and len(shares):
-            x, y = AXES[metric]
-            line = Line(label="everyone", x=list(thresholds), y=list(shares))
-            self.results.append(Curve(name=metric, x=Axis(label=x), y=Axis(label=y), lines=[line]))
-
     def report_missing(self, images: Images, answered: Sequence[bool] | NDArray[np.bool_], path: Path) -> None:
         """Say which images have no answer."""
         absent = [i for i, there in enumerate(answered) if not there]
@@ -133,7 +119,7 @@ class FhibeEvaluation:
         """
         path = self.folder / FILE
         answered = np.zeros(len(images.names), dtype=bool)
-        for key, entry in read_entries(path):
+        for key, entry in read_entries(path, MISSING):
             i = images.find(key)
             if i is None:
                 continue

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.columns import literal
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.suites.fhibe.places import continents, country, number, regions
-from countenance.suites.fhibe.table import FhibeTable, literal
+from countenance.suites.fhibe.table import FhibeTable
 from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, NOT_ON_FACES, UNKNOWN, UNNUMBERED, age_bin
 from countenance.tasks.thresholds import Compat
 

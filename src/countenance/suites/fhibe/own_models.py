@@ -1,17 +1,14 @@
 """Any model of ours with the methods of the original's wrapper, so that one piece of code runs both."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
-from countenance.data.image import LazyImage, encode_png
+from countenance.answers import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts
 from countenance.errors import InputError
-from countenance.files import write_atomically
+from countenance.models.by_path import PicturesByPath, save_picture
 
-BATCH = 8
 PEOPLE = ("0", "person", "face")
 """Labels of boxes that count; boxes without labels do."""
 KINDS = {
@@ -51,40 +48,20 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-class OwnModel:
+class OwnModel(PicturesByPath):
     """A model that takes a list of pictures and returns one answer for each."""
 
     map_ears_to_skin = False
+    save_array = save_encoding = staticmethod(save_picture)
 
     def __init__(self, task: str, model: Callable[[Any], Any]) -> None:
-        self.task, self.model = task, model
+        def form(answer: Any) -> Any:
+            if not isinstance(answer, KINDS.get(task, object)):
+                raise InputError(f"the model returned {type(answer).__name__}, expected {KINDS[task].__name__}")
+            return FORMS[task](answer)
+
+        super().__init__(model, form)
 
     def align_faces(self, img_filepaths: list[str], **keywords: Any) -> list[bool]:
         """Nothing is aligned: the model finds the face, or says that there is none."""
         return [True] * len(img_filepaths)
-
-    def data_preprocessor(self, img_filepaths: list[str], **keywords: Any) -> Iterator[list[str]]:
-        """The paths, some at a time."""
-        for a in range(0, len(img_filepaths), BATCH):
-            yield img_filepaths[a : a + BATCH]
-
-    def __call__(self, batch: list[str]) -> list[Any]:
-        answers = list(self.model([LazyImage(Path(path)).load() for path in batch]))
-        if len(answers) != len(batch):
-            raise InputError(f"the model returned {len(answers)} answers for {len(batch)} images")
-        for answer in answers:
-            if not isinstance(answer, KINDS.get(self.task, object)):
-                found, expected = type(answer).__name__, KINDS[self.task].__name__
-                raise InputError(f"the model returned {found}, expected {expected}")
-        return [FORMS[self.task](answer) for answer in answers]
-
-    def save_array(self, answer: Any, filename: str) -> None:
-        """Write a picture as PNG, whole or not at all."""
-        pixels = answer.pixels if isinstance(answer, Picture) else np.asarray(answer)
-        if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-            found = f"a picture of shape {pixels.shape} and type {pixels.dtype}"
-            raise InputError(f"{Path(filename).name}: {found}, expected 8-bit RGB")
-        content = encode_png(pixels)
-        write_atomically(Path(filename), lambda part: part.write_bytes(content))
-
-    save_encoding = save_array

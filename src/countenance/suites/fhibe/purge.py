@@ -7,6 +7,7 @@ and scores those who are left again. A model's default and strict runs share the
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from countenance.data.entries import read_entries, write_entries
 from countenance.errors import InputError
 from countenance.run.auditing import audit_again, read_audit, store_audit
 from countenance.run.purge import Purged, without_results
@@ -17,7 +18,7 @@ from countenance.run.store import AUDIT, FAILURES, MANIFEST, REPORT, RESULTS, SC
 from countenance.run.subjects import read_subjects
 from countenance.suites.fhibe import recording
 from countenance.suites.fhibe.evaluate import score
-from countenance.suites.fhibe.outputs import ENCODINGS, FILE, Images, read_entries, write_entries
+from countenance.suites.fhibe.outputs import ENCODINGS, FILE, Images
 from countenance.suites.fhibe.published import write_published
 from countenance.suites.fhibe.rundir import FOLDERS, MODEL_CARD, PDF, FhibeRun, settings_of
 from countenance.suites.fhibe.table import FhibeTable, read_table

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from countenance.errors import InputError
+from countenance.data.record import read_record
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord, Place
@@ -71,7 +71,10 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
         about=about(job),
     )
     store = RunStore(place)
-    replaced = _take_over(store, manifest.key)
+    held = {entry.name for entry in store.storage.entries()} if store.exists() else set()
+    replaced = tuple(name for name in DERIVED if name in held)
+    for name in replaced:
+        store.storage.delete(name)
     record(
         place,
         manifest,
@@ -80,6 +83,7 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
         failures=failures(job),
         answers=((samples[row], answer) for row, answer in job.stored()),
         kind=load_task(settings.task).answer,
+        replace=True,
     )
     paths = {"data": settings.data, "results": settings.results, "outputs": job.folder}
     there = store.local().model_copy(update={"paths": {k: os.path.abspath(v) for k, v in paths.items()}})  # noqa: PTH100
@@ -89,28 +93,11 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
     return run
 
 
-def _take_over(store: RunStore, key: str) -> tuple[str, ...]:
-    """Remove what rests on the old scores, and name it; the rest is written again."""
-    if not store.exists():
-        return ()
-    with store.storage.hold():
-        names = [entry.name for entry in store.storage.entries()]
-        replaced = tuple(name for name in DERIVED if name in names)
-        for name in replaced:
-            store.storage.delete(name)
-        old = store.manifest().model_copy(update={"key": key, "status": "running", "withdrawn": [], "format": 2})
-        store.write_manifest(old)
-    return replaced
-
-
 def stored_card(settings: FhibeSettings) -> ModelCard:
     """The card beside stored outputs where there is one, else one that says that they were stored."""
     path = settings.outputs / MODEL_CARD
     if path.is_file():
-        try:
-            return ModelCard.model_validate_json(path.read_bytes())
-        except ValueError as error:
-            raise InputError(f"{path}: not a model card ({str(error).splitlines()[0]})") from error
+        return read_record(ModelCard, path, missing="", wrong="; expected a model card")
     return ModelCard(name=settings.model_name, description="stored model outputs")
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from countenance.audit import Audit, Finding
 from countenance.errors import InputError
-from countenance.report import numbers, render, words, write_pdf
+from countenance.report import numbers, render, write_pdf
+from countenance.report.findings import by_size, finding_words
 from countenance.report.page import context, write_page
 from countenance.report.plots.style import check_installed
 from countenance.report.source import ReportSource
@@ -83,19 +83,8 @@ def sections(source: ReportSource) -> list[Section]:
     return [("fhibe", "FHIBE: the task and its metrics", Markup(text))]  # noqa: S704 - an autoescaped template
 
 
-def by_size(found: Audit) -> list[Finding]:
-    """Findings with a difference: disparities first, what could not be tested last, each by the size of the effect."""
-
-    def key(f: Finding) -> tuple[int, float, float, int]:
-        rank = 0 if f.verdict == words.DISPARITY else 2 if f.verdict == "untestable" else 1
-        effect = abs(f.effect) if f.effect == f.effect else 0.0
-        return rank, -effect, -abs(f.difference), f.depth
-
-    return sorted((f for f in found.findings if f.difference == f.difference), key=key)
-
-
 def _section(run: FhibeRun, source: ReportSource) -> dict[str, Any]:
-    about, names, listed = run.fhibe, source.names, by_size(source.audit)
+    about, names, listed = run.fhibe, source.names, by_size(source.audit.findings)
     card = run.manifest.dataset.card  # it may say another meaning than FHIBE's (rendered people)
     said = {name: one.meaning for name, one in card.attributes.items() if one.meaning}
     return {
@@ -105,21 +94,7 @@ def _section(run: FhibeRun, source: ReportSource) -> dict[str, Any]:
         "version": card.version,
         "compat": "as published, quirks included" if about["compat"] == "strict" else "corrected (the default)",
         "metrics": [_metric(run, metric, source) for metric in source.metrics],
-        "disparities": [
-            {
-                "metric": f.metric,
-                "group": names.who(f.attribute, f.group),
-                "versus": names.versus(f.attribute, f.versus),
-                "n": f"{numbers.count(f.n)} / {numbers.count(f.n_versus)}",
-                "difference": numbers.change(f.difference, f.kind),
-                "interval": numbers.change_span(f.diff_low, f.diff_high, f.kind),
-                "effect": f"{f.effect_name} {numbers.effect(f.effect)}",
-                "p": numbers.probability(f.p_adjusted),
-                "verdict": words.verdict_label(f.verdict, f.severity),
-                "depth": "alone" if f.depth == 1 else "crossed",
-            }
-            for f in listed[:LISTED]
-        ],
+        "disparities": [finding_words(f, names) for f in listed[:LISTED]],
         "tested": len(listed),
         "attributes": [(name, said.get(name, MEANINGS.get(name, ""))) for name in names.by],
     }

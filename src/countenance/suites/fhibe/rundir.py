@@ -13,8 +13,8 @@ from countenance.suites.fhibe.places import LARGEST, is_largest
 from countenance.suites.fhibe.settings import FhibeSettings
 from countenance.suites.fhibe.vocabulary import UNKNOWN
 from countenance.tasks.results import Number, Result, Table
+from countenance.tasks.validation_rate import RATES
 
-RATES = "Validation rate of each group"
 PDF = "report.pdf"
 FOLDERS = {"default": "run", "strict": "run-strict"}
 """Where the run of each mode is unless another place is named, so that neither replaces the other."""

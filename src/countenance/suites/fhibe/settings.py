@@ -1,12 +1,10 @@
 """What is evaluated and how: checked once, used by scoring, by the run that is stored, and by purge."""
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from countenance.data.tables import near
 from countenance.errors import InputError
@@ -15,7 +13,7 @@ from countenance.suites.fhibe.outputs import ENCODINGS, FILE
 from countenance.suites.fhibe.table import dataset_folder
 from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS, METRICS
 from countenance.tasks import load_task
-from countenance.tasks.thresholds import EXACT, Array, Compat, ThresholdOptions, threshold_levels
+from countenance.tasks.thresholds import Array, Compat, ThresholdOptions, asked_metrics
 
 OPTIONS = {
     "custom_keypoints": "keypoint_estimation",
@@ -65,7 +63,7 @@ class FhibeSettings:
         if self.compat not in ("default", "strict"):
             raise InputError(f"compat {self.compat!r} is neither default nor strict")
         dataset = dataset_folder(self.dataset, self.task, downsampled)
-        metrics, thresholds = check_metrics(self.task, self.metrics)
+        metrics, thresholds = asked_metrics(self.task, METRICS[self.task], self.metrics)
         checked = {
             "data": Path(self.data), "dataset": dataset, "metrics": metrics, "thresholds": thresholds,
             "attributes": check_attributes(self.attributes, self.task in FACE_TASKS), "results": Path(self.results),
@@ -112,36 +110,6 @@ def model_folder(results: str | Path, task: str, dataset: str, model_name: str, 
         raise InputError(f"model name {model_name!r}: it names a folder, so it may hold no slash")
     root = Path(results)
     return (root / "mini" if mini else root) / task / dataset / model_name
-
-
-def check_metrics(task: str, metrics: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
-    """The metrics of a task and the thresholds given for them, from None, names or {name: {"thresholds": […]}}.
-
-    >>> check_metrics("person_parsing", {"ar_mask": {"thresholds": [0.3]}})
-    (('AR_MASK',), {'AR_MASK': array([0.3])})
-    """
-    known = METRICS[task]
-    if isinstance(metrics, str):
-        metrics = [metrics]
-    if metrics is not None and not isinstance(metrics, (Mapping, Sequence, Set)):
-        raise InputError(f"metrics is {metrics!r:.60}, expected names, or {{name: {{'thresholds': [...]}}}}")
-    asked: dict[str, Any] = {str(name).upper(): None for name in metrics or known}
-    for name, value in metrics.items() if isinstance(metrics, Mapping) else ():
-        if not isinstance(value, Mapping) or set(value) != {"thresholds"}:
-            raise InputError(f"metric {name!r}: expected {{'thresholds': [...]}}, found {value!r:.60}")
-        asked[str(name).upper()] = value["thresholds"]
-    thresholds: dict[str, Array] = {}
-    for name, value in asked.items():
-        if name not in known:
-            raise InputError(
-                f"metric {name} does not belong to {task}, which has {', '.join(known)}{near(name, known)}"
-            )
-        if value is not None and (name in EXACT or np.size(value)):
-            try:
-                thresholds[name] = threshold_levels(name, value)
-            except ValueError as error:
-                raise InputError(str(error)) from None
-    return tuple(asked), thresholds
 
 
 def check_options(task: str, options: Mapping[str, Any]) -> dict[str, Any]:

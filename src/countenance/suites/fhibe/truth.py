@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.columns import literal
+from countenance.data.label_maps import read_label_map
 from countenance.data.paths import inside
-from countenance.errors import InputError, opencv
+from countenance.errors import InputError
 from countenance.metrics.masks import Ints, polygon_runs
-from countenance.suites.fhibe.table import FhibeTable, literal
+from countenance.suites.fhibe.table import FhibeTable
 from countenance.tasks.face_parsing import FACE_LABELS
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 from countenance.tasks.thresholds import Compat
@@ -139,20 +141,7 @@ def mask_path(table: FhibeTable, i: int) -> Path:
 
 def face_labels(table: FhibeTable, i: int) -> NDArray[np.uint8]:
     """The label map of a row."""
-    cv2 = opencv("reading FHIBE's label maps")
-    place, path = table.place(i, "CelebA"), mask_path(table, i)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such mask ({place})") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    picture = cv2.imdecode(np.frombuffer(content, dtype=np.uint8), cv2.IMREAD_GRAYSCALE) if content else None
-    if picture is None:
-        raise InputError(f"{path}: not a readable mask ({place})")
-    if int(picture.max()) >= len(FACE_LABELS):
-        raise InputError(f"{path}: label {int(picture.max())}, expected 0 to {len(FACE_LABELS) - 1}")
-    return np.asarray(picture, dtype=np.uint8)
+    return read_label_map(mask_path(table, i), len(FACE_LABELS), table.place(i, "CelebA"))
 
 
 def usable(table: FhibeTable) -> FhibeTable:

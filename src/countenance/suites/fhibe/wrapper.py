@@ -1,22 +1,21 @@
 """Running a model: the original's wrapper unchanged, or any of our models; its outputs go to model_outputs.json."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from countenance.data.entries import EntryStream
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
+from countenance.models.by_path import answers_by_path, blamed
 from countenance.suites.fhibe.evaluation import Step
-from countenance.suites.fhibe.outputs import ENCODINGS, FILE, OutputStream
+from countenance.suites.fhibe.outputs import ENCODINGS, FILE
 from countenance.suites.fhibe.own_models import OwnModel
 from countenance.suites.fhibe.table import FhibeTable
 from countenance.suites.fhibe.truth import mask_path, usable
-from countenance.suites.fhibe.wrapper_answers import described, embedding_of, entry_of, picture_of
+from countenance.suites.fhibe.wrapper_answers import embedding_of, entry_of, picture_of
 from countenance.tasks.keypoint_estimation import KEYPOINTS
 
-_END = object()
 METHODS = {"face_encoding": "save_encoding", "face_super_resolution": "save_array", "face_verification": "align_faces"}
 """What a wrapper must have beside data_preprocessor and __call__."""
 Entries = Iterator[tuple[str, Any]]
@@ -60,7 +59,7 @@ def run_model(
         for _ in entries(lambda key: True):
             pass
         return
-    stream = OutputStream(
+    stream = EntryStream(
         folder / FILE, f"{task} {content} {sorted(options.items())} {len(keys)} {keys[:1] + keys[-1:]}"
     )
     first = list(stream.done.items())[:1]
@@ -76,7 +75,7 @@ def _entries(task: str, model: Any, table: FhibeTable, folder: Path, options: Ma
     by_person = task == "body_parts_detection" or (task == "keypoint_estimation" and not isinstance(model, OwnModel))
     lines = _by_image(table, table.line) if by_person else {}
     ears = task == "face_parsing" and bool(model.map_ears_to_skin)
-    for path, answer in _answers(model, paths, _keywords(task, table, folder, options), paths, step):
+    for path, answer in answers_by_path(model, paths, step=step, **_keywords(task, table, folder, options)):
         if task == "face_encoding":
             _save(model.save_encoding, picture_of(answer, path), _encoded(folder, path), path)
             yield path, {}
@@ -88,55 +87,6 @@ def _entries(task: str, model: Any, table: FhibeTable, folder: Path, options: Ma
             yield path, _with_rows(task, entry_of(task, answer, path, ears=ears), lines.get(path), path)
 
 
-def _answers(model: Any, paths: list[str], keywords: dict[str, Any], images: list[str], step: Step) -> Entries:
-    """Each of the images with its answer, batch by batch; another number of answers than images is refused.
-
-    `paths` goes to the model's preprocessor; `images` are those that it answers for.
-    """
-    done = 0
-
-    def place() -> str:
-        return images[min(done, len(images) - 1)] if images else paths[0]
-
-    with _blamed(place()):
-        loader = model.data_preprocessor(paths, **keywords)
-    if not hasattr(loader, "__iter__"):
-        raise InputError(f"data_preprocessor() returned {described(loader)}, expected batches")
-    with _blamed(place()):
-        batches = iter(loader)
-    torch = sys.modules.get("torch")
-    while True:
-        with _blamed(place()), torch.no_grad() if torch is not None else nullcontext():
-            batch = next(batches, _END)
-            answers: Any = None if batch is _END else model(batch)
-        if batch is _END:
-            break
-        if isinstance(answers, (str, bytes, Mapping)) or not hasattr(answers, "__iter__"):
-            found = described(answers)
-            raise InputError(f"{place()}: the model returned {found} for a batch, expected a list with an answer each")
-        each = list(answers)
-        for answer in each:
-            if done == len(images):
-                raise InputError(f"the model answered more than {len(images)} times for {len(images)} images")
-            yield images[done], answer
-            done += 1
-        step(len(each))
-    if done != len(images):
-        raise InputError(f"the model answered {done} times for {len(images)} images; one answer for each")
-
-
-@contextmanager
-def _blamed(image: str) -> Iterator[None]:
-    """What goes wrong in the model's own code, or with its answer, becomes an error that names the image."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(str(error) if str(error).startswith(image) else f"{image}: {error}") from error.__cause__
-    except (Exception, SystemExit) as error:
-        first = (str(error).strip().splitlines() or [""])[0]
-        raise InputError(f"{image}: the model raised {type(error).__name__}: {first}") from error
-
-
 def _encoded(folder: Path, path: str) -> Path:
     return folder / ENCODINGS / Path(path).name
 
@@ -145,7 +95,7 @@ def _save(save: Callable[[Any, str], Any], answer: Any, path: Path, image: str) 
     """Let the model write its picture, and see that it did."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
-    with _blamed(image):
+    with blamed(image):
         save(answer, str(path))
     if not path.is_file():
         raise InputError(f"{image}: {getattr(save, '__name__', 'the model')}() wrote no picture at {path}")
@@ -203,7 +153,7 @@ def _with_rows(task: str, entry: dict[str, Any], lines: list[int] | None, place:
 
 def _verification_entries(model: Any, table: FhibeTable, step: Step) -> Entries:
     paths, aligned = table.keys(), table.output_keys("face_verification")
-    with _blamed(paths[0]):
+    with blamed(paths[0]):
         asked = {"batch_size": 1, "num_workers": 0, "cuda": False}
         success = list(model.align_faces(img_filepaths=paths, aligned_img_filepaths=aligned, **asked))
     if len(success) != len(paths):
@@ -215,7 +165,7 @@ def _verification_entries(model: Any, table: FhibeTable, step: Step) -> Entries:
         "success": success,
         "success_aligned_img_filepaths": found,
     }
-    answers = _answers(model, paths, keywords, found, step)
+    answers = answers_by_path(model, paths, found, step, **keywords)
     for path, name, good in zip(paths, aligned, success, strict=True):
         vector = embedding_of(*reversed(next(answers))) if good else None
         yield name, {"detections": vector, "img_filepath": path}

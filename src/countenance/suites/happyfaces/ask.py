@@ -9,8 +9,9 @@ import numpy as np
 
 from countenance.data.image import encode_png
 from countenance.errors import InputError
+from countenance.metrics.two_views import disagreement
 from countenance.suites.happyfaces.dataset import HappyFaces
-from countenance.suites.happyfaces.interface import Floats, Heads
+from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.methods import METHODS, make_method
 from countenance.suites.happyfaces.protocol import draw, method_input, predicted
 from countenance.suites.happyfaces.scores import Record, score_parts
@@ -29,16 +30,6 @@ QUESTIONS = {
     "tone": "Is the skin light?",
 }
 ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "q": None, "quit": None, "": None}
-
-
-def disagreement(probabilities: Floats) -> Floats:
-    """The probability that the two heads' answers differ, p₁(1 − p₂) + (1 − p₁)p₂, for each photo.
-
-    >>> disagreement(np.array([[1.0, 0.0], [0.5, 0.5], [0.9, 0.9]])).round(2)
-    array([1.  , 0.5 , 0.18])
-    """
-    one, two = probabilities[:, 0], probabilities[:, 1]
-    return np.asarray(one * (1 - two) + (1 - one) * two)
 
 
 def ask(

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from countenance.data import Sample, load_dataset
-from countenance.data.image import encode_png
+from countenance.data.layout import Layout
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged
@@ -117,12 +117,11 @@ def build_people(out: Path, *, pair: str = "smile+text", seed: int = 0, people: 
     """Write the three sets of a pair; returns how many pictures."""
     features = features_of(pair)
     with staged(out) as made:
+        layout = Layout(made)
         sets = assign(usable(load_dataset(people), pair), seed)
         card = {"features": features, "pair": pair, "seed": seed, "people": people, "real_people": False}
-        (made / CARD).write_text(json.dumps(card, indent=1) + "\n", "utf-8")
+        layout.text(CARD, [json.dumps(card, indent=1)])
         for name, members in sets.items():
             for number, (picture, tag) in enumerate(members):
-                folder = made / SETS[name][0][0] / tag
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"{number:04d}_{tag}.png").write_bytes(encode_png(picture.pixels(tag)))
+                layout.picture(f"{SETS[name][0][0]}/{tag}/{number:04d}_{tag}.png", picture.pixels(tag))
     return sum(len(members) for members in sets.values())

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from scipy import ndimage
 
 from countenance.errors import InputError
 from countenance.report import render
-from countenance.report.figures.curves import DASHES, GroupLine, panel, swatch
+from countenance.report.figures.curves import Chart, GroupLine, drawn, styled
 from countenance.report.numbers import plural
 from countenance.report.pictures import made
 from countenance.run.run import Run
@@ -138,16 +137,11 @@ def _line(label: str, points: Mapping[float, float], strong: bool = False, sprea
 
 
 def _figure(lines: list[GroupLine], axes: tuple[str, str], title: str, lowest: float = 0.0) -> dict[str, Any]:
-    """A drawing with its legend; each line has its own colour and dash, and an axis of shares ends at a round one."""
+    """A drawing with its legend; an axis of shares ends at a round one."""
     end = max(x for line in lines for x in line.x)
-    lines = [
-        replace(line, colour=f"c{i % 10}", dash=DASHES[(i + i // 10) % len(DASHES)]) for i, line in enumerate(lines)
-    ]
+    chart = Chart(axes, styled(lines), limits=((0.0, 1.0) if 0.3 < end < 1 else None, None), title=title)
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
-    told = f"{axes[1]} against {axes[0]}; the values are in the table"
-    limits = ((0.0, 1.0) if 0.3 < end < 1 else None, None)
-    drawing = panel(lines, axes, title, told, key, lowest=lowest, limits=limits, wide=True)
-    return {"drawing": drawing, "legend": [(swatch(line), line.label) for line in lines]}
+    return drawn(chart, key, lowest=lowest, wide=True, further="; the values are in the table")
 
 
 def _curves(tables: list[Record]) -> dict[str, Any]:

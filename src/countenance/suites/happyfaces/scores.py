@@ -6,43 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.metrics.two_views import assign_heads
+from countenance.metrics.two_views import worst_head as worst_head
 from countenance.suites.happyfaces.dataset import Photos
 from countenance.suites.happyfaces.interface import Floats
 
-Answers = NDArray[np.bool_]
-"""Photos × 2: the face, the writing."""
 Record = dict[str, Any]
 HEADLINE_RATE = 0.1
 """The mix rate of the published headline."""
-
-
-def assign_heads(predicted: Answers, truth: Answers) -> tuple[int, int]:
-    """Which head is called the face head and which the writing head: the better of the two ways.
-
-    Better is the higher worst-head accuracy, then the higher mean.
-
-    >>> truth = np.array([[1, 1], [1, 0], [0, 1], [0, 0]], bool)
-    >>> assign_heads(truth[:, ::-1], truth)
-    (1, 0)
-    """
-
-    def value(ways: tuple[int, int]) -> tuple[float, float]:
-        right = predicted[:, ways] == truth
-        return float(right.mean(0).min()), float(right.mean())
-
-    return max(((0, 1), (1, 0)), key=value)
-
-
-def worst_head(predicted: Answers, truth: Answers) -> float:
-    """Accuracy of the worse head, heads assigned to face and writing in the better of the two ways.
-
-    >>> truth = np.array([[1, 1], [1, 0], [0, 1], [0, 0]], bool)
-    >>> worst_head(truth, truth), worst_head(truth[:, [1, 1]], truth)
-    (1.0, 0.5)
-    """
-    if not len(truth):
-        return float("nan")
-    return float((predicted[:, assign_heads(predicted, truth)] == truth).mean(0).min())
 
 
 def auc(accuracy: Mapping[float, float], end: float = 0.3) -> float | None:
@@ -78,7 +49,7 @@ def score_parts(parts: Mapping[str, tuple[Photos, Floats]], features: Sequence[s
     return {name: part_of(right[name], parts[name][0].tags, features) for name in parts} | {"ways": list(ways)}
 
 
-def part_of(right: Answers, tags: Sequence[str], features: Sequence[str]) -> Record | None:
+def part_of(right: NDArray[np.bool_], tags: Sequence[str], features: Sequence[str]) -> Record | None:
     """What a record says of one part, from photos × 2: was the head right? None for a part without photos.
 
     >>> found = part_of(np.array([[1, 0], [1, 1]], bool), ["FHWH", "FSWS"], ["face", "writing"])

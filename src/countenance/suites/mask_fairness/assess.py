@@ -7,6 +7,7 @@ from typing import Any
 from countenance.errors import InputError
 from countenance.run import Run, evaluate, store_audit
 from countenance.run.auditing import check_names
+from countenance.run.engine.settings import Say
 from countenance.run.store import MANIFEST
 from countenance.suites.mask_fairness.assessment import (
     METRICS,
@@ -17,7 +18,6 @@ from countenance.suites.mask_fairness.assessment import (
     store_tables,
 )
 from countenance.suites.mask_fairness.datasets import MaskData
-from countenance.suites.mask_fairness.datasets.truth import Say
 from countenance.suites.mask_fairness.detectors import weights_and_settings
 from countenance.suites.mask_fairness.notes import assessment_notes
 

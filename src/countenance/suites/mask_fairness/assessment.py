@@ -1,7 +1,5 @@
 """The assessment: the score rows of a run under the published rule and under the audit, side by side."""
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +7,7 @@ from typing import Any
 
 from countenance.answers import Boxes
 from countenance.audit import Audit, Finding
+from countenance.data import tables
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
 from countenance.run.run import Run
@@ -183,11 +182,7 @@ def _cell(value: Any) -> Any:
 
 def csv_text(rows: Sequence[Mapping[str, Any]], header: Sequence[str]) -> str:
     """A CSV; what does not exist is empty."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([_cell(row[name]) for name in header] for row in rows)
-    return stream.getvalue()
+    return tables.csv_text(header, ([_cell(row[name]) for name in header] for row in rows))
 
 
 FINDING_COLUMNS = (
@@ -209,11 +204,11 @@ def tables_of(assessment: Assessment) -> dict[str, str]:
 
 def store_tables(run: Run, assessment: Assessment) -> list[str]:
     """Write the tables into the run and name them."""
-    tables = tables_of(assessment)
-    with run.store.replacing(*tables):
-        for name, text in tables.items():
+    made = tables_of(assessment)
+    with run.store.replacing(*made):
+        for name, text in made.items():
             run.store.storage.write(name, text.encode())
-    return list(tables)
+    return list(made)
 
 
 def tables_again(run: Run, names: Sequence[str]) -> list[str]:

@@ -9,7 +9,6 @@ from countenance.audit import Finding
 from countenance.compare.changes import paired_findings
 from countenance.compare.compare import Asked
 from countenance.compare.entries import entries_of
-from countenance.compare.leaderboard import DEFAULTS
 from countenance.errors import InputError
 from countenance.run import Run
 from countenance.run.auditing import check_names
@@ -61,7 +60,7 @@ def compare(first: Path, second: Path, by: Sequence[str] = (), **settings: Any) 
     columns = {column: metric for metric, column in METRICS.items() if metric not in skipped}
     if not columns:
         raise InputError(f"{first} and {second} have no rate in common")
-    asked = Asked.of(entries, list(by), list(columns), **(DEFAULTS | settings))
+    asked = Asked.of(entries, list(by), list(columns), **settings)
     sides, grouped = asked.sides(0, 1)
     found = paired_findings(sides, grouped)
     differences = [

@@ -9,11 +9,13 @@ import numpy as np
 
 from countenance.answers.formats import Predictions, read_predictions
 from countenance.answers.formats.base import units_of
+from countenance.data.box_readings import fits_sentence
 from countenance.data.categories import classes_in_words
 from countenance.errors import InputError
 from countenance.metrics.readings import Form, Reading, Units, fitting
+from countenance.run.engine.settings import Say
 from countenance.run.given import wanted_by
-from countenance.suites.mask_fairness.datasets.truth import MaskData, Say, fits_sentence
+from countenance.suites.mask_fairness.datasets import MaskData
 from countenance.tasks import load_task
 
 

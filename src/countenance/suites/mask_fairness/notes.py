@@ -6,14 +6,15 @@ from typing import Any
 from countenance.answers import Boxes
 from countenance.answers.formats import Predictions
 from countenance.data import Sample
+from countenance.data.box_readings import as_options
 from countenance.metrics.reading_trials import Trial
 from countenance.metrics.readings import CORNERS, READINGS, Reading
-from countenance.suites.mask_fairness.datasets.classes import swapped
-from countenance.suites.mask_fairness.datasets.truth import BOXES, MaskData, as_options
+from countenance.suites.mask_fairness.datasets import BOXES, MaskData
 from countenance.tasks import Context, load_task
 from countenance.tasks.box_notes import Readings
 from countenance.tasks.mask_detection import LOCALISED_FACES, MASK, NO_MASK
 
+OTHER = {MASK: NO_MASK, NO_MASK: MASK}
 LOOKS_INVERTED = 0.2
 """True positive and true negative rate at most this: by chance alone they would add up to one."""
 
@@ -59,9 +60,8 @@ def _inverted(data: MaskData, model: Any, samples: Sequence[Sample], answers: Ma
     now = {metric: counts for metric, counts in _rates(data, samples, answers).items() if counts[1]}
     if not now or any(k > LOOKS_INVERTED * n for k, n in now.values()):
         return []
-    other = {MASK: NO_MASK, NO_MASK: MASK}
     turned = {
-        name: Boxes(a.xyxy, a.scores, None if a.labels is None else [other[label] for label in a.labels])
+        name: Boxes(a.xyxy, a.scores, None if a.labels is None else [OTHER[label] for label in a.labels])
         for name, a in answers.items()
     }
     then = _rates(data, samples, turned)
@@ -70,7 +70,8 @@ def _inverted(data: MaskData, model: Any, samples: Sequence[Sample], answers: Ma
     would = " and ".join(f"{then[metric][0]} of {then[metric][1]}" for metric in now)
     remedy = "check the classes of the detector"
     if isinstance(model, Predictions) and model.classes:
-        remedy = f"use {swapped(model.classes)} if the predictions count so"
+        swapped = ",".join(f"{number}={OTHER[label]}" for number, label in model.classes.items())
+        remedy = f"use --classes {swapped} if the predictions count so"
     if data.reading and data.dataset.categories:  # of YOLO files
         remedy += ", or put a classes.txt with the right order beside the label files"
     return [f"the classes look inverted: {shown}; with mask and no mask exchanged it would be {would}: {remedy}"]

@@ -21,11 +21,12 @@ from typing import Any
 from countenance.answers import Boxes
 from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted, units_of
 from countenance.answers.formats.table import missing, read_rows, rows_of_file
+from countenance.data.bafmd import ORDER
 from countenance.data.categories import LABELS, classes_in_words, parse_classes, says_masked
+from countenance.data.class_names import classes_beside
 from countenance.data.tables import finite_number, read_csv
 from countenance.errors import InputError
 from countenance.metrics.readings import Form, Reading
-from countenance.suites.mask_fairness.datasets.classes import BAFMD_CLASSES, classes_beside
 
 LOOKED_AT = 2**16
 """Bytes at the beginning of a file that decide its form."""
@@ -151,7 +152,7 @@ def _classes(form: MaskForm, wanted: Wanted, folder: Path | None) -> Mapping[int
             raise InputError(f"{beside.source}: names no class mask or no_mask; say --classes 0=no_mask,1=mask")
         return beside.labels()
     from_zero = wanted.categories.get(0) in LABELS.values()  # a YOLO dataset's own order
-    return {n: word for n, word in wanted.categories.items() if word in LABELS.values()} if from_zero else BAFMD_CLASSES
+    return {n: word for n, word in wanted.categories.items() if word in LABELS.values()} if from_zero else ORDER.words
 
 
 def _label(cell: Any, classes: Mapping[int, str], place: str) -> str:

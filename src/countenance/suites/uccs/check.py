@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from countenance.data.lines import data_blocks, rows
 from countenance.errors import InputError
 from countenance.suites.uccs.evaluation import CurveSettings, Submission
-from countenance.suites.uccs.lines import data_blocks, rows
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_gallery, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
 from countenance.suites.uccs.scores import Scores, file_version, layout_of, on_protocol, read_scores

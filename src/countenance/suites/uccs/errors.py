@@ -6,11 +6,11 @@ import numpy as np
 from markupsafe import Markup
 
 from countenance.data import Sample
+from countenance.data.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, best_detection, match_one_to_one
 from countenance.report import drawing, pictures
 from countenance.suites.uccs.evaluation import UccsEvaluation
-from countenance.suites.uccs.lines import Floats
 
 MOST = 12
 

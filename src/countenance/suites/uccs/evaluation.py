@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from countenance.data.lines import Bools, Ints
 from countenance.metrics.curves import MISSED, Band, RateCurve
-from countenance.suites.uccs.lines import Bools, Floats, Ints
+from countenance.metrics.curves.open_set import Outcomes
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.scores import Scores
-
-Kind = Literal["FROC", "DIR", "O-ROC"]
 
 
 @dataclass(frozen=True)
@@ -45,25 +44,6 @@ class Submission:
     @property
     def version(self) -> int:
         return self.protocol.version
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """What a rule found: the outcome of every unit behind a curve, and every false alarm."""
-
-    kind: Kind
-    units: Floats
-    """The score of each face (FROC) or probe (DIR, O-ROC); minus infinity: missed."""
-    unit_face: Ints
-    """The unit's (first) face in the protocol."""
-    negatives: Floats
-    negative_row: Ints
-    """The detection behind each false alarm, a row of the score file."""
-    total: int
-    """What the rates are shares of."""
-    stranger: Floats | None = None
-    """Recognition: of each face of the protocol the score under which it, unknown, passes as somebody; minus infinity:
-    never, or it is known."""
 
 
 @dataclass(frozen=True, kw_only=True)

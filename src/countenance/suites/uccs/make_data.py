@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from countenance.data import Dataset, Sample, Subject
+from countenance.data import Dataset, Sample
+from countenance.data.layout import Layout, ListedFace, listed_faces
+from countenance.data.lines import Floats
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.protocol import CARD, COLUMNS, LANDMARKS
 
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
@@ -28,25 +29,18 @@ Scenes = dict[str, list[Sample]]
 
 
 class RenderedFace(NamedTuple):
-    """A line of a protocol, and the person it is about."""
+    """A line of a protocol."""
 
     face_id: int
-    file: str
     subject_id: int
-    sample: Sample
-    person: Subject
-
-    def box(self) -> Floats:
-        """Left, top, width, height."""
-        assert self.person.face_box is not None
-        corners = self.person.face_box.astype(np.float64)
-        return np.concatenate([corners[:2], corners[2:] - corners[:2]])
+    face: ListedFace
 
     def cells(self) -> list[str]:
         """The line's cells, attributes after the challenge's own seven."""
-        about = [str(self.person.attributes.get(name, self.sample.attributes.get(name, ""))) for name in ATTRIBUTES]
-        box = [f"{value:.2f}" for value in self.box()]
-        return [str(self.face_id), self.file, str(self.subject_id), *box, *about, face_size(self.box()[3])]
+        about = ["" if value is None else str(value) for value in self.face.about(ATTRIBUTES).values()]
+        box = [f"{value:.2f}" for value in self.face.sized]
+        size = face_size(self.face.sized[3])
+        return [str(self.face_id), self.face.file, str(self.subject_id), *box, *about, size]
 
 
 def face_size(height: float) -> str:
@@ -86,8 +80,6 @@ def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[
 
     `portraits` are further pictures of the watch list, for the gallery of version 3 and the training of version 2.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out}: exists already; name a new folder")
     scenes = {
         which: [s for s in dataset if SPLITS.get(str(s.attributes.get("split"))) == which] for which in SPLITS.values()
     }
@@ -100,10 +92,9 @@ def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[
     made = Made(out, version, len(numbers))
     with staged(out) as folder:
         known = [s for s in portraits if s.subjects and s.subjects[0].identity in numbers]
-        (_write_v2 if version == 2 else _write_v3)(folder, scenes, known, numbers, made)
-        (folder / CARD).write_text(
-            json.dumps({"made_from": dataset.name, "real_people": dataset.card.real_people}) + "\n"
-        )
+        (_write_v2 if version == 2 else _write_v3)(Layout(folder), scenes, known, numbers, made)
+        about = {"made_from": dataset.name, "real_people": dataset.card.real_people}
+        (folder / CARD).write_text(json.dumps(about) + "\n")
     return made
 
 
@@ -114,10 +105,9 @@ def subject_numbers(dataset: Dataset) -> dict[str, int]:
 
 
 def _faces(samples: Sequence[Sample], numbers: dict[str, int], first: int) -> list[RenderedFace]:
-    people = [(sample, one) for sample in samples for one in sample.subjects if one.face_box is not None]
     return [
-        RenderedFace(first + k, file_name(sample), numbers.get(one.identity or "", -1), sample, one)
-        for k, (sample, one) in enumerate(people)
+        RenderedFace(first + k, numbers.get(face.subject.identity or "", -1), face)
+        for k, face in enumerate(listed_faces(samples, file_name))
     ]
 
 
@@ -131,74 +121,67 @@ def file_name(sample: Sample) -> str:
     return sample.id.replace("/", "-") + ".jpg"
 
 
-def _write_v2(root: Path, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made) -> None:
+def _write_v2(layout: Layout, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made) -> None:
     sets = {**scenes, "training": [*scenes["training"], *portraits]}
     sets["sample"] = sets["training"][:5]
     first = 1
     for which, samples in sets.items():
-        first += len(_write_set(root / "protocol", root / which, which, samples, _faces(samples, numbers, first), made))
+        faces = _faces(samples, numbers, first)
+        _write_set(layout, "protocol/", which, which, samples, faces, made)
+        first += len(faces)
 
 
-def _write_v3(root: Path, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made) -> None:
+def _write_v3(layout: Layout, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made) -> None:
     validation = _faces(scenes["validation"], numbers, 1)
     test = _faces(scenes["test"], numbers, len(validation) + 1)
     for which, faces in (("validation", validation), ("test", test)):
-        _write_set(root, root / f"{which}_images", which, scenes[which], faces, made)
+        _write_set(layout, "", f"{which}_images", which, scenes[which], faces, made)
     sources = [*_faces(portraits, numbers, 0), *_faces(scenes["training"], numbers, 0)]
     excluded, lines = [], []
     for subject in sorted(numbers.values()):
-        mine = [face for face in sources if face.subject_id == subject and _clear(face)][:GALLERY_MOST]
+        mine = [one for one in sources if one.subject_id == subject and _clear(one.face)][:GALLERY_MOST]
         if not mine:  # as in the challenge, somebody's only picture may be one of the images searched
-            mine = [face for face in validation if face.subject_id == subject and _clear(face)][:1]
-            excluded += [face.face_id for face in mine]
-        for k, face in enumerate(mine):
+            mine = [one for one in validation if one.subject_id == subject and _clear(one.face)][:1]
+            excluded += [one.face_id for one in mine]
+        for k, one in enumerate(mine):
             file = f"{subject:04d}_{k}.png"
-            points = _gallery_picture(root / "gallery_images" / f"{subject:04d}" / file, face)
+            points = _gallery_picture(layout, f"gallery_images/{subject:04d}/{file}", one.face)
             lines.append(",".join([file, str(subject), *(f"{value:.1f}" for value in points.ravel())]))
     made.gallery = len(lines)
-    (root / "gallery.csv").write_text("\n".join([",".join(["FILE", "SUBJECT_ID", *LANDMARKS]), *lines]) + "\n")
-    (root / "exclude_gallery_validation.txt").write_text("".join(f"{face}\n" for face in excluded))
+    layout.text("gallery.csv", [",".join(["FILE", "SUBJECT_ID", *LANDMARKS]), *lines])
+    layout.text("exclude_gallery_validation.txt", map(str, excluded))
 
 
-def _clear(face: RenderedFace) -> bool:
+def _clear(face: ListedFace) -> bool:
     """A face that can serve as a gallery picture: landmarks known, nothing worn over it, not hidden."""
-    about = face.person.attributes
+    about = face.subject.attributes
     visible = about.get("visible")
     seen = not isinstance(visible, float | int) or visible > 0.6
-    return face.person.landmarks is not None and about.get("masked", "no") == "no" and seen
+    return face.subject.landmarks is not None and about.get("masked", "no") == "no" and seen
 
 
 def _write_set(
-    protocols: Path, pictures: Path, which: str, samples: Sequence[Sample], faces: list[RenderedFace], made: Made
-) -> list[RenderedFace]:
-    """The pictures and the protocol of one set; returns its faces."""
-    from PIL import Image
-
-    for folder in (protocols, pictures):
-        folder.mkdir(parents=True, exist_ok=True)
+    layout: Layout, protocols: str, pictures: str, which: str, samples: Sequence[Sample], faces: list[RenderedFace],
+    made: Made,
+) -> None:  # fmt: skip
+    """The pictures and the protocol of one set."""
     for sample in samples:
-        Image.fromarray(sample.load()).save(pictures / file_name(sample), "JPEG", quality=95, subsampling=0)
-    table = "\n".join([",".join(HEADER), *(",".join(face.cells()) for face in faces)]) + "\n"
+        layout.picture(f"{pictures}/{file_name(sample)}", sample.load(), form="JPEG", quality=95, subsampling=0)
+    lines = [",".join(HEADER), *(",".join(face.cells()) for face in faces)]
     if which == "test":  # participants get the names alone; the truth lies beside them for the organiser
-        (protocols / "test_truth.csv").write_text(table)
-        table = "\n".join(["FILE", *dict.fromkeys(face.file for face in faces)]) + "\n"
-    (protocols / f"{which}.csv").write_text(table)
+        layout.text(f"{protocols}test_truth.csv", lines)
+        lines = ["FILE", *dict.fromkeys(one.face.file for one in faces)]
+    layout.text(f"{protocols}{which}.csv", lines)
     made.counts[which] = len(samples), len(faces)
-    return faces
 
 
-def _gallery_picture(path: Path, face: RenderedFace) -> Floats:
-    """Cut the face out with room around it, scaled to one size; the landmarks in the cut-out."""
-    from PIL import Image
-
-    assert face.person.landmarks is not None
-    x, y, w, h = face.box()
+def _gallery_picture(layout: Layout, name: str, face: ListedFace) -> Floats:
+    """Cut the face out with space around it, scaled to one size; the landmarks in the cut-out."""
+    assert face.subject.landmarks is not None
+    x, y, w, h = face.sized
     side = 1.5 * max(w, h)
     left, top = x + w / 2 - side / 2, y + h / 2 - side / 2
-    picture = Image.fromarray(face.sample.load())
     corners = (round(left), round(top), round(left + side), round(top + side))
-    cut = picture.crop(corners).resize((GALLERY_SIDE, GALLERY_SIDE), Image.Resampling.LANCZOS)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    cut.save(path, "PNG")
+    layout.picture(name, face.sample.load(), crop=corners, side=GALLERY_SIDE)
     scale = GALLERY_SIDE / np.array([corners[2] - corners[0], corners[3] - corners[1]])
-    return np.asarray((np.asarray(face.person.landmarks)[:, :2] - corners[:2]) * scale, dtype=np.float64)
+    return np.asarray((np.asarray(face.subject.landmarks)[:, :2] - corners[:2]) * scale, dtype=np.float64)

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.image import LazyImage
+from countenance.data.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves.pairs import challenge_overlap, intersection_over_union
 from countenance.metrics.reading_trials import FileBoxes, Found, file_note
 from countenance.metrics.readings import Reading
 from countenance.suites.uccs.evaluation import Submission
-from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.protocol import image_folder
 
 AS_WRITTEN = Reading("topleft", "pixels")

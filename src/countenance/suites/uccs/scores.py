@@ -12,17 +12,18 @@ from typing import Literal
 
 import numpy as np
 
+from countenance.data.lines import Floats, Ints
+from countenance.data.number_table import NO_IDS, LineLayout, NumberColumn, header_of, places_in, read_table
 from countenance.data.tables import near
+from countenance.data.text_blocks import first_line
 from countenance.errors import InputError
 from countenance.metrics.curves import ListedIdentities
-from countenance.suites.uccs.files import first_line
-from countenance.suites.uccs.lines import Floats, Ints
 from countenance.suites.uccs.protocol import LANDMARKS
-from countenance.suites.uccs.table import NOBODY, LineLayout, NumberColumn, header_of, places_in, read_table
 
 COLUMNS_V2 = ("FILE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT", "DETECTION_SCORE")
 COLUMNS_V3 = ("FILE", "DETECTION_SCORE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT")
 MOST_LABELS = 10
+PAIR = ("SUBJECT_ID", "SCORE")
 SUBJECT = re.compile(r"S_(\d+)")
 
 EMPTY = "no detection in it; an algorithm that found nothing has no curve"
@@ -73,7 +74,7 @@ def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> Scor
     layout, subjects = layout_of(path, version, top)
     table = read_table(path, layout)
     start = np.cumsum(table.listed) - table.listed
-    over = np.flatnonzero(table.listed > MOST_LABELS) if version == 2 else NOBODY
+    over = np.flatnonzero(table.listed > MOST_LABELS) if version == 2 else NO_IDS
     warning = "" if not over.size else (
         f"{path} line {table.line[over[0]]}: {table.listed[over[0]]} labels, the challenge allows "
         f"{MOST_LABELS} a face ({len(over)} such lines); all of them are used"
@@ -96,7 +97,7 @@ def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> Scor
 def layout_of(path: Path, version: int, top: int = 0) -> tuple[LineLayout, Ints]:
     """What the lines of a score file hold, and the subjects whom version 3's header names."""
     if version == 2:
-        return LineLayout(COLUMNS_V2, 0, _box(range(1, 6)), len(COLUMNS_V2), EMPTY, pairs=True), NOBODY
+        return LineLayout(COLUMNS_V2, 0, _box(range(1, 6)), len(COLUMNS_V2), EMPTY, pairs=PAIR), NO_IDS
     line, names = header_of(path, COLUMNS_V3)
     place = f"{path} line {line}"
     file, *box = places_in(names, COLUMNS_V2, place, f"a version 3 file begins with the header {','.join(COLUMNS_V3)}")
@@ -117,13 +118,13 @@ def layout_of(path: Path, version: int, top: int = 0) -> tuple[LineLayout, Ints]
         numbers += tuple(NumberColumn(names[k], k) for k in similar)
     return LineLayout(
         COLUMNS_V3, file, numbers, len(names), EMPTY, exact=True, header_line=line,
-        subjects=subjects if kept else NOBODY, top=kept,
+        listed=subjects if kept else NO_IDS, top=kept,
     ), subjects  # fmt: skip
 
 
 def _box(places: Sequence[int]) -> tuple[NumberColumn, ...]:
     """Box and score, wherever they are in a line; a box has an area."""
-    return tuple(NumberColumn(name, k, positive=name in COLUMNS_V2[3:5])
+    return tuple(NumberColumn(name, k, positive="remove boxes without area" if name in COLUMNS_V2[3:5] else "")
                  for name, k in zip(COLUMNS_V2[1:], places, strict=True))  # fmt: skip
 
 

@@ -8,17 +8,18 @@ from markupsafe import Markup
 from countenance.data import Dataset
 from countenance.errors import InputError
 from countenance.report import gallery, render
+from countenance.report.figures.curves import drawn
 from countenance.report.source import ReportSource
 from countenance.run import Run
-from countenance.run.stages import stored
 from countenance.run.suite import Section
+from countenance.run.whole import stored
 from countenance.suites.uccs.calibration import calibrate
 from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.operating import FEW, middle, operating_points
-from countenance.suites.uccs.plot import drawn, group_charts
+from countenance.suites.uccs.plot import group_charts
 from countenance.suites.uccs.task import RECOGNITION, CurveOptions, evaluation_of, merge, partial
-from countenance.tasks.reduce import merged
+from countenance.tasks.states import merged
 
 TEMPLATES = Path(__file__).parent
 
@@ -62,7 +63,9 @@ def evaluation_again(run: Run) -> tuple[UccsEvaluation, Dataset]:
     """The evaluation behind a run, made again from its stored predictions, and the dataset."""
     dataset = run.dataset()
     shards = stored(run.store, dataset, run.manifest).shards()
-    state = merged([partial(shard) for shard in shards], merge)
+    state = merged((partial(shard) for shard in shards), merge)
+    if state is None:
+        raise InputError(f"{run.place}: the run has no stored predictions")
     recognition = run.manifest.task == RECOGNITION.name
     found = evaluation_of(state, CurveOptions(**run.manifest.options), recognition=recognition)
     faces = {sample.id: sample.subjects for sample in dataset}

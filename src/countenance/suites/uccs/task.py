@@ -17,11 +17,11 @@ from countenance.answers import Identifications
 from countenance.audit.estimates import interval
 from countenance.audit.sums import clustered
 from countenance.data import Sample, Subject
+from countenance.data.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, ListedIdentities
 from countenance.suites.uccs.dataset import Face
 from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEvaluation
-from countenance.suites.uccs.lines import Floats
 from countenance.suites.uccs.operating import Point, middle, operating_points
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.rules import evaluated

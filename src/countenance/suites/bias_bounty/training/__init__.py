@@ -5,17 +5,17 @@ command on the same machine writes the same bytes to `entry.json` and the networ
 the next (how long it took) is in `training.json`.
 """
 
-import platform
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from countenance.errors import InputError, MissingExtra
+from countenance.errors import InputError
 from countenance.files import staged, write_json
+from countenance.models.export import Exported, export_onnx
+from countenance.models.training import need_torch, training_device, what_was_used
 from countenance.run.engine.settings import ProgressMaker
 from countenance.suites.bias_bounty.entry import FILE
 
@@ -45,18 +45,9 @@ def train_entry(
         raise InputError(f"entry {name!r} is not known; there are {', '.join(EPOCHS)}")
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    for package in ("torch", "onnx", "onnxscript"):
-        if find_spec(package) is None:
-            raise MissingExtra(f"training an entry ({package} is missing)", "torch")
-    import torch
-
-    if how.device not in ("cpu", "cuda"):
-        raise InputError(f"device {how.device!r} is not known; there are cpu, cuda")
-    if how.device == "cuda" and not torch.cuda.is_available():
-        raise InputError("device 'cuda' is not available here; take --device cpu")
+    torch, device = need_torch("training an entry", "torch", "onnx", "onnxscript"), training_device(how.device)
     if how.threads:
         torch.set_num_threads(how.threads)
-    from countenance.models.export import export_onnx
     from countenance.suites.bias_bounty.training.images import read_train
 
     epochs = how.epochs or EPOCHS[name]
@@ -70,20 +61,12 @@ def train_entry(
         progress(f"training {name}", epochs) if progress else nullcontext(lambda n=1: None) as step,
     ):
         trainer = import_module(f"countenance.suites.bias_bounty.training.{name}")
-        card, networks = trainer.train(images, replace(how, epochs=epochs), step)
+        card, networks = trainer.train(images, replace(how, device=device, epochs=epochs), step)
         for written, network in zip(card.networks, networks, strict=True):
-            export_onnx(network, folder / written.file, size=written.size, outputs=written.outputs)
-        if how.device == "cuda":
+            export_onnx(network, folder / written.file, Exported(written.size, written.outputs))
+        if device != "cpu":
             torch.cuda.synchronize()
-        known = {
-            "device": torch.cuda.get_device_name() if how.device == "cuda" else "CPU",
-            "threads": torch.get_num_threads(),
-            "epochs": epochs,
-            "seed": how.seed,
-            "images": len(images.names),
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-        }
+        known = {"epochs": epochs, "seed": how.seed, "images": len(images.names), **what_was_used(device)}
         took = {
             "seconds": time.perf_counter() - started,
             "cpu_seconds": time.process_time() - cpu,

@@ -5,10 +5,11 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
+from countenance.models.training import batches, descend, mixed
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training import EntryTraining
-from countenance.suites.bias_bounty.training.images import TrainImages, batches, mixed
+from countenance.suites.bias_bounty.training.images import TrainImages
 from countenance.suites.bias_bounty.training.networks import Plain
 
 SIZE, BATCH, RATE = 256, 32, 2e-3
@@ -37,10 +38,7 @@ def train(images: TrainImages, how: EntryTraining, step: Any) -> tuple[EntryCard
                     continue
                 with mixed(device):
                     (logits,) = network(batch[known].to(memory_format=torch.channels_last))
-                loss = F.cross_entropy(logits.float(), targets[name][rows][known])
-                optimisers[name].zero_grad()
-                loss.backward()
-                optimisers[name].step()
+                descend(optimisers[name], F.cross_entropy(logits.float(), targets[name][rows][known]))
         for schedule in schedules:
             schedule.step()
         step()

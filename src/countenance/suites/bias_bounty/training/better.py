@@ -1,6 +1,6 @@
 """Better: one shared backbone, a loss that weighs classes by rarity and by how badly they do, and a face score.
 
-About a fifth of the pictures are no faces and have random labels. `evidence` tells them by that randomness: each
+About a fifth of the pictures are no faces and have random labels. `meant_labels` tells them by that randomness: each
 picture has a probability of being a face, which weighs its labels while training, and which the face head learns from
 the pixels. A picture that the face head finds more likely not to be a face gets uniform random classes.
 """
@@ -13,12 +13,15 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
+from countenance.models.augmentation import vary
+from countenance.models.fixed_features import SIZE as FEATURE_SIZE
+from countenance.models.fixed_features import described
+from countenance.models.label_noise import meant_labels
+from countenance.models.training import batches, descend, follow, mixed
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training import EntryTraining
-from countenance.suites.bias_bounty.training.evidence import face_posterior
-from countenance.suites.bias_bounty.training.features import SIZE as FEATURE_SIZE
-from countenance.suites.bias_bounty.training.images import TrainImages, augment, batches, mixed
+from countenance.suites.bias_bounty.training.images import TrainImages
 from countenance.suites.bias_bounty.training.networks import Shared
 
 FACE = 0.3
@@ -89,7 +92,8 @@ def train(images: TrainImages, how: EntryTraining, step: Any) -> tuple[EntryCard
     device, epochs = how.device, how.epochs or 1
     pixels, targets = images.tensor(chosen.size, device), images.targets(device)
     # Small matrices and many steps: a CPU is faster at these than a GPU.
-    faces = face_posterior(images.tensor(FEATURE_SIZE, "cpu").float(), images.targets("cpu"), how.seed).to(device)
+    values, classes = described(images.tensor(FEATURE_SIZE, "cpu").float()), {n: len(CLASSES[n]) for n in ATTRIBUTES}
+    faces = meant_labels(values, images.targets("cpu"), classes, how.seed).to(device)
     points = {"skin_tone": 1.0, "age": chosen.age, "gender": chosen.gender}
     generator = torch.Generator(device).manual_seed(how.seed)
     network = Shared(chosen.size, chosen.maps, chosen.dropout).to(device, memory_format=torch.channels_last).train()
@@ -102,7 +106,7 @@ def train(images: TrainImages, how: EntryTraining, step: Any) -> tuple[EntryCard
     done = 0
     for _ in range(epochs):
         for rows in batches(len(pixels), chosen.batch, generator, device):
-            batch = augment(
+            batch = vary(
                 pixels[rows].float(), generator, geometry=chosen.geometry, light=chosen.light, erase=chosen.erase
             ).to(memory_format=torch.channels_last)
             with mixed(device):
@@ -114,14 +118,11 @@ def train(images: TrainImages, how: EntryTraining, step: Any) -> tuple[EntryCard
                     codes = targets[name][rows][known]
                     losses = -(soft[name][codes] * F.log_softmax(values[known].float(), dim=1)).sum(dim=1)
                     loss = loss + points[name] * weights[name](losses, codes, faces[rows][known])
-            optimiser.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)
-            optimiser.step()
+            descend(optimiser, loss, clip=2.0)
             if done < steps - 1:
                 schedule.step()
             done += 1
-            _follow(average, network, min(AVERAGE, (1 + done) / (10 + done)))
+            follow(average, network, min(AVERAGE, (1 + done) / (10 + done)))
         step()
     final = Shared(chosen.answer_size, chosen.maps, chosen.dropout)
     learned = {name: value for name, value in average.state_dict().items() if not name.startswith("fixed.")}
@@ -138,11 +139,3 @@ def train(images: TrainImages, how: EntryTraining, step: Any) -> tuple[EntryCard
         training={"settings": asdict(chosen)},
     )
     return card, [final]
-
-
-@torch.no_grad()  # type: ignore[untyped-decorator]
-def _follow(average: Any, network: Any, keep: float) -> None:
-    """The averaged network moves a little towards the trained one; it is the one exported."""
-    own, new = list(average.state_dict().values()), list(network.state_dict().values())
-    moving = [i for i, value in enumerate(own) if value.dtype.is_floating_point]  # the rest only count batches
-    torch._foreach_lerp_([own[i] for i in moving], [new[i] for i in moving], 1 - keep)

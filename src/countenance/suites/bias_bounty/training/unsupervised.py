@@ -12,10 +12,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from countenance.models.fixed_features import SIZE, Features, k_means, principal, trimmed_whitening
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training import EntryTraining
-from countenance.suites.bias_bounty.training.features import SIZE, Features, principal
 from countenance.suites.bias_bounty.training.images import TrainImages
 
 PROTOTYPES = 8
@@ -58,37 +58,6 @@ class Clusters(nn.Module):  # type: ignore[misc]
             logits.append(torch.log(shares @ getattr(self, f"{name}_names") + 1e-6))
         away = (spaces["face"] - self.face_centre) @ self.face_whitening
         return (*logits, -away.norm(dim=1, keepdim=True))
-
-
-def trimmed_whitening(values: Tensor, share: float, rounds: int = 20) -> tuple[Tensor, Tensor]:
-    """Mean and whitening matrix of the `share` of rows that lie closest together (concentration steps)."""
-    rows = values.double()
-    off = (rows - rows.median(dim=0).values).abs()
-    away = (off / (off.median(dim=0).values + 1e-6)).norm(dim=1)  # a start that a group of outliers does not move
-    kept = away <= torch.quantile(away, share)
-    for _ in range(rounds):
-        centre = rows[kept].mean(dim=0)
-        covariance = torch.cov(rows[kept].T)
-        covariance = covariance + 1e-3 * torch.diag(covariance.diag() + 1e-6)  # invertible with few rows too
-        whitening = torch.linalg.cholesky(torch.linalg.inv(covariance))
-        away = ((rows - centre) @ whitening).norm(dim=1)
-        kept = away <= torch.quantile(away, share)
-    return centre.to(values.dtype), whitening.to(values.dtype)
-
-
-def k_means(values: Tensor, clusters: int, generator: Any, rounds: int = 50) -> Tensor:
-    """Centres by k-means++ and Lloyd's rounds."""
-    clusters = min(clusters, len(values))
-    centres = values[torch.randint(len(values), (1,), generator=generator, device=values.device)]
-    while len(centres) < clusters:
-        nearest = torch.cdist(values, centres).amin(dim=1) ** 2 + 1e-12
-        centres = torch.cat([centres, values[torch.multinomial(nearest, 1, generator=generator)]])
-    for _ in range(rounds):
-        owner = torch.cdist(values, centres).argmin(dim=1)
-        member = F.one_hot(owner, clusters).to(values.dtype)
-        size = member.sum(dim=0)
-        centres = torch.where((size > 0)[:, None], (member.T @ values) / size.clamp(min=1)[:, None], centres)
-    return centres
 
 
 def name_clusters(values: Tensor, centres: Tensor, codes: Tensor, classes: int, generator: Any) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import Boxes, Keypoints, Parts
+from countenance.data.columns import is_number
 from countenance.data.image import LazyImage
 from countenance.data.run_lengths import read_masks
 from countenance.errors import InputError
@@ -18,11 +19,11 @@ from countenance.suites.fhibe.evaluation import Array, FhibeEvaluation, Stored
 from countenance.suites.fhibe.groups import label
 from countenance.suites.fhibe.outputs import FILE, Images
 from countenance.suites.fhibe.published import keypoint_file, part_files, threshold_files
-from countenance.suites.fhibe.table import is_number
 from countenance.tasks.body_parts_detection import FORMULAS, part_scores
 from countenance.tasks.keypoint_estimation import KeypointBlock, best_similarity, correct_shares, similarities
-from countenance.tasks.localization import BoxBlock, precisions
-from countenance.tasks.results import Number
+from countenance.tasks.localization import BoxBlock, false_positives_per_image
+from countenance.tasks.precision import precisions
+from countenance.tasks.thresholds import threshold_curve
 
 REMEDY = "write detections as [x0, y0, x1, y1] in pixels"
 
@@ -33,7 +34,8 @@ def add_recall(job: FhibeEvaluation, metric: str, values: Array, file: str, what
     levels = np.array(list(names.values()))
     job.rows[metric] = average_recall(values, levels)
     known = values[~np.isnan(values)]
-    job.add_curve(metric, levels.tolist(), [float((known >= t).mean()) if known.size else np.nan for t in levels])
+    shares = [float((known >= t).mean()) if known.size else np.nan for t in levels]
+    job.results += threshold_curve(metric, levels.tolist(), shares)
     if job.settings.layout:
         job.files[file] = values.tolist()
         job.files.update(threshold_files(job.table, values, names, what))
@@ -66,14 +68,8 @@ def score_boxes(job: FhibeEvaluation) -> None:
     def whole() -> None:
         labels = [label(job.people, name) for name in job.settings.attributes]
         groups = {(one.attribute, value): rows for one in labels for value, rows in one.members().items()}
-        mean = float(alarms.mean())
-        spread = 1.96 * float(alarms.std(ddof=1) / np.sqrt(len(alarms))) if len(alarms) > 1 else np.nan
-        fppi = Number(
-            name="FPPI", meaning="boxes that hit nobody, or somebody already hit, for each image", value=mean,
-            low=max(0.0, mean - spread), high=mean + spread, n=len(alarms), unit="images", better="lower",
-        )  # fmt: skip
         everybody, *others = precisions(block.state(found), groups, name="AP@0.5")
-        job.results = [everybody, fppi, *job.results, *others]
+        job.results = [everybody, false_positives_per_image(alarms), *job.results, *others]
 
     job.whole = whole
 
@@ -99,7 +95,8 @@ def _reading_problems(job: FhibeEvaluation, block: BoxBlock) -> list[str]:
 
     def size(number: int) -> tuple[float, float] | None:
         try:
-            return LazyImage(job.people.image_path(int(np.flatnonzero(block.image == number)[0]))).size()
+            first = int(np.flatnonzero(block.image == number)[0])
+            return LazyImage(job.people.file(first, "filepath")).size()
         except InputError:
             return None
 
@@ -166,7 +163,8 @@ def score_keypoints(job: FhibeEvaluation) -> None:
         mean[seen] = shares[seen].mean(axis=1)
         job.rows["PCK"] = mean
         levels = options.levels("PCK")
-        job.add_curve("PCK", levels.tolist(), shares[seen].mean(axis=0).tolist() if seen.any() else [])
+        placed = shares[seen].mean(axis=0).tolist() if seen.any() else []
+        job.results += threshold_curve("PCK", levels.tolist(), placed)
         if job.settings.layout:
             job.files.update(keypoint_file(table, levels, shares, mean))
 
@@ -220,7 +218,8 @@ def score_parts(job: FhibeEvaluation) -> None:
         if not job.strict:
             job.rows[metric] = found.mean
         at = [FORMULAS[metric](chance, present, np.array([t]))[~np.isnan(found.each)] for t in levels.values()]
-        job.add_curve(metric, list(levels.values()), [float(one.mean()) if names else np.nan for one in at])
+        shares = [float(one.mean()) if names else np.nan for one in at]
+        job.results += threshold_curve(metric, list(levels.values()), shares)
         if job.settings.layout:
             job.files.update(part_files(table, people, names, levels, metric))
     job.stored = lambda: (

@@ -3,7 +3,7 @@
 Label maps are read one picture at a time; pictures are compared with their originals at 256 × 256.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +15,22 @@ from countenance.audit.groups import CROSS
 from countenance.data.image import LazyImage
 from countenance.data.run_lengths import read_masks
 from countenance.errors import InputError
-from countenance.metrics.masks import Ints, fill
+from countenance.metrics.masks import Ints
+from countenance.metrics.parsing import painted
+from countenance.models.face_embedding import face_similarity, load_embedding
+from countenance.models.zoo.lpips_weights import load_perceptual_weights
 from countenance.suites.fhibe import truth as true
 from countenance.suites.fhibe.evaluation import Array, FhibeEvaluation, Stored
 from countenance.suites.fhibe.groups import all_groups
 from countenance.suites.fhibe.outputs import ENCODINGS, FILE, Images
-from countenance.suites.fhibe.rundir import RATES
-from countenance.suites.fhibe.weights import load_embedding, load_perceptual_weights
-from countenance.tasks.face_encoding import SIDE, Pixels, at_256, picture_scores
+from countenance.tasks.face_encoding import SIDE, at_256, picture_scores
 from countenance.tasks.face_parsing import FACE_LABELS, label_scores
-from countenance.tasks.results import Table
 from countenance.tasks.validation_rate import Pictures
 
 FILES = {
     "PSNR": "psnr_scores.json", "LPIPS": "lpips_scores.json", "SSIM": "ssim_scores.json",
     "CURRICULAR_FACE": "curricular_face_scores.json",
 }  # fmt: skip
-MEANING = (
-    "exact over all pairs within the group; the threshold is the group's own. A group without 3,000 different pairs "
-    "cannot resolve a false acceptance rate of 0.001 and says so"
-)
 
 
 def score_parsing(job: FhibeEvaluation) -> None:
@@ -66,7 +62,7 @@ def score_parsing(job: FhibeEvaluation) -> None:
     if job.settings.layout:
         job.files["F1_scores.json"] = dict(zip(table.keys(), by_label, strict=True))
     job.stored = lambda: (
-        (rows_of[i][0], LabelMap(drawn(read_label_runs(labels, None, place), next(iter(labels.values()))["size"])))
+        (rows_of[i][0], LabelMap(painted(read_label_runs(labels, None, place), next(iter(labels.values()))["size"])))
         for i, place, _, labels in _label_maps(job, images, report=False)
         if labels
     )
@@ -83,18 +79,6 @@ def read_label_runs(labels: Mapping[str, Any], size: tuple[int, int] | None, pla
             raise InputError(f"{place}: label {key!r}, expected 0 to {len(FACE_LABELS) - 1}")
     runs = read_masks(list(labels.values()), [f"{place}: label {key}" for key in labels], size)
     return {int(key): lengths for key, lengths in zip(labels, runs, strict=True)}
-
-
-def drawn(runs: Mapping[int, Ints], size: Sequence[int]) -> NDArray[np.uint8]:
-    """The label map of run lengths by label.
-
-    >>> drawn({2: np.array([1, 1])}, (1, 2))
-    array([[0, 2]], dtype=uint8)
-    """
-    classes = np.zeros(tuple(size), dtype=np.uint8)
-    for label, lengths in runs.items():
-        classes[fill(lengths, *classes.shape)] = label
-    return classes
 
 
 def read_embeddings(job: FhibeEvaluation) -> tuple[Array, NDArray[np.bool_]]:
@@ -141,22 +125,12 @@ def score_verification(job: FhibeEvaluation) -> None:
 
     def overall() -> None:
         results, columns = pictures.overall()
-        job.results += [*results, _rates(job)]
+        groups = all_groups(job.labels, job.settings.depth or 2)
+        named = ((CROSS.join(one.attributes), CROSS.join(map(str, one.values)), one.rows) for one in groups)
+        job.results += [*results, pictures.table(named)]
         job.rows |= columns
 
     job.whole = overall
-
-
-def _rates(job: FhibeEvaluation) -> Table:
-    """The validation rate of each group, alone and crossed."""
-    rows = []
-    for group in all_groups(job.labels, job.settings.depth or 2):
-        if entry := job.of_group["VAL"](group.rows):
-            interval = f"{entry['VAL_Low']:.3f} to {entry['VAL_High']:.3f}"
-            about = [CROSS.join(group.attributes), CROSS.join(map(str, group.values)), round(entry["VAL"], 6), interval]
-            rows.append([*about, *(entry[name] for name in ("Identities", "Same / Different Pairs", "Evidence"))])
-    columns = ["By", "Group", "VAL", "Interval", "People", "Pairs, same / different", "Evidence"]
-    return Table(name=RATES, meaning=MEANING, columns=columns, rows=rows)
 
 
 def score_pictures(job: FhibeEvaluation) -> None:
@@ -175,7 +149,7 @@ def score_pictures(job: FhibeEvaluation) -> None:
     for row, i in enumerate(images.of_rows.tolist()):
         if (path := paths[i]) is None:
             continue
-        original, answer = LazyImage(table.image_path(row)).load(), LazyImage(path).load()
+        original, answer = LazyImage(table.file(row, "filepath")).load(), LazyImage(path).load()
         if original.shape != answer.shape:
             (height, width), (tall, wide) = original.shape[:2], answer.shape[:2]
             other.append(f"{path}: a picture of {wide}×{tall}, the original is {width}×{height}")
@@ -245,14 +219,3 @@ def _models(job: FhibeEvaluation) -> tuple[Mapping[str, NDArray[np.float32]] | N
                 "no face embedding given (face_embedding=a model, or the IR-101 weights by path); nothing is downloaded"
             )
     return weights, embed
-
-
-def face_similarity(embed: Any, original: Pixels, answer: Pixels) -> float:
-    """The cosine of two faces' embeddings by any embedding model; NaN where it finds no face."""
-    first, second = embed([original, answer])
-    a, b = (getattr(vector, "vector", vector) for vector in (first, second))
-    if a is None or b is None:
-        return float("nan")
-    a, b = np.asarray(a, dtype=np.float64).ravel(), np.asarray(b, dtype=np.float64).ravel()
-    norm = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(a @ b / norm) if norm > 0 else float("nan")

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from countenance.models.training import need_torch
 from countenance.suites.happyfaces.networks.heads import NetworkMethod, TwoHeads, train_heads
-from countenance.suites.happyfaces.networks.training import NetworkSettings, need_torch
+from countenance.suites.happyfaces.networks.training import NetworkSettings
 
 
 def dbat_loss(first: Any, second: Any) -> Any:

@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from countenance.data.remembered import Remembered
+from countenance.metrics import hog, two_views
 from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures, Singles
-from countenance.suites.happyfaces.remembered import Remembered
-from countenance.suites.happyfaces.spatial import em, hog
 from countenance.suites.happyfaces.spatial.assumption import Separation, separation
 from countenance.suites.happyfaces.spatial.heads import GAMMAS, DeepFeatures, Head, choose_head, with_deep
 from countenance.suites.happyfaces.spatial.regions import regions, two_groups
@@ -77,7 +77,7 @@ class SpatialDiscovery:
 
     name = "spatial"
     deep: DeepFeatures | None = None
-    most = em.MOST
+    most = two_views.MOST
     """The largest mix rate that is considered."""
 
     def __init__(self, seed: int = 0, insist: bool = False) -> None:
@@ -106,7 +106,7 @@ class SpatialDiscovery:
         ridges = [head.design.ridge for head in found.heads]
         told = [np.concatenate([labels, answers[:, k]]) for k in (0, 1)]
         with threadpool_limits(limits=1):
-            heads, mix_rate = em.learn(kernels, told, ridges, most=self.most)
+            heads, mix_rate = two_views.learn(kernels, told, ridges, most=self.most)
 
         def predict(pictures: Pictures) -> Floats:
             parts = zip(found.heads, heads, found.features(pictures), both, strict=True)
@@ -128,7 +128,7 @@ class SpatialDiscoveryDeep(SpatialDiscovery):
     """
 
     name = "spatial-deep"
-    most = 1 - em.LEAST
+    most = 1 - two_views.LEAST
 
     def __init__(self, seed: int = 0, insist: bool = False) -> None:
         super().__init__(seed, insist)

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from countenance.models.training import minimise, need_torch
 from countenance.suites.happyfaces.interface import Floats, Heads, Labels, Pictures
 from countenance.suites.happyfaces.networks.evidence import gather
-from countenance.suites.happyfaces.networks.training import NetworkSettings, minimise, need_torch
+from countenance.suites.happyfaces.networks.training import NetworkSettings
 
 UnlabelledLoss = Callable[[Any, float, float], Any]
 """To … losses, from logits of the unlabelled photos (… × photos × 2), the share of the loss's own time that is done,

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from countenance.models.efficientnet import shrunk
+from countenance.models.training import minimise, need_torch, training_device
 from countenance.suites.happyfaces.interface import Labels, Pictures
-from countenance.suites.happyfaces.networks.efficientnet import shrunk
-from countenance.suites.happyfaces.networks.training import NetworkSettings, device_of, minimise, need_torch
+from countenance.suites.happyfaces.networks.training import NetworkSettings
 
 FOLDS = 2
 BATCH = 24
@@ -44,7 +45,7 @@ def train_from_scratch(
     labelled: Pictures, labels: Labels, fold: Any, settings: NetworkSettings, seed: int
 ) -> tuple[Any, Any]:
     """A function from photos to scores (photos × places), and left-out scores of the labelled photos."""
-    torch, device, side = need_torch(), device_of(settings), settings.size // 2
+    torch, device, side = need_torch(), training_device(settings.device), settings.size // 2
     pixels, fold = shrunk(labelled, side).to(device), torch.as_tensor(fold, device=device)
     target = torch.as_tensor(labels, device=device).float()
     networks = [

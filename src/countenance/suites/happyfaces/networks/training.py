@@ -1,12 +1,6 @@
-"""How a network method is trained: its settings, its device, its one loop."""
+"""How a network method is trained: its settings."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-
-from countenance.errors import optional
 
 
 @dataclass(frozen=True)
@@ -45,29 +39,3 @@ class NetworkSettings:
     restarts: int = 8
     """Trained from this many starts; the one with the lowest training objective stays."""
     device: str = "auto"
-
-
-def need_torch() -> Any:
-    """PyTorch, or one line that says how to install it."""
-    return optional("torch", "training a network", "torch")
-
-
-def device_of(settings: NetworkSettings) -> str:
-    """The device to train on."""
-    if settings.device != "auto":
-        return settings.device
-    return "cuda" if need_torch().cuda.is_available() else "cpu"
-
-
-def minimise(optimiser: Any, steps: int, loss: Callable[[float], Any], rise: float = 0.0) -> None:
-    """Take steps down a loss, which is told the share of the time that is done; the rate falls like a cosine.
-
-    `rise` is the share of the time in which the rate grows from nothing to what the optimiser was made with.
-    """
-    rate = optimiser.param_groups[0]["lr"]
-    for step in range(steps):
-        grown = min(1.0, (step + 1) / (rise * steps)) if rise else 1.0
-        optimiser.param_groups[0]["lr"] = rate * grown * 0.5 * (1 + np.cos(np.pi * step / steps))
-        optimiser.zero_grad(set_to_none=True)
-        loss(step / steps).backward()
-        optimiser.step()

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from countenance.models.training import need_torch
 from countenance.suites.happyfaces.networks.heads import NetworkMethod
-from countenance.suites.happyfaces.networks.training import NetworkSettings, need_torch
+from countenance.suites.happyfaces.networks.training import NetworkSettings
 
 WEIGHTS = (0.3, 1.0, 3.0)
 DECAYS = (0.01, 0.03, 0.1, 0.3)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from countenance.metrics.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
 from countenance.suites.happyfaces.interface import Floats, Labels, Pictures, Singles
 from countenance.suites.happyfaces.spatial import align
 from countenance.suites.happyfaces.spatial.regions import Region, weigh_again
-from countenance.suites.happyfaces.spatial.ridge import fit_platt, fit_ridge, soft_targets
 from countenance.suites.happyfaces.spatial.windows import SCALES, score_windows
 
 DeepFeatures = Callable[[Pictures, Region, Labels], Singles]
@@ -82,18 +82,6 @@ class Head:
     def kernel(self, a: Singles, b: Singles) -> Floats:
         """Kernel between two sets of features."""
         return np.asarray(np.exp(-self.design.width / self.median * distances(a, b)))
-
-
-def distances(a: Singles, b: Singles) -> Floats:
-    """Squared Euclidean distances.
-
-    >>> distances(np.array([[0, 0], [3, 4]], np.float32), np.array([[0, 0]], np.float32))
-    array([[ 0.], [25.]])
-    """
-    centre = b.mean(0)  # near the data's middle, where single precision loses least
-    a, b = a - centre, b - centre
-    square = np.square(a).sum(1)[:, None] + np.square(b).sum(1)[None] - 2 * (a @ b.T)
-    return np.asarray(np.maximum(square, 0), np.float64)
 
 
 def _unit_of(apart: Floats) -> float:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.metrics import hog
+from countenance.metrics.kernel_ridge import fit_ridge
 from countenance.suites.happyfaces.interface import Floats, Labels, Singles
-from countenance.suites.happyfaces.spatial import hog
-from countenance.suites.happyfaces.spatial.ridge import fit_ridge
 
 SCALES = ((8, 4), (12, 3))
 """Cell size in px and the window's side in blocks."""

@@ -7,15 +7,21 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from countenance.errors import InputError, MissingExtra, opencv
+from countenance.data import load_dataset
+from countenance.errors import InputError, opencv
+from countenance.files import write_atomically
+from countenance.models.augmentation import random_window, recolour
+from countenance.models.export import Exported, export_onnx
+from countenance.models.training import descend, need_torch, training_device
+from countenance.suites.mask_fairness.train.network import SIDE
 
+EXPORTED = Exported(size=SIDE, outputs=("map",), input="pixels", highest=1.0, any_side=True)
 RATE = 3e-3
 WITHOUT_FACES = 0.15
 """Share of a batch that shows no people."""
@@ -38,14 +44,9 @@ def train_and_export(
     out: Path, settings: TrainSettings, *, dataset: Any = None, say: Callable[[str], None] = lambda line: None
 ) -> None:
     """Train on the train split and write the ONNX file, all of it or nothing."""
-    if find_spec("torch") is None:
-        raise MissingExtra("training a detector", "torch")
+    need_torch("training a detector", "torch", "onnx")
     opencv("training a detector")
-    if find_spec("onnx") is None:
-        raise InputError("exporting a detector needs the package onnx: pip install onnx")
-    from countenance.data import load_dataset
-    from countenance.files import write_atomically
-    from countenance.suites.mask_fairness.train.network import export
+    settings = replace(settings, device=training_device(settings.device))
     from countenance.suites.mask_fairness.train.pictures import training_pictures
 
     data = load_dataset("people") if dataset is None else dataset
@@ -55,7 +56,7 @@ def train_and_export(
     faces = sum(len(picture.boxes) for picture in pictures)
     say(f"{len(pictures)} pictures with {faces} faces, {len(scenes)} without people")
     network = train(pictures, scenes, settings, say)
-    write_atomically(out, lambda part: export(network, part))
+    write_atomically(out, lambda part: export_onnx(network, part, EXPORTED))
 
 
 def train(
@@ -65,8 +66,7 @@ def train(
     say: Callable[[str], None] = lambda line: None,
 ) -> Any:
     """The trained network (its running average): `steps` steps, fewer when the minutes are over first."""
-    import torch
-
+    torch = need_torch()
     from countenance.suites.mask_fairness.train.loss import loss
     from countenance.suites.mask_fairness.train.network import make_network
 
@@ -101,10 +101,7 @@ def train(
                 group["lr"] = RATE * min(1.0, (step + 1) / 40) * (0.01 + 0.99 * (1 + math.cos(math.pi * done)) / 2)
             output = network(torch.from_numpy(pixels).to(device, memory_format=torch.channels_last))
             total, parts = loss(output, torch.from_numpy(wanted).to(device))
-            optimiser.zero_grad(set_to_none=True)
-            total.backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), 5.0)
-            optimiser.step()
+            descend(optimiser, total, clip=5.0)
             average.update_parameters(network)
             if time.monotonic() - told > 15 or step == steps - 1:
                 told = time.monotonic()
@@ -121,14 +118,14 @@ def train(
 
 def _batch(pictures: Sequence[Any], scenes: Sequence[Any], size: int, seed: np.random.SeedSequence) -> tuple[Any, Any]:
     """Pixels N × 3 × 160 × 160 (0 to 1) and targets of a batch, the same for the same seed."""
-    from countenance.suites.mask_fairness.train.augment import augmented, cut, recolour
+    from countenance.suites.mask_fairness.train.augment import augmented
     from countenance.suites.mask_fairness.train.loss import targets
 
     random = np.random.default_rng(seed)
     pixels, wanted = [], []
     for _ in range(size):
         if scenes and random.random() < WITHOUT_FACES:
-            scene, boxes, _ = cut(scenes[int(random.integers(len(scenes)))], np.zeros((0, 4)), random)
+            scene, boxes, _ = random_window(scenes[int(random.integers(len(scenes)))], np.zeros((0, 4)), random, SIDE)
             image, masked = recolour(scene, random), np.zeros(0)
         else:
             image, boxes, masked = augmented(pictures[int(random.integers(len(pictures)))], list(scenes), random)

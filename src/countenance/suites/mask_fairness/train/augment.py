@@ -1,20 +1,16 @@
-"""Pictures for training: cut, turned, recoloured, set before other backgrounds, with masks drawn onto bare faces.
+"""Pictures for training: masks drawn onto bare faces, then varied in all that must not matter.
 
-Rendered people differ from photographs in texture and light; what is varied here is what must not matter.
+Rendered people differ from photographs in texture and light.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.errors import opencv
+from countenance.models.augmentation import Floats, Pixels, Random, random_window, recolour, set_before
 from countenance.suites.mask_fairness.train.network import SIDE
-
-Pixels = NDArray[np.uint8]
-Floats = NDArray[np.float64]
-Random = np.random.Generator
 
 
 @dataclass(frozen=True)
@@ -42,27 +38,8 @@ def augmented(picture: TrainingPicture, scenes: list[Pixels], random: Random) ->
             masked[i] = 1
         elif masked[i] == 0 and random.random() < 0.25:
             draw_distraction(pixels, picture.boxes[i], picture.landmarks[i], random)
-    pixels, boxes, kept = cut(pixels, picture.boxes, random, scenes)
+    pixels, boxes, kept = random_window(pixels, picture.boxes, random, SIDE, scenes)
     return recolour(pixels, random), boxes, masked[kept]
-
-
-def set_before(pixels: Pixels, people: NDArray[np.bool_], scene: Pixels, random: Random) -> Pixels:
-    """The people of a picture before another background, with soft edges."""
-    cv2 = opencv("training a detector")
-
-    behind = _window(scene, pixels.shape[1], pixels.shape[0], random)
-    soft = cv2.GaussianBlur(people.astype(np.float32), (0, 0), float(random.uniform(0.6, 1.5)))[:, :, None]
-    return np.asarray(pixels * soft + behind * (1 - soft), dtype=np.uint8)
-
-
-def _window(scene: Pixels, width: int, height: int, random: Random) -> Pixels:
-    """A random square of a scene, brought to a size."""
-    cv2 = opencv("training a detector")
-
-    side = int(random.integers(min(scene.shape[:2]) // 3, min(scene.shape[:2]) + 1))
-    y, x = int(random.integers(scene.shape[0] - side + 1)), int(random.integers(scene.shape[1] - side + 1))
-    found = cv2.resize(scene[y : y + side, x : x + side], (width, height), interpolation=cv2.INTER_LINEAR)
-    return np.asarray(found, dtype=np.uint8)
 
 
 def draw_mask(pixels: Pixels, box: Floats, landmarks: Floats, random: Random) -> None:
@@ -141,79 +118,3 @@ def draw_distraction(pixels: Pixels, box: Floats, landmarks: Floats, random: Ran
     size = (max(1, round(w * random.uniform(0.12, 0.4))), max(1, round(h * random.uniform(0.05, 0.12))))
     colour = tuple(int(v) for v in _cloth(random))
     cv2.ellipse(pixels, _at(np.array(centre)), size, float(random.uniform(-20, 20)), 0, 360, colour, -1, cv2.LINE_AA)
-
-
-def cut(
-    pixels: Pixels, boxes: Floats, random: Random, scenes: Sequence[Pixels] = ()
-) -> tuple[Pixels, Floats, NDArray[np.intp]]:
-    """A random window of a turned, mirrored picture at 160×160, its boxes, and which faces are left in it.
-
-    Where the window leaves the picture, there is a scene, one colour, or the picture's own edge.
-    """
-    cv2 = opencv("training a detector")
-
-    height, width = pixels.shape[:2]
-    if len(boxes):
-        chosen = boxes[int(random.integers(len(boxes)))]
-        face = float(max(chosen[2] - chosen[0], chosen[3] - chosen[1]))
-        small, large = (0.06, 0.2) if random.random() < 0.3 else (0.2, 1.05)
-        wanted = SIDE * float(np.exp(random.uniform(np.log(small), np.log(large))))
-        scale = float(np.clip(wanted / face, 0.12 * SIDE / max(height, width), 6.0))
-        centre = (chosen[:2] + chosen[2:]) / 2 + random.uniform(-0.5, 0.5, 2) * max(0.0, SIDE / scale - face * 0.9)
-    else:
-        scale = SIDE / min(height, width) * float(np.exp(random.uniform(-0.5, 1.0)))
-        centre = np.array([random.uniform(0, width), random.uniform(0, height)])
-    angle = float(random.normal(0, 9)) if random.random() < 0.7 else 0.0
-    stretch = float(np.exp(random.normal(0, 0.08)))
-    turn = cv2.getRotationMatrix2D((float(centre[0]), float(centre[1])), angle, scale)
-    turn[:, 2] += SIDE / 2 - centre
-    turn[0] *= stretch
-    turn[0, 2] += SIDE / 2 * (1 - stretch)
-    if random.random() < 0.5:
-        turn[0] *= -1
-        turn[0, 2] += SIDE
-    border = (cv2.BORDER_CONSTANT, cv2.BORDER_REFLECT_101, cv2.BORDER_REPLICATE)[int(random.integers(3))]
-    if border == cv2.BORDER_REFLECT_101 and len(boxes):
-        border = cv2.BORDER_REPLICATE  # a mirrored face would be an unmarked one
-    method = cv2.INTER_AREA if scale < 0.8 else cv2.INTER_LINEAR
-    fill = tuple(int(v) for v in random.integers(0, 256, 3))
-    out = cv2.warpAffine(pixels, turn, (SIDE, SIDE), flags=method, borderMode=border, borderValue=fill)
-    if scenes and random.random() < 0.6:
-        here = cv2.warpAffine(np.ones((height, width), np.uint8), turn, (SIDE, SIDE), flags=cv2.INTER_NEAREST)
-        out[here == 0] = _window(scenes[int(random.integers(len(scenes)))], SIDE, SIDE, random)[here == 0]
-    if not len(boxes):
-        return out, boxes, np.zeros(0, dtype=np.intp)
-    # Of a turned box the box of an inscribed ellipse fits a head better than that of its corners.
-    theta = np.linspace(0, 2 * np.pi, 16, endpoint=False)
-    middle, half = (boxes[:, :2] + boxes[:, 2:]) / 2, (boxes[:, 2:] - boxes[:, :2]) / 2
-    rim = middle[:, None] + half[:, None] * np.stack([np.cos(theta), np.sin(theta)], axis=1)[None]
-    moved = rim @ turn[:, :2].T + turn[:, 2]
-    found = np.concatenate([moved.min(axis=1), moved.max(axis=1)], axis=1)
-    clipped = np.clip(found, 0, SIDE)
-    full = np.maximum((found[:, 2:] - found[:, :2]).prod(axis=1), 1e-6)
-    kept = np.flatnonzero((clipped[:, 2:] - clipped[:, :2]).prod(axis=1) / full > 0.45)
-    return np.asarray(out, dtype=np.uint8), clipped[kept], kept
-
-
-def recolour(pixels: Pixels, random: Random) -> Pixels:
-    """Light, colour, sharpness, noise and compression as cameras and the web vary them."""
-    cv2 = opencv("training a detector")
-
-    out = pixels.astype(np.float32) / 255
-    out = out ** float(np.exp(random.normal(0, 0.25)))
-    out = (out - 0.5) * float(np.exp(random.normal(0, 0.22))) + 0.5 + float(random.normal(0, 0.08))
-    out = out * np.exp(random.normal(0, 0.09, 3)).astype(np.float32)
-    grey = out.mean(axis=2, keepdims=True)
-    out = grey + (out - grey) * (0.0 if random.random() < 0.08 else float(np.exp(random.normal(0, 0.3))))
-    if random.random() < 0.3:
-        out = cv2.GaussianBlur(out, (0, 0), float(random.uniform(0.4, 1.8)))
-    if random.random() < 0.3:
-        slope = np.linspace(-1, 1, SIDE, dtype=np.float32)[:, None, None] * float(random.normal(0, 0.15))
-        out = out + (slope if random.random() < 0.5 else slope.transpose(1, 0, 2))
-    if random.random() < 0.5:
-        out = out + random.normal(0, random.uniform(0.005, 0.05), out.shape).astype(np.float32)
-    whole = np.clip(out * 255, 0, 255).astype(np.uint8)
-    if random.random() < 0.4:
-        _, packed = cv2.imencode(".jpg", whole, [cv2.IMWRITE_JPEG_QUALITY, int(random.integers(25, 90))])
-        whole = cv2.imdecode(packed, cv2.IMREAD_COLOR)
-    return np.ascontiguousarray(whole)

@@ -61,18 +61,3 @@ def make_network() -> Any:
             return self.head(self.merge8(self.side8(eighth) + up))
 
     return MaskNetwork()
-
-
-def export(network: Any, path: Any) -> None:
-    """Write the network as ONNX: input `pixels` 1 × 3 × H × W (0 to 1), output `map` 1 × 6 × H/8 × W/8."""
-    import warnings
-
-    import torch
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter talks about itself
-        torch.onnx.export(
-            network.cpu().eval().to(memory_format=torch.contiguous_format), (torch.zeros(1, 3, SIDE, SIDE),), str(path),
-            dynamo=False, input_names=["pixels"], output_names=["map"], opset_version=17,
-            dynamic_axes={"pixels": {2: "height", 3: "width"}, "map": {2: "rows", 3: "columns"}},
-        )  # fmt: skip

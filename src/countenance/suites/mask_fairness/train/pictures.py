@@ -3,7 +3,8 @@
 import numpy as np
 
 from countenance.data import Dataset, Sample
-from countenance.suites.mask_fairness.train.augment import Pixels, TrainingPicture
+from countenance.models.augmentation import Pixels
+from countenance.suites.mask_fairness.train.augment import TrainingPicture
 
 PARTS = ("portraits", "bodies", "groups")
 """Twins are left out: they measure what one change does to a detector, also to this one."""

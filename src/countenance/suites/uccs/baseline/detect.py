@@ -1,21 +1,27 @@
 """The detection baseline: MTCNN with its thresholds lowered, so that the faint faces of a crowd are found too."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from countenance.data.arrays import Arrays
+from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.errors import InputError
+from countenance.files import write_atomically
 from countenance.models import ModelSpec
-from countenance.suites.uccs.baseline.cache import Arrays
-from countenance.suites.uccs.baseline.work import BaselineJob, How, check, run_jobs
+from countenance.report.pictures import annotated
+from countenance.run.image_jobs import How, ImageJob, check, run_jobs
+from countenance.suites.uccs.baseline.steps import DETECT
 from countenance.suites.uccs.protocol import Protocol, detect_version, image_folder, read_protocol
 from countenance.suites.uccs.scores import MOST_LABELS
 from countenance.suites.uccs.write import write_detections, write_v2
 
 MOST = {2: None, 3: 50}
 """How many detections an image may have; version 3 asks for its 50 best."""
+GREEN, RED = (0, 190, 60), (230, 30, 30)
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,7 @@ def find_faces(asked: Baseline, which: str, how: How, *, debug: int | None = Non
     if not any(path.is_file() for path in paths):
         where = f"{found.folder}: no image that {protocol.path} names is there"
         raise InputError(f"{where}; extract the {which} images there")
-    nothing = {"box": np.zeros((0, 4)), "score": np.zeros(0), "landmarks": np.zeros((0, 10))}
-    made = run_jobs("detections", asked.face_detector(how), [BaselineJob(path) for path in paths], how, instead=nothing)
+    made = run_jobs(DETECT, asked.face_detector(how), [ImageJob(path) for path in paths], how)
     most = asked.most or MOST[version]
     found.found.extend({name: array[:most] for name, array in one.items()} for one in made)
     return found
@@ -130,8 +135,16 @@ def detect(asked: Baseline, how: How) -> tuple[Path, Detections]:
 
 
 def show(asked: Baseline, found: Detections) -> None:
-    """Write annotated pictures where they are asked for."""
-    if asked.display is not None:
-        from countenance.suites.uccs.baseline.display import write_pictures
-
-        write_pictures(found, asked.display)
+    """Write annotated pictures where they are asked for: detections green, and over them truth red."""
+    if asked.display is None:
+        return
+    protocol = found.protocol
+    for k, (name, one) in enumerate(zip(found.images, found.found, strict=True)):
+        try:
+            pixels = LazyImage(found.path(name)).load()
+        except InputError:
+            continue  # it was told when it was to be detected
+        boxes = [(box, GREEN, f"{score:.2f}") for box, score in zip(one["box"], one["score"], strict=True)]
+        boxes += [(box, RED, "") for box in protocol.box[protocol.image == k]]
+        path = inside(asked.display, f"{name.rsplit('.', 1)[0]}.png", "FILE")
+        write_atomically(path, partial(annotated(pixels, boxes).save, format="PNG"))

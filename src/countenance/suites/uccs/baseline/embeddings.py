@@ -4,21 +4,19 @@ A folder has a file for each subject (`0001.pth` with `embeddings`), or for each
 `detection_scores`, `bboxes` as left, top, width, height, and `embeddings`). Nothing in a .pth file is executed.
 """
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.arrays import Arrays, read_arrays, read_tensors, save_arrays
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.uccs.baseline.cache import Arrays, save_arrays
 
 GALLERY = ("subject", "embedding")
 PROBES = ("image", "box", "score", "embedding")
 OF_IMAGE = ("detection_scores", "bboxes", "embeddings")
-REMEDY = "save a dict of tensors: torch.save({'embeddings': torch.as_tensor(...), ...}, FILE)"
 
 
 def read_embeddings(place: Path, names: tuple[str, ...]) -> Arrays:
@@ -28,17 +26,7 @@ def read_embeddings(place: Path, names: tuple[str, ...]) -> Arrays:
         if len(files) != 1:
             return _checked(_of_subjects(place) if names == GALLERY else _of_images(place), place)
         place = files[0]
-    try:
-        with place.open("rb") as stream, np.load(stream, allow_pickle=False) as kept:
-            missing = [name for name in names if name not in kept.files]
-            arrays = {} if missing else {name: kept[name] for name in names}
-    except FileNotFoundError:
-        raise InputError(f"{place}: no such file; `countenance uccs recognize` makes it, or save your own") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{place}: not a readable .npz file ({error}); save plain arrays with numpy.savez") from None
-    if missing:
-        raise InputError(f"{place}: no array {missing[0]!r}; expected {', '.join(names)}")
-    return _checked(arrays, place)
+    return _checked(read_arrays(place, names, "`countenance uccs recognize` makes it, or save your own"), place)
 
 
 def _checked(arrays: Arrays, path: Path) -> Arrays:
@@ -58,7 +46,7 @@ def _of_subjects(folder: Path) -> Arrays:
         digits = path.stem.removeprefix("S_")
         if not digits.isdigit():
             raise InputError(f"{path}: the name is no subject's number; expected such as 0001.pth")
-        (rows,) = _tensors(path, ("embeddings",))
+        (rows,) = read_tensors(path, ("embeddings",))
         subjects.append(int(digits))
         means.append(np.atleast_2d(rows).mean(axis=0))
     return {"subject": np.array(subjects, dtype=np.int64), "embedding": _stacked(means, folder)}
@@ -67,7 +55,7 @@ def _of_subjects(folder: Path) -> Arrays:
 def _of_images(folder: Path) -> Arrays:
     images, boxes, scores, vectors = [], [], [], []
     for path in _files(folder):
-        score, box, rows = _tensors(path, OF_IMAGE)
+        score, box, rows = read_tensors(path, OF_IMAGE)
         score, box, rows = score.reshape(-1), box.reshape(-1, 4), np.atleast_2d(rows)
         if not len(score) == len(box) == len(rows):
             raise InputError(f"{path}: {len(score)} scores, {len(box)} boxes, {len(rows)} embeddings; expected as many")
@@ -92,34 +80,6 @@ def _stacked(rows: list[NDArray[Any]], folder: Path) -> NDArray[Any]:
         told = ", ".join(map(str, sorted(sizes)))
         raise InputError(f"{folder}: embeddings of {told} numbers; make all with one model")
     return np.array(rows, dtype=np.float64)
-
-
-def _tensors(path: Path, names: tuple[str, ...]) -> list[NDArray[np.float64]]:
-    """The tensors (or plain arrays) of a file by name; torch reads weights only."""
-    try:
-        import torch
-    except ImportError:
-        raise InputError(f"{path}: .pth files need torch; pip install 'countenance[torch]', or save .npz") from None
-    reconstruct: Any = np.zeros(0).__reduce__()[0]  # numpy arrays inside a .pth, as the original writes them
-    plain = [reconstruct, np.ndarray, np.dtype, *(type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8"))]
-    try:
-        with torch.serialization.safe_globals(plain):
-            found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises what it likes on foreign bytes
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path}: not a .pth file of tensors ({first[:120]}); {REMEDY}") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: holds a {type(found).__name__}, expected a dict with {', '.join(names)}; {REMEDY}")
-    made = []
-    for name in names:
-        value = found.get(name)
-        if not isinstance(value, torch.Tensor | np.ndarray | list):
-            raise InputError(f"{path}: {name!r} is {type(value).__name__}, expected a tensor; {REMEDY}")
-        try:
-            made.append(np.asarray(value, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise InputError(f"{path}: {name!r} holds something else than numbers; {REMEDY}") from None
-    return made
 
 
 def write_embeddings(place: Path, arrays: Arrays) -> None:

@@ -7,16 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.arrays import Arrays, digest
+from countenance.data.lines import Floats, Ints
 from countenance.data.paths import inside
 from countenance.errors import InputError
 from countenance.metrics.curves import best_detection
 from countenance.metrics.topk import cosine_top_k
-from countenance.suites.uccs.baseline.cache import Arrays, digest
+from countenance.run.image_jobs import How, ImageJob, check, run_jobs
 from countenance.suites.uccs.baseline.detect import Baseline, Detections, find_faces, show
 from countenance.suites.uccs.baseline.embeddings import write_embeddings
 from countenance.suites.uccs.baseline.score import Templates, enroll, gallery_file, probe_file, write_scores
-from countenance.suites.uccs.baseline.work import BaselineJob, How, check, run_jobs
-from countenance.suites.uccs.lines import Floats, Ints
+from countenance.suites.uccs.baseline.steps import EMBED
 from countenance.suites.uccs.protocol import image_folder, protocol_path, read_gallery, read_protocol
 from countenance.suites.uccs.scores import MOST_LABELS, on_protocol, read_scores
 from countenance.suites.uccs.write import write_v2
@@ -68,11 +69,11 @@ def recognize(asked: Baseline, how: How, kept: Kept | None = None) -> Path:
     detections = _from_file(asked, kept.detections) if kept else find_faces(asked, asked.which, how)
     counts = [len(one["box"]) for one in detections.found]
     jobs = [
-        BaselineJob(detections.path(name), one["box"])
+        ImageJob(detections.path(name), one["box"])
         for name, one in zip(detections.images, detections.found, strict=True)
         if len(one["box"])
     ]
-    made = [one["embedding"] for one in run_jobs("embeddings", asked.face_embedding(how), jobs, how)]
+    made = [one["embedding"] for one in run_jobs(EMBED, asked.face_embedding(how), jobs, how)]
     probes = np.concatenate(made) if made else np.empty((0, 0), np.float32)
     boxes, scores = (np.concatenate([one[name] for one in detections.found]) for name in ("box", "score"))
     if version == 2:
@@ -109,7 +110,7 @@ def _templates_of_training(asked: Baseline, how: How) -> Templates:
         raise InputError(f"{protocol.path}: none of its faces was detected, so nobody can be enrolled")
     wanted = np.flatnonzero(use)
     parts = [wanted[protocol.image[wanted] == k] for k in np.unique(protocol.image[wanted])]
-    jobs = [BaselineJob(found.path(protocol.images[protocol.image[own[0]]]), box[row[own]]) for own in parts]
+    jobs = [ImageJob(found.path(protocol.images[protocol.image[own[0]]]), box[row[own]]) for own in parts]
     return _enrolled(asked, how, jobs, protocol.subject[np.concatenate(parts)], "training faces")
 
 
@@ -122,12 +123,12 @@ def _templates_of_gallery(asked: Baseline, how: How) -> Templates:
     jobs = []
     for entry in entries:
         path = gallery_picture(asked.data, entry.file, f"{asked.data / 'gallery.csv'} line {entry.line}")
-        jobs.append(BaselineJob(path, box_of_landmarks(entry.landmarks.reshape(5, 2))[None]))
+        jobs.append(ImageJob(path, box_of_landmarks(entry.landmarks.reshape(5, 2))[None]))
     return _enrolled(asked, how, jobs, np.array([entry.subject for entry in entries], dtype=np.int64), "gallery faces")
 
 
-def _enrolled(asked: Baseline, how: How, jobs: list[BaselineJob], subject: Ints, label: str) -> Templates:
-    made = run_jobs("embeddings", asked.face_embedding(how), jobs, how, label=label)
+def _enrolled(asked: Baseline, how: How, jobs: list[ImageJob], subject: Ints, label: str) -> Templates:
+    made = run_jobs(EMBED, asked.face_embedding(how), jobs, how, label)
     embedding = np.concatenate([one["embedding"] for one in made])
     key = digest("enrolled", subject, embedding)
     kept = how.cache.get("enrolled", key)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.arrays import Arrays
 from countenance.errors import InputError
 from countenance.metrics.topk import unit_rows
-from countenance.suites.uccs.baseline.cache import Arrays
 from countenance.suites.uccs.baseline.detect import default_result_file
 from countenance.suites.uccs.baseline.embeddings import GALLERY, PROBES, read_embeddings
 from countenance.suites.uccs.write import write_scoring

@@ -1,0 +1,138 @@
+"""What a model returned, read piece by piece: lists, arrays and tensors become plain numbers.
+
+Every function takes the place of what it reads, an image and a field, and names it when that is wrong.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.data.run_lengths import rle_of
+from countenance.errors import InputError
+
+
+def described(value: Any) -> str:
+    """A value in a message: what it is and what it holds.
+
+    >>> described({"boxes": []}), described(None), described(np.zeros((2, 3))), described(7)
+    ('a dict with boxes', 'None', 'ndarray of shape (2, 3)', 'int')
+    """
+    if isinstance(value, Mapping):
+        return f"a dict with {', '.join(map(str, value))}"[:80] if value else "an empty dict"
+    if value is None:
+        return "None"
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ + (f" of shape {tuple(shape)}" if isinstance(shape, tuple) else "")
+
+
+def plain(value: Any) -> Any:
+    """Lists and numbers of plain Python, from arrays and tensors.
+
+    >>> plain([np.float32(0.5), (np.arange(2),)])
+    [0.5, [[0, 1]]]
+    """
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def first_field(answer: Any, names: tuple[str, ...], place: str) -> Any:
+    """The first of some fields that an answer has."""
+    for name in names:
+        if isinstance(answer, Mapping) and name in answer:
+            return answer[name]
+    raise InputError(f"{place}: the model returned {described(answer)}, expected a dict with {names[0]!r}")
+
+
+def fields(answer: Any, names: tuple[str, ...], place: str) -> list[list[Any]]:
+    """Fields of an answer as lists; the others may be missing only where the first is empty or None."""
+    if not isinstance(answer, Mapping) or names[0] not in answer:
+        expected = ", ".join(map(repr, names))
+        raise InputError(f"{place}: the model returned {described(answer)}, expected a dict with {expected}")
+    found = [items(answer.get(name), f"{place}: {name}") for name in names]
+    for name, values in zip(names, found, strict=True):
+        if name not in answer and found[0]:
+            raise InputError(f"{place}: the model returned {described(answer)}; {name!r} is missing")
+        if len(values) != len(found[0]):
+            raise InputError(f"{place}: {len(values)} {name} for {len(found[0])} {names[0]}; one for each")
+    return found
+
+
+def items(value: Any, place: str) -> list[Any]:
+    """The items of a list, an array or a tensor; None is empty."""
+    if value is None:
+        return []
+    if isinstance(value, (list, tuple)) or (hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0):
+        return list(value)
+    raise InputError(f"{place} is {described(value)}, expected a list")
+
+
+def array(value: Any) -> NDArray[Any]:
+    """An array, also from a tensor with gradients or on a GPU; anything else becomes an array of objects."""
+    try:
+        return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+    except ValueError:  # lists of different lengths
+        return np.array(None, dtype=object)
+
+
+def numbers(value: Any, place: str, expected: str) -> NDArray[np.float64]:
+    """Finite numbers of any shape; `expected` says in errors what they should be."""
+    said = " ".join(repr(value).split())[:60]
+    try:
+        found = np.asarray(plain(value), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{place}: {said} is not {expected}") from None
+    if not np.isfinite(found).all():
+        raise InputError(f"{place}: {said} holds a number that is not finite")
+    return found
+
+
+def number(value: Any, place: str, expected: str = "a number") -> float:
+    """One finite number.
+
+    >>> number(np.array([0.5]), "a.png: scores")
+    0.5
+    """
+    found = numbers(value, place, expected)
+    if found.size != 1:
+        raise InputError(f"{place}: {described(value)} is not {expected}")
+    return float(found.item())
+
+
+def box(value: Any, place: str) -> list[float]:
+    """The four corners of a box."""
+    found = numbers(value, place, "a box [x0, y0, x1, y1]")
+    if found.shape != (4,):
+        raise InputError(f"{place}: {found.size} numbers, expected a box [x0, y0, x1, y1]")
+    corners: list[float] = found.tolist()
+    return corners
+
+
+def mask(value: Any, place: str) -> dict[str, Any]:
+    """A mask of 0 and 1 as run lengths."""
+    found = array(value)
+    if found.ndim != 2 or found.dtype.kind not in "biuf":
+        raise InputError(f"{place}: {described(value)}, expected a boolean array of height × width")
+    if not ((found == 0) | (found == 1)).all():
+        raise InputError(f"{place}: a mask with other values than 0 and 1; apply your threshold to it")
+    return rle_of(found)
+
+
+def points(value: Any, place: str) -> list[list[float]]:
+    """The keypoints of one person."""
+    found = numbers(value, f"{place}: keypoints", "a list of [x, y]")
+    if found.ndim != 2 or found.shape[1] < 2:
+        shape = "×".join(map(str, found.shape))
+        raise InputError(f"{place}: keypoints: {shape} numbers, expected a list of [x, y] for each person")
+    rows: list[list[float]] = found.tolist()
+    return rows
+
+
+def parts(answer: Any, place: str) -> list[dict[str, float]]:
+    """The probability of each part, for each person."""
+    if not isinstance(answer, (list, tuple)) or not all(isinstance(person, Mapping) for person in answer):
+        found = described(answer)
+        raise InputError(f"{place}: the model returned {found}, expected a list with a dict of parts for each person")
+    return [{str(name): number(p, f"{place}: part {name!r}") for name, p in person.items()} for person in answer]

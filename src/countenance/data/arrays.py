@@ -1,0 +1,116 @@
+"""Arrays in files: .npz, .pth without executing anything in it, and a cache that a changed input never hits."""
+
+import hashlib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.errors import InputError
+from countenance.files import write_atomically
+
+Arrays = dict[str, NDArray[Any]]
+UNREADABLE = (OSError, ValueError, zipfile.BadZipFile, EOFError)
+REMEDY = "save a dict of tensors: torch.save({'embeddings': torch.as_tensor(...), ...}, FILE)"
+
+
+def digest(*parts: object) -> str:
+    """A name for what is made from these parts; arrays count with shape, type and content.
+
+    >>> digest("a", 1) == digest("a", 1), digest("a", 1) == digest("a", 2)
+    (True, False)
+    """
+    found = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            found.update(f"{part.shape}{part.dtype}".encode())
+            found.update(np.ascontiguousarray(part).tobytes())
+        else:
+            found.update(part if isinstance(part, bytes) else repr(part).encode())
+        found.update(b"\0")
+    return found.hexdigest()
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of arrays, each under a key made of everything they depend on (`digest`)."""
+
+    folder: Path
+    force: bool = False
+    """Find nothing, so that everything is made again."""
+
+    def path(self, kind: str, key: str) -> Path:
+        """Where the arrays of a kind are kept under a key."""
+        return self.folder / kind / key[:2] / f"{key}.npz"
+
+    def get(self, kind: str, key: str) -> Arrays | None:
+        """The kept arrays; None when there are none, or the file is damaged."""
+        try:
+            return None if self.force else load_arrays(self.path(kind, key))
+        except UNREADABLE:
+            return None
+
+    def put(self, kind: str, key: str, arrays: Arrays) -> None:
+        """Keep arrays under a key."""
+        save_arrays(self.path(kind, key), arrays)
+
+
+def save_arrays(path: Path, arrays: Arrays) -> None:
+    """Write arrays to an .npz file, whole or not at all."""
+
+    def write(part: Path) -> None:
+        with part.open("wb") as stream:
+            np.savez(stream, **arrays)  # type: ignore[arg-type]
+
+    write_atomically(path, write)
+
+
+def load_arrays(path: Path, only: tuple[str, ...] = ()) -> Arrays:
+    """The arrays of an .npz file (`only` some of them), never a pickled object; raises what numpy does."""
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as kept:
+        return {name: kept[name] for name in kept.files if not only or name in only}
+
+
+def read_arrays(path: Path, names: tuple[str, ...], remedy: str = "save it first") -> Arrays:
+    """The arrays of these names in an .npz file; `remedy` says how to make a file that is missing."""
+    try:
+        kept = load_arrays(path, names)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; {remedy}") from None
+    except UNREADABLE as error:
+        raise InputError(f"{path}: not a readable .npz file ({error}); save plain arrays with numpy.savez") from None
+    missing = [name for name in names if name not in kept]
+    if missing:
+        raise InputError(f"{path}: no array {missing[0]!r}; expected {', '.join(names)}")
+    return kept
+
+
+def read_tensors(path: Path, names: tuple[str, ...]) -> list[NDArray[np.float64]]:
+    """The tensors (or plain arrays) of these names in the dict of a .pth file; torch reads weights only."""
+    try:
+        import torch
+    except ImportError:
+        raise InputError(f"{path}: .pth files need torch; pip install 'countenance[torch]', or save .npz") from None
+    reconstruct: Any = np.zeros(0).__reduce__()[0]  # numpy arrays inside a .pth
+    plain = [reconstruct, np.ndarray, np.dtype, *(type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8"))]
+    try:
+        with torch.serialization.safe_globals(plain):
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises what it likes on foreign bytes
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{path}: not a .pth file of tensors ({first[:120]}); {REMEDY}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: holds a {type(found).__name__}, expected a dict with {', '.join(names)}; {REMEDY}")
+    made = []
+    for name in names:
+        value = found.get(name)
+        if not isinstance(value, torch.Tensor | np.ndarray | list):
+            raise InputError(f"{path}: {name!r} is {type(value).__name__}, expected a tensor; {REMEDY}")
+        try:
+            made.append(np.asarray(value, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise InputError(f"{path}: {name!r} holds something else than numbers; {REMEDY}") from None
+    return made

@@ -1,0 +1,79 @@
+"""How a dataset in a folder is to be read, as an object and as the end of its name: `bafmd:FOLDER?split=test`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+from urllib.parse import parse_qsl
+
+from countenance.data.box_readings import YOLO
+from countenance.data.categories import parse_classes
+from countenance.errors import InputError
+from countenance.metrics.readings import FORMS, Reading, Units
+
+OPTIONS = ("form", "units", "classes", "attributes", "only_present", "split")
+
+
+@dataclass(frozen=True)
+class AskedTruth:
+    """How a dataset is to be read."""
+
+    reading: Reading = YOLO
+    """What the four numbers of a box are in annotated BAFMD and in YOLO files."""
+    classes: Mapping[int, str] | None = None
+    """Which class number is mask and which no_mask, in YOLO files without a classes.txt and in COCO files."""
+    attributes: Path | None = None
+    """A CSV of attributes."""
+    only_present: bool = False
+    """FairFace: leave out rows whose pictures are not there."""
+    split: str | None = None
+
+    def options(self, folder: Path) -> dict[str, str] | None:
+        """The same as the options of a dataset's name; None where the attributes are outside of its folder.
+
+        >>> AskedTruth(split="test").options(Path("faces"))
+        {'form': 'centre', 'units': 'normalised', 'split': 'test'}
+        """
+        found = {"form": str(self.reading.form), "units": str(self.reading.units)}
+        if self.attributes is not None:
+            if not self.attributes.resolve().is_relative_to(folder.resolve()):
+                return None
+            found["attributes"] = str(self.attributes.resolve().relative_to(folder.resolve()))
+        found |= {"classes": ",".join(f"{k}={v}" for k, v in self.classes.items())} if self.classes else {}
+        found |= {"only_present": "yes"} if self.only_present else {}
+        return found | ({"split": self.split} if self.split else {})
+
+    @classmethod
+    def of_options(cls, folder: Path, options: Mapping[str, str], place: str) -> "AskedTruth":
+        """The settings that options of a dataset's name stand for."""
+        form, units = options.get("form", YOLO.form), options.get("units", YOLO.units)
+        if form not in FORMS or units not in get_args(Units):
+            raise InputError(
+                f"{place}: form {form} and units {units}; expected {', '.join(FORMS)} and pixels or normalised"
+            )
+        return cls(
+            Reading(form, units),  # type: ignore[arg-type]
+            parse_classes(options["classes"], place) if "classes" in options else None,
+            folder / options["attributes"] if "attributes" in options else None,
+            "only_present" in options,
+            options.get("split"),
+        )
+
+
+def folder_and_options(scheme: str, part: str | None, known: Sequence[str]) -> tuple[Path, dict[str, str]]:
+    """The folder and the options of a dataset's name; `part` is what follows the scheme.
+
+    >>> folder_and_options("uccs", "data?set=test", ["set"])
+    (PosixPath('data'), {'set': 'test'})
+    >>> folder_and_options("uccs", "data?sett=test", ["set"])
+    Traceback (most recent call last):
+    countenance.errors.InputError: uccs:data?sett=test: no option 'sett'; there are set
+    """
+    folder, _, query = (part or "").partition("?")
+    if not folder:
+        raise InputError(f"{scheme}: name its folder, as in {scheme}:FOLDER")
+    options = dict(parse_qsl(query))
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise InputError(f"{scheme}:{part}: no option {unknown!r}; there are {', '.join(known)}")
+    return Path(folder), options

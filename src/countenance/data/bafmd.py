@@ -1,0 +1,138 @@
+"""BAFMD: annotated (one CSV with skin colour and sex) and raw (a YOLO .txt or Pascal VOC .xml for each picture)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from countenance.data.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.attributes import described
+from countenance.data.box_readings import checked_corners, fits_sentence
+from countenance.data.card import AttributeCard, DatasetCard
+from countenance.data.categories import masked_word
+from countenance.data.class_names import ClassNames
+from countenance.data.image import LazyImage
+from countenance.data.labelled import label_kind, labelled_pictures
+from countenance.data.paths import find_picture
+from countenance.data.sample import Dataset, Sample, Subject
+from countenance.data.tables import finite_number, read_csv, read_text
+from countenance.errors import InputError
+from countenance.metrics.readings import fitting
+
+ORDER = ClassNames(
+    {0: "no_mask", 1: "mask"}, "the order of BAFMD; a classes.txt beside the labels or --classes says otherwise"
+)
+COLUMNS = ("filename", "x", "y", "dx", "dy", "mask")
+SPLITS = {"train": "BAFMD_train_images.txt", "test": "BAFMD_test_images.txt"}
+"""The published lists of pictures."""
+FOLDERS = {"train_set": "train", "test_set": "test"}
+"""Where the download script puts the pictures of each list."""
+
+CARD = DatasetCard(
+    name="bafmd",
+    description="Bias-Aware Face Mask Detection: pictures of masked and unmasked faces with their boxes.",
+    licence="MIT (annotations); non-commercial research only, pictures under their own terms",
+    consent="none recorded: pictures posted on Twitter",
+    citation="Kantarcı, Ofli, Imran, Ekenel, Bias-Aware Face Mask Detection Dataset, 2022",
+    attributes={
+        "masked": AttributeCard(assigned_by="annotated", meaning="whether a mask is worn", values=("no", "yes")),
+        "skincolor": AttributeCard(assigned_by="annotated", meaning="skin colour as the annotators saw it"),
+        "sex": AttributeCard(assigned_by="annotated", meaning="sex as the annotators saw it"),
+    },
+)
+
+
+def load(part: str | None) -> Dataset:
+    """The dataset behind `bafmd:FOLDER`: annotated where the folder has the one CSV, else raw."""
+    folder, options = folder_and_options("bafmd", part, (*OPTIONS, "labels"))
+    asked = AskedTruth.of_options(folder, options, f"bafmd:{part}")
+    annotated = folder.is_file() or any(path.name != "attributes.csv" for path in folder.glob("*.csv"))
+    kind = options.get("labels", "csv" if annotated else label_kind(folder) or "csv")
+    return read_bafmd(folder, kind, asked).split(asked.split)
+
+
+def read_bafmd(source: Path, kind: str, asked: AskedTruth = AskedTruth()) -> Dataset:
+    """BAFMD in one of its forms: `csv` (annotated), `yolo` or `voc` (raw)."""
+    return read_annotated(source, asked) if kind == "csv" else read_raw(source, kind, asked)
+
+
+def _annotation_file(source: Path) -> Path:
+    if source.is_file():
+        return source
+    if not source.is_dir():
+        raise InputError(f"{source}: no such folder; --data-directory names the folder with the annotations")
+    tables = sorted(source.glob("*.csv"))
+    if len(tables) != 1:
+        listed = ", ".join(path.name for path in tables[:4])
+        found = f"{len(tables)} CSV files ({listed})" if tables else "no CSV file"
+        raise InputError(f"{source}: holds {found}; name the annotation file itself")
+    return tables[0]
+
+
+def read_annotated(source: Path, asked: AskedTruth) -> Dataset:
+    """Read the annotated CSV `index, filename, x, y, dx, dy, mask, skincolor, sex` and the pictures beside it.
+
+    Every further column is an attribute. The reading of the boxes is checked, see `checked_corners`.
+    """
+    table, reading = _annotation_file(source), asked.reading
+    header, rows = read_csv(table, needed=COLUMNS)
+    further = [name for name in header if name and name not in (*COLUMNS, "index") and not name.startswith("Unnamed")]
+    pictures: dict[str, tuple[LazyImage, int, int]] = {}
+    faces = []
+    for line, row in rows:
+        place = f"{table} line {line}"
+        name = row["filename"]
+        if name not in pictures:
+            image = LazyImage(find_picture(table.parent, name, place))
+            pictures[name] = (image, *image.size())
+        about = {"masked": masked_word(row["mask"], place), **{key: row[key].strip() or None for key in further}}
+        faces.append((name, [finite_number(row[key], key, place) for key in ("x", "y", "dx", "dy")], about))
+    if not faces:
+        raise InputError(f"{table}: no face below the header")
+    boxes = np.array([box for _, box, _ in faces])
+    sizes = np.array([pictures[name][1:] for name, _, _ in faces], dtype=np.float64)
+    found = checked_corners(boxes, sizes, reading, str(table))
+    people: dict[str, list[Subject]] = {name: [] for name in pictures}
+    for (name, _, about), box in zip(faces, found, strict=True):
+        people[name].append(Subject(str(len(people[name])), face_box=box, attributes=about))
+    samples = [Sample(name, *pictures[name], tuple(people[name])) for name in pictures]
+    notes = [f"{len(faces)} faces in {len(samples)} pictures, boxes read as {reading} ({reading.numbers_are})"]
+    fits = fitting(boxes, sizes)
+    if len(fits) > 1:
+        notes.append(f"the pictures do not decide the reading; {fits_sentence(fits)}")
+    return Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])
+
+
+def read_raw(root: Path, kind: str, asked: AskedTruth) -> Dataset:
+    """Read raw BAFMD: pictures, and a `.txt` (YOLO) or `.xml` (Pascal VOC) of the same name anywhere in the folder.
+
+    The published lists of train and test pictures become the attribute `split`. The faces have no attributes but
+    `masked`, unless a CSV of attributes is named.
+    """
+    data = labelled_pictures(root, kind, asked, CARD, masks=ORDER)
+    dataset = _with_splits(_without_copies(data, root), root)
+    return dataset if asked.attributes is None else described(dataset, asked.attributes)
+
+
+def _without_copies(data: Dataset, root: Path) -> Dataset:
+    """The download script copies labels (and some users pictures) to train_set and test_set: each picture once."""
+    placed = {Path(s.id).name for s in data if Path(s.id).parts[0] in FOLDERS}
+    kept = [s for s in data if Path(s.id).parts[0] != "annotations" or Path(s.id).name not in placed]
+    copies = f"{root.resolve().name}: {len(data) - len(kept)} pictures in annotations are copies of those in train_set"
+    return data.of(kept, notes=[f"{copies} or test_set and are left out"] if len(kept) < len(data) else ())
+
+
+def _with_splits(data: Dataset, root: Path) -> Dataset:
+    """The samples with the attribute `split` as the published lists (else the script's two folders) say."""
+    listed: dict[str, str] = {}
+    for split, name in SPLITS.items():
+        if (root / name).is_file():
+            names = [line.strip() for line in read_text(root / name).splitlines() if line.strip()]
+            listed |= {line.split(".")[0]: split for line in names}
+    found = [listed.get(Path(s.id).stem, FOLDERS.get(Path(s.id).parts[0])) for s in data]
+    if not any(found):
+        return data
+    lost = f"{found.count(None)} pictures are neither in {' nor '.join(SPLITS.values())} and have no split"
+    pairs = zip(data, found, strict=True)
+    samples = [replace(sample, attributes={**sample.attributes, "split": split}) for sample, split in pairs]
+    return data.of(samples, notes=[f"{root.resolve().name}: {lost}"] if None in found else ())

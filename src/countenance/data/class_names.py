@@ -1,0 +1,83 @@
+"""Class numbers of label files: which word each stands for.
+
+Label files of the YOLO kind have numbers alone. A file beside them (`classes.txt` of labelImg, `obj.names` and
+`_darknet.labels` of darknet, `data.yaml` of Ultralytics) says what they mean. A wrong order turns every judgement
+round, so it is never guessed silently.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from countenance.data.categories import LABELS, classes_in_words, says_masked
+from countenance.data.tables import read_text
+from countenance.errors import InputError
+
+FILES = ("classes.txt", "obj.names", "_darknet.labels", "data.yaml", "data/obj.names")
+
+
+@dataclass(frozen=True)
+class ClassNames:
+    """Words by class number, and where they come from."""
+
+    words: Mapping[int, str]
+    source: str
+
+    def word(self, number: int, place: str) -> str:
+        """The word of a class number; a number without one is refused.
+
+        >>> ClassNames({0: "face"}, "classes.txt").word(1, "a.txt line 2")
+        Traceback (most recent call last):
+        countenance.errors.InputError: a.txt line 2: class 1, expected 0 = face (classes.txt)
+        """
+        if number not in self.words:
+            raise InputError(f"{place}: class {number}, expected {classes_in_words(self.words)} ({self.source})")
+        return self.words[number]
+
+    def labels(self) -> dict[int, str]:
+        """Those class numbers that say mask or no mask."""
+        return {number: LABELS[said] for number, word in self.words.items() if (said := says_masked(word))}
+
+    def agree(self, told: Mapping[int, str]) -> None:
+        """Raise where the user says otherwise than the file does about mask and no mask."""
+        labels = self.labels()
+        if any(labels.get(number, label) != label for number, label in told.items()):
+            asked = ",".join(f"{number}={label}" for number, label in told.items())
+            raise InputError(
+                f"{self.source}: says {classes_in_words(labels)}, and --classes says {asked}; "
+                "correct the file, or leave the option out"
+            )
+
+
+def classes_beside(folder: Path, root: Path | None = None) -> ClassNames | None:
+    """The classes that a file in a folder names, or in a folder above it up to `root`; None where there is none."""
+    for here in (folder, *folder.parents):
+        for path in (here / name for name in FILES):
+            if path.is_file():
+                return ClassNames(_names(path), str(path))
+        if root is None or here == root:
+            return None
+    return None
+
+
+def _names(path: Path) -> dict[int, str]:
+    """The names in a file of class names: one in each line, or the list `names` of a data.yaml."""
+    text = read_text(path)
+    if path.suffix != ".yaml":
+        words = [line.strip() for line in text.rstrip().splitlines()]
+        if not words or "" in words:
+            raise InputError(f"{path}: expected the name of a class in every line, the first of class 0")
+        return dict(enumerate(words))
+    try:
+        content = yaml.safe_load(text)
+        names = content["names"]
+        named = dict(names if isinstance(names, dict) else enumerate(names))
+        if isinstance(names, str) or list(named) != list(range(len(named))) or not named:
+            raise ValueError
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError):
+        raise InputError(
+            f"{path}: no list names: of the classes from 0 on; expected names: ['no_mask', 'mask']"
+        ) from None
+    return {number: str(word) for number, word in named.items()}

@@ -1,0 +1,125 @@
+"""FairFace: one face per picture, no boxes, no masks; copies that a spreadsheet damaged are repaired."""
+
+import re
+from pathlib import Path
+
+from countenance.data.asked import folder_and_options
+from countenance.data.card import AttributeCard, DatasetCard
+from countenance.data.image import LazyImage
+from countenance.data.paths import inside
+from countenance.data.sample import Dataset, Sample, Subject
+from countenance.data.tables import near, read_csv
+from countenance.errors import InputError
+
+AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
+COLUMNS = ("file", "age", "gender", "race")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+CARD = DatasetCard(
+    name="fairface",
+    description="FairFace: photographs of one face each, with age, gender and race as annotators saw them.",
+    licence="CC BY 4.0 (labels); the photographs are from YFCC-100M, each under its own licence",
+    consent="none recorded: photographs from the web",
+    citation="Kärkkäinen and Joo, FairFace, WACV 2021",
+    attributes={
+        "age": AttributeCard(assigned_by="annotated", meaning="age in nine groups", values=AGES),
+        "gender": AttributeCard(assigned_by="annotated", meaning="gender as annotators saw it"),
+        "race": AttributeCard(assigned_by="annotated", meaning="race as annotators saw it, seven groups"),
+        "service_test": AttributeCard(assigned_by="unknown", meaning="subset on which services were tested"),
+        "masked": AttributeCard(assigned_by="annotated", meaning="no face wears a mask", values=("no", "yes")),
+    },
+)
+
+
+def load(part: str | None) -> Dataset:
+    """The dataset behind `fairface:FOLDER?only_present=yes`."""
+    folder, options = folder_and_options("fairface", part, ("only_present", "split"))
+    return read_fairface(folder, only_present="only_present" in options).split(options.get("split"))
+
+
+def repaired_age(text: str, place: str) -> str:
+    """The age group, also when a spreadsheet took it for a date.
+
+    >>> [repaired_age(text, "row 2") for text in ("03-Sep", "9-Mar", "Oct-19", "19-Oct", "20-29", "more than 70")]
+    ['3-9', '3-9', '10-19', '10-19', '20-29', 'more than 70']
+    """
+    plain = text.strip()
+    if plain in AGES:
+        return plain
+    parts = re.fullmatch(r"(\d{1,2}|[A-Za-z]{3,9})[-/ .](\d{1,2}|[A-Za-z]{3,9})", plain)
+    if parts:
+        numbers = [_number(part) for part in parts.groups()]
+        if None not in numbers:
+            low, high = sorted(number for number in numbers if number is not None)
+            if f"{low}-{high}" in AGES:
+                return f"{low}-{high}"
+    raise InputError(f"{place}: age {text!r} is none of {', '.join(AGES)}{near(plain, AGES)}")
+
+
+def _number(part: str) -> int | None:
+    if part.isdigit():
+        return int(part)
+    month = part[:3].lower()
+    return MONTHS.index(month) + 1 if month in MONTHS else None
+
+
+def _table(source: Path) -> Path:
+    if source.is_file():
+        return source
+    if not source.is_dir():
+        raise InputError(f"{source}: no such folder; --data-directory names the folder with FairFace's label file")
+    named = [source / name for name in ("fairface_label_val.csv", "fairface_label_train.csv")]
+    found = next((path for path in named if path.is_file()), None)
+    if found is None:
+        raise InputError(f"{source}: holds no fairface_label_val.csv; or name the label file itself")
+    return found
+
+
+def _picture_root(table: Path) -> Path:
+    """The folder that holds train/ and val/: beside the label file, or the only unpacked archive there."""
+    if any((table.parent / split).is_dir() for split in ("train", "val")):
+        return table.parent
+    unpacked = [path for path in sorted(table.parent.glob("fairface-img-*")) if path.is_dir()]
+    if len(unpacked) > 1:
+        names = ", ".join(path.name for path in unpacked)
+        raise InputError(f"{table.parent}: holds {names}; move the label file into the one whose pictures are meant")
+    return unpacked[0] if unpacked else table.parent
+
+
+def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
+    """Read a FairFace folder (or its label file); rows without their picture are refused, or left out and counted."""
+    table = _table(source)
+    _, rows = read_csv(table, needed=COLUMNS)
+    root = _picture_root(table)
+    samples: list[Sample] = []
+    seen: set[str] = set()
+    repaired = 0
+    missing: list[str] = []
+    for line, row in rows:
+        place = f"{table} line {line}"
+        path = inside(root, row["file"], place)
+        if row["file"] in seen:
+            raise InputError(f"{place}: {row['file']} has a row already")
+        seen.add(row["file"])
+        age = repaired_age(row["age"], place)
+        repaired += age != row["age"].strip()
+        if not path.is_file():
+            missing.append(f"{place}: {row['file']}")
+            continue
+        image = LazyImage(path)
+        width, height = image.size()
+        about = {"age": age, "gender": row["gender"] or None, "race": row["race"] or None, "masked": "no"}
+        if row.get("service_test"):
+            about["service_test"] = row["service_test"]
+        samples.append(Sample(row["file"], image, width, height, (Subject("0", attributes=about),)))
+    if missing and not only_present:
+        more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
+        raise InputError(f"{missing[0]}{more} not there; --only-present assesses the {len(samples)} that are")
+    if not samples:
+        raise InputError(f"{table}: no row has its picture in {root}")
+    notes = []
+    if repaired:
+        notes.append(f"a spreadsheet had turned {repaired} ages into dates; they were repaired (03-Sep is 3-9)")
+    if missing:
+        notes.append(f"{len(missing)} of {len(seen)} pictures are not there and are left out")
+    return Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])

@@ -1,0 +1,102 @@
+"""Label files of one picture: YOLO text and Pascal VOC XML, read as hostile input."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from countenance.data.box_readings import YOLO, Array, checked_corners
+from countenance.data.class_names import ClassNames
+from countenance.data.tables import finite_number, read_text
+from countenance.errors import InputError
+from countenance.metrics.readings import LARGEST_NORMALISED, Reading
+
+NamedBoxes = list[tuple[Array, str]]
+"""Corners in pixels, and the word for what the box shows."""
+
+LARGEST_XML = 10_000_000
+SAME_SHAPE = 0.02
+"""A picture may be scaled: its proportions may differ from those that its VOC file names by so much."""
+
+
+def read_yolo(
+    path: Path, width: int, height: int, names: ClassNames | None = None, reading: Reading = YOLO
+) -> NamedBoxes:
+    """The boxes of a YOLO file: a line `class cx cy w h` for each, normalised (or in another reading).
+
+    Without names the words are the class numbers.
+    """
+    boxes, words = [], []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if not line.strip():
+            continue
+        place = f"{path} line {number}"
+        fields = line.split()
+        if len(fields) != 5:
+            raise InputError(f"{place}: {len(fields)} fields, expected 5 (class cx cy w h)")
+        index, *box = (
+            finite_number(field, name, place)
+            for field, name in zip(fields, ("class", "cx", "cy", "w", "h"), strict=True)
+        )
+        if index != int(index):
+            raise InputError(f"{place}: class {index:g}, expected a whole number")
+        words.append(str(int(index)) if names is None else names.word(int(index), place))
+        boxes.append(box)
+    if not boxes:
+        return []
+    array, sizes = np.array(boxes), np.tile([float(width), float(height)], (len(boxes), 1))
+    if reading.units == "normalised" and float(array.max()) > LARGEST_NORMALISED:
+        checked_corners(array, sizes, reading, str(path))  # one file in pixels among many would go unnoticed
+    return list(zip(reading.corners(array, sizes), words, strict=True))
+
+
+def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
+    """The boxes of a Pascal VOC file: `object` with `name` and `bndbox` in pixels.
+
+    Boxes are scaled when the file was made for a copy of the picture in another size.
+    """
+    text = read_text(path)
+    if len(text) > LARGEST_XML:
+        raise InputError(f"{path}: {len(text):,} characters, more than a label file of one picture can need")
+    if "<!DOCTYPE" in text.upper() or "<!ENTITY" in text.upper():
+        raise InputError(f"{path}: declares a document type or entities, which label files do not need; remove it")
+    try:
+        root = ElementTree.fromstring(text)  # noqa: S314 - a document type was refused above
+    except (ElementTree.ParseError, RecursionError) as error:
+        raise InputError(f"{path}: not XML ({error})") from None
+    scale = _scale(root, width, height, path)
+    found: NamedBoxes = []
+    for number, item in enumerate(root.iter("object"), 1):
+        place = f"{path} object {number}"
+        box = item.find("bndbox")
+        if box is None:
+            raise InputError(f"{place}: no bndbox")
+        values = [finite_number(box.findtext(name) or "", name, place) for name in ("xmin", "ymin", "xmax", "ymax")]
+        if values[2] < values[0] or values[3] < values[1]:
+            raise InputError(f"{place}: bndbox {values} has xmax < xmin or ymax < ymin")
+        found.append((np.array(values) * np.tile(scale, 2), (item.findtext("name") or "").strip()))
+    outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, _ in found)
+    if outside:
+        shown = f"{outside} of {len(found)} boxes leave the {width}×{height} picture"
+        raise InputError(f"{path}: {shown}; is it another copy of it?")
+    return found
+
+
+def _scale(root: ElementTree.Element, width: int, height: int, path: Path) -> Array:
+    """From the picture size that the file names to the picture's own; 1 where it names none."""
+    told = [root.findtext(f"size/{name}") for name in ("width", "height")]
+    try:
+        named_width, named_height = (float(text) if text else 0.0 for text in told)
+    except ValueError:
+        raise InputError(
+            f"{path}: size is {told[0]!r} × {told[1]!r}, expected the picture's width and height"
+        ) from None
+    if not (0 < named_width < np.inf and 0 < named_height < np.inf):  # some tools write 0 × 0
+        return np.ones(2)
+    scale = np.array([width / named_width, height / named_height])
+    if abs(scale[0] / scale[1] - 1) > SAME_SHAPE and abs(scale - 1).max() * max(width, height) > 1:
+        raise InputError(
+            f"{path}: was made for a picture of {named_width:g}×{named_height:g}, and the picture is {width}×{height}, "
+            "which is another shape; put the picture there that the labels belong to"
+        )
+    return scale

@@ -1,0 +1,36 @@
+"""Label maps on disk: pictures in which the value of a pixel is its class."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.errors import InputError, opencv
+
+
+def read_label_map(path: Path, classes: int, place: str) -> NDArray[np.uint8]:
+    """The classes of a picture's pixels, each below `classes`; `place` says in errors who names the file."""
+    cv2 = opencv("reading label maps")
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such mask ({place})") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    picture = cv2.imdecode(np.frombuffer(content, dtype=np.uint8), cv2.IMREAD_GRAYSCALE) if content else None
+    if picture is None:
+        raise InputError(f"{path}: not a readable mask ({place})")
+    if int(picture.max()) >= classes:
+        raise InputError(f"{path}: label {int(picture.max())}, expected 0 to {classes - 1}")
+    return np.asarray(picture, dtype=np.uint8)
+
+
+def outlines(mask: NDArray[np.bool_], what: str = "outlines of masks") -> list[NDArray[np.int32]]:
+    """The outer outlines of a mask, each as its corners (x, y); `what` says in errors what needs them.
+
+    >>> outlines(np.ones((2, 2), bool))[0].tolist()
+    [[0, 0], [0, 1], [1, 1], [1, 0]]
+    """
+    cv2 = opencv(what)
+    found, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    return [outline[:, 0] for outline in found]

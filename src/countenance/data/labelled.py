@@ -1,0 +1,195 @@
+"""A folder of pictures with a label file each: YOLO text or Pascal VOC XML, and `attributes.csv` where there is one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from countenance.data.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.attributes import described
+from countenance.data.box_readings import checked_corners
+from countenance.data.card import DatasetCard
+from countenance.data.categories import Categories, Kind, choose, classes_in_words, refuse_without_people
+from countenance.data.class_names import ClassNames, classes_beside
+from countenance.data.image import LazyImage
+from countenance.data.label_files import NamedBoxes, read_voc, read_yolo
+from countenance.data.paths import pictures_below
+from countenance.data.sample import Dataset, Sample, Subject
+from countenance.errors import InputError
+
+KINDS = {"voc": ".xml", "yolo": ".txt"}
+"""The kinds of label files, the preferred one first, and how their names end."""
+OF_CLASSES = (
+    "in no class that says mask or no mask",
+    "in a class that says mask or no mask",
+    "expected a class such as mask or no_mask",
+)
+
+
+def load(part: str | None, scheme: str) -> Dataset:
+    """The dataset behind `yolo:FOLDER?form=topleft&units=pixels` or `voc:FOLDER`."""
+    folder, options = folder_and_options(scheme, part, (*OPTIONS, "categories"))
+    asked = AskedTruth.of_options(folder, options, f"{scheme}:{part}")
+    return read_labelled(folder, scheme, asked, categories=options.get("categories")).split(asked.split)
+
+
+def label_kind(root: Path) -> str | None:
+    """The kind of label files that pictures of a folder have; None where no picture has one of its name."""
+    names = {path.stem for path in pictures_below(root)}
+    found = (kind for kind, suffix in KINDS.items() if any(path.stem in names for path in root.rglob(f"*{suffix}")))
+    return next(found, None)
+
+
+def read_labelled(root: Path, kind: str, asked: AskedTruth = AskedTruth(), *, categories: str | None = None) -> Dataset:
+    """Every picture under `root` that has a label file, with its people and faces as the words of its boxes say.
+
+    `categories` chooses what is a person and what a face (`face=head`, `face=0`) where the words do not say so; boxes
+    of anything else are left out, and the notes say how many. `attributes.csv` (or the one that was asked for) says
+    who is who.
+    """
+    card_file = root / "card.json"
+    card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)
+    dataset = labelled_pictures(root, kind, asked, card, categories=categories)
+    beside = root / "attributes.csv"
+    table = asked.attributes or (beside if beside.is_file() else None)
+    return dataset if table is None else described(dataset, table)
+
+
+def labelled_pictures(
+    root: Path,
+    kind: str,
+    asked: AskedTruth,
+    card: DatasetCard,
+    *,
+    categories: str | None = None,
+    masks: ClassNames | None = None,
+) -> Dataset:
+    """The pictures with their boxes; with `masks` a face is what says mask or no mask, and nothing else is read.
+
+    `masks` are the class numbers where neither a file beside the labels nor the settings say them.
+    """
+    found = _read(root, kind, asked, masks)
+    known = _categories(found, root, categories, masks is not None)
+    keys = {name: key for key, name in known.names.items()}
+    samples = [replace(sample, subjects=_subjects(boxes, known, keys, sample.id)) for sample, boxes in found.pictures]
+    refuse_without_people(known, sum(len(boxes) for _, boxes in found.pictures), str(root))
+    name, suffix, n = root.resolve().name, KINDS[kind], found.alone  # notes are published: no path
+    left = f"1 picture has no {suffix} file and is" if n == 1 else f"{n} pictures have no {suffix} file and are"
+    notes = [f"{name}: {left} left out"] if n else []
+    orders = {(classes_in_words(o.words if masks is None else o.labels()), o.source): None for o in found.named}
+    notes += [f"{name}: classes of the label files: {it} ({at.replace(str(root), name)})" for it, at in orders]
+    shown = known.shown()
+    numbers = {number: shown[keys[word]] for number, word in found.named[0].words.items()} if found.alike else None
+    return Dataset(card, samples, notes=[*notes, *known.notes(name)], categories=numbers)
+
+
+@dataclass
+class LabelFiles:
+    """What the label files of a folder say."""
+
+    pictures: list[tuple[Sample, NamedBoxes]] = field(default_factory=list)
+    alone: int = 0
+    """Pictures without a label file."""
+    orders: dict[Path, ClassNames | None] = field(default_factory=dict)
+    """The classes of each folder of YOLO files; None where nothing names them."""
+
+    @property
+    def named(self) -> list[ClassNames]:
+        return [order for order in self.orders.values() if order is not None]
+
+    @property
+    def alike(self) -> bool:
+        """Whether all folders have the same classes."""
+        return len({tuple(order.words.items()) for order in self.named}) == 1
+
+
+def _read(root: Path, kind: str, asked: AskedTruth, masks: ClassNames | None) -> LabelFiles:
+    """The label file of every picture."""
+    if not root.is_dir():
+        raise InputError(f"{root}: no such folder; name the folder with pictures and label files")
+    labels: dict[str, list[Path]] = {}
+    for path in sorted(root.rglob(f"*{KINDS[kind]}")):
+        labels.setdefault(path.stem, []).append(path)
+    found = LabelFiles()
+    for path in pictures_below(root):
+        label = _label_of(path, labels.get(path.stem, []))
+        if label is None:
+            found.alone += 1
+            continue
+        image = LazyImage(path)
+        width, height = image.size()
+        if kind == "voc":
+            boxes = read_voc(label, width, height)
+        else:
+            if label.parent not in found.orders:
+                found.orders[label.parent] = _order(label.parent, root, asked.classes, masks)
+            boxes = read_yolo(label, width, height, found.orders[label.parent], asked.reading)
+        found.pictures.append((Sample(path.relative_to(root).as_posix(), image, width, height), boxes))
+    if not found.pictures:
+        raise InputError(
+            f"{root}: no picture has a {KINDS[kind]} file of its name, beside it or in another folder of it"
+        )
+    if kind == "yolo":
+        _check_all(found.pictures, asked, root)
+    return found
+
+
+def _label_of(picture: Path, labels: list[Path]) -> Path | None:
+    """The label file of a picture: beside it, else the only one of its name, else the one in a like-named folder."""
+    beside = [path for path in labels if path.parent == picture.parent]
+    alike = [path for path in labels if path.parent.name == picture.parent.name]
+    if len(labels) > 1 and not beside and len(alike) != 1:
+        raise InputError(f"{picture}: {labels[0]} and {labels[1]} both bear its name; put the right one beside it")
+    return next(iter(beside or (alike if len(alike) == 1 else labels)), None)
+
+
+def _order(folder: Path, root: Path, told: Mapping[int, str] | None, otherwise: ClassNames | None) -> ClassNames | None:
+    """The class order of a folder of YOLO files: the file that names classes decides, else the user, else the set."""
+    beside = classes_beside(folder, root)
+    if beside is None:
+        return otherwise if told is None else ClassNames(told, "--classes")
+    beside.agree(told or {})
+    return beside
+
+
+def _check_all(read: list[tuple[Sample, NamedBoxes]], asked: AskedTruth, root: Path) -> None:
+    """The boxes of all YOLO files together must fit their pictures."""
+    pairs = [(sample, box) for sample, boxes in read for box, _ in boxes]
+    if pairs:
+        sizes = np.array([[s.width, s.height] for s, _ in pairs], dtype=np.float64)
+        numbers = asked.reading.numbers(np.array([box for _, box in pairs]), sizes)
+        checked_corners(numbers, sizes, asked.reading, str(root))
+
+
+def _categories(found: LabelFiles, root: Path, chosen: str | None, masks: bool) -> Categories:
+    """What the words of the boxes show; a class that nothing names must be chosen by its number."""
+    seen = dict.fromkeys(word for _, boxes in found.pictures for _, word in boxes)
+    words = dict.fromkeys([*(word for order in found.named for word in order.words.values()), *seen])
+    ids = {word: str(number) for number, word in enumerate(words)}
+    if found.alike:
+        ids |= {word: str(number) for number, word in reversed(list(found.named[0].words.items()))}
+    if None in found.orders.values():
+        if chosen is None and seen:
+            raise InputError(
+                f"{root}: no file names the classes of its label files ({', '.join(seen)}); add a classes.txt, or say "
+                "which are people or faces: --categories face=0"
+            )
+        ids = {word: word for word in words}
+    rows = [{"id": ids[word], "name": word} for word in words]
+    known = choose(rows, chosen, str(root), {} if masks else None)
+    if not masks:
+        return known
+    nameless: dict[str, Kind] = {row["id"]: "face" for row in rows if not row["name"]}  # what they wear is not known
+    return replace(known, kinds={**known.kinds, **nameless}, asked=OF_CLASSES)
+
+
+def _subjects(boxes: NamedBoxes, known: Categories, keys: Mapping[str, str], place: str) -> tuple[Subject, ...]:
+    found: list[Subject] = []
+    for box, word in boxes:
+        kind = known.kind(keys[word], place)
+        if kind is not None:
+            about = {"masked": known.masked.get(keys[word])} if known.masked else {}
+            who = Subject(str(len(found)), attributes=about)
+            found.append(replace(who, face_box=box) if kind == "face" else replace(who, person_box=box))
+    return tuple(found)

@@ -1,0 +1,75 @@
+"""Choosing a threshold by a wanted number of false alarms, and how far the choice can be trusted."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.metrics.curves.rates import thresholds_at
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ROUNDS = 500
+
+
+@dataclass(frozen=True)
+class ThresholdChoice:
+    """A threshold with what it does here, and what it does on images that did not choose it."""
+
+    threshold: float
+    false_alarms: int
+    threshold_low: float
+    threshold_high: float
+    """Where the threshold lies in 95 % of resamplings of the images."""
+    elsewhere_low: float
+    elsewhere_high: float
+    """False alarms for every one wanted, on the half of the images that did not choose the threshold (95 %)."""
+
+    @property
+    def stable(self) -> bool:
+        """On other images the threshold keeps within half and double of what was asked for."""
+        return self.elsewhere_low >= 0.5 and self.elsewhere_high <= 2.0
+
+
+def choose_threshold(
+    negatives: Floats, image: Ints, images: int, wanted: float, *, rounds: int = ROUNDS, seed: int = 0
+) -> ThresholdChoice:
+    """The lowest threshold that at most `wanted` false alarms reach, with its stability.
+
+    There is at least one false alarm; `image` is the image of each false alarm, as a number below `images`.
+
+    >>> choose_threshold(np.linspace(0, 1, 101), np.arange(101), 101, 50, rounds=20).threshold
+    0.51
+    """
+    order = np.argsort(-negatives, kind="stable")  # once: what is in order already is sorted fast
+    negatives, image = negatives[order], image[order]
+    threshold = float(thresholds_at(negatives, np.array([wanted]))[0])
+    random = np.random.default_rng(seed)
+    thresholds, elsewhere = [], []
+    for _ in range(rounds):
+        weight = np.bincount(random.integers(0, images, images), minlength=images)
+        thresholds.append(weighted_threshold(negatives, weight[image], wanted))
+        half = random.permutation(images) < images // 2
+        inside = half[image]
+        chosen = weighted_threshold(negatives, inside.astype(np.int64), wanted / 2)
+        share = (images - images // 2) / images
+        elsewhere.append(np.count_nonzero((negatives >= chosen) & ~inside) / (wanted * share))
+    finite = [t for t in thresholds if np.isfinite(t)] or [threshold]
+    moved, passing = (np.quantile(drawn, [0.025, 0.975]).tolist() for drawn in (finite, elsewhere))
+    return ThresholdChoice(threshold, int(np.count_nonzero(negatives >= threshold)), *moved, *passing)
+
+
+def weighted_threshold(negatives: Floats, weight: Ints, wanted: float) -> float:
+    """The lowest threshold that at most `wanted` of the weighted negatives reach.
+
+    >>> weighted_threshold(np.array([0.9, 0.8, 0.7]), np.array([1, 2, 1]), 3)
+    0.8
+    """
+    order = np.argsort(-negatives, kind="stable")
+    scores, passed = negatives[order], np.cumsum(weight[order])
+    ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
+    index = int(np.searchsorted(passed[ends], wanted, side="right")) - 1
+    if index < 0:
+        return float(np.nextafter(scores[0], np.inf))
+    return float(scores[ends[index]])

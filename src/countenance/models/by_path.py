@@ -1,0 +1,120 @@
+"""Models that read their pictures themselves: they get paths, prepare batches, and answer for each image."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from countenance.answers import Picture
+from countenance.answers.raw import described
+from countenance.data.image import LazyImage, encode_png
+from countenance.errors import InputError
+from countenance.files import write_atomically
+
+BATCH = 8
+_END = object()
+
+
+@runtime_checkable
+class PathModel(Protocol):
+    """Makes batches of the images at some paths, and returns one answer for each image of a batch."""
+
+    def data_preprocessor(self, img_filepaths: list[str], **keywords: Any) -> Iterable[Any]: ...
+    def __call__(self, batch: Any) -> Any: ...
+
+
+class PicturesByPath:
+    """A model that takes a list of pictures, as one that takes paths; `form` converts each of its answers.
+
+    >>> model = PicturesByPath(lambda images: [image.shape for image in images])
+    >>> [batch for batch in model.data_preprocessor(["a.png", "b.png"])]
+    [['a.png', 'b.png']]
+    """
+
+    def __init__(self, model: Callable[[Any], Any], form: Callable[[Any], Any] = lambda answer: answer) -> None:
+        self.model, self.form = model, form
+
+    def data_preprocessor(self, img_filepaths: list[str], **keywords: Any) -> Iterator[list[str]]:
+        """The paths, some at a time."""
+        for a in range(0, len(img_filepaths), BATCH):
+            yield img_filepaths[a : a + BATCH]
+
+    def __call__(self, batch: list[str]) -> list[Any]:
+        answers = list(self.model([LazyImage(Path(path)).load() for path in batch]))
+        if len(answers) != len(batch):
+            raise InputError(f"the model returned {len(answers)} answers for {len(batch)} images")
+        return [self.form(answer) for answer in answers]
+
+
+def save_picture(answer: Any, filename: str) -> None:
+    """Write a picture that a model made as PNG, whole or not at all."""
+    pixels = answer.pixels if isinstance(answer, Picture) else np.asarray(answer)
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+        found = f"a picture of shape {pixels.shape} and type {pixels.dtype}"
+        raise InputError(f"{Path(filename).name}: {found}, expected 8-bit RGB")
+    content = encode_png(pixels)
+    write_atomically(Path(filename), lambda part: part.write_bytes(content))
+
+
+def answers_by_path(
+    model: PathModel,
+    paths: list[str],
+    images: Sequence[str] | None = None,
+    step: Callable[[int], None] = lambda n: None,
+    **keywords: Any,
+) -> Iterator[tuple[str, Any]]:
+    """Each of the images with its answer, batch by batch; another number of answers than images is refused.
+
+    `paths` and `keywords` go to the model's preprocessor; `images` are those that it answers for (None: all paths).
+
+    >>> class Lengths:
+    ...     data_preprocessor = lambda self, paths: [paths]
+    ...     __call__ = lambda self, batch: [len(path) for path in batch]
+    >>> list(answers_by_path(Lengths(), ["a.png", "bc.png"]))
+    [('a.png', 5), ('bc.png', 6)]
+    """
+    images, done = paths if images is None else images, 0
+
+    def place() -> str:
+        return images[min(done, len(images) - 1)] if images else paths[0]
+
+    with blamed(place()):
+        loader = model.data_preprocessor(paths, **keywords)
+    if not hasattr(loader, "__iter__"):
+        raise InputError(f"data_preprocessor() returned {described(loader)}, expected batches")
+    with blamed(place()):
+        batches = iter(loader)
+    torch = sys.modules.get("torch")
+    while True:
+        with blamed(place()), torch.no_grad() if torch is not None else nullcontext():
+            batch = next(batches, _END)
+            answers: Any = None if batch is _END else model(batch)
+        if batch is _END:
+            break
+        if isinstance(answers, (str, bytes, Mapping)) or not hasattr(answers, "__iter__"):
+            found = described(answers)
+            raise InputError(f"{place()}: the model returned {found} for a batch, expected a list with an answer each")
+        each = list(answers)
+        for answer in each:
+            if done == len(images):
+                raise InputError(f"the model answered more than {len(images)} times for {len(images)} images")
+            yield images[done], answer
+            done += 1
+        step(len(each))
+    if done != len(images):
+        raise InputError(f"the model answered {done} times for {len(images)} images; one answer for each")
+
+
+@contextmanager
+def blamed(image: str) -> Iterator[None]:
+    """What goes wrong in the model's own code, or with its answer, becomes an error that names the image."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error) if str(error).startswith(image) else f"{image}: {error}") from error.__cause__
+    except (Exception, SystemExit) as error:
+        first = (str(error).strip().splitlines() or [""])[0]
+        raise InputError(f"{image}: the model raised {type(error).__name__}: {first}") from error

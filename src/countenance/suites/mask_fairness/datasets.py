@@ -1,0 +1,131 @@
+"""The datasets of this suite: BAFMD, FairFace, any folder with boxes, and the embedded people, each with its rule."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlencode
+
+from countenance.data import Dataset, DatasetCard, load_dataset
+from countenance.data.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.attributes import described
+from countenance.data.bafmd import ORDER, read_bafmd
+from countenance.data.coco import read_coco
+from countenance.data.fairface import read_fairface
+from countenance.data.labelled import label_kind, labelled_pictures
+from countenance.data.registry import coco_file
+from countenance.data.tables import near
+from countenance.data.vocabulary import NUMERIC
+from countenance.errors import InputError
+from countenance.metrics.readings import Reading
+
+NAMES = ("fairface", "bafmd", "bafmd-yolo", "bafmd-voc", "folder", "people")
+BOXES, ONE_FACE = "mask_detection", "mask_detection_one_face"
+"""The tasks of the two rules."""
+USUAL = ("skincolor", "sex", "skin_tone", "age_group", "gender", "race")
+MOST_GROUPS = 20
+
+__all__ = ["BOXES", "NAMES", "ONE_FACE", "AskedTruth", "MaskData", "load", "load_mask_data", "source_of"]
+
+
+@dataclass(frozen=True)
+class MaskData:
+    """A dataset, the rule that scores it, and what it is compared by."""
+
+    dataset: Dataset
+    task: str = BOXES
+    attributes: tuple[str, ...] = ()
+    """The attributes that are compared when the user names none."""
+    source: str | None = None
+    """The name under which the package itself loads the dataset."""
+    origin: str | None = None
+    """What `load_dataset` reads the same data from again, for the pictures in a report and after a purge."""
+    reading: Reading | None = None
+    """What the four numbers of its boxes are, where --box-format and --units say so."""
+
+
+def source_of(name: str, directory: Path | None, asked: AskedTruth) -> str | None:
+    """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=centre…`.
+
+    None for data that have a name of their own, and where the attributes are outside of the folder.
+
+    >>> source_of("fairface", Path("faces"), AskedTruth(split="validation"))
+    'mask_fairness:faces?name=fairface&form=centre&units=normalised&split=validation'
+    """
+    options = None if directory is None else asked.options(directory)
+    if options is None:
+        return None
+    return f"mask_fairness:{directory}?{urlencode({'name': name} | options, safe=',=')}"
+
+
+def load(part: str | None) -> Dataset:
+    """The dataset of such a source, without its scheme."""
+    folder, options = folder_and_options("mask_fairness", part, ("name", *OPTIONS))
+    if "name" not in options:
+        raise InputError(f"mask_fairness:{part}: expected mask_fairness:FOLDER?name=bafmd")
+    asked = AskedTruth.of_options(folder, options, f"mask_fairness:{part}")
+    return load_mask_data(options["name"], folder, asked).dataset
+
+
+def load_mask_data(name: str, directory: Path | None = None, asked: AskedTruth | None = None) -> MaskData:
+    """A dataset of this suite by its name; all but the embedded people need their folder.
+
+    >>> load_mask_data("farface", Path("."))
+    Traceback (most recent call last):
+    countenance.errors.InputError: no dataset 'farface' here (did you mean fairface?); there are fairface, bafmd, ...
+    """
+    asked = asked or AskedTruth()
+    found = _read(name, directory, asked)
+    if asked.split is not None:
+        found = replace(found, dataset=found.dataset.split(asked.split), source=None)
+    return replace(found, origin=source_of(name, directory, asked))
+
+
+def _read(name: str, directory: Path | None, asked: AskedTruth) -> MaskData:
+    base = name.partition(":")[0]
+    if base == "people":
+        return MaskData(load_dataset(name), attributes=("skin_tone", "age_group", "gender"), source=name)
+    if base not in NAMES:
+        raise InputError(f"no dataset {name!r} here{near(name, NAMES)}; there are {', '.join(NAMES)}")
+    if directory is None:
+        raise InputError(f"dataset {name!r} needs its folder: add --data-directory PATH")
+    if base == "fairface":
+        dataset = read_fairface(directory, only_present=asked.only_present)
+        return MaskData(dataset, ONE_FACE, ("age", "gender", "race"))
+    if base == "folder":
+        dataset, kind = _read_folder(directory, asked)
+        compared = compared_by(dataset)
+    else:
+        kind = base.removeprefix("bafmd").removeprefix("-") or "csv"
+        dataset = read_bafmd(directory, kind, asked)
+        compared = ("masked",) if kind != "csv" and asked.attributes is None else compared_by(dataset)
+    return MaskData(dataset, attributes=compared, reading=asked.reading if kind in ("csv", "yolo") else None)
+
+
+def _read_folder(root: Path, asked: AskedTruth) -> tuple[Dataset, str]:
+    """Any folder: COCO (annotations.json), VOC (.xml) or YOLO (.txt) boxes, and `attributes.csv`; and which it was."""
+    if not root.is_dir():
+        raise InputError(f"{root}: no such folder")
+    card_file, table = root / "card.json", asked.attributes or root / "attributes.csv"
+    card = DatasetCard.read(card_file) if card_file.is_file() else DatasetCard(name=root.resolve().name)
+    coco = coco_file(root)
+    kind = label_kind(root) if coco is None else "coco"
+    if kind is None:
+        raise InputError(f"{root}: no boxes: expected annotations.json (COCO), .xml (VOC) or .txt (YOLO) label files")
+    if coco is not None:
+        dataset = read_coco(coco, masks=asked.classes or {})
+        dataset = dataset.of(dataset.samples, card)
+    else:
+        dataset = labelled_pictures(root, kind, asked, card, masks=ORDER)
+    return described(dataset, table) if asked.attributes or table.is_file() else dataset, kind
+
+
+def compared_by(dataset: Dataset) -> tuple[str, ...]:
+    """The attributes that are compared when the user names none: the usual ones, else those with a few values each."""
+    values: dict[str, set[object]] = {}
+    for sample in dataset:
+        for subject in sample.subjects:
+            for name, value in subject.attributes.items():
+                values.setdefault(name, set()).add(value)
+    values.pop("masked", None)
+    usual = tuple(name for name in USUAL if name in values)
+    few = (name for name in values if 2 <= len(values[name] - {None}) <= MOST_GROUPS and name not in NUMERIC)
+    return usual or tuple(few)

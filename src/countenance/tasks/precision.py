@@ -1,0 +1,238 @@
+"""Average precision of a whole run, of everybody and of each group, from columns on disk.
+
+A detection costs 16 bytes in temporary files (score, image, kind of person found) and a true box 8; what is held in
+memory does not grow with their number, except for one byte an image while images are resampled.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countenance.metrics.detection import RankedDetections, average_precisions
+from countenance.tasks.reduce import Reduced, State, Whole
+from countenance.tasks.results import Number
+
+MEANING = "COCO's average precision at overlap 0.5 (101 recalls), all images together"
+GROUP_MEANING = "average precision at overlap 0.5 of a group's own boxes; boxes that hit somebody else do not count"
+REPLICATES = 200
+BLOCK = 2**17
+"""Detections that are read at once."""
+RUN = 2**20
+"""Detections that are sorted at once."""
+ROW = np.dtype([("score", "<f8"), ("image", "<u4"), ("kind", "<i4")])
+"""A detection on disk."""
+TRUTH = np.dtype([("image", "<u4"), ("kind", "<i4")])
+Group = tuple[str, str]
+
+
+class Column:
+    """Rows of one kind in a temporary file, written one after the other and read block by block."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype, self.rows = np.dtype(dtype), 0
+
+    def __enter__(self) -> "Column":
+        self.file = tempfile.TemporaryFile(prefix="countenance-column-")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def add(self, rows: NDArray[Any]) -> None:
+        """Write rows after those that are there."""
+        self.file.seek(self.rows * self.dtype.itemsize)
+        self.file.write(np.ascontiguousarray(rows, self.dtype).tobytes())
+        self.rows += len(rows)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """The rows of a range; fewer at the end."""
+        self.file.seek(start * self.dtype.itemsize)
+        count = max(min(stop, self.rows) - start, 0)
+        return np.frombuffer(self.file.read(count * self.dtype.itemsize), self.dtype)
+
+    def blocks(self, size: int) -> Iterator[NDArray[Any]]:
+        """All rows, a block at a time."""
+        for start in range(0, self.rows, size):
+            yield self.read(start, start + size)
+
+
+def sorted_by_score(rows: Column, into: Column, run: int, block: int) -> None:
+    """Write rows, the highest score first; rows of equal score keep their order.
+
+    Parts that fit into memory are sorted each. Of every part some scores are drawn at even distances, and of all these
+    some again: between two neighbouring ones there are at most two blocks of rows, which are sorted together, and rows
+    with just that score need no sorting.
+
+    >>> with Column(ROW) as rows, Column(ROW) as ranked:
+    ...     rows.add(np.array([(0.5, 0, 0), (0.9, 1, 0), (0.5, 2, 0), (0.7, 3, 0)], ROW))
+    ...     sorted_by_score(rows, ranked, run=2, block=2)
+    ...     ranked.read(0, 4)["image"].tolist()
+    [1, 3, 0, 2]
+    """
+    with Column(ROW) as parts:
+        starts, drawn = list(range(0, rows.rows, run)), [np.zeros(0)]
+        step = max(block // max(len(starts), 1), 1)
+        for start in starts:
+            part = rows.read(start, start + run)
+            part = part[np.argsort(-part["score"], kind="stable")]
+            drawn.append(part["score"][::step])
+            parts.add(part)
+        at, chosen = list(starts), np.sort(np.concatenate(drawn))[:: max(len(starts), 1)]
+        for score in [*np.unique(chosen)[::-1].tolist(), -np.inf]:
+            above, equal = [], []
+            for k, start in enumerate(starts):
+                stop = min(start + run, rows.rows)
+                first = _first_below(parts, at[k], stop, score, strictly=False)
+                last = _first_below(parts, first, stop, score, strictly=True)
+                above.append((at[k], first))
+                equal.append((first, last))
+                at[k] = last
+            between = np.concatenate([np.zeros(0, ROW), *(parts.read(*span) for span in above)])
+            into.add(between[np.argsort(-between["score"], kind="stable")])
+            for low, high in equal:
+                for start in range(low, high, block):
+                    into.add(parts.read(start, min(start + block, high)))
+
+
+def _first_below(parts: Column, low: int, high: int, score: float, *, strictly: bool) -> int:
+    """The first of some falling scores that is below `score`, or below or equal to it."""
+    while low < high:
+        middle = (low + high) // 2
+        value = float(parts.read(middle, middle + 1)["score"][0])
+        if value < score or (value == score and not strictly):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+class Kinds:
+    """The combinations of groups that people have, each with a number."""
+
+    def __init__(self, attributes: Sequence[str]) -> None:
+        self.attributes = attributes
+        self.values: list[dict[tuple[str, ...], int]] = [{} for _ in attributes]
+        self.numbers: dict[tuple[int, ...], int] = {}
+
+    def of(self, rows: Any) -> NDArray[np.int32]:
+        """The kind of each row of a score table."""
+        if not self.attributes or not rows.num_rows:
+            return np.zeros(rows.num_rows, np.int32)
+        codes = np.zeros((rows.num_rows, len(self.attributes)), np.int64)
+        for k, attribute in enumerate(self.attributes):
+            known = self.values[k]
+            column = rows[f"attr.{attribute}"].combine_chunks()
+            if str(column.type) == "string":  # each different word once
+                encoded = column.dictionary_encode()
+                words = [known.setdefault((word,), len(known)) for word in encoded.dictionary.to_pylist()]
+                none = known.setdefault((), len(known)) if column.null_count else 0
+                codes[:, k] = np.array([*words, none])[encoded.indices.fill_null(len(words)).to_numpy()]
+            else:
+                values = (tuple(map(str, _each(value))) for value in column.to_pylist())
+                codes[:, k] = [known.setdefault(value, len(known)) for value in values]
+        different, place = np.unique(codes, axis=0, return_inverse=True)
+        numbers = [self.numbers.setdefault(tuple(one), len(self.numbers)) for one in different.tolist()]
+        return np.array(numbers, np.int32)[place.reshape(-1)]
+
+    def groups(self) -> dict[Group, NDArray[np.bool_]]:
+        """For each attribute and value the kinds that have it."""
+        found: dict[Group, NDArray[np.bool_]] = {}
+        for k, attribute in enumerate(self.attributes):
+            values = {code: value for value, code in self.values[k].items()}
+            for group in sorted({name for value in values.values() for name in value}):
+                found[attribute, group] = np.array([group in values[codes[k]] for codes in self.numbers])
+        return found
+
+
+def _each(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else () if value is None else (value,)
+
+
+def collected_precisions(states: Iterable[State], whole: Whole) -> Reduced:
+    """Average precision of everybody and of each group, from the states of the shards in their order.
+
+    A state has the predicted boxes' `score`, `image` and `truth` (-1: none), the image of each true box (`owner`), both
+    numbered within the state, and the number of `images`.
+    """
+    with ExitStack() as files:
+        detections, ranked = (files.enter_context(Column(ROW)) for _ in range(2))
+        truths, kinds_of = files.enter_context(Column(TRUTH)), files.enter_context(Column("<i4"))
+        kinds = _kinds(whole, kinds_of)
+        images, count, owners = 0, kinds_of.rows, 0
+        for state in states:
+            owner, truth = state["owner"], state["truth"]
+            kind = kinds_of.read(owners, owners + len(owner))
+            kind = np.concatenate([kind, np.zeros(len(owner) - len(kind), np.int32)])
+            truths.add(_rows(TRUTH, image=owner + images, kind=kind))
+            found = np.where(truth >= 0, kind[truth] if len(kind) else -1, -1)
+            detections.add(_rows(ROW, score=state["score"], image=state["image"] + images, kind=found))
+            images, owners = images + int(state["images"].sum()), owners + len(owner)
+        if not owners:
+            return Reduced()
+        groups = kinds.groups() if owners == count else {}  # every true box has its row, in the same order
+        sorted_by_score(detections, ranked, RUN, BLOCK)
+        found_all = RankedDetections(
+            images,
+            lambda: ((one["image"], one["kind"]) for one in ranked.blocks(BLOCK)),
+            lambda: ((one["image"], one["kind"]) for one in truths.blocks(BLOCK)),
+            np.array([np.ones(max(len(kinds.numbers), 1), bool), *groups.values()]),
+        )
+        return Reduced(numbers_of(found_all, list(groups), seed=whole.seed))
+
+
+def _kinds(whole: Whole, into: Column) -> Kinds:
+    """Write the kind of every person with a row, and say which groups each kind is in."""
+    kinds = Kinds(whole.attributes)
+    columns = ["subject", *(f"attr.{name}" for name in whole.attributes)]
+    for rows in whole.blocks(columns):
+        people = rows.filter(rows["subject"].is_valid())
+        into.add(kinds.of(people))
+    return kinds
+
+
+def _rows(dtype: Any, **columns: NDArray[Any]) -> NDArray[Any]:
+    rows = np.empty(len(next(iter(columns.values()))), dtype)
+    for name, values in columns.items():
+        rows[name] = values
+    return rows
+
+
+def precisions(
+    state: State,
+    groups: Mapping[Group, NDArray[np.bool_]],
+    *,
+    name: str = "average_precision@0.5",
+    seed: int = 0,
+) -> list[Number]:
+    """Average precision of everybody and of each group: for an attribute and a value, the true boxes that have it.
+
+    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count for every group.
+    """
+    order = np.argsort(-state["score"], kind="stable")
+    image, truth, owner = state["image"][order], state["truth"][order], state["owner"]
+    members = np.array([np.ones(len(owner), bool), *groups.values()])
+    found = RankedDetections(
+        int(state["images"].sum()), lambda: iter([(image, truth)]), lambda: iter([(owner, np.arange(len(owner)))]),
+        members,
+    )  # fmt: skip
+    return numbers_of(found, list(groups), name=name, seed=seed)
+
+
+def numbers_of(
+    found: RankedDetections, groups: Sequence[Group], *, name: str = "average_precision@0.5", seed: int = 0
+) -> list[Any]:
+    """The results for everybody, who come first, and the groups named."""
+    about: list[tuple[str | None, str | None]] = [(None, None), *groups]
+    return [
+        Number(
+            name=name, meaning=GROUP_MEANING if group else MEANING, value=one.value, low=one.low, high=one.high,
+            n=one.n, unit="boxes", better="higher", attribute=attribute, group=group,
+        )
+        for (attribute, group), one in zip(
+            about, average_precisions(found, replicates=REPLICATES, seed=seed), strict=True
+        )
+    ]  # fmt: skip

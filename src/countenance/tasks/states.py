@@ -1,0 +1,143 @@
+"""States of a reducer as bytes and on disk: arrays by name, without pickle.
+
+A worker stores the state of its shard beside the shard; whoever puts the run together reads them one after the other.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+State = Mapping[str, NDArray[Any]]
+LENGTH = 8
+"""Bytes that say how long the description of the arrays is."""
+
+
+class Unstorable(ValueError):
+    """A state holds arrays that are no plain numbers or texts."""
+
+
+class _Place(NamedTuple):
+    """Where an array is among some bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+
+    @property
+    def size(self) -> int:
+        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
+
+    def of(self, content: bytes) -> NDArray[Any]:
+        return np.frombuffer(content, self.dtype).reshape(self.shape).copy()  # one that may be written on
+
+
+def state_to_bytes(state: State) -> bytes:
+    """A state as bytes; equal states have equal bytes. Unstorable: an array of Python objects.
+
+    >>> state_from_bytes(state_to_bytes({"n": np.array([1, 2])}))
+    {'n': array([1, 2])}
+    """
+    arrays = {str(name): np.ascontiguousarray(array) for name, array in state.items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject or array.dtype.names:
+            raise Unstorable(f"{name}: an array of {array.dtype}, expected numbers, texts or truth values")
+    about = json.dumps([[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]).encode()
+    return b"".join([len(about).to_bytes(LENGTH, "little"), about, *(array.tobytes() for array in arrays.values())])
+
+
+def state_from_bytes(content: bytes) -> State:
+    """The state that `state_to_bytes` wrote; ValueError when the bytes are damaged."""
+    return {name: place.of(content[place.start : place.start + place.size]) for name, place in _places(content).items()}
+
+
+def _places(content: bytes) -> dict[str, _Place]:
+    start = LENGTH + int.from_bytes(content[:LENGTH], "little")
+    places = {}
+    for name, dtype, shape in json.loads(content[LENGTH:start]):
+        places[name] = _Place(dtype, tuple(shape), start)
+        start += places[name].size
+    if start != len(content):
+        raise ValueError(f"{len(content)} bytes, expected {start}")
+    return places
+
+
+class Spool(Mapping[str, NDArray[Any]]):
+    """States in a temporary file, in the order in which they came. As a mapping: their arrays, joined.
+
+    What is kept in memory is where each array begins, some hundred bytes for each state.
+
+    >>> with Spool() as spool:
+    ...     spool.add({"a": np.array([1])})
+    ...     spool.add({"a": np.array([2, 3])})
+    ...     spool["a"], len(list(spool.states()))
+    (array([1, 2, 3]), 2)
+    """
+
+    def __init__(self) -> None:
+        self._places: list[dict[str, _Place]] = []
+        self._end = 0
+
+    def __enter__(self) -> "Spool":
+        self._file = tempfile.TemporaryFile(prefix="countenance-states-")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, state: State) -> None:
+        """Keep a further state."""
+        content = state_to_bytes(state)
+        self._file.seek(self._end)
+        self._file.write(content)
+        moved = {name: place._replace(start=place.start + self._end) for name, place in _places(content).items()}
+        self._places.append(moved)
+        self._end += len(content)
+
+    def states(self, *names: str) -> Iterator[State]:
+        """The states one after the other, or only the arrays named."""
+        for places in self._places:
+            yield {name: self._read(places[name]) for name in (names or places)}
+
+    @property
+    def count(self) -> int:
+        """How many states there are."""
+        return len(self._places)
+
+    def _read(self, place: _Place) -> NDArray[Any]:
+        self._file.seek(place.start)
+        return place.of(self._file.read(place.size))
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if not self._places or name not in self._places[0]:
+            raise KeyError(name)
+        return np.concatenate([self._read(places[name]) for places in self._places])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places[0] if self._places else ())
+
+    def __len__(self) -> int:
+        return len(self._places[0]) if self._places else 0
+
+
+def merged(states: Iterable[State], merge: Callable[[State, State], State]) -> State | None:
+    """All states as one, merged pairwise like a tree while they come; None where there are none.
+
+    No array is copied more than log n times, and at most log n states are held at once.
+
+    >>> merged([{"n": np.array([i])} for i in range(5)], lambda one, two: {"n": np.append(one["n"], two["n"])})
+    {'n': array([0, 1, 2, 3, 4])}
+    """
+    waiting: list[tuple[int, State]] = []  # each with its height in the tree
+    for state in states:
+        waiting.append((0, state))
+        while len(waiting) > 1 and waiting[-2][0] == waiting[-1][0]:
+            (height, one), (_, two) = waiting[-2:]
+            waiting[-2:] = [(height + 1, merge(one, two))]
+    while len(waiting) > 1:
+        (height, one), (_, two) = waiting[-2:]
+        waiting[-2:] = [(height + 1, merge(one, two))]
+    return waiting[0][1] if waiting else None

@@ -1,0 +1,23 @@
+"""The normalised cut of graphs whose groups are known."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from countenance.metrics.graph_cut import normalised_cut
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000), st.integers(3, 8), st.integers(3, 8))
+def test_the_cut_finds_two_planted_groups(seed: int, first: int, second: int):
+    rng = np.random.default_rng(seed)
+    n = first + second
+    affinity = rng.uniform(0, 0.05, (n, n))
+    affinity[:first, :first] += 0.8
+    affinity[first:, first:] += 0.8
+    affinity = (affinity + affinity.T) / 2
+    np.fill_diagonal(affinity, 1)
+    side, cut = normalised_cut(affinity)
+    assert len(set(side[:first])) == len(set(side[first:])) == 1 and side[0] != side[-1]
+    across = affinity[side][:, ~side].sum()
+    assert np.isclose(cut, across / affinity[side].sum() + across / affinity[~side].sum())
