@@ -218,7 +218,7 @@ def settle(
     for unreadable in (True, False):  # images that could not be read come first
         for sample, one in together:
             if unreadable == (isinstance(one.answer, FailedImage) and one.answer.kind == "image"):
-                score_one(task, sample, one.answer, result)
+                score_valid(task, sample, one.answer, result)
     if strict and result.failures:
         first = result.failures[0]
         raise Stop(f"{first['sample']}: {first['reason']}")
@@ -226,7 +226,12 @@ def settle(
     after(len(group.samples), failed)
 
 
-def score_one(task: Task, sample: Sample, answer: Any, result: ShardResult) -> None:
+def score_one(task: Task, sample: Sample, raw: Any, result: ShardResult, context: Context = CONTEXT) -> None:
+    """Validate and score one prediction; one that is not valid is a failure of its image."""
+    score_valid(task, sample, valid(task, sample, raw, context), result)
+
+
+def score_valid(task: Task, sample: Sample, answer: Any, result: ShardResult) -> None:
     """Score one valid answer, or note why there is none."""
     if isinstance(answer, FailedImage):
         result.fail(sample, answer.kind, answer.reason)

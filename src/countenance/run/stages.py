@@ -16,7 +16,7 @@ from countenance.run.early_stop import Watch
 from countenance.run.manifest import Manifest
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
-from countenance.run.shard import ShardResult, score_one, valid
+from countenance.run.shard import ShardResult, score_one
 from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore
 from countenance.run.whole import BLOCK, Progress, WholeRun, planned
 from countenance.tasks import Context, Reduced, State, Task
@@ -39,7 +39,7 @@ def score(plan: RunPlan, store: RunStore, piece: Piece, marker: Marker) -> None:
     )  # fmt: skip
     for sample in result.samples:
         if sample.id in answers:
-            score_one(plan.task, sample, valid(plan.task, sample, answers[sample.id]), result)
+            score_one(plan.task, sample, answers[sample.id], result)
     store.forget_shard(piece.number)
     result.commit(store, piece.number, plan.task, columns_of(plan.task, plan.samples.attributes))
 
