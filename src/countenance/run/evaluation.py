@@ -25,7 +25,7 @@ from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
-from countenance.run.stale import draw, lowest_score
+from countenance.run.stale import draw, lowest_score, some
 from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, Marker, RunStore
 from countenance.run.verify import verify
 from countenance.storage import is_url
@@ -208,7 +208,7 @@ class Evaluation:
         """Make a few stored predictions again where the model's hash does not cover all that it is."""
         if self.model.card.hashed:
             return
-        pieces = [piece for piece in self.plan.pieces() if piece.number in markers]
+        pieces = some([piece for piece in self.plan.pieces() if piece.number in markers], self.plan.settings.seed)
         stored = {
             piece.number: {name: lowest_score(one) for name, one in self.store.shard_answers(piece.number).items()}
             for piece in pieces
@@ -225,11 +225,12 @@ class Evaluation:
 
     def _start(self) -> Manifest:
         """Say in the store that the run is under way."""
+        decoders = self.settings.decode_processes(self.model.device, self.plan.settings.decode)
         engine = {
             "name": "local" if self._in_process() else self.settings.engine,
             "workers": 0 if self._in_process() else self.settings.workers,
             "threads": self.settings.threads,
-            "decoders": 0 if self._in_process() else self.settings.decode_processes(self.model.device),
+            "decoders": 0 if self._in_process() else decoders,
             "device": self.model.device,
             "time_limit": self.settings.time_limit,
         }
@@ -283,7 +284,9 @@ class Evaluation:
             environment=thread_environment(self.settings.workers, threads),
         )
         if self.settings.engine == "local":
-            return Workers(job, self._watch(), self.settings.workers)
+            workers = Workers(job, self._watch(), self.settings.workers)
+            resources.callback(workers.close)
+            return workers
         from countenance.run.engine.ray import RayEngine
 
         made = RayEngine(

@@ -38,8 +38,8 @@ class Groups:
     @classmethod
     def of_kinds(cls, kinds: Sequence[tuple[str, ...]], cell: Ints, names: Sequence[str]) -> "Groups":
         """Groups from the different combinations of values and the combination of each picture."""
-        member = np.array([[name in kind for name in names] for kind in kinds], dtype=bool).reshape(-1, len(names))
-        return cls(tuple(names), cell, member)
+        member = np.array([[name in kind for name in names] for kind in kinds], dtype=bool)
+        return cls(tuple(names), cell, member.reshape(len(kinds), len(names)))
 
     @classmethod
     def everybody(cls, n: int) -> "Groups":
