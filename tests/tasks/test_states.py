@@ -1,8 +1,10 @@
 """States of reducers on disk, merged while they come, and average precision from columns that are never all held."""
 
+import tracemalloc
 from unittest import mock
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.data.image import ArrayImage
+from countenance.metrics import detection
 from countenance.tasks import load_task, precision
 from countenance.tasks.precision import ROW, Column, sorted_by_score
 from countenance.tasks.reduce import joined
@@ -131,3 +134,43 @@ def test_average_precision_does_not_depend_on_blocks_parts_or_shards(shards):
     assert len(expected) == 5  # everybody, two tones, two genders
     with mock.patch.multiple(precision, BLOCK=7, RUN=20):
         assert reduced(task, samples, answers, shards=shards).results == expected
+
+
+class Counted:
+    """A run of so many images with a person and two boxes each, of which no part is kept."""
+
+    attributes, seed = ("tone",), 0
+
+    def __init__(self, images):
+        self.parts = range(0, images, 500)
+
+    def blocks(self, columns):
+        for _ in self.parts:
+            words = pa.array(["a", "b"] * 250)
+            yield pa.table({"subject": pa.array(["0"] * 500), "attr.tone": words}).select(columns)
+
+    def states(self):
+        for start in self.parts:
+            random, image = np.random.default_rng(start), np.repeat(np.arange(500, dtype=np.int32), 2)
+            truth = np.where(np.arange(1000) % 2, -1, image).astype(np.int32)
+            owner, count = np.arange(500, dtype=np.int32), np.array([500])
+            yield {"score": random.random(1000), "truth": truth, "image": image, "owner": owner, "images": count}
+
+
+def peak(images):
+    """The most bytes held while average precision is computed."""
+    run = Counted(images)
+    small = mock.patch.multiple(precision, BLOCK=5000, RUN=10_000, REPLICATES=2)
+    with small, mock.patch.multiple(detection, MOST_WEIGHTS=1, DRAWN_AT_ONCE=5000):
+        tracemalloc.start()
+        try:
+            results = precision.collected_precisions(run.states(), run).results
+            return results, tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_number_of_images():
+    (_, before), (results, after) = peak(10_000), peak(50_000)
+    assert [one.n for one in results] == [50_000, 25_000, 25_000]
+    assert after - before < 4 * 40_000  # a byte an image for the resample, and little beside; the columns are 36 bytes
