@@ -19,6 +19,7 @@ from countenance.models.inputs import InputSpec
 from countenance.run.engine import decoding, worker
 from countenance.run.engine.base import Job
 from countenance.run.engine.decoding import Decoders, file_size
+from countenance.run.engine.scoring import Shards
 from countenance.run.engine.worker import Worker, _Deadlines, made_feed
 from countenance.run.feeding import by_thread, without_pixels
 from countenance.run.plan import Piece, hashed_id
@@ -39,7 +40,8 @@ def made(
     columns = columns_of(TASK, manifest.attributes)
     job = Job(TASK.name, None, ModelSpec("m"), str(tmp_path / "m"), store.place, columns, 4, time_limit=7.0)
     told: list[dict[str, Any]] = []
-    one = Worker(replace(job, **given), TASK, model or DiscDetector(), manifest, store)
+    job = replace(job, **given)
+    one = Worker(job, Shards(TASK, manifest, store, job), model or DiscDetector())
     return one, [sample.id for sample in dataset], told
 
 
@@ -49,7 +51,8 @@ def tell(told: list[dict[str, Any]]) -> Any:
 
 def test_the_limits_of_a_worker() -> None:
     assert (worker.WRITING, worker.SWITCH, worker.PROBED) == (300.0, 0.0005, 5)
-    assert (decoding.AT_ONCE, decoding.WAITING, decoding.READ_AHEAD, decoding.ARENA) == (3, 64, 4, 536_870_912)
+    assert (decoding.AT_ONCE, decoding.MOST, decoding.WAITING, decoding.READ_AHEAD) == (2, 8, 64, 4)
+    assert decoding.ARENA == 536_870_912 and worker.CONNECTIONS == "32"
 
 
 def test_shards_are_told_batch_by_batch_and_kept(tmp_path: Path) -> None:
@@ -60,8 +63,8 @@ def test_shards_are_told_batch_by_batch_and_kept(tmp_path: Path) -> None:
     assert asked == [(0, names[:4]), (0, names[4:6]), (3, names[6:10]), (3, names[10:])]
     answered = [(m["shard"], m["answered"], m["failures"]) for m in told if "answered" in m]
     assert answered == [(0, 4, []), (0, 2, []), (3, 4, []), (3, 2, [])]
-    assert [m["shard"] for m in told if "kept" in m] == [0, 3] and {m["limit"] for m in told} <= {7.0, 300.0}
-    assert sorted(one.store.committed()) == [0, 3] and one.store.committed()[3].answered == 6
+    assert sorted(m["shard"] for m in told if "kept" in m) == [0, 3] and {m["limit"] for m in told} <= {7.0, 300.0}
+    assert sorted(one.shards.store.committed()) == [0, 3] and one.shards.store.committed()[3].answered == 6
     assert one.handle({"piece": asdict(Piece(0, 0, 0, 6)), "careful": False}, tell(told)) == {"kept": "same"}
 
 
@@ -86,8 +89,8 @@ def test_careful_is_image_by_image(tmp_path: Path) -> None:
     assert [m["asking"] for m in told if "asking" in m] == [[names[3]], [names[5]], [names[6]]]
     assert [m["limit"] for m in told] == [7.0, 300.0] * 3 + [300.0] and told[-1]["kept"] == "first"
     assert {m["shard"] for m in told} == {2}
-    marker = one.store.committed()[2]
-    assert marker.answered == 3 and [row["reason"] for row in marker.failures] == ["it kills"]
+    assert one.shards.store.committed()[2].answered == 3
+    assert [row["reason"] for row in one.shards.store.shard_failures(2)] == ["it kills"]
 
 
 def test_a_search_looks_at_a_part_and_stores_nothing(tmp_path: Path) -> None:
@@ -96,7 +99,7 @@ def test_a_search_looks_at_a_part_and_stores_nothing(tmp_path: Path) -> None:
     order = {"piece": asdict(Piece(2, 0, 3, 9)), "careful": True, "known_failures": {}, "only": [1, 3]}
     assert one.handle(order, tell(told)) == {}
     assert [m["asking"] for m in told if "asking" in m] == [[names[5]], [names[6]]]
-    assert one.store.committed() == {}
+    assert one.shards.store.committed() == {}
 
 
 def test_strict_stops_at_the_first_failure(tmp_path: Path) -> None:
@@ -108,7 +111,7 @@ def test_strict_stops_at_the_first_failure(tmp_path: Path) -> None:
     assert one.handle({"pieces": [asdict(Piece(0, 0, 0, 4))]}, tell(told)) == said
     assert one.handle({"piece": asdict(Piece(0, 0, 0, 4)), "careful": False}, tell(told)) == said
     order = {"piece": asdict(Piece(0, 0, 0, 4)), "careful": True, "known_failures": {}}
-    assert one.handle(order, tell(told)) == said and one.store.committed() == {}
+    assert one.handle(order, tell(told)) == said and one.shards.store.committed() == {}
 
 
 def test_a_probe_compares_with_what_is_stored(tmp_path: Path) -> None:
@@ -142,7 +145,7 @@ def test_a_rate_is_measured_on_a_few_batches_after_the_first(tmp_path: Path, n, 
     one, _, told = made(tmp_path, model=model, n=n)
     one.job = replace(one.job, decoders=decoders)
     found = one.handle({"piece": asdict(piece), "rate": True}, tell(told))
-    assert told[0] == {"limit": 7.0 * 8 + 300.0} and one.store.committed() == {}
+    assert told[0] == {"limit": 7.0 * 8 + 300.0} and one.shards.store.committed() == {}
     if images is None:
         assert found is None and calls == []
     else:
@@ -227,53 +230,77 @@ def group(count: int, width: int = 20, height: int = 20) -> Any:
     return decoding.FedGroup([Sample(f"s{k}", image, width, height) for k in range(count)])
 
 
+def begun(decoders: Any, batch: Any) -> Any:
+    """A batch for which room is looked for."""
+    return decoders._begin(batch, [decoders._size(sample) for sample in batch.samples])
+
+
+def given(decoders: Any) -> list[list[list[int]]]:
+    """For each process, the places in their batches of the pictures in each of its orders."""
+    return [[[picture.index for picture in order] for order in process.given] for process in decoders.processes]
+
+
 def test_pictures_are_given_to_whoever_has_least_to_do(decoders: Any) -> None:
-    work = decoders._begin(group(4))
+    work = begun(decoders, group(4))
     assert work.start == 0 and work.left == 4 and work.places == [(k * 1200, 1200) for k in range(4)]
-    assert decoders._begin(group(5)) is not None  # 10,800 of 10,000 bytes: too large, decoded here
-    assert decoders._begin(group(5)).start is None
+    assert begun(decoders, group(5)) is not None  # 10,800 of 10,000 bytes: too large, decoded here
+    assert begun(decoders, group(5)).start is None
     decoders._give()
-    assert [len(process.given) for process in decoders.processes] == [2, 2]
-    assert [data[:3] for _, data in decoders.sent] == [(k + 1, k * 1200, 1200) for k in range(4)]
-    assert decoders._begin(group(4)).start == 4800
-    assert decoders._begin(group(1)) is None  # no room
+    assert given(decoders) == [[[0, 1], [3]], [[2]]]  # fewer at once towards the end, so that nobody waits
+    orders = [[(start, room) for start, room, _ in order] for _, order in decoders.sent]
+    assert orders == [[(0, 1200), (1200, 1200)], [(2400, 1200)], [(3600, 1200)]]
+    assert begun(decoders, group(4)).start == 4800
+    assert begun(decoders, group(1)) is None  # no room
     decoders._give()
-    assert [len(process.given) for process in decoders.processes] == [3, 3] and len(decoders.todo) == 2
-    assert sorted(decoders.under_way) == [1, 2, 3, 4, 5, 6]
+    assert given(decoders) == [[[0, 1], [3]], [[2], [0, 1]]] and len(decoders.todo) == 2
+
+
+def test_an_order_holds_so_many_pictures_at_most(decoders: Any) -> None:
+    begun(decoders, group(40, 5, 5))
+    decoders._give()
+    assert given(decoders) == [[list(range(8)), list(range(16, 24))], [list(range(8, 16)), list(range(24, 32))]]
+
+
+def test_a_picture_that_cannot_be_fetched_fails_and_is_given_to_nobody(
+    decoders: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = {"s0", "s2"}
+    monkeypatch.setattr(decoding, "_alone", lambda sample: InputError("gone") if sample.id in gone else sample)
+    work = begun(decoders, group(3))
+    decoders._give()
+    assert given(decoders) == [[[1]], []] and work.left == 1
+    assert work.found == [{"error": "gone"}, {}, {"error": "gone"}]
 
 
 def test_half_of_the_memory_is_the_most_that_a_batch_may_take(decoders: Any) -> None:
-    assert decoders._begin(group(1, 40, 41)).start == 0  # 4,920 bytes
+    assert begun(decoders, group(1, 40, 41)).start == 0  # 4,920 bytes
     decoders.arena.free()
-    assert decoders._begin(group(1, 42, 40)).start is None  # 5,040
+    assert begun(decoders, group(1, 42, 40)).start is None  # 5,040
     decoders.arena.size = 9_840
-    assert decoders._begin(group(1, 40, 41)).start == 0  # exactly half
+    assert begun(decoders, group(1, 40, 41)).start == 0  # exactly half
     assert decoders._size(Sample("s", None, 0, 9)) == 1  # type: ignore[arg-type]
 
 
 def test_a_picture_on_which_two_processes_died_is_a_failed_image(decoders: Any) -> None:
-    work = decoders._begin(group(3))
+    work = begun(decoders, group(4))
     decoders._give()
     first = decoders.processes[0]
-    assert list(first.given) == [1, 3]
-    decoders._replace(first)
-    assert first not in decoders.processes and [p.index for p in decoders.todo] == [0, 2] and work.left == 3
-    assert [p.deaths for p in decoders.todo] == [1, 0] and sorted(decoders.under_way) == [2]
+    decoders._replace(first)  # it worked on 0 and 1, and 3 was to come
+    assert first not in decoders.processes and [p.index for p in decoders.todo] == [0, 1, 3] and work.left == 4
+    assert [p.deaths for p in decoders.todo] == [1, 1, 0]
     decoders._give()
-    second = next(process for process in decoders.processes if 4 in process.given)
-    decoders._replace(second)
-    assert work.left == 2 and work.found[0] == {"error": "a decode process ended on this picture twice (5)"}
-    assert [p.index for p in decoders.todo] == [2] and decoders.todo[0].deaths == 0
-    decoders._note(2, {"shape": (20, 20)})
-    assert work.left == 1 and work.found[1] == {"shape": (20, 20)}
-    idle = decoders.processes[0]
-    idle.given.clear()
-    decoders._replace(idle)
-    assert work.left == 1
+    assert given(decoders) == [[[0], [1]], [[2], [3]]]  # each of the two alone
+    decoders._replace(decoders.processes[0])
+    assert work.left == 3 and work.found[0] == {"error": "a decode process ended on this picture twice (5)"}
+    assert [(p.index, p.deaths) for p in decoders.todo] == [(1, 1)]  # it was not reached
+    decoders.processes[1].given.popleft()[0].note({"shape": (20, 20)})
+    assert work.left == 2 and work.found[2] == {"shape": (20, 20)}
+    decoders._replace(decoders.processes[0])  # it had nothing to do
+    assert work.left == 2 and [p.index for p in decoders.todo] == [1]
 
 
 def test_what_processes_found_becomes_a_batch(decoders: Any) -> None:
-    work = decoders._begin(group(3))
+    work = begun(decoders, group(3))
     decoders.arena.bytes[:3600] = 9
     work.found[:] = [{"shape": (2, 5), "digest": "d0"}, {"error": "torn"}, {"large": True}]
     batch = decoders._finished(work)
