@@ -24,7 +24,6 @@ from countenance.tasks.face_encoding import FACE_ENCODING, picture_scores
 from countenance.tasks.face_localization import FACE_LOCALIZATION
 from countenance.tasks.face_verification import FACE_VERIFICATION
 from countenance.tasks.localization import overlap_curve
-from countenance.tasks.states import merged
 from countenance.tasks.stored_threshold import threshold_of
 from countenance.tasks.validation_rate import Pictures
 from countenance.testing import reduced
@@ -178,12 +177,6 @@ def test_vectors_of_two_lengths_are_refused():
     two = scene("s", ct.Subject("0", "p"), ct.Subject("1", "q"))
     assert FACE_VERIFICATION.asks(made.samples[0]) and not FACE_VERIFICATION.asks(two)
     assert not FACE_VERIFICATION.asks(scene("s", ct.Subject("0")))
-
-
-@pytest.mark.parametrize("n", range(1, 9))
-def test_states_are_merged_in_order(n):
-    found = merged([{"n": np.array([k])} for k in range(n)], lambda a, b: {"n": np.append(a["n"], b["n"])})
-    assert found["n"].tolist() == list(range(n))
 
 
 # pictures, boxes, words, ages
