@@ -238,3 +238,28 @@ def test_the_results_of_a_run_name_every_number_once() -> None:
     assert found["randomness multiplier"].value == outside.multiplier and found["randomness multiplier"].n == 60
     for name, one in outside.attributes.items():
         assert found[f"randomness of {name}"].note == ("passed" if one.randomness.passed else "failed")
+
+
+@pytest.mark.parametrize("outside", [0, 1])
+def test_one_non_face_makes_randomness_applicable(outside: int) -> None:
+    truth, said = tables(60, 0.7)
+    score = score_tables(Truth(truth, nonfaces=truth.names[:outside]), said, Draws(replicates=100))
+    told = score.to_json()["randomness"]
+    assert (told["applicable"], told["nonfaces"]) == (outside > 0, outside)
+
+
+def test_a_single_row_counts_as_independent() -> None:
+    truth, said = tables(1, 1.0)
+    score = score_tables(Truth(truth), said, Draws(replicates=100))
+    assert [one.design_effect for one in score.attributes.values()] == [1.0, 1.0, 1.0]
+
+
+def test_only_of_the_holdout_the_non_faces_are_known(tmp_path: Path) -> None:
+    words = {name: CLASSES[name][0] for name in ATTRIBUTES}
+    for split in ("test", "holdout"):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "labels.csv").write_text(predictions_text(["a.png", "b.png"], [words, words]))
+        assert Truth.of_split(tmp_path, split).nonfaces == ()
+        (tmp_path / split / "nonfaces.txt").write_text("b.png\n")
+    assert Truth.of_split(tmp_path, "test").nonfaces == ()
+    assert Truth.of_split(tmp_path, "holdout").nonfaces == ("b.png",)
