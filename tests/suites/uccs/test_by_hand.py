@@ -43,6 +43,14 @@ def test_targets_are_powers_of_ten_up_to_all_false_alarms(crowd):
     }  # fmt: skip
 
 
+def test_ten_is_a_target_of_eleven_false_alarms(tmp_path):
+    data = write_truth(tmp_path / "data", [("a.jpg", 1, FACE)])
+    for n, targets in ((0, [0.0]), (1, [1.0]), (10, [1.0, 10.0]), (11, [1.0, 10.0, 11.0])):
+        rows = [("a.jpg", FACE, 0.9, []), *(("a.jpg", AWAY, 0.1 + k / 100, []) for k in range(n))]
+        found = evaluate_detector(data, [write_v2(tmp_path / "s.txt", rows)])[0]
+        assert default_targets(found) == targets and middle(found) == 1.0
+
+
 def test_an_operating_point_lets_pass_what_was_asked_for(crowd):
     *_, found = crowd
     scale = found.scale
