@@ -8,11 +8,12 @@ from challenge_files import write_truth, write_v2, write_v3
 
 from countenance.answers import Boxes, Embedding
 from countenance.errors import InputError
-from countenance.suites.uccs import evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.baseline.recognize import box_of_landmarks, named
 from countenance.suites.uccs.baseline.score import Templates, enroll
 from countenance.suites.uccs.baseline.steps import detect_step, embed_step, embedding, enlarged
 from countenance.suites.uccs.dataset import Face, load, read_dataset
+from countenance.suites.uccs.format import detects
 from countenance.suites.uccs.operating import default_targets, group_curves, middle, operating_points, table_lines
 
 FACE, INSIDE, AWAY = (0.0, 0.0, 10.0, 10.0), (1.0, 1.0, 8.0, 8.0), (80.0, 80.0, 9.0, 9.0)
@@ -60,6 +61,32 @@ def test_an_operating_point_lets_pass_what_was_asked_for(crowd):
         assert point.threshold == pytest.approx(threshold) and point.false_alarms == pytest.approx(wanted / scale)
         assert point.rate == 0.5 and 0.36 < point.low < 0.38 and 0.62 < point.high < 0.64
     assert found.hit(0.74).sum() == 1 and found.hit(0.7401).sum() == 0
+
+
+def test_a_band_lies_around_its_curve_in_the_curve_s_own_unit(crowd):
+    data, path, plain = crowd
+    for numbers in (False, True):
+        settings = CurveSettings(bootstrap=60, numbers=numbers)
+        found = evaluate_detector(data, [path], version=plain.version, settings=settings)[0]
+        low, y, high = found.band.low, found.curve.y, found.band.high
+        assert (low <= y + 1e-9).all() and (y <= high + 1e-9).all()
+        assert y[-1] == (25 if numbers else 0.5) and high[-1] - low[-1] == pytest.approx(0.27 * y[-1] * 2, rel=0.4)
+        assert found.band.x.tolist() == found.curve.x.tolist()
+        assert found.to_dict()["low"] == low.tolist() and "low" not in plain.to_dict()
+
+
+def test_a_score_file_is_known_by_its_columns(crowd, tmp_path):
+    _, path, _ = crowd
+    assert detects(path)
+    lines = path.read_text().splitlines()
+    short = tmp_path / "short.txt"
+    short.write_text("\n".join(line.rsplit(",", 1)[0] for line in lines[-3:]))
+    assert not detects(short), "five fields are too few, and they have no header"
+    short.write_text("a.jpg,1,2,3,4,high\n")
+    assert not detects(short) and not detects(tmp_path) and not detects(path.with_name("none.txt"))
+    copy = path.with_suffix(".dat")
+    copy.write_bytes(path.read_bytes())
+    assert not detects(copy)
 
 
 def test_the_table_has_a_line_for_each_point(crowd):
