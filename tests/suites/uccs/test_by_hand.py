@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from challenge_files import write_truth, write_v2, write_v3
 
-from countenance.answers import Boxes, Embedding
+from countenance.answers import Boxes, Embedding, Identifications
+from countenance.data import ArrayImage, Sample, Subject
 from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.baseline.recognize import box_of_landmarks, named
@@ -15,6 +16,8 @@ from countenance.suites.uccs.baseline.steps import detect_step, embed_step, embe
 from countenance.suites.uccs.dataset import Face, load, read_dataset
 from countenance.suites.uccs.format import detects
 from countenance.suites.uccs.operating import default_targets, group_curves, middle, operating_points, table_lines
+from countenance.suites.uccs.task import merge, partial
+from countenance.tasks import Shard
 
 FACE, INSIDE, AWAY = (0.0, 0.0, 10.0, 10.0), (1.0, 1.0, 8.0, 8.0), (80.0, 80.0, 9.0, 9.0)
 
@@ -73,6 +76,40 @@ def test_a_band_lies_around_its_curve_in_the_curve_s_own_unit(crowd):
         assert y[-1] == (25 if numbers else 0.5) and high[-1] - low[-1] == pytest.approx(0.27 * y[-1] * 2, rel=0.4)
         assert found.band.x.tolist() == found.curve.x.tolist()
         assert found.to_dict()["low"] == low.tolist() and "low" not in plain.to_dict()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_band_is_read_at_the_curve_s_own_numbers_of_false_alarms(tmp_path, version):
+    """Faces and false alarms have the same scores: at few false alarms few faces are found, with or without a band."""
+    names = [f"{k:02d}.jpg" for k in range(60)]
+    data = write_truth(tmp_path / "data", [(name, 1, FACE) for name in names])
+    scores = [0.1 + (7 * k % 60) / 100 for k in range(60)]
+    rows = [(name, box, score + shift, [1.0]) for name, score in zip(names, scores, strict=True)
+            for box, shift in ((FACE, 0.0), (AWAY, 0.003))]  # fmt: skip
+    rows = [(*row[:3], []) for row in rows] if version == 2 else rows
+    path = (write_v2 if version == 2 else write_v3)(tmp_path / "s.txt", rows)
+    found = evaluate_detector(data, [path], version=version, settings=CurveSettings(bootstrap=80))[0]
+    low, y, high = found.band.low, found.curve.y, found.band.high
+    inside = (y > 0.1) & (y < 0.9)
+    assert inside.any() or version == 2
+    assert (low[inside] < y[inside]).all() and (y[inside] < high[inside]).all()
+    end = found.curve.x.argmax()
+    assert low[end] > 0.9 and y[end] > 0.9 and high[end] == 1.0
+
+
+def test_faces_of_another_dataset_are_counted_by_their_boxes_and_numbers():
+    subjects = (
+        Subject("a", identity="3", face_box=np.array([1.0, 2, 11, 22])),
+        Subject("b"),
+        Subject("c", identity="x"),
+    )
+    samples = [Sample(name, ArrayImage(np.zeros((9, 9, 3), np.uint8)), 9, 9, subjects) for name in ("one", "two")]
+    said = {name: Identifications(np.array([[0.0, 0, 5, 5]]), np.array([0.5])) for name in ("one", "two")}
+    state = merge(partial(Shard(samples[:1], said, None)), partial(Shard(samples[1:], said, None)))
+    assert state["face_box"][:2].tolist() == [[1, 2, 10, 20], [0, 0, 0, 0]] and len(state["face_box"]) == 6
+    assert state["face_subject"].tolist() == [3, -1, -1] * 2 and not state["face_excluded"].any()
+    assert state["version"].tolist() == [3] * 6 and state["images"].tolist() == ["one", "two"]
+    assert state["face_image"].tolist() == [0, 0, 0, 1, 1, 1] and state["image"].tolist() == [0, 1]
 
 
 def test_a_score_file_is_known_by_its_columns(crowd, tmp_path):
