@@ -16,7 +16,8 @@ from countenance.suites.uccs.baseline.steps import detect_step, embed_step, embe
 from countenance.suites.uccs.dataset import Face, load, read_dataset
 from countenance.suites.uccs.format import detects
 from countenance.suites.uccs.operating import default_targets, group_curves, middle, operating_points, table_lines
-from countenance.suites.uccs.task import merge, partial
+from countenance.suites.uccs.protocol import LANDMARKS, read_gallery
+from countenance.suites.uccs.task import _results, merge, partial
 from countenance.tasks import Shard
 
 FACE, INSIDE, AWAY = (0.0, 0.0, 10.0, 10.0), (1.0, 1.0, 8.0, 8.0), (80.0, 80.0, 9.0, 9.0)
@@ -124,6 +125,36 @@ def test_a_score_file_is_known_by_its_columns(crowd, tmp_path):
     copy = path.with_suffix(".dat")
     copy.write_bytes(path.read_bytes())
     assert not detects(copy)
+
+
+def test_results_are_the_curve_and_the_operating_point(crowd):
+    *_, found = crowd
+    (point,) = operating_points(found, (), [10 / found.scale])
+    rate, lowest, threshold, curve = _results(found, point, 10.0)
+    per_image = " per image" if found.version == 3 else ""
+    assert (curve.name, curve.x.label, curve.y.label) == ("FROC", f"false alarms{per_image}", "share of faces")
+    assert curve.meaning == f"share of faces found over false alarms{per_image}" and curve.x.log is (found.version == 3)
+    assert curve.marks == [10 / found.scale] and curve.lines[0].y == found.curve.y.tolist()
+    assert (rate.value, rate.n, rate.low, rate.high) == (0.5, 50, point.low, point.high)
+    assert (lowest.value, lowest.n, lowest.meaning) == (0.5, 50, "with 25 false alarms")
+    assert (threshold.value, threshold.n) == (0.16, 25)
+
+
+def test_a_gallery_has_whole_subjects_from_one_and_landmarks_anywhere(tmp_path):
+    head = ",".join(("FILE", "SUBJECT_ID", *LANDMARKS))
+    path = tmp_path / "gallery.csv"
+    path.write_text(f"{head}\na.png,3,{','.join(f'{k}.5' for k in range(10))}\n")
+    (face,) = read_gallery(tmp_path)
+    assert (face.file, face.subject, face.line, face.landmarks.tolist()) == (
+        "a.png",
+        3,
+        2,
+        [k + 0.5 for k in range(10)],
+    )
+    for wrong, said in (("3.5", "expected a whole number"), ("0", "SUBJECT_ID is 0"), ("-1", "SUBJECT_ID is -1")):
+        path.write_text(f"{head}\na.png,{wrong},{','.join('1' * 10)}\n")
+        with pytest.raises(InputError, match=f"line 2: .*{said}"):
+            read_gallery(tmp_path)
 
 
 def test_the_table_has_a_line_for_each_point(crowd):
@@ -234,6 +265,7 @@ def test_a_set_is_a_dataset_whose_faces_keep_the_protocol_s_numbers(tmp_path):
         ("a.jpg#0", "3", 3, True), ("a.jpg#1", None, -1, False), ("b.jpg#0", None, 0, False),
     ]  # fmt: skip
     assert [face.attributes["known"] for face in (first, second, third)] == ["known", "unknown", "ignored"]
+    assert {(sample.width, sample.height) for sample in made} == {(0, 0)}, "no picture was opened"
     again = read_dataset(data, version=3, pictures=False)
     assert [sample.sha256 for sample in again] == [sample.sha256 for sample in made]
     other = read_dataset(write_truth(tmp_path / "other", faces), version=3, pictures=False)
