@@ -13,7 +13,9 @@ from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_r
 from countenance.suites.uccs.baseline.recognize import box_of_landmarks, named
 from countenance.suites.uccs.baseline.score import Templates, enroll
 from countenance.suites.uccs.baseline.steps import detect_step, embed_step, embedding, enlarged
+from countenance.suites.uccs.comparison import compare, write_comparison
 from countenance.suites.uccs.dataset import Face, load, read_dataset
+from countenance.suites.uccs.errors import missed_faces
 from countenance.suites.uccs.format import detects
 from countenance.suites.uccs.operating import default_targets, group_curves, middle, operating_points, table_lines
 from countenance.suites.uccs.protocol import LANDMARKS, read_gallery
@@ -155,6 +157,36 @@ def test_a_gallery_has_whole_subjects_from_one_and_landmarks_anywhere(tmp_path):
         path.write_text(f"{head}\na.png,{wrong},{','.join('1' * 10)}\n")
         with pytest.raises(InputError, match=f"line 2: .*{said}"):
             read_gallery(tmp_path)
+
+
+def test_submissions_are_compared_at_what_all_of_them_reach(tmp_path):
+    data = write_truth(tmp_path / "data", [(f"{k}.jpg", 1, FACE) for k in range(20)])
+    files = []
+    for n in (40, 11):
+        hits = [(f"{k}.jpg", FACE, 0.9 - k / 100, []) for k in range(20)]
+        rows = hits + [(f"{k % 20}.jpg", AWAY, 0.5 - k / 100, []) for k in range(n)]
+        files.append(write_v2(tmp_path / f"{n}.txt", rows))
+    found = evaluate_detector(data, files, settings=CurveSettings(bootstrap=20))
+    compared = compare(found, rounds=20)
+    assert [one.wanted for one in compared] == [1.0, 10.0, 11.0]
+    assert [one.what for one in compared[:2]] == ["1 false alarm", "10 false alarms"]
+    write_comparison(found, compared, [tmp_path / "a.html", tmp_path / "b.html"], data, tmp_path / "page.html")
+    plain = evaluate_detector(data, files)
+    write_comparison(plain, compared, [tmp_path / "a.html", tmp_path / "b.html"], data, tmp_path / "plain.html")
+    bands = [(tmp_path / name).read_text().count('<polygon class="band') for name in ("page.html", "plain.html")]
+    assert bands == [2, 0]
+
+
+def test_a_face_that_is_covered_too_little_is_missed_for_its_version_s_reason(tmp_path):
+    data = write_truth(tmp_path / "data", [("a.jpg", 1, FACE), ("b.jpg", 2, FACE)])
+    beside = (6.0, 0.0, 10.0, 10.0)
+    rows = [("a.jpg", beside, 0.9, [1.0]), ("b.jpg", FACE, 0.8, [1.0])]
+    for version, said in ((2, "no detection covers it well enough"), (3, "no detection on it")):
+        given = [(*row[:3], []) for row in rows] if version == 2 else rows
+        path = (write_v2 if version == 2 else write_v3)(tmp_path / f"{version}.txt", given)
+        (mistake,) = missed_faces(evaluate_detector(data, [path], version=version)[0])
+        assert (mistake.kind, mistake.name, mistake.said, mistake.score) == ("miss", "a.jpg", said, None)
+        assert mistake.cost == "Costs 1 of 2, at every threshold." and mistake.box.tolist() == list(FACE)
 
 
 def test_the_table_has_a_line_for_each_point(crowd):
