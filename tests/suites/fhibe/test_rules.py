@@ -138,6 +138,7 @@ SEEN, HIDDEN = [1, 1, 1], [1, 1, 0]
         ({"1. Right thumb knuckle": SEEN}, [], ["Right hand", "Hand"], ["Right hand", "Hand"]),
         ({"1. Right index knuckle": HIDDEN}, [], [], []),
         ({}, ["17. Glove"], ["Glove", "Hand"], ["Glove", "Hand"]),
+        ({"Left thumb knuckle": SEEN}, ["Glove"], ["Glove", "Left hand", "Hand"], ["Glove", "Left hand", "Hand"]),
         ({}, ["15. Left shoe"], ["Left shoe", "Left leg", "Leg"], ["Left shoe", "Left leg", "Leg"]),
         ({"1. Right ankle": SEEN}, [], ["Right leg", "Leg"], []),
         ({"1. Right knee": SEEN}, [], ["Right leg", "Leg"], []),

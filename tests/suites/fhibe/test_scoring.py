@@ -175,6 +175,14 @@ def test_pictures_are_compared_where_they_are_there(tmp_path):
     restored = {row["filepath"]: {"super_res_filename": str(folder / "0_1.png")} for row in rows}
     with pytest.raises(InputError, match="a picture of 48×32, the original is 64×64"):
         scored(tmp_path, "face_super_resolution", restored, metrics=["PSNR"])
+    beside = small.outputs(tmp_path, "face_super_resolution", {}).parent / "super_0.png"
+    beside.write_bytes(original)
+    moved = {rows[0]["filepath"]: {"super_res_filename": "/elsewhere/super_0.png"}}
+    assert scored(tmp_path, "face_super_resolution", moved, metrics=["PSNR"]).rows["PSNR"][0] == 80
+    inside = {rows[0]["filepath"]: {"super_res_filename": str(tmp_path / "lost" / "super_0.png")}}
+    assert scored(tmp_path, "face_super_resolution", inside, metrics=["PSNR"]).rows["PSNR"][0] == 80
+    gone = {rows[0]["filepath"]: {"super_res_filename": "lost.png"}}
+    assert np.isnan(scored(tmp_path, "face_super_resolution", gone, metrics=["PSNR"]).rows["PSNR"]).all()
     outside = {rows[0]["filepath"]: {"super_res_filename": "../../../../../../elsewhere.png"}}
     with pytest.raises(InputError, match="leads out of the results and the dataset"):
         scored(tmp_path, "face_super_resolution", outside, metrics=["PSNR"])
