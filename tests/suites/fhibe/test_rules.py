@@ -169,6 +169,8 @@ def test_verification_uses_people_with_two_pictures_alone():
     assert usable(table).line == [1, 2]
     more = table_of(multiple_subjects=["False"] * 3, subject_id=["a", "b", "b"])
     assert usable(more).line == [2, 3]
+    last = table_of(multiple_subjects=["False", "False", "True"], subject_id=["a", "a", "z"])
+    assert usable(last).line == [1, 2]
     with pytest.raises(InputError, match="row 1: multiple_subjects: 'maybe', expected True or False"):
         usable(table_of(multiple_subjects=["maybe"], subject_id=["a"]))
 
