@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from countenance.audit import attributes, groups, layout, rows
 from countenance.audit.attributes import Choice, bin_labels, choose, coded, quantile_cuts, split_names
+from countenance.audit.codes import combined, firsts_of, rounded_up, size_of
 from countenance.audit.groups import Grouping, Members, group, label, membership, subsets
 from countenance.audit.layout import Column, Layout, pattern_of, powers
 from countenance.audit.rows import _pairs, _within, depth_of, kept_rows, row_marks
@@ -89,6 +90,24 @@ def test_each_metric_has_its_delta_and_direction() -> None:
 )  # fmt: skip
 def test_how_many_attributes_are_crossed(given: Any, by: Any, crosses: Any, depth: int) -> None:
     assert depth_of(Settings(**given), by, attributes.Chosen([], [], crosses, [])) == depth
+
+
+# codes
+
+
+@few
+@given(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 4)), max_size=12))
+def test_two_columns_of_codes_become_one(pairs: list[tuple[int, int]]) -> None:
+    one, other = np.array(pairs, int).reshape(-1, 2).T
+    found = combined(one, other).tolist()
+    names = sorted(set(pairs))
+    assert found == [names.index(pair) for pair in pairs]
+    assert firsts_of(np.array(found, int)).tolist() == [pairs.index(name) for name in names]
+    assert size_of(one) == max((a + 1 for a, _ in pairs), default=0)
+
+
+def test_whole_numbers_stay_whole() -> None:
+    assert [rounded_up(x) for x in (3.0, 3 + 1e-10, 3 + 1e-8, 2.5, 0.0)] == [3, 3, 4, 3, 0]
 
 
 # attributes

@@ -23,7 +23,7 @@ from countenance.run.engine.local import _Probes, _Shards, _Work
 from countenance.run.engine.settings import EngineSettings
 from countenance.run.manifest import DatasetRecord, Manifest
 from countenance.run.plan import InManifest, Piece, RunSettings, make_plan
-from countenance.run.shard import FailedImage, ShardResult, answers, kept, predictions, score_one, started
+from countenance.run.shard import FailedImage, answers, kept, predictions, run_shard, started
 from countenance.run.stale import Difference, _same, differs, draw, lowest_score
 from countenance.tasks import load_task
 from countenance.testing import small_dataset
@@ -336,8 +336,7 @@ def test_refused_boxes_are_kept_where_they_could_be_boxes_at_all() -> None:
         ([[9.0, 9.0, 1.0, 1.0]], True), ([[9.0, 9.0, -9.9e6, 1.0]], True), ([[9.0, 9.0, 1e7, 1.0]], False),
         ([[9.0, 9.0, np.nan, 1.0]], False),
     ):  # fmt: skip
-        result = ShardResult()
-        score_one(TASK, sample, {"boxes": boxes}, result)
+        result = run_shard(TASK, lambda images, boxes=boxes: [{"boxes": boxes}], [sample], batch=1)
         assert len(result.failures) == 1 and result.failures[0]["kind"] == "answer"
         assert (sample.id in result.refused) is held, boxes
     assert result.rows == [] and result.answers == []

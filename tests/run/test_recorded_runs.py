@@ -71,7 +71,7 @@ def test_a_purge_says_what_it_removed(tmp_path: Path) -> None:
     left = [entry.name for entry in again.store.storage.entries("thumbnails/")]
     assert left == [f"{thumbnails_of('5-0')}-64.jpg"]
     marker = again.store.committed(rows=False)[0]
-    assert marker.answered == 74 and [row["sample"] for row in marker.failures] == ["y"]
+    assert marker.answered == 74 and [row["sample"] for row in again.store.shard_failures(0)] == ["y"]
     assert set(marker.sizes) == {name for name in marker.files if (run.path / name).exists()}
     assert verify(again.store).problems == []
     # once more: they are gone, and nothing is counted twice
@@ -186,7 +186,7 @@ def test_predictions_are_stored_in_blocks(tmp_path: Path) -> None:
     run = record(tmp_path / "run", manifest(), table, answers=answers, failures=[failure("x")])
     markers = run.store.committed(rows=False)
     assert [markers[k].answered for k in range(3)] == [256, 256, 1] and len(run.answers()) == 513
-    assert [len(markers[k].failures) for k in range(3)] == [1, 0, 0]
+    assert [len(run.store.shard_failures(k)) for k in range(3)] == [1, 0, 0]
     assert run.manifest.dataset.images == 514 and run.manifest.failed == 1 and SHARD == 256
     plain = record(tmp_path / "other", manifest(), table)
     assert plain.store.answer_files() == [] and plain.manifest.dataset.images == 513

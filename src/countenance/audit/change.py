@@ -41,17 +41,17 @@ def _upper(gained: Array, lost: Array, n: Array, t: Array) -> Array:
         change = (gained - lost) / n
         low, high = change + 1e-9 * (1 - change), np.ones(np.shape(n))  # without discordant rows 0 is a root as well
         over, under = _excess(gained, lost, n, low, t), _excess(gained, lost, n, high, t)
-        side = np.zeros(np.shape(n))
+        was_inside = was_outside = np.zeros(np.shape(n), dtype=bool)
         for _ in range(STEPS):
             step = over - under
             found = np.where(step > 0, (low * -under + high * over) / np.where(step > 0, step, 1.0), high)
             excess = _excess(gained, lost, n, found, t)
             inside = excess > 0
             # Where one end stays for a second time, its value is halved, or the other would creep.
-            under = np.where(inside, np.where(side > 0, under / 2, under), excess)
-            over = np.where(inside, excess, np.where(side < 0, over / 2, over))
+            under = np.where(inside, np.where(was_inside, under / 2, under), excess)
+            over = np.where(inside, excess, np.where(was_outside, over / 2, over))
             low, high = np.where(inside, found, low), np.where(inside, high, found)
-            side = np.where(inside, 1.0, -1.0)
+            was_inside, was_outside = inside, ~inside
         return np.asarray(np.where(n > 0, np.maximum(high, change), np.nan))
 
 

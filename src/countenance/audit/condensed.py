@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from countenance.audit import minp
+from countenance.audit.codes import size_of
 from countenance.audit.database import Database, has_duckdb
 from countenance.audit.groups import subsets
 from countenance.audit.large_columns import CannotCondense, CodedAttribute, LargeColumns
@@ -260,7 +261,7 @@ class _Making(LargeColumns):
         if len(codes) != 1:
             return np.arange(table.num_rows)
         if marked:
-            sums = np.zeros(int(codes[0].max(initial=-1)) + 1, dtype=np.uint64)
+            sums = np.zeros(size_of(codes[0]), dtype=np.uint64)
             np.add.at(sums, codes[0], _numbers(table, "mark"))
             rank = np.empty(len(sums), dtype=np.int64)
             rank[np.argsort(sums, kind="stable")] = np.arange(len(sums))

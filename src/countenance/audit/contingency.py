@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from countenance.audit.codes import combined, firsts_of
 from countenance.audit.table import Array
 
 SAMPLE = 2000
@@ -45,8 +46,7 @@ class Contingency:
         units = np.bincount(kinds)
         if len(units) > most:
             return None
-        first = np.zeros(len(units), dtype=np.int64)
-        first[kinds[::-1]] = np.arange(count - 1, -1, -1)
+        first = firsts_of(kinds)
         order = np.argsort(units, kind="stable")  # the commonest kind takes what the others leave
         return cls(first[order], units[order], np.bincount(codes, minlength=patterns))
 
@@ -87,6 +87,5 @@ def _kinds(columns: Sequence[Array]) -> Array:
     """A code for each unit, equal where all columns are."""
     code = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
-        values, own = np.unique(column, return_inverse=True)
-        code = np.unique(code * len(values) + own, return_inverse=True)[1]
+        code = combined(code, np.unique(column, return_inverse=True)[1])
     return code

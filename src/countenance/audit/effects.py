@@ -198,7 +198,7 @@ def _leverage(clusters: Array, size: int) -> Array:
     """How much more of a side each cluster is than one of equal clusters would be; 0 where the cluster is not on it."""
     counts = np.bincount(clusters, minlength=size)
     here = counts > 0
-    return np.asarray(np.where(here, counts / len(clusters) - 1 / max(int(here.sum()), 1), 0.0))
+    return np.asarray(np.where(here, counts / len(clusters) - 1 / here.sum(), 0.0))
 
 
 def _spread(e: Array) -> float:

@@ -54,7 +54,7 @@ class _Attribute:
         way = Units(units.codes[:1], units.ways[:1], units.asked)  # people, where people and images cross
         self.sums = work.sums if len(units.codes) < 2 else RowSums(work.rows.attributes, way, work.rows.size)
         self.layout = self.sums.layouts[0]
-        steps = max(1, self.layout.count * max(1, len(self.columns)))
+        steps = self.layout.count * len(self.columns) or 1
         self.draws = int(min(DRAWS, max(FEWEST, MOST_STEPS // steps)))
         sides = [work.sums.of(grouping, self.members, column).cells for column in self.columns]
         self.units = [np.asarray(side.units, dtype=float) for side in sides]

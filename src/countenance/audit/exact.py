@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from countenance.audit.codes import size_of
 from countenance.audit.table import Array
 
 BLOCK = 2_000_000
@@ -29,10 +32,11 @@ def fisher(right1: Array, wrong1: Array, right2: Array, wrong2: Array) -> Array:
     tables, place = _distinct(small, large, rare, seen)
     found = np.ones(tables.shape[1])
     # The number of rare outcomes on the smaller side has a short support, far beyond which nothing adds to a p.
-    low = np.maximum(0, tables[2] - tables[1])
-    expected = tables[2] * tables[0] / np.maximum(tables[0] + tables[1], 1)
-    far = np.maximum(tables[3], expected + 12 * np.sqrt(expected) + 40) + 60
-    width = (np.minimum(np.minimum(tables[2], tables[0]), far) - low + 1).astype(np.int64)
+    small, large, rare, seen = tables
+    low = np.maximum(0, rare - large)
+    expected = rare * small / np.maximum(small + large, 1)
+    far = np.maximum(seen, expected + 12 * np.sqrt(expected)) + 100
+    width = (np.minimum(np.minimum(rare, small), far) - low + 1).astype(np.int64)
     order = np.argsort(width, kind="stable")
     start = 0
     while start < len(order):
@@ -46,8 +50,8 @@ def fisher(right1: Array, wrong1: Array, right2: Array, wrong2: Array) -> Array:
 def _distinct(small: Array, large: Array, rare: Array, seen: Array) -> tuple[Array, Array]:
     """The different tables, and where each of the given ones is among them."""
     columns = (small, large, rare, seen)
-    spans = [int(column.max(initial=0)) + 1 for column in columns]
-    if spans[0] * spans[1] * spans[2] * spans[3] >= 2**62:
+    spans = [size_of(column) for column in columns]
+    if math.prod(spans) >= 2**62:
         return np.array(columns), np.arange(len(small))
     key = np.zeros(len(small), dtype=np.int64)
     for column, span in zip(columns, spans, strict=True):

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from countenance.audit.blocks import split_sums
+from countenance.audit.codes import combined
 from countenance.audit.groups import Grouping, Members
 from countenance.audit.layout import Column, Layout, powers, side
 from countenance.audit.sums import Cross, CrossWay, GroupSums
@@ -23,8 +24,7 @@ def layouts(units: Units, total: int, weights: Array | None = None) -> list[Layo
     if not units.kept:
         codes = list(units.codes)
         if len(codes) == 2:
-            width = int(codes[1].max(initial=0)) + 1
-            codes.append(np.unique(codes[0] * width + codes[1], return_inverse=True)[1])
+            codes.append(combined(*codes))
         units.kept.extend(Layout(one, total, weights) for one in codes)
     return units.kept
 

@@ -7,11 +7,13 @@ each of its groups. Rows unknown in an attribute are outside every cell that use
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from countenance.audit.codes import size_of
 from countenance.audit.table import Array, Attribute
 from countenance.errors import InputError
 
@@ -91,7 +93,7 @@ def membership(attributes: Sequence[Attribute], chosen: Sequence[int], total: in
     [1, 2, -1]
     """
     rows: Array | None = None
-    span = int(np.prod([max(len(attributes[index].levels), 1) for index in chosen], dtype=float))
+    span = math.prod(len(attributes[index].levels) for index in chosen)
     kind = np.int32 if span < 2**31 else np.int64
     if len(chosen) == 1 and attributes[chosen[0]].rows is None:  # nothing to combine: a code is a key
         return None, np.asarray(attributes[chosen[0]].codes, dtype=kind)
@@ -146,7 +148,7 @@ def group(
 
 def _occurring(attributes: Sequence[Attribute], chosen: Sequence[int], total: int) -> Array:
     _, keys = membership(attributes, chosen, total)
-    span = int(keys.max(initial=-1)) + 1
+    span = size_of(keys)
     if span <= DENSE:
         return np.flatnonzero(np.bincount(keys + 1, minlength=span + 1)[1:])  # -1 is counted first, and left out
     return np.unique(keys[keys >= 0])

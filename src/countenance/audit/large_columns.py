@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from countenance.audit.attributes import Choice, coded
+from countenance.audit.codes import firsts_of
 from countenance.audit.database import TABLE, Database, quoted
 from countenance.audit.layout import Column, Shape, pattern_of
 from countenance.audit.rows import AskedColumns, kept_rows, nothing_kept
@@ -40,9 +41,7 @@ class CodedAttribute:
         one = self.attribute
         if one.rows is None:
             return Attribute(one.name, one.levels, codes.astype(np.int32), cuts=one.cuts)
-        first = np.full(int(self.patterns.max(initial=-1)) + 1, -1, dtype=np.int64)
-        first[self.patterns[::-1]] = np.arange(len(self.patterns) - 1, -1, -1)
-        example = first[codes]  # a value with the same groups
+        example = firsts_of(self.patterns)[codes]  # a value with the same groups
         start = np.searchsorted(one.rows, example, side="left")
         count = np.searchsorted(one.rows, example, side="right") - start
         offset = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)

@@ -165,7 +165,7 @@ def pattern_of(one: Attribute, total: int) -> Array:
     if one.rows is None:
         return one.codes
     # A row's set of groups is known by the sum of one large random number for each group.
-    marks = np.random.default_rng(0).integers(1, 2**62, size=max(len(one.levels), 1))
+    marks = np.random.default_rng(0).integers(1, 2**62, size=len(one.levels))
     sums = np.zeros(total, dtype=np.int64)
     np.add.at(sums, one.rows, marks[one.codes])
     return np.unique(sums, return_inverse=True)[1]

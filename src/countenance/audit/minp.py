@@ -14,6 +14,7 @@ import numpy as np
 
 from countenance.audit import tests
 from countenance.audit.batch import Batch
+from countenance.audit.codes import rounded_up
 from countenance.audit.from_rows import RowSums
 from countenance.audit.permute import Permutations
 from countenance.audit.permute_rows import WantedComparisons
@@ -45,7 +46,7 @@ def permutations_needed(alpha: float, metrics: int) -> int:
     >>> permutations_needed(0.05, 2), permutations_needed(0.01, 2), permutations_needed(0.05, 20)
     (2000, 10000, 4000)
     """
-    return max(PERMUTATIONS, math.ceil(100 / alpha - 1e-9), 200 * metrics)
+    return max(PERMUTATIONS, rounded_up(100 / alpha), 200 * metrics)
 
 
 def why_not(settings: Settings, sums: RowSums, batches: Sequence[Batch], scene: str) -> str:
@@ -140,9 +141,9 @@ def adjust(
 def _most(sums: RowSums, batches: Sequence[Batch], comparisons: int) -> int:
     """How far the stream of permutations may go on."""
     split = {grouping.name for batch in batches for grouping in batch.groupings if sums.splits(grouping)}
-    most = [MOST_CLUSTER_STEPS // 2 // max(1, sums.layouts[0].count * len(batches)), MOST_VALUES // max(1, comparisons)]
+    most = [MOST_CLUSTER_STEPS // 2 // (sums.layouts[0].count * len(batches)), MOST_VALUES // comparisons]
     if split:
-        most.append(MOST_ROW_STEPS // max(1, sums.total * len(split) * len(batches)))
+        most.append(MOST_ROW_STEPS // (sums.total * len(split) * len(batches)))
     return min(most)
 
 

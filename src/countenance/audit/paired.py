@@ -13,6 +13,7 @@ import numpy as np
 from countenance.audit import tests
 from countenance.audit._dist import both
 from countenance.audit.change import GainAndLoss
+from countenance.audit.codes import combined, size_of
 from countenance.audit.comparisons import Draft
 from countenance.audit.effects import MeanGap, cohen_h, equivalence
 from countenance.audit.estimates import TRUSTED, interval
@@ -56,7 +57,7 @@ def paired(
 def _places(rows: Rows, codes: Array, code: int, name: str, level: str) -> Array:
     """For each pair, its row under one condition (-1: none)."""
     assert rows.pairs is not None
-    size = int(rows.pairs.max(initial=-1)) + 1
+    size = size_of(rows.pairs)
     here = np.flatnonzero((codes == code) & (rows.pairs >= 0))
     where = np.full(size, -1)
     where[rows.pairs[here]] = here
@@ -87,15 +88,14 @@ class Pairs:
         self.clustered, self.pooled = bool(own), pooled or Pooled()
         codes = [np.asarray(np.unique(each, return_inverse=True)[1]) for each in own]
         self.own = codes or [np.arange(len(one))]
-        self.units = min(int(each.max(initial=-1)) + 1 for each in self.own)
+        self.units = min(size_of(each) for each in self.own)
 
     def side(self, values: Array) -> Side:
         """The sums of values over the units."""
         found = clustered(values, self.own[0]) if self.clustered else simple(values)
         if len(self.own) < 2 or not len(values):
             return found
-        width = int(self.own[1].max(initial=0)) + 1
-        joint = np.unique(self.own[0] * width + self.own[1], return_inverse=True)[1]
+        joint = combined(*self.own)
         further: list[Way] = [clustered(values, codes).first for codes in (self.own[1], joint)]
         return replace(found, further=tuple(further))
 
@@ -160,7 +160,7 @@ class Pairs:
         b, c = float((self.change > 0).sum()), float((self.change < 0).sum())
         tested = []
         for own in self.own:
-            count = int(own.max(initial=-1)) + 1
+            count = size_of(own)
             gains = np.bincount(own, self.change > 0, minlength=count)
             tested.append(tests.mcnemar(gains, np.bincount(own, self.change < 0, minlength=count)))
         name, statistic, p = max(tested, key=lambda one: one[2])
@@ -192,9 +192,7 @@ def _together(first: Array, second: Array) -> Array:
     """Pairs that share a cluster on either side are in one cluster."""
     from scipy import sparse
 
-    if (first == second).all():
-        return np.asarray(np.unique(first, return_inverse=True)[1])
-    size = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+    size = max(size_of(first), size_of(second))
     graph = sparse.coo_matrix((np.ones(len(first)), (first, second)), shape=(size, size))
     part = sparse.csgraph.connected_components(graph, directed=False)[1][first]
     return np.asarray(np.unique(part, return_inverse=True)[1])

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from countenance.audit.codes import combined, firsts_of, size_of
 from countenance.audit.contingency import Contingency
 from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping
@@ -68,7 +69,7 @@ class Permutations:
         size = max(self.count, self.layout.total if self.rows else 1)
         size = size if self.counted is None else self.counted.cells
         comparisons = max(len(one.g) for one in self.wanted)
-        return int(max(1, min(500, CELLS // max(size, 1), CELLS // max(comparisons, 1))))
+        return int(max(1, min(500, CELLS // size, CELLS // comparisons)))
 
     def draw(self, total: int) -> Iterator[list[Sampled]]:
         """Batches of permutations, `total` of them; a further call goes on in the same stream."""
@@ -130,13 +131,11 @@ class _WholeLabels:
         used = sorted({index for grouping in groupings for index in grouping.attributes})
         code = np.zeros(layout.count, dtype=np.int64)
         for index in used:
-            own = pattern_of(sums.attributes[index], layout.total)[first].astype(np.int64)
-            code = np.unique(code * (int(own.max(initial=0)) + 2) + own + 1, return_inverse=True)[1]
-        self.patterns = int(code.max(initial=-1)) + 1
+            own = pattern_of(sums.attributes[index], layout.total)[first]
+            code = combined(code, own)
+        self.patterns = size_of(code)
         self.codes = code.astype(np.int32)
-        example = np.zeros(self.patterns, dtype=np.int64)
-        example[code[::-1]] = np.arange(layout.count - 1, -1, -1)
-        rows = first[example]
+        rows = first[firsts_of(code)]
         self.offset: dict[int, int] = {}
         self.known: dict[int, int] = {}
         matrices = []

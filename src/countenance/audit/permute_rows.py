@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from countenance.audit.codes import combined, firsts_of
 from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import Grouping
 from countenance.audit.layout import Column, pattern_of, powers, side
@@ -40,11 +41,8 @@ class RowLabels:
         else:  # a row may be in several cells: its label is the set of them
             code = np.zeros(sums.size, dtype=np.int64)
             for index in grouping.attributes:
-                own = pattern_of(sums.attributes[index], sums.size).astype(np.int64)
-                code = np.unique(code * (int(own.max(initial=0)) + 2) + own + 1, return_inverse=True)[1]
-            example = np.zeros(int(code.max(initial=-1)) + 1, dtype=np.int64)
-            example[code[::-1]] = np.arange(sums.size - 1, -1, -1)
-            self.labels, self.matrix = code, membership_matrix(sums, grouping, example).toarray()
+                code = combined(code, pattern_of(sums.attributes[index], sums.size))
+            self.labels, self.matrix = code, membership_matrix(sums, grouping, firsts_of(code)).toarray()
 
     def sums(
         self, rows: Array, wanted: Sequence[WantedComparisons], place: int

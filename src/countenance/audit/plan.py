@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from countenance.audit._dist import quantile
+from countenance.audit.codes import rounded_up
 from countenance.audit.effects import cohen_h
 from countenance.audit.power import detectable_rate, reach, shifted
 from countenance.audit.settings import Settings
@@ -82,8 +83,8 @@ def plan(
     effective = (reach(each, power) / standard) ** 2 * (1 + 1 / others)
     if metric == "rate":
         effective = _with_few_cases(effective, baseline, gap, others, each, power)
-    n = math.ceil(effective * deff - 1e-9)
-    units = math.ceil(n / rows_per_unit - 1e-9)
+    n = rounded_up(effective * deff)
+    units = rounded_up(n / rows_per_unit)
     n = n if rows_per_unit == 1 else math.ceil(units * rows_per_unit)
     people = f" from {units:,} people" if rows_per_unit != 1 else ""
     what = (
@@ -97,7 +98,7 @@ def plan(
     return Plan(
         metric=metric, baseline=baseline, effect=standard, effect_name="h" if metric == "rate" else "d", difference=gap,
         groups=groups, comparisons=count, deff=deff, alpha=alpha, alpha_each=each, power=power, n_per_group=n,
-        n_effective=math.ceil(effective - 1e-9), n_total=n * groups, reason=reason, rows_per_unit=rows_per_unit,
+        n_effective=rounded_up(effective), n_total=n * groups, reason=reason, rows_per_unit=rows_per_unit,
         units_per_group=units,
     )  # fmt: skip
 

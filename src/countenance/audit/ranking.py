@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from countenance.audit._dist import both, quantile
+from countenance.audit.codes import size_of
 from countenance.audit.multiplicity import holm
 from countenance.audit.table import Array
 
@@ -176,7 +177,7 @@ def rank_scores(
     """
     table = np.asarray(scores, dtype=float)
     _, own = np.unique(np.arange(len(table)) if clusters is None else np.asarray(clusters), return_inverse=True)
-    count = int(own.max(initial=-1)) + 1
+    count = size_of(own)
     rows = np.bincount(own, minlength=count).astype(float)
     sums = np.stack([np.bincount(own, column, minlength=count) for column in table.T], axis=1)
     terms = np.stack([sums, np.broadcast_to(rows[:, None], sums.shape)], axis=2)
@@ -205,7 +206,7 @@ def numerical_bootstrap(
     table = np.asarray(sums, dtype=float)
     flat = table.reshape(len(table), math.prod(table.shape[1:]))
     shape = (-1, *table.shape[1:])
-    estimate = np.asarray(statistic(flat.sum(axis=0, keepdims=True).reshape(shape)))[0]
+    estimate = np.asarray(statistic(flat.sum(axis=0).reshape(shape)))[0]
     count = len(table)
     if count < 2:
         return estimate, np.full((draws, len(estimate)), np.nan)

@@ -40,10 +40,11 @@ def rank_column(column: Column, dense: Array, known: Array) -> Column:
     [0.5, -1.0, 0.5]
     """
     use = known & (dense >= 0)
-    counts = np.bincount(dense[use], minlength=int(dense.max(initial=-1)) + 2)
+    counts = np.bincount(dense[use])
     middle = np.cumsum(counts) - counts / 2 + 0.5
     centre = (int(use.sum()) + 1) / 2
-    values = np.where(use, middle[dense] - centre, np.nan)
+    values = np.full(len(dense), np.nan)
+    values[use] = middle[dense[use]] - centre
     name = f"{column.name} (ranks{'' if known.all() else f' of {int(use.sum())}'})"
     return Column(name, "mean", values, 0.0)
 

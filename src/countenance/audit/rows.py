@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from countenance.audit.attributes import Chosen, bare, choose, coded
+from countenance.audit.codes import combined, size_of
 from countenance.audit.layout import Column, pattern_of
 from countenance.audit.settings import Settings
 from countenance.audit.source import Source
@@ -124,7 +126,7 @@ class Rows:
             if codes is None:
                 order = np.argsort(marks, kind="stable")
             else:
-                sums = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.uint64)
+                sums = np.zeros(size_of(codes), dtype=np.uint64)
                 np.add.at(sums, codes, marks)
                 rank = np.empty(len(sums), dtype=np.int64)
                 rank[np.argsort(sums, kind="stable")] = np.arange(len(sums))
@@ -174,7 +176,7 @@ def kept_rows(source: Source, conditions: Mapping[str, Sequence[str]]) -> Array 
     for name, values in conditions.items():
         column = source.resolve(name, "attr.", "attribute")
         read = source.read([column], [])[column]
-        one = attribute(bare(name), read, 10**9, numeric=10**9)
+        one = attribute(bare(name), read, sys.maxsize, numeric=sys.maxsize)
         if absent := [value for value in values if value not in one.levels]:
             some = ", ".join(one.levels[:12]) + (" …" if len(one.levels) > 12 else "")
             raise InputError(f"{source.label}: where: no row has {name} = {absent[0]}; there are {some}")
@@ -253,5 +255,5 @@ def _pairs(columns: list[Any]) -> Array:
     for column in columns:
         own = np.asarray(column.dictionary_encode().indices.fill_null(-1)).astype(np.int64)
         known &= own >= 0
-        codes = np.unique(codes * (own.max(initial=0) + 2) + own, return_inverse=True)[1]
+        codes = combined(codes, own)
     return np.where(known, codes, -1)

@@ -55,11 +55,11 @@ def chosen_cells(
     """The groups that are large enough, and the others with the reason."""
     units = np.asarray(sums.cells.units)
     out = []
-    for g in np.flatnonzero(units < max(min_n, 1)):
+    for g in np.flatnonzero(units < min_n):
         n = int(sums.cells.n[g])
         why = f"{int(units[g])} {many}, fewer than {min_n}" if n else "no units"
         out.append((grouping.cells[g], n, int(units[g]), why))
-    return np.flatnonzero(units >= max(min_n, 1)), out
+    return np.flatnonzero(units >= min_n), out
 
 
 def variances(cells: Side, kind: str) -> Array:

@@ -96,7 +96,7 @@ class Side:
     def constant(self) -> Numbers:
         """No variance at all (up to rounding)."""
         with np.errstate(all="ignore"):
-            least = 1e-14 * np.maximum(self.squares / np.asarray(self.n, dtype=float), 1e-300)
+            least = 1e-14 * self.squares / np.asarray(self.n, dtype=float)
         return (np.asarray(self.n) == 0) | (self.spread <= least)
 
     @property

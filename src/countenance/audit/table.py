@@ -49,7 +49,7 @@ def attribute(name: str, column: Any, max_groups: int, numeric: int = MAX_NUMERI
         )
         inner = attribute(name, flat(column.flatten()), max_groups, numeric)
         known = inner.codes >= 0
-        width = max(len(inner.levels), 1)
+        width = len(inner.levels)
         both = np.unique(parents[known].astype(np.int64) * width + inner.codes[known])
         return Attribute(name, inner.levels, (both % width).astype(np.int32), both // width)
     if pa.types.is_nested(kind):

@@ -155,7 +155,7 @@ def rates(one: Side, two: Side, cross: Cross, least: Numbers = SMALLEST_EXPECTED
         e1, e2 = m1 / worth, m2 / worth
         share = (rate1 * e1 + rate2 * e2) / (e1 + e2)
         expected = np.minimum(e1, e2) * np.minimum(share, 1 - share)
-        same = np.asarray(one.constant) & np.asarray(two.constant) & (np.abs(rate1 - rate2) < 1e-12)
+        same = np.asarray(one.constant) & np.asarray(two.constant) & (rate1 == rate2)
         exact = (expected < least) & ~same & np.isfinite(e1) & np.isfinite(e2)
         if exact.any():
             cells = (rate1 * e1, (1 - rate1) * e1, rate2 * e2, (1 - rate2) * e2)

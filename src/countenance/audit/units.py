@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from countenance.audit.codes import firsts_of, size_of
 from countenance.audit.table import Array, is_text
 from countenance.errors import InputError
 
@@ -29,7 +30,7 @@ class Units:
     codes: tuple[Array, ...]
     ways: tuple[str, ...]
     asked: Any = AUTO
-    kept: list[Any] = field(default_factory=list, repr=False, compare=False)
+    kept: list[Any] = field(default_factory=list)
     """The orders of rows that sums over these units need, once they were made."""
 
     @property
@@ -62,7 +63,7 @@ class Units:
             )
         parts = []
         for codes, way in zip(self.codes, self.ways, strict=True):
-            count = int(codes.max(initial=-1)) + 1
+            count = size_of(codes)
             one, many = nouns((way,))
             parts.append(f"{count:,} {one if count == 1 else many}")
         one = " and ".join(nouns((way,))[0] for way in self.ways)
@@ -118,7 +119,7 @@ def units(columns: Sequence[tuple[str, Any]], asked: Any) -> Units:
             "matter most"
         )
     names = tuple(name for name, _ in kept)
-    single = all(len(codes) == int(codes.max(initial=-1)) + 1 for _, codes in kept)
+    single = all(len(codes) == size_of(codes) for _, codes in kept)
     return Units(() if single else tuple(codes for _, codes in kept), names, asked)
 
 
@@ -156,11 +157,11 @@ def _filled(coded: list[tuple[str, Array]]) -> list[tuple[str, Array]]:
             only = _only_value(codes, last)
             known = last[missing] >= 0
             codes[missing[known]] = only[last[missing[known]]]
-            start = int(codes.max(initial=-1)) + 1
+            start = size_of(codes)
             rest = missing[(codes[missing] < 0) & known]
             codes[rest] = start + last[rest]
             missing = np.flatnonzero(codes < 0)
-        start = int(codes.max(initial=-1)) + 1
+        start = size_of(codes)
         codes[missing] = start + np.arange(len(missing))
         made.append((name, _dense(codes)))
     return made
@@ -168,7 +169,7 @@ def _filled(coded: list[tuple[str, Array]]) -> list[tuple[str, Array]]:
 
 def _only_value(codes: Array, groups: Array) -> Array:
     """For each group the one code its rows have; -1 where there are several or none."""
-    size = int(groups.max(initial=-1)) + 1
+    size = size_of(groups)
     use = (codes >= 0) & (groups >= 0)
     low = np.full(size, np.iinfo(np.int64).max)
     high = np.full(size, -1, dtype=np.int64)
@@ -178,7 +179,7 @@ def _only_value(codes: Array, groups: Array) -> Array:
 
 
 def _dense(codes: Array) -> Array:
-    used = np.zeros(int(codes.max(initial=-1)) + 1, dtype=bool)
+    used = np.zeros(size_of(codes), dtype=bool)
     used[codes] = True
     found: Array = codes if used.all() else (np.cumsum(used) - 1)[codes]
     return found
@@ -190,7 +191,4 @@ def together(fine: Array, coarse: Array) -> bool:
     >>> together(np.array([0, 0, 1]), np.array([5, 5, 5])), together(np.array([0, 0, 1]), np.array([1, 2, 2]))
     (True, False)
     """
-    size = int(fine.max(initial=-1)) + 1
-    first = np.zeros(size, dtype=np.int64)
-    first[fine[::-1]] = np.arange(len(fine) - 1, -1, -1)
-    return bool((coarse[first[fine]] == coarse).all())
+    return bool((coarse[firsts_of(fine)[fine]] == coarse).all())

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from countenance.audit.codes import rounded_up
 from countenance.audit.comparisons import Draft, direction
 from countenance.audit.effects import cohen_h
 from countenance.audit.finding import Finding
@@ -106,8 +107,8 @@ class Needed:
             ratio = mde / away if away > 0 else math.nan
         if math.isfinite(ratio):
             times, self.both = growth(draft.share, ratio)
-            self.rows = math.ceil(values["n"] * times - 1e-9)
-            self.units = math.ceil(values["clusters"] * times - 1e-9)
+            self.rows = rounded_up(values["n"] * times)
+            self.units = rounded_up(values["clusters"] * times)
 
     def sentence(self, power: float, nouns: tuple[str, str]) -> str:
         """What would be seen with what there is, and what it would take."""

@@ -1,12 +1,11 @@
 """Auditing a run: the statistics of `countenance.audit` on its score table, with what the run itself must say."""
 
-import inspect
 import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ import pyarrow as pa
 from countenance.audit import Audit, Finding, audit
 from countenance.audit.attributes import NothingToCompare
 from countenance.audit.parquet import ParquetFiles
-from countenance.audit.settings import parse_better, parse_delta, parse_where
+from countenance.audit.settings import Settings, parse_better, parse_delta, parse_where
 from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.errors import InputError
@@ -188,8 +187,8 @@ _NUMBERS = [name for name, field in Finding.model_fields.items() if field.annota
 
 def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
     """The audit of a run with all the settings of an earlier one."""
-    known = inspect.signature(audit).parameters
-    kept = {name: value for name, value in settings.items() if name in known and name not in ("table", "by", "metrics")}
+    known = {field.name for field in fields(Settings)} | {"equity"}
+    kept = {name: value for name, value in settings.items() if name in known}
     if " else " in str(kept.get("cluster")):  # the text of an audit of an older edition
         kept["cluster"] = "auto"
     kept["adjust"] = settings.get("adjust_asked", kept.get("adjust", "minp"))

@@ -1,0 +1,388 @@
+"""The sentences of an audit, from findings written by hand, and the small decisions before them."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from countenance.audit.comparisons import Draft, direction, disjoint, is_alarming, referred, which, why_untestable
+from countenance.audit.finding import Audit, Finding
+from countenance.audit.groups import Grouping
+from countenance.audit.headline import by_weight, deltas_of, headline, served_worse, which_interval
+from countenance.audit.plot import forest
+from countenance.audit.settings import Judged, Settings
+from countenance.audit.sums import Cross, GroupSums, Side, simple
+from countenance.audit.verdict import Needed, concluded, decides, h_of_gap, none_larger, overall, p_words, shown
+from countenance.errors import InputError
+
+
+def finding(group: str = "a", verdict: str = "disparity", **given: Any) -> Finding:
+    usual = {
+        "metric": "ok", "attribute": "g", "group": group, "versus": "rest", "comparison": "rest", "n": 40,
+        "clusters": 40, "n_versus": 90, "estimate": 0.8, "low": 0.7, "high": 0.9, "estimate_versus": 0.9,
+        "difference": -0.1, "effect": -0.3, "direction": "worse", "severity": "minor", "p_adjusted": 0.01,
+        "reason": f"why {group}",
+    }  # fmt: skip
+    return Finding(**usual | {"verdict": verdict} | given)
+
+
+def found(*findings: Finding, verdict: str = "disparity", excluded: Any = (), **settings: Any) -> Audit:
+    told = {"delta": {"ok": 0.05}, "metrics": ["ok"]} | settings
+    return Audit(verdict=verdict, reason="the reason", findings=list(findings), excluded=list(excluded), settings=told)
+
+
+def left_out(group: str = "z", **given: Any) -> dict[str, Any]:
+    return {"attribute": "g", "group": group, "why": "3 people", "untested": True, "alarming": False} | given
+
+
+# headlines
+
+
+def test_the_headline_of_a_disparity() -> None:
+    assert headline(found(finding())) == "g = a does worse than everyone else: ok is 0.800 against 0.900."
+    two = headline(found(finding(), finding("b", effect=-0.2), finding("c", effect=-0.1)))
+    assert two.endswith("0.900; 2 more comparisons differ.") and two.startswith("g = a")
+    one = headline(found(finding(), finding("b", effect=-0.9)))
+    assert one.startswith("g = b") and one.endswith("; 1 more comparison differs.")
+    swapped = finding(versus="b", direction="better", estimate=0.9, estimate_versus=0.8)
+    assert headline(found(swapped)) == "g = b does worse than g = a: ok is 0.800 against 0.900."
+    lower = headline(found(finding(), better={"ok": "lower"}))
+    assert lower.endswith("0.900, and lower is better.")
+    unknown = headline(found(finding(direction="")))
+    assert (
+        "differs from everyone else" in unknown
+        and "(which way is better was not said: better, or --better ok=lower)" in unknown
+    )
+    favoured = headline(found(finding(direction="better", estimate=0.9, estimate_versus=0.8)))
+    assert favoured.startswith("g = a does better than everyone else") and favoured.endswith(
+        "; nobody is shown to do worse."
+    )
+    alarm = headline(found(finding(), excluded=[left_out(), left_out("y", alarming=True)]))
+    assert alarm.endswith(". Not tested, and alarming: g = y (3 people).")
+    assert "alarming" not in headline(found(finding(), excluded=[left_out(alarming=True)], named=["h"]))
+
+
+def test_the_favoured_group_is_named_where_two_are_a_little_below() -> None:
+    far = finding("top", direction="better", difference=0.3, effect=0.8, severity="severe")
+    below = [finding(name, difference=-0.1, effect=-0.2) for name in "ab"]
+    assert headline(found(*below, far)).startswith("g = top does better")
+    assert headline(found(below[0], far)).startswith("g = a does worse")
+    near = finding("top", direction="better", difference=0.2, effect=0.8)
+    assert headline(found(*below, near)).startswith("g = a does worse")  # exactly twice as far is not enough
+    other = finding("top", direction="better", difference=0.3, effect=0.8, attribute="h")
+    assert headline(found(*below, other)).startswith("g = a does worse")
+
+
+def test_disparities_come_in_the_order_of_their_weight() -> None:
+    ordered = by_weight([
+        finding("better", direction="better", effect=2.0), finding("deep", depth=2, effect=-3.0, severity="severe"),
+        finding("minor", effect=-0.9), finding("severe", severity="severe", effect=-0.5),
+        finding("nan", effect=math.nan),
+        finding("larger", severity="severe", effect=0.6), finding("no", verdict="untestable"),
+    ])  # fmt: skip
+    assert [f.group for f in ordered] == ["larger", "severe", "minor", "nan", "deep", "better"]
+    assert served_worse(finding()) and served_worse(finding(direction="better", versus="b"))
+    assert not served_worse(finding(direction="better")) and not served_worse(finding(direction=""))
+
+
+def test_headlines_without_a_disparity() -> None:
+    none = found(verdict="none larger than 0.05")
+    assert headline(none) == "No group differs from the others by 0.05 or more."
+    small = finding(
+        verdict="none larger than 0.05", reason="x: a real difference, smaller than 0.05 (p)", difference=-0.02
+    )
+    less = small.model_copy(update={"group": "b", "difference": 0.01})
+    told = headline(
+        found(less, small, finding("c", "untestable"), finding("d", "untestable"), verdict="none larger than 0.05")
+    )
+    assert told == (
+        "No group differs from the others by 0.05 or more; ok of g = a is 0.800 against 0.900: a real difference, "
+        "but a smaller one; 2 intersections were too small to test."
+    )
+    decided = finding(verdict="none", reason=f"any: {decides(0.05)}")
+    assert which_interval(found(decided, alpha=0.05)) == " (90 % intervals decide that)"
+    assert which_interval(found(decided, alpha=0.1)) == " (80 % intervals decide that)" and which_interval(none) == ""
+    nothing = found(verdict="untestable").model_copy(update={"reason": "nothing could be compared: few"})
+    assert headline(nothing) == "Nothing could be tested: few."
+
+
+def test_headlines_that_cannot_tell() -> None:
+    unsure = finding(verdict="insufficient evidence")
+    fine = finding("b", "none larger than 0.05")
+    only = headline(found(unsure, verdict="insufficient evidence"))
+    assert (
+        only == "No difference is shown, but the only comparison cannot rule out one of 0.05 or more: too little data."
+    )
+    two = headline(found(unsure, fine, finding("c", "untestable"), verdict="insufficient evidence"))
+    assert "but 1 of 2 comparisons cannot rule out" in two
+    missing = [left_out(), left_out(), left_out("y"), left_out("x")]
+    told = headline(found(fine, verdict="insufficient evidence", excluded=missing))
+    assert told == (
+        "Cannot tell: g = z and 2 other groups were not tested (3 people); what was tested does not differ by 0.05 or "
+        "more."
+    )
+    assert "g = z was not tested" in headline(found(fine, verdict="insufficient evidence", excluded=missing[:1]))
+    assert "g = z and 1 other group were not tested" in headline(
+        found(fine, verdict="insufficient evidence", excluded=missing[1:3])
+    )
+    assert headline(found(fine, verdict="insufficient evidence")) == "Cannot tell: the reason."
+    without = headline(found(unsure, verdict="insufficient evidence", delta={"ok": None}))
+    assert (
+        "what size of difference matters in ok was not said (delta, or --delta ok=5), so none can be ruled out"
+        in without
+    )
+    both = headline(found(unsure, verdict="insufficient evidence", delta={"ok": 0.1, "ms": 3.0}))
+    assert "one of 0.1 or more" in both
+    assert deltas_of({"delta": 0.2}) == {"": 0.2} and deltas_of({}) == {"": 0.05}
+
+
+# verdicts
+
+
+def test_numbers_in_sentences() -> None:
+    assert [shown(x) for x in (9.9994, 9.9995, 9999.94, 9999.95, -9.9994)] == [
+        "9.999",
+        "10.0",
+        "9,999.9",
+        "10,000",
+        "-9.999",
+    ]
+    assert shown(0.05, sign=True) == "+0.050" and none_larger(0.25) == "none larger than 0.25"
+    assert (
+        p_words(0.000502, 0.0005) == "0.0005" and p_words(0.0005, 0.0005) == "< 0.0005" and p_words(0.2, 0.0) == "0.2"
+    )
+    assert decides(0.01) == "the 98 % interval decides that (two one-sided tests), not the 99 % one shown"
+    assert h_of_gap(0.5, 0.1) == pytest.approx(abs(2 * math.asin(math.sqrt(0.4)) - 2 * math.asin(math.sqrt(0.5))))
+    assert h_of_gap(0.3, 0.7) > 0 and math.isnan(h_of_gap(0.3, 0.71)) and math.isnan(h_of_gap(0.6, 0.61))
+    assert h_of_gap(0.6, 0.6) > 0
+
+
+def draft(**given: Any) -> Draft:
+    values = {
+        "metric": "ok", "attribute": "g", "group": "a", "versus": "rest", "comparison": "rest", "n": 40, "clusters": 20,
+        "n_versus": 90, "clusters_versus": 60, "estimate": 0.8, "low": 0.7, "high": 0.9, "estimate_versus": 0.9,
+        "difference": -0.1, "diff_low": -0.2, "diff_high": 0.01, "effect": -0.3, "effect_name": "h", "kind": "rate",
+    }  # fmt: skip
+    fields = {"judged": Judged(0.05, "higher"), "sizes": (40.0, 90.0), "unit": 0.1, "severity_effect": 0.3}
+    return Draft(values | given.pop("values", {}), **fields | given)
+
+
+def conclude(one: Draft, p: float, level: float = 0.05, floor: float = 0.0) -> Finding:
+    return concluded(one, p, level, "all", 3, Settings(), ("person", "people"), floor)
+
+
+def test_a_disparity_is_severe_above_h0() -> None:
+    said = conclude(draft(), 0.04)
+    assert (said.verdict, said.severity, said.direction) == ("disparity", "severe", "worse")
+    assert said.reason == "0.800 against 0.900: difference -0.100, adjusted p 0.04, h -0.30" and said.family_size == 3
+    assert conclude(draft(severity_effect=0.2), 0.04).severity == "minor"  # exactly h0
+    assert conclude(draft(), 0.05).verdict == "insufficient evidence"  # exactly alpha
+    paired = conclude(draft(values={"effect_name": "difference"}), 0.04)
+    assert paired.reason == "0.800 against 0.900: difference -0.100, adjusted p 0.04"
+    assert "adjusted p < 0.0005" in conclude(draft(), 0.0005, floor=0.0005).reason
+
+
+def test_what_is_shown_to_be_small() -> None:
+    small = conclude(draft(smaller=True, values={"diff_low": -0.04, "diff_high": 0.01}), 0.5)
+    assert small.reason == "0.800 against 0.900, difference -0.100 [-0.040, 0.010]: any difference is smaller than 0.05"
+    assert small.verdict == "none larger than 0.05"
+    edge = conclude(draft(smaller=True, values={"diff_low": -0.05, "diff_high": 0.01}), 0.5)
+    assert edge.reason.endswith("; the 90 % interval decides that (two one-sided tests), not the 95 % one shown")
+    real = conclude(draft(smaller=True, values={"diff_low": -0.04, "diff_high": 0.01}), 0.01)
+    assert (
+        "a real difference, smaller than 0.05 (adjusted p 0.01)" in real.reason
+        and real.verdict == "none larger than 0.05"
+    )
+    bare = conclude(draft(smaller=True, values={"diff_low": math.nan, "diff_high": math.nan}), 0.5)
+    assert "difference -0.100: any" in bare.reason
+
+
+def test_what_cannot_be_tested_says_why() -> None:
+    alarming = conclude(draft(untestable="3 people in a, fewer than 20", alarming=True), math.nan)
+    assert alarming.verdict == "untestable" and alarming.alarming and math.isnan(alarming.p)
+    assert alarming.reason == "3 people in a, fewer than 20: 32 of 40 against 0.900: too few to test, and alarming"
+    mean = conclude(draft(untestable="few", alarming=True, values={"kind": "mean"}), math.nan)
+    assert mean.reason.startswith("few: 0.800 against 0.900")
+    assert conclude(draft(untestable="few"), math.nan).reason == "few"
+
+
+def test_how_many_more_it_takes() -> None:
+    one = draft(share=0.5)
+    need = Needed(one, 0.2, 0.4, None)
+    assert need.sentence(0.8, ("person", "people")).endswith(
+        "no smallest difference that matters was named for ok (delta)"
+    )
+    mean = draft(share=0.9, values={"effect_name": "rank-biserial"})
+    need = Needed(mean, 0.2, math.nan, 0.1)
+    assert (need.rows, need.units, need.both) == (240, 120, False)
+    assert need.sentence(0.8, ("person", "people")) == (
+        "with 20 people here a difference of 0.200 would be seen 80% of the time; seeing 0.1 takes about 100 more "
+        "people here"
+    )
+    again = Needed(draft(share=0.5, values={"effect_name": "rank-biserial"}), 0.2, math.nan, 0.1)
+    assert (again.rows, again.units, again.both) == (160, 80, True)
+    assert again.sentence(0.8, ("row", "rows")).endswith(
+        "60 more rows here and as large a share more on the other side"
+    )
+    enough = Needed(mean, 0.1, math.nan, 0.1)
+    assert enough.units == 20 and enough.sentence(0.8, ("person", "people")).endswith(
+        "; 0.1 would have been seen, but is not ruled out"
+    )
+    single = Needed(draft(share=0.9, values={"effect_name": "x", "clusters": 1, "n": 1}), 0.11, math.nan, 0.1)
+    assert single.units == 2 and "with 1 person here" in single.sentence(0.8, ("person", "people"))
+    assert single.more(("person", "people")) == "1 more person here"
+    never = Needed(mean, math.nan, math.nan, 0.1)
+    assert (
+        never.sentence(0.9, ("row", "rows"))
+        == "with 20 rows here no difference, however large, would be seen 90% of the time"
+    )
+    rate = Needed(draft(share=1.0), 0.2, 2 * h_of_gap(0.9, 0.05), 0.05)
+    assert rate.units == 80 and Needed(draft(), 0.2, 0.4, 0.95).units is None
+
+
+def test_the_verdict_of_many_findings() -> None:
+    judged = {"ok": Judged(0.05, None), "ms": Judged(5.0, None)}
+    fine, other = finding(verdict="none larger than 0.05"), finding("b", "none larger than 5", metric="ms")
+    said = overall([fine, other], [], judged)
+    assert said == (
+        "none larger than δ",
+        "all 2 comparisons that were tested rule out a difference of 0.05 (ok), 5 (ms) or more",
+    )
+    assert overall([fine], [], {"ok": judged["ok"]}) == (
+        "none larger than 0.05", "the only comparison rules out a difference of 0.05 or more",
+    )  # fmt: skip
+    real = finding(verdict="none larger than 0.05", reason="a real difference, smaller than 0.05")
+    assert overall([real], [], judged)[1].endswith("; the difference is real, but smaller than that")
+    assert overall([real, fine], [], judged)[1].endswith("; 1 of them is real, but smaller than that")
+    assert overall([real, real, fine], [], judged)[1].endswith("; 2 of them are real, but smaller than that")
+    small = finding("z", "untestable")
+    missing = [left_out(name) for name in "vwxyz"] + [left_out("q", alarming=True)]
+    verdict, reason = overall([fine, small], missing, judged)
+    assert verdict == "insufficient evidence" and reason.startswith("6 groups were not tested: g = q (3 people); g = v")
+    assert "g = x (3 people) and 2 more; the only comparison" in reason
+    assert overall([fine, small], missing[:1], judged)[1].startswith("1 group was not tested: g = v (3 people); ")
+    assert overall([fine, small], missing, judged, named=["h"])[1].endswith("; 1 more could not be tested")
+    weak = [finding("a", "insufficient evidence", mde=0.2), finding("b", "insufficient evidence", mde=0.3),
+            finding("c", "insufficient evidence", mde=math.inf)]  # fmt: skip
+    verdict, reason = overall([*weak, fine], [], judged)
+    assert (
+        verdict == "insufficient evidence"
+        and "but 3 of 4 comparisons cannot rule out" in reason
+        and "g = b, why b" in reason
+    )
+    verdict, reason = overall([finding(p_adjusted=0.001), finding("b", severity="severe"), small], missing, judged)
+    assert reason.startswith("2 of 2 comparisons differ (1 severe); strongest: ok of g = b against rest, why b")
+    assert reason.endswith("; 1 more could not be tested, among them g = q (3 people)")
+    assert overall([finding()], [], judged)[1].startswith("1 of 1 comparison differs (0 severe)")
+    whys = [left_out(why=f"{k} people in z, fewer than 20") for k in range(6)]
+    verdict, reason = overall([small], whys, judged)
+    assert (
+        verdict == "untestable"
+        and "0 people in g = z, fewer than 20; 1 people" in reason
+        and reason.endswith(" and 2 more")
+    )
+
+
+# which comparisons
+
+
+def sums(*groups: list[float], whole: float | None = None) -> GroupSums:
+    cells = Side(*(np.array([getattr(simple(np.array(g)), name) for g in groups]) for name in
+                   ("n", "total", "clusters", "nn", "yn", "yy", "squares")))  # fmt: skip
+    everyone = simple(np.concatenate(groups))
+    everyone = everyone if whole is None else Side(whole, *[0.0] * 6)
+    return GroupSums(cells, cells, Cross(), everyone, lambda g, h: Cross())
+
+
+def grouping(*cells: str) -> Grouping:
+    return Grouping((0,), "g", list(cells), np.arange(len(cells)))
+
+
+def test_two_groups_are_one_comparison_and_more_are_each_against_the_rest() -> None:
+    two, three = sums([1.0, 0.0], [1.0]), sums([1.0], [0.0], [1.0, 1.0])
+    judged = Judged(0.05, "higher")
+    assert list(which(two, grouping("a", "b"), Settings(), judged)) == [(0, 1, 1.0)]
+    assert list(which(sums([1.0], [1.0], whole=1.0), grouping("a", "b"), Settings(), judged)) == [(0, -1, 1.0)]
+    assert list(which(three, grouping(*"abc"), Settings(), judged)) == [(0, -1, 1.0), (1, -1, 1.0), (2, -1, 1.0)]
+    pairs = which(three, grouping(*"abc"), Settings(comparison="pairs"), judged)
+    assert list(pairs) == [(0, 1, 1.0), (0, 2, 1.0), (1, 2, 1.0)]
+    named = which(three, grouping(*"abc"), Settings(comparison="reference", reference="b"), judged)
+    assert list(named) == [(0, 1, 1.0), (2, 1, 1.0)]
+    assert disjoint(two) and not disjoint(sums([1.0], [1.0], whole=1.0))
+
+
+def test_the_reference_is_named_largest_or_best() -> None:
+    cells = sums([1.0] * 30, [0.0] * 40, [0.5] * 25, [9.0]).cells
+    where = grouping(*"abcd")
+
+    def chosen(reference: Any, better: str | None = "higher", least: int = 20) -> tuple[int, float]:
+        return referred(cells, where, Settings(reference=reference, min_n=least), Judged(None, better))
+
+    assert chosen(None) == chosen("largest") == (1, 1.0) and chosen("c") == (2, 1.0) and chosen({"g": "a"}) == (0, 1.0)
+    assert chosen("best") == (0, 1.5) and chosen("best", "lower") == (1, 1.5)  # three are large enough
+    assert chosen("best", least=35) == (1, 1.0) and chosen("best", least=99) == (3, 2.0)
+    with pytest.raises(InputError, match="reference: none given for 'g'"):
+        chosen({"h": "a"})
+    with pytest.raises(InputError, match="reference 'x' is not a group of 'g'; the groups are 'a', 'b', 'c', 'd'"):
+        chosen("x")
+
+
+def test_why_a_comparison_cannot_be_tested() -> None:
+    def side(n: int, units: int) -> Side:
+        return Side(n, 0.0, units, 1.0, 0.0, 0.0, 0.0)
+
+    def why(one: Side, two: Side) -> str:
+        return why_untestable(one, two, [("a", "b")], 20, "people")[0]
+
+    assert why(side(30, 20), side(30, 20)) == "" and why(side(30, 19), side(30, 18)) == "19 people in a, fewer than 20"
+    assert (
+        why(side(30, 20), side(30, 19)) == "19 people in b, fewer than 20"
+        and why(side(0, 0), side(5, 5)) == "no units in a"
+    )
+    assert why(side(30, 20), side(0, 0)) == "no units in b"
+    assert why(side(0, 0), side(0, 0)) == "no units: no row has a value of the metric"
+
+
+def test_directions_and_alarms() -> None:
+    assert [direction(d, way) for d, way in ((0.1, "higher"), (0.1, "lower"), (-0.1, "lower"), (0.0, "higher"))] == [
+        "better", "worse", "better", "",
+    ]  # fmt: skip
+    assert direction(math.nan, "higher") == "" and direction(0.1, None) == ""
+    one = Side(np.array([3, 3, 3, 0]), *[np.zeros(4)] * 6)
+    low, high, versus = np.array([0.1, 0.6, 0.4, 0.1]), np.array([0.4, 0.9, 0.6, 0.4]), np.full(4, 0.5)
+    for better, expected in (("higher", [1, 0, 0, 0]), ("lower", [0, 1, 0, 0]), (None, [1, 1, 0, 0])):
+        assert is_alarming(one, low, high, versus, Judged(None, better)).tolist() == expected
+    assert not is_alarming(one, versus, versus, versus, Judged(None, None)).any()
+
+
+def test_the_smallest_effect_that_can_be_seen() -> None:
+    rate = draft(unit=0.2)
+    effect, seen = rate.detectable(0.05, 0.8)
+    assert seen == pytest.approx(abs(math.sin(math.asin(math.sqrt(0.9)) - effect / 2) ** 2 - 0.9))
+    blind = draft(unit=0.2, sizes=(2.0, 3.0)).detectable(0.05, 0.8)
+    assert blind[0] == pytest.approx(0.2 * 2.801585, abs=1e-5) and math.isnan(blind[1])
+    ranked = draft(unit=0.2, se=3.0, values={"effect_name": "rank-biserial"})
+    assert ranked.detectable(0.05, 0.8) == pytest.approx((0.560317, 8.404756), abs=1e-5)
+    wide = draft(unit=0.9, se=3.0, values={"effect_name": "rank-biserial"})
+    assert wide.detectable(0.05, 0.8)[0] == 1.0
+    by_sd = draft(se=3.0, sd=10.0, values={"effect_name": "rank-biserial"}, unit=math.nan).detectable(0.05, 0.8)
+    assert by_sd == pytest.approx((2 * 0.7238 - 1, 8.404756), abs=1e-3)
+    assert math.isnan(
+        draft(se=3.0, sd=0.0, unit=math.nan, values={"effect_name": "rank-biserial"}).detectable(0.05, 0.8)[0]
+    )
+    spread = draft(unit=0.5, critical=3.0, values={"effect_name": "spread"}).detectable(0.05, 0.8)
+    assert spread == pytest.approx((0.5 * 3.841621, 0.5 * 3.841621), abs=1e-5)
+    assert Draft({}, Judged(None, None)).share == 0.5 and Draft({}, Judged(None, None)).weight == 1.0
+
+
+def test_a_forest_plot_shows_estimates_with_their_intervals() -> None:
+    pytest.importorskip("plotly")
+    figure = forest(found(finding(), finding("b", "untestable"), finding("deep", depth=2), finding("m", metric="ms")))
+    assert [trace.name for trace in figure.data] == ["untestable", "disparity"]
+    trace = figure.data[1]
+    assert trace.x == (0.8,) and trace.y == ("g = a (n = 40)",) and trace.marker.color == "#a61e1e"
+    assert trace.error_x.array[0] == pytest.approx(0.1) and trace.error_x.arrayminus[0] == pytest.approx(0.1)
+    assert trace.error_x.symmetric is False
+    assert len(forest(found(finding(), finding("deep", depth=2)), "ok", 2).data[0].x) == 2
+    assert forest(found(finding("m", metric="ms"))).layout.title.text == "ms: disparity" and not forest(found()).data
