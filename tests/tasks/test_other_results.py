@@ -280,6 +280,14 @@ def test_no_note_where_nothing_is_known_and_where_enough_is_found():
     ]
 
 
+def test_no_note_on_true_boxes_where_most_are_found():
+    inside, outside = np.array([2.0, 2, 22, 22]), np.array([2.0, 2, 22, 99])
+    samples = [scene(f"s{k}", ct.Subject("0", f"p{k}", face_box=outside if k < 2 else inside)) for k in range(20)]
+    for answer, notes in ((inside, 0), (np.array([50.0, 50, 60, 60]), 1)):
+        found = FACES.notes_on(samples, {one.id: ct.Boxes([answer]) for one in samples}, Readings())
+        assert len(found) == notes and all(note.startswith("10 % of the true boxes") for note in found)
+
+
 def test_boxes_are_given_with_the_size_of_their_picture():
     box = np.array([10.0, 20, 30, 60])
     wide = ct.Sample("a", BLANK, 200, 100, (ct.Subject("0", "p", face_box=box),))
