@@ -100,7 +100,7 @@ def _datasets(folder: Path) -> None:
     _discs(folder, 12)
     _command("data", "export", folder / "set", "--out", folder / "coco", "--format", "coco")
     _command("data", "index", folder / "set", "--out", folder / "index", "-q")
-    label_files = _tests("data/test_labelled.py")
+    label_files = _tests("data/adapters/test_labelled.py")
     label_files.yolo_folder(folder / "yolo")
     label_files.voc_folder(folder / "voc", "face", "with_mask", "without_mask")
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
 from countenance.answers.types import Boxes, Embedding, Keypoints, LabelMap, Masks, Parts, Picture
-from countenance.data.columns import is_number
-from countenance.data.entries import field, read_entries
+from countenance.data.reading.columns import is_number
+from countenance.data.reading.entries import field, read_entries
 from countenance.data.run_lengths import read_masks
 from countenance.errors import InputError
 from countenance.metrics.masks import Ints, fill

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.answers.formats.fhibe import FIELDS
-from countenance.data.entries import read_entries
+from countenance.data.reading.entries import read_entries
 from countenance.suites.fhibe.groups import AttributeLabels, label
 from countenance.suites.fhibe.outputs import FILE, MISSING, Images
 from countenance.suites.fhibe.settings import FhibeSettings

@@ -5,12 +5,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from countenance.data import Dataset, DatasetCard, load_dataset
-from countenance.data.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.adapters.bafmd import ORDER, read_bafmd
+from countenance.data.adapters.coco import read_coco
+from countenance.data.adapters.fairface import read_fairface
+from countenance.data.adapters.labelled import label_kind, labelled_pictures
 from countenance.data.attributes import with_table
-from countenance.data.bafmd import ORDER, read_bafmd
-from countenance.data.coco import read_coco
-from countenance.data.fairface import read_fairface
-from countenance.data.labelled import label_kind, labelled_pictures
+from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
 from countenance.data.registry import coco_file
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC

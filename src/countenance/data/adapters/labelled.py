@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from countenance.data.asked import OPTIONS, AskedTruth, folder_and_options
 from countenance.data.attributes import with_table
-from countenance.data.box_readings import checked_corners
 from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, Kind, choose, classes_in_words, refuse_without_people
-from countenance.data.class_names import ClassNames, classes_beside
 from countenance.data.image import LazyImage
-from countenance.data.label_files import NamedBoxes, read_voc, read_yolo
 from countenance.data.paths import pictures_below
+from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.reading.box_readings import checked_corners
+from countenance.data.reading.class_names import ClassNames, classes_beside
+from countenance.data.reading.label_files import NamedBoxes, read_voc, read_yolo
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from countenance.data import lines, text_blocks
-from countenance.data.lines import all_rows, cut, data_blocks
-from countenance.data.number_table import LineLayout, NumberColumn, header_of, integer, places_in, read_table
-from countenance.data.text_blocks import blocks, first_line
+from countenance.data.reading import lines, text_blocks
+from countenance.data.reading.lines import all_rows, cut, data_blocks
+from countenance.data.reading.number_table import LineLayout, NumberColumn, header_of, integer, places_in, read_table
+from countenance.data.reading.text_blocks import blocks, first_line
 from countenance.errors import InputError
 
 NUMBERS = (NumberColumn("X", 1), NumberColumn("SIDE", 2, positive="draw it larger"), NumberColumn("ID", 3, whole=True))

@@ -7,7 +7,7 @@ from PIL import Image
 
 from countenance.cli.app import run as run_command
 from countenance.data import load_dataset
-from countenance.data.label_files import read_voc, read_yolo
+from countenance.data.reading.label_files import read_voc, read_yolo
 from countenance.errors import InputError
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from countenance.data.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.adapters.labelled import label_kind, labelled_pictures
 from countenance.data.attributes import with_table
-from countenance.data.box_readings import checked_corners, fits_sentence
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.categories import masked_word
-from countenance.data.class_names import ClassNames
 from countenance.data.image import LazyImage
-from countenance.data.labelled import label_kind, labelled_pictures
 from countenance.data.paths import find_picture
+from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.reading.box_readings import checked_corners, fits_sentence
+from countenance.data.reading.class_names import ClassNames
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import finite_number, read_csv, read_text
 from countenance.errors import InputError
