@@ -296,6 +296,20 @@ def test_the_side_that_is_too_small_is_left_out() -> None:
     assert told(20, 19, "rest") == ("a", 40, 20, "why a", True)
 
 
+def test_what_a_finding_does_not_say_is_not_made_up() -> None:
+    bare = Finding(
+        metric="m", attribute="g", group="a", versus="b", comparison="pairs", n=1, clusters=1, n_versus=1, estimate=0.5,
+        low=0.1, high=0.9, estimate_versus=0.4,
+    )  # fmt: skip
+    given = {"n", "clusters", "n_versus", "estimate", "low", "high", "estimate_versus"}
+    numbers = {
+        name: value for name, value in bare.model_dump().items() if isinstance(value, float) and name not in given
+    }
+    assert len(numbers) == 22 and all(math.isnan(value) for value in numbers.values())
+    assert (bare.depth, bare.clusters_versus, bare.family_size, bare.alarming) == (1, 0, 0, False)
+    assert (bare.n_needed, bare.clusters_needed, bare.severity, bare.kind) == (None, None, None, "rate")
+
+
 def test_the_package_is_called_like_its_function() -> None:
     rows = {"g": ["a"] * 30 + ["b"] * 30, "ok": [1, 0] * 15 + [1] * 30}
     found = ct.audit(rows, by=["g"], metrics=["ok"], alpha=0.01, adjust="holm")
