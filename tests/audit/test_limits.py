@@ -12,13 +12,19 @@ from countenance.audit import (
     audit,
     blocks,
     cautions,
+    condensed,
+    contingency,
     equity,
     exact,
+    large_columns,
     minp,
     permute,
     permute_rows,
     plan,
+    ranking,
     spread,
+    tests,
+    work,
 )
 from countenance.audit.batch import Batch
 from countenance.audit.cautions import _large_clusters, _skewness, _small_and_unlike
@@ -27,8 +33,10 @@ from countenance.audit.estimates import TRUSTED
 from countenance.audit.layout import Column, Shape
 from countenance.audit.paired import Pairs, Pooled, _together
 from countenance.audit.power import FEW_CASES
+from countenance.audit.ranks import EXACT_UP_TO
 from countenance.audit.settings import Settings
 from countenance.audit.sums import clustered, simple
+from countenance.audit.table import MAX_NUMERIC
 from countenance.errors import InputError
 
 
@@ -38,6 +46,33 @@ def test_numbers_that_say_when_something_else_is_done() -> None:
     assert (cautions.FEW_UNITS, cautions.MOST_UNLIKE, cautions.MOST_SKEWED, cautions.WORTH_FEW) == (40, 9.0, 3.0, 10)
     assert (minp.MOST_CLUSTER_STEPS, minp.MOST_ROW_STEPS, minp.MOST_VALUES) == (10**9, 3 * 10**8, 2 * 10**8)
     assert (spread.MOST_STEPS, TRUSTED, FEW_CASES, cautions.MOST_NAMED) == (2 * 10**9, 0.3, 12, 4)
+    assert (tests.SMALLEST_EXPECTED, tests.SMALLEST_EXPECTED_FAR_OUT, tests.LARGEST_EXACT) == (5, 20, 50_000)
+    assert (condensed.LARGE, condensed.MOST_SHUFFLED, large_columns.MOST_DISTINCT) == (2_000_000,) * 3
+    assert (tests.CLOSEST, contingency.SAMPLE, contingency.SAVING, ranking.DRAWS) == (0.9999, 2000, 4, 2000)
+    assert (work.MOST_COMPARISONS, MAX_NUMERIC, EXACT_UP_TO) == (50_000, 20, 8)
+
+
+def test_too_many_comparisons_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"g": list("abcd") * 10, "ok": [0, 1] * 20}
+    asked = {"by": ["g"], "metrics": ["ok"], "comparison": "pairs", "adjust": "holm", "min_n": 5}
+    monkeypatch.setattr(work, "MOST_COMPARISONS", 6)
+    assert len(audit(rows, **asked).findings) == 6
+    monkeypatch.setattr(work, "MOST_COMPARISONS", 5)
+    with pytest.raises(InputError, match="6 comparisons, more than 5; lower depth"):
+        audit(rows, **asked)
+    assert audit(rows, **(asked | {"comparison": "spread"})).findings
+
+
+def test_numbers_that_never_vary_show_nothing() -> None:
+    rows = {"g": ["a", "b"] * 40, "ms": [5.0] * 80}
+    (one,) = audit(rows, ["g"], ["ms"], delta={"ms": 1.0}, adjust="holm").findings
+    assert one.verdict == "insufficient evidence" and math.isnan(one.diff_low) and "neither side varies" in one.reason
+
+
+def test_progress_of_a_spread_counts_permutations() -> None:
+    seen: list[tuple[int, int]] = []
+    audit(rows_of(30), ["g"], ["ok"], comparison="spread", min_n=5, replicates=700, progress=lambda *n: seen.append(n))
+    assert seen == [(500, 700), (700, 700)]
 
 
 # ranks

@@ -399,12 +399,20 @@ def test_boxes_are_read_as_the_user_says(tmp_path: Path, given: dict[str, Any], 
 
 
 def test_memory_that_cannot_be_pinned_is_an_error() -> None:
+    given: list[Any] = []
+
     def torch(code: int) -> Any:
+        def register(*what: Any) -> int:
+            given.append(what)
+            return code
+
         return types.SimpleNamespace(
-            cuda=types.SimpleNamespace(cudart=lambda: types.SimpleNamespace(cudaHostRegister=lambda *given: code))
+            cuda=types.SimpleNamespace(cudart=lambda: types.SimpleNamespace(cudaHostRegister=register))
         )
 
-    Arena(10).pin(torch(0))
+    arena = Arena(10)
+    arena.pin(torch(0))
+    assert given == [(arena.bytes.ctypes.data, 10, 0)]
     with pytest.raises(RuntimeError, match="CUDA error 1"):
         Arena(10).pin(torch(1))
     assert feeding.FedGroup([]).last is False
