@@ -28,7 +28,7 @@ from countenance.audit import (
 )
 from countenance.audit.batch import Batch
 from countenance.audit.cautions import _large_clusters, _skewness, _small_and_unlike
-from countenance.audit.effects import _spread, rank_biserial
+from countenance.audit.effects import MeanGap, _spread, equivalence, rank_biserial
 from countenance.audit.estimates import TRUSTED
 from countenance.audit.layout import Column, Shape
 from countenance.audit.paired import Pairs, Pooled, _together
@@ -96,6 +96,18 @@ def test_ranks_of_few_people(people: int) -> None:
         2 * auc - 1
     )
     assert _spread(np.array([0.5])) == 0.25 and _spread(np.array([0.5, 0.1])) == pytest.approx(2 * 0.26)
+
+
+def test_p_of_equivalence_is_on_the_side_of_its_verdict() -> None:
+    """The search for p is not exact: just below the level it must stay below, just above it above."""
+    alpha = np.linspace(0.011, 0.11, 40)
+    for off, below in ((1 - 1e-4, True), (1 + 1e-4, False)):
+        gap = MeanGap(np.zeros(40), 0.1 / stats.norm.isf(alpha * off), np.full(40, np.inf))
+        for k, level in enumerate(alpha):
+            one = MeanGap(gap.gap[k], gap.se[k], math.inf)
+            shown, p = equivalence(one, 0.1, float(level))
+            assert bool(shown) is below and bool(p < level) is below
+    assert np.isnan(equivalence(MeanGap(0.0, 1.0, math.inf), math.nan, 0.05)[1])
 
 
 # pairs
