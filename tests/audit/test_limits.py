@@ -28,13 +28,14 @@ from countenance.audit import (
 )
 from countenance.audit.batch import Batch
 from countenance.audit.cautions import _large_clusters, _skewness, _small_and_unlike
+from countenance.audit.comparisons import Draft
 from countenance.audit.effects import MeanGap, _spread, equivalence, rank_biserial
 from countenance.audit.estimates import TRUSTED
 from countenance.audit.layout import Column, Shape
 from countenance.audit.paired import Pairs, Pooled, _together
 from countenance.audit.power import FEW_CASES
 from countenance.audit.ranks import EXACT_UP_TO
-from countenance.audit.settings import Settings
+from countenance.audit.settings import Judged, Settings
 from countenance.audit.sums import clustered, simple
 from countenance.audit.table import MAX_NUMERIC
 from countenance.errors import InputError
@@ -162,6 +163,28 @@ def test_pairs_of_two_ways_have_the_variance_of_both() -> None:
         return count / (count - 1) * ((1 + 2 * (sizes / 60 - 1 / count)) * sums**2).sum() / 3600
 
     assert side.variance == pytest.approx(variance(person) + variance(image) - variance(person * 100 + image))
+
+
+def test_two_ways_that_cross_are_as_sure_as_the_less_sure_of_three_tests() -> None:
+    bound = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        person, image = np.repeat(np.arange(8), 8), np.tile(np.arange(8), 8)
+        lean = rng.normal(size=8)[person] + rng.normal(size=8)[image] + rng.normal(size=64)
+        one, two = (lean > 0.9) * 1.0, (lean < -1) * 1.0
+        pairs = Pairs(one, two, "rate", [person, image])
+        made = Draft({}, Judged(0.05, "higher"))
+        pairs.gap(made, bounded=True)
+        change = one - two
+        exact_p = []
+        for codes in (person, image):
+            counts = [np.bincount(codes, change == sign) for sign in (1, -1)]
+            exact_p.append(tests.mcnemar(*counts)[2])
+        side = pairs.side(change)
+        robust = 2 * stats.t.sf(abs(change.mean()) / math.sqrt(float(side.variance)), float(side.effective) - 1)
+        assert made.values["p"] == pytest.approx(max(*exact_p, robust))
+        bound += robust > max(exact_p)
+    assert 0 < bound < 12  # each of the tests was the less sure one
 
 
 # plans
