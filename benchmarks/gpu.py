@@ -79,8 +79,8 @@ def write(place: tuple[str, int]) -> int:
     return Path(place[0]).write_bytes(picture(place[1]))
 
 
-def decode_some(paths: list[str]) -> int:
-    """Read, check and decode as a decode process does."""
+def decode_some(asked: tuple[list[str], float]) -> int:
+    """Read, check and decode as a decode process does, for so many seconds; how many pictures."""
     import cv2
 
     from countenance.data import Sample
@@ -89,10 +89,21 @@ def decode_some(paths: list[str]) -> int:
     from countenance.models.inputs import InputSpec
 
     cv2.setNumThreads(1)
-    room = np.empty(SIDE * SIDE * 3, np.uint8)
-    for path in paths:
+    paths, seconds = asked
+    room, done = np.empty(SIDE * SIDE * 3, np.uint8), 0
+    started = time.perf_counter()
+    while time.perf_counter() - started < seconds:
+        path = paths[done % len(paths)]
         decoded(Sample(path, LazyImage(Path(path)), 1280, 960), InputSpec(size=(SIDE, SIDE)), room)
-    return len(paths)
+        done += 1
+    return done
+
+
+def cores_decode(pool: ProcessPoolExecutor, cores: int, files: list[Path], windows: int, seconds: float) -> list[float]:
+    """Pictures a second that all cores read and decode, in windows that follow each other: cores may slow down."""
+    parts = [[str(files[(k + i) % len(files)]) for i in range(len(files))] for k in range(0, cores * 40, 40)]
+    list(pool.map(decode_some, [(part, 0.1) for part in parts]))
+    return [round(sum(pool.map(decode_some, [(part, seconds) for part in parts])) / seconds, 1) for _ in range(windows)]
 
 
 def dataset(folder: Path, images: int, files: list[Path]) -> Path:
@@ -130,15 +141,27 @@ def bare_network(seconds: float = 3.0) -> float:
         return done / (time.perf_counter() - started)
 
 
+def processor_time() -> tuple[int, int]:
+    """What this machine's cores have done since it was started: busy, and busy or idle (Linux)."""
+    numbers = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(numbers) - numbers[3] - numbers[4], sum(numbers)
+
+
 def engine(data: Path, out: Path, **settings: Any) -> dict[str, Any]:
     """One evaluation: its rate from the first scored batch to the last, and over all."""
     from countenance.run import evaluate
 
     seen: list[tuple[float, int]] = []
+    used: list[tuple[int, int]] = []
 
     @contextmanager
     def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-        yield lambda n=1: seen.append((time.perf_counter(), n))
+        def step(n: int = 1) -> None:
+            seen.append((time.perf_counter(), n))
+            if n:
+                used.append(processor_time())
+
+        yield step
 
     started = time.perf_counter()
     run = evaluate("gpu:ResNet", "face_localization", data, out=out, batch=BATCH, device="cuda", progress=progress,
@@ -147,10 +170,18 @@ def engine(data: Path, out: Path, **settings: Any) -> dict[str, Any]:
     steps = [(at, n) for at, n in seen if n]
     first, last = steps[0][0], steps[-1][0]
     images = sum(n for _, n in steps)
+    busy, all_of_it = (b - a for a, b in zip(used[0], used[-1], strict=True))
+    fifths = [steps[k * (len(steps) - 1) // 5] for k in range(6)]
+    done = np.cumsum([n for _, n in steps])
+    counts = [int(done[k * (len(steps) - 1) // 5]) for k in range(6)]
     stored = b"".join(path.read_bytes() for path in sorted((out / "answers").iterdir()))
     return {
         "images": images,
         "images_a_second": round((images - steps[0][1]) / max(last - first, 1e-9), 1),
+        "by_fifths_of_the_run": [
+            round((counts[k + 1] - counts[k]) / max(fifths[k + 1][0] - fifths[k][0], 1e-9)) for k in range(5)
+        ],
+        "cores_busy": round(busy / max(all_of_it, 1), 3),
         "with_start_up": round(images / whole, 1),
         "start_up_s": round(first - started, 2),
         "decoder": run.manifest["decoder"],
@@ -167,6 +198,7 @@ def main() -> None:
     parser.add_argument("--decoders", type=int, nargs="+", default=[os.cpu_count() or 1])
     parser.add_argument("--readers", type=int, nargs="+", default=[6], help="processes that read for a GPU's decoder")
     parser.add_argument("--decode", nargs="*", default=["exact", "gpu"])
+    parser.add_argument("--windows", type=int, default=4, help="times 5 seconds in which the cores only decode")
     parser.add_argument("--same", type=int, default=1280, help="images of the check that bytes are equal; 0: none")
     asked = parser.parse_args()
     cores = os.cpu_count() or 1
@@ -177,11 +209,9 @@ def main() -> None:
         with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
             sizes = list(pool.map(write, [(str(path), k) for k, path in enumerate(files)], chunksize=8))
             figures["bytes"] = round(float(np.mean(sizes)))
-            parts = [[str(files[(k + i) % len(files)]) for i in range(150)] for k in range(0, cores * 40, 40)]
-            list(pool.map(decode_some, [part[:4] for part in parts]))
-            started = time.perf_counter()
-            done = sum(pool.map(decode_some, parts))
-            figures["cores_decode_and_resize"] = round(done / (time.perf_counter() - started), 1)
+            os.sync()  # what is still being written must not disturb what is measured
+            found = cores_decode(pool, cores, files, asked.windows, 5.0)
+            figures |= {"cores_decode_and_resize": round(float(np.mean(found)), 1), "by_5_seconds": found}
         figures["bare_network"] = round(bare_network(), 1)
         print(json.dumps(figures), flush=True)
         if asked.same:

@@ -100,6 +100,9 @@ def _datasets(folder: Path) -> None:
     _discs(folder, 12)
     _command("data", "export", folder / "set", "--out", folder / "coco", "--format", "coco")
     _command("data", "index", folder / "set", "--out", folder / "index", "-q")
+    label_files = _tests("data/adapters/test_labelled.py")
+    label_files.yolo_folder(folder / "yolo")
+    label_files.voc_folder(folder / "voc", "face", "with_mask", "without_mask")
 
 
 def _challenge(folder: Path) -> None:
@@ -183,7 +186,7 @@ def seeds() -> list[Seed]:
         ),
         Seed("datasets", _datasets, {
             f"data {what} {place}": ["data", what, f"{{in}}/{place}", *extra]
-            for place in ("set", "coco", "index")
+            for place in ("set", "coco", "index", "yolo", "voc")
             for what, extra in (("check", ["-q"]), ("show", []), ("card", ["--out", "{out}"]),
                                 ("croissant", ["--out", "{out}"]), ("export", ["--out", "{out}"]),
                                 ("index", ["--out", "{out}", "-q"]))

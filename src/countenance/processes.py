@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from json import dumps, loads  # bound here: a model may replace those of the module
@@ -71,33 +71,52 @@ class Supervisor(Protocol):
 
 @dataclass
 class Pool:
-    """Keeps `workers` processes busy until the supervisor has finished."""
+    """Keeps `workers` processes busy until a supervisor has finished."""
 
     target: str
     job: Any
     workers: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
+    _crew: "_Crew | None" = None
 
-    def run(self, supervisor: Supervisor) -> None:
-        """Give out orders until the supervisor has finished; every worker has ended when this returns or raises."""
-        content = pickle.dumps((self.target, self.job))
-        crew = _Crew(content, self.environment, supervisor)
+    def run(self, supervisor: Supervisor, *, workers: int | None = None, keep: bool = False) -> None:
+        """Give out orders until the supervisor has finished; every worker has ended when this returns or raises.
+
+        With `keep`, workers stay for the next call, which may want another number of them; `close` ends them.
+        """
+        if self._crew is None:
+            self._crew = _Crew(pickle.dumps((self.target, self.job)), self.environment)
+        kept = False
         try:
-            for _ in range(self.workers):
-                crew.start()
-            while not supervisor.finished():
-                crew.step()
+            self._crew.work(supervisor, workers or self.workers)
+            kept = keep
         finally:
-            crew.close()
+            if not kept:
+                self.close()
+
+    def close(self) -> None:
+        """End every worker."""
+        if self._crew is not None:
+            self._crew.close()
+        self._crew = None
 
 
 class _Crew:
-    """The workers of one run of a pool."""
+    """The workers of a pool."""
 
-    def __init__(self, content: bytes, environment: Mapping[str, str], supervisor: Supervisor) -> None:
-        self.content, self.environment, self.supervisor = content, environment, supervisor
+    supervisor: Supervisor
+
+    def __init__(self, content: bytes, environment: Mapping[str, str]) -> None:
+        self.content, self.environment = content, environment
         self.selector = selectors.DefaultSelector()
         self.members: list[_Worker] = []
+
+    def work(self, supervisor: Supervisor, workers: int) -> None:
+        self.supervisor = supervisor
+        while len(self.members) < workers:
+            self.start()
+        while not supervisor.finished():
+            self.step()
 
     def start(self) -> None:
         worker = _Worker(self.content, self.environment)
@@ -171,15 +190,13 @@ class _Worker:
         self.token = secrets.token_hex(16)
         commands, self._commands = os.pipe()
         self.replies, replies = os.pipe()
-        path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
         try:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [sys.executable, "-m", "countenance.processes", str(commands), str(replies)],
-                stdin=subprocess.DEVNULL,
+            self.process = child(
+                "countenance.processes",
+                (commands, replies),
+                {**environment, TOKEN: self.token},
                 stdout=sys.__stderr__ if _has_handle(sys.__stderr__) else None,
-                pass_fds=(commands, replies),
                 start_new_session=True,
-                env={**os.environ, **environment, "PYTHONPATH": path, TOKEN: self.token},
             )
         finally:
             os.close(commands)
@@ -248,6 +265,20 @@ class _Worker:
                 os.kill(process, signal.SIGKILL)
         os.close(self._commands)
         os.close(self.replies)
+
+
+def child(
+    module: str, handles: Sequence[int], environment: Mapping[str, str], words: Sequence[str] = (), **settings: Any
+) -> "subprocess.Popen[bytes]":
+    """Start a module of ours as a process that imports what this one can, and is given these handles as arguments."""
+    path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-m", module, *words, *(str(handle) for handle in handles)],
+        stdin=subprocess.DEVNULL,
+        pass_fds=handles,
+        env={**os.environ, **environment, "PYTHONPATH": path},
+        **settings,
+    )
 
 
 def _has_handle(stream: Any) -> bool:

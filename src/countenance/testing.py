@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from countenance.answers import Boxes
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
-from countenance.data.folder import write_folder
+from countenance.data.adapters.folder import write_folder
 from countenance.data.manifest import attribute_kinds
 from countenance.run.rows import columns_of, rows_table
 from countenance.run.stages import reduce

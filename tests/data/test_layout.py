@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from countenance.data import ArrayImage, Dataset, Sample, Subject
-from countenance.data.box_files import write_boxes
 from countenance.data.card import DatasetCard
 from countenance.data.image import decode
 from countenance.data.layout import Layout, face_crop, listed_faces, whole_people
+from countenance.data.reading.box_files import write_boxes
 
 CARD = DatasetCard(name="made", licence="CC0")
 

@@ -21,3 +21,21 @@ def test_the_cut_finds_two_planted_groups(seed: int, first: int, second: int):
     assert len(set(side[:first])) == len(set(side[first:])) == 1 and side[0] != side[-1]
     across = affinity[side][:, ~side].sum()
     assert np.isclose(cut, across / affinity[side].sum() + across / affinity[~side].sum())
+
+
+def test_a_weak_group_is_told_from_a_strong_one_as_by_trying_all_cuts():
+    """Eigenvectors of the affinities themselves would follow the strong group alone."""
+    rng = np.random.default_rng(1)
+    affinity = rng.uniform(0, 0.004, (8, 8))
+    affinity[:4, :4] += 5.0
+    affinity[4:, 4:] += 0.05
+    affinity = (affinity + affinity.T) / 2
+    side, cut = normalised_cut(affinity)
+
+    def value(some: np.ndarray) -> float:
+        across = affinity[some][:, ~some].sum()
+        return across / affinity[some].sum() + across / affinity[~some].sum()
+
+    cuts = [np.array([bool(code >> k & 1) for k in range(8)]) for code in range(1, 255)]
+    assert cut == min(map(value, cuts)) or np.isclose(cut, min(map(value, cuts)))
+    assert len(set(side[:4])) == len(set(side[4:])) == 1

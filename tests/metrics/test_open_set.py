@@ -112,10 +112,10 @@ def test_open_set_identification_of_version_2(crowd):
     assert 0.3 in found.negatives.tolist() and found.stranger[2] == 0.5
 
 
-def test_every_version_has_a_rule_for_detection_and_recognition():
-    assert {key: rule.__name__ for key, rule in RULES.items()} == {
-        (2, False): "froc_v2", (2, True): "dir_v2", (3, False): "froc_v3", (3, True): "oroc_v3",
-    }  # fmt: skip
+def test_every_version_has_a_rule_for_detection_and_recognition(crowd):
+    rules = {(2, False): froc_v2, (2, True): dir_v2, (3, False): froc_v3, (3, True): oroc_v3}
+    assert rules == RULES
+    assert [rule(crowd).kind for rule in RULES.values()] == ["FROC", "DIR", "FROC", "O-ROC"]
 
 
 def test_a_threshold_lets_no_more_pass_than_wanted():

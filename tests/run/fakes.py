@@ -1,10 +1,13 @@
 """Models that misbehave in one way each; workers import them as `fakes:NAME`."""
 
+import dataclasses
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 
+from countenance.data.image import LazyImage
 from countenance.testing import DiscDetector
 
 
@@ -134,3 +137,34 @@ class TorchDiscs:
         from countenance.models.torch_model import TorchModel
 
         return TorchModel(torch.nn.Identity(), InputSpec(size=(32, 24), resize="letterbox", pad=0), _disc_answer)
+
+
+def _kills_scoring_once(sample, answer):
+    flag = Path(os.environ["SCORING_KILLED"])
+    if sample.id.endswith("5") and not flag.exists():
+        flag.touch()
+        os.kill(os.getpid(), 9)
+    return _found_any(sample, answer)
+
+
+def _broken_scoring(sample, answer):
+    raise KeyError("a bug in scoring")
+
+
+KILLS_SCORING = dataclasses.replace(OWN_TASK, score=_kills_scoring_once)
+BROKEN_SCORING = dataclasses.replace(OWN_TASK, score=_broken_scoring)
+
+
+class CountedLoads(DiscDetector):
+    def __init__(self) -> None:
+        super().__init__()
+        with Path(os.environ["MODEL_LOADS"]).open("a") as file:
+            file.write("loaded\n")
+
+
+class DeadlyImage(LazyImage):
+    """A picture that ends the process that reads it."""
+
+    def read_bytes(self) -> bytes:
+        os.kill(os.getpid(), 9)
+        return b""

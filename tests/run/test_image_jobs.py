@@ -1,145 +1,121 @@
-"""Arrays that a model makes of single images: cached, counted, and what becomes of images that fail."""
+"""Arrays of single images: made once, kept by content, an image that fails told by name."""
 
-import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from countenance.data.arrays import Cache
+from countenance.data.reading.arrays import Cache
 from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.run import image_jobs
 from countenance.run.image_jobs import How, ImageJob, ImageStep, check, run_jobs
 
-SPEC = ModelSpec("countenance.testing:DiscDetector")
-calls: list[Any] = []
+MODEL = ModelSpec("fakes:Slow")
+NOTHING = {"mean": np.zeros(0)}
+
+
+def mean_step(model, image, boxes):
+    """The mean of the picture, and how many boxes came with it; black pictures are too much for it."""
+    if not image.any():
+        raise ValueError("all\nblack")
+    if image.min() == 255:
+        raise InputError("all white")
+    return {"mean": np.array([image.mean(), 0 if boxes is None else len(boxes)])}
+
+
+STEP = ImageStep("means", f"{__name__}:mean_step", NOTHING, "it has no mean")
 
 
 @pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A step that notes its calls and fails on black pictures, under a name that can be imported."""
-    calls.clear()
-
-    def mean(model: Any, image: Any, boxes: Any) -> dict[str, Any]:
-        calls.append((type(model).__name__, image.shape, None if boxes is None else boxes.tolist()))
-        if image.max() == 0:
-            raise KeyError("black\npicture")
-        if image.max() == 1:
-            raise InputError("a mistake of the user")
-        return {"mean": np.array([image.mean()])}
-
-    monkeypatch.setattr(image_jobs, "mean_of_tests", mean, raising=False)
-    return "countenance.run.image_jobs:mean_of_tests"
+def pictures(tmp_path, monkeypatch):
+    """Three grey pictures, and the step of this module for whoever imports it by name."""
+    monkeypatch.setattr(image_jobs, "import_module", lambda name: __import__("sys").modules[name])
+    made = [tmp_path / f"{k}.png" for k in range(3)]
+    for value, path in zip((10, 20, 30), made, strict=True):
+        Image.new("RGB", (4, 4), (value,) * 3).save(path)
+    return made
 
 
-def picture(folder: Path, name: str, value: int) -> Path:
-    Image.fromarray(np.full((4, 6, 3), value, np.uint8)).save(folder / name)
-    return folder / name
+def means(found):
+    return [one["mean"].tolist() for one in found]
 
 
-def test_arrays_are_made_once_and_kept(tmp_path: Path, step: str) -> None:
-    told: list[int] = []
-    asked: list[Any] = []
+def test_every_image_is_done_once_and_again_only_when_something_changed(pictures, tmp_path, monkeypatch):
+    how, done = How(Cache(tmp_path / "kept")), []
+    monkeypatch.setattr(Cache, "put", lambda self, kind, key, arrays, put=Cache.put: (
+        done.append(float(arrays["mean"][0])), put(self, kind, key, arrays)
+    ))  # fmt: skip
+    jobs = [ImageJob(path) for path in pictures]
+    assert means(run_jobs(STEP, MODEL, jobs, how)) == [[10, 0], [20, 0], [30, 0]] and done == [10, 20, 30]
+    run_jobs(STEP, MODEL, jobs[::-1], how)
+    assert done == [10, 20, 30]
+    Image.new("RGB", (4, 4), (40,) * 3).save(pictures[1])
+    assert means(run_jobs(STEP, MODEL, jobs, how)) == [[10, 0], [40, 0], [30, 0]] and done[3:] == [40]
+    boxed = [ImageJob(pictures[0], np.ones((2, 4)))]
+    assert means(run_jobs(STEP, MODEL, boxed, how)) == [[10, 2]] and done[4:] == [10]
+    assert means(run_jobs(STEP, ModelSpec("fakes:Slower"), jobs[:1], how)) == [[10, 0]] and done[5:] == [10]
+    run_jobs(STEP, MODEL, jobs, How(Cache(tmp_path / "kept", force=True)))
+    assert done[6:] == [10, 40, 30]
+
+
+def test_a_failed_image_is_told_and_gets_what_is_there_instead(pictures, tmp_path):
+    told, steps = [], []
 
     @contextmanager
-    def progress(what: str, total: int) -> Any:
-        asked.append((what, total))
-        yield lambda n=1: told.append(n)
+    def progress(what, total):
+        steps.append((what, total))
+        yield lambda n=1: steps.append(n)
 
-    jobs = [ImageJob(picture(tmp_path, f"{k}.png", 10 * k + 5)) for k in range(3)]
-    what, how = ImageStep("means", step), How(Cache(tmp_path / "cache"), progress=progress)
-    found = run_jobs(what, SPEC, jobs, how)
-    assert [one["mean"].tolist() for one in found] == [[5.0], [15.0], [25.0]] and told == [0, 1, 1, 1]
-    assert asked == [("means", 3)] and calls[0] == ("DiscDetector", (4, 6, 3), None)
-    told.clear()
-    picture(tmp_path, "1.png", 99)
-    again = run_jobs(what, SPEC, jobs, how, "label")
-    assert [one["mean"].tolist() for one in again] == [[5.0], [99.0], [25.0]] and len(calls) == 4 and told == [2, 1]
-    assert asked[-1] == ("label", 3)
-    run_jobs(what, SPEC, jobs, How(Cache(tmp_path / "cache", force=True)))
-    assert len(calls) == 7
-    boxed = [ImageJob(jobs[0].path, np.array([[1.0, 2.0, 3.0, 4.0]])), ImageJob(jobs[0].path, np.zeros((0, 4)))]
-    run_jobs(what, SPEC, boxed, how)
-    assert [one[2] for one in calls[-2:]] == [[[1.0, 2.0, 3.0, 4.0]], []]
-    assert run_jobs(what, SPEC, [], how) == []
+    how = How(Cache(tmp_path / "kept"), progress=progress, warn=told.append)
+    Image.new("RGB", (4, 4)).save(pictures[0])
+    pictures[1].unlink()
+    jobs = [ImageJob(path) for path in pictures]
+    assert means(run_jobs(STEP, MODEL, jobs, how, "colours")) == [[], [], [30, 0]]
+    assert told[0] == f"{pictures[0]}: the model failed (ValueError: all black); it has no mean"
+    assert told[1].startswith(f"{pictures[1]}: ") and told[1].endswith("; it has no mean") and len(told) == 2
+    assert steps == [("colours", 3), 0, 1, 1, 1]
+    run_jobs(STEP, MODEL, jobs, how)
+    assert steps[5:] == [("means", 3), 1, 1, 1], "what failed is tried again"
+    with pytest.raises(InputError, match=r"1\.png: "):
+        run_jobs(ImageStep("means", STEP.step), MODEL, jobs[1:], how)
 
 
-def test_images_that_fail_get_something_instead(tmp_path: Path, step: str) -> None:
-    warned: list[str] = []
-    how = How(Cache(tmp_path / "cache"), warn=warned.append)
-    jobs = [ImageJob(picture(tmp_path, "good.png", 9)), ImageJob(picture(tmp_path, "black.png", 0)),
-            ImageJob(tmp_path / "gone.png")]  # fmt: skip
-    nothing = {"mean": np.zeros(0)}
-    found = run_jobs(ImageStep("means", step, nothing, "it has no mean"), SPEC, jobs, how)
-    assert [len(one["mean"]) for one in found] == [1, 0, 0]
-    assert warned[0] == f"{jobs[1].path}: the model failed (KeyError: 'black\\npicture'); it has no mean"
-    assert warned[1].startswith(f"{jobs[2].path}: ") and str(jobs[2].path) not in warned[1].removeprefix(
-        str(jobs[2].path)
-    )
-    run_jobs(ImageStep("means", step, nothing, "it has no mean"), SPEC, jobs, how)
-    assert len(warned) == 4  # failures are not kept
-    with pytest.raises(InputError, match=r"black\.png: the model failed"):
-        run_jobs(ImageStep("means", step), SPEC, jobs[1:2], how)
-    with pytest.raises(InputError, match="a mistake of the user"):
-        run_jobs(ImageStep("means", step, nothing), SPEC, [ImageJob(picture(tmp_path, "one.png", 1))], how)
+def test_a_step_refuses_in_its_own_words(pictures, tmp_path):
+    Image.new("RGB", (4, 4), (255,) * 3).save(pictures[2])
+    with pytest.raises(InputError, match=r"^all white$"):
+        run_jobs(STEP, MODEL, [ImageJob(path) for path in pictures], How(Cache(tmp_path / "kept")))
 
 
-def test_a_model_that_fails_on_the_first_images_stops(tmp_path: Path, step: str) -> None:
-    how = How(Cache(tmp_path / "cache"))
-    jobs = [ImageJob(picture(tmp_path, f"{k}.png", 0)) for k in range(15)]
-    what = ImageStep("means", step, {"mean": np.zeros(0)}, "it has no mean")
-    with pytest.raises(InputError, match="stopped: the first 10 images all failed"):
-        run_jobs(what, SPEC, jobs, how)
-    assert len(calls) == 10
+def test_nothing_but_failures_is_an_error(pictures, tmp_path):
+    for path in pictures:
+        Image.new("RGB", (4, 4)).save(path)
     with pytest.raises(InputError, match=r"all 3 images failed; the first, 0\.png: the model failed"):
-        run_jobs(what, SPEC, jobs[:3], how)
-    good = ImageJob(picture(tmp_path, "good.png", 9))
-    assert len(run_jobs(what, SPEC, [*jobs[:4], good], how)) == 5
-    assert len(run_jobs(what, SPEC, [good, *jobs], how)) == 16  # one was kept from before: the model works
+        run_jobs(STEP, MODEL, [ImageJob(path) for path in pictures], How(Cache(tmp_path / "kept")))
 
 
-def test_work_is_shared_and_cards_are_dealt(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, Any] = {}
-
-    def each(target: str, job: Any, orders: Any, *, workers: int, environment: Any, done: Any) -> None:
-        given.update(target=target, orders=orders, workers=workers, environment=environment)
-        handle = image_jobs.serve(job)
-        for index in reversed(range(len(orders))):
-            done(index, handle(orders[index] | {"card": None}, None))
-
-    monkeypatch.setattr(image_jobs, "each", each)
-    jobs = [ImageJob(picture(tmp_path, f"{k}.png", 10 * k + 5)) for k in range(4)]
-    how = How(Cache(tmp_path / "cache"), parallel=3, gpus=(0, 2))
-    found = run_jobs(ImageStep("means", step), SPEC, jobs, how)
-    assert [one["mean"].tolist() for one in found] == [[5.0], [15.0], [25.0], [35.0]]
-    assert given["workers"] == 3 and [order["card"] for order in given["orders"]] == [0, 2, 0, 2]
-    assert given["target"] == "countenance.run.image_jobs:serve" and set(given["environment"]) == {
-        "COUNTENANCE_THREADS", "OMP_NUM_THREADS",
-    }  # fmt: skip
-    given.clear()
-    run_jobs(ImageStep("means", step), SPEC, [*jobs, ImageJob(picture(tmp_path, "new.png", 3))], how)
-    assert given == {}  # one image is done here
+def test_cards_that_are_not_there_and_no_process_at_all_are_refused(tmp_path, monkeypatch):
+    how = How(Cache(tmp_path), gpus=(0, 1))
+    assert how.device() == "cuda" and How(Cache(tmp_path)).device() == "cpu"
+    for there, said in ((0, "no graphics card"), (1, "1 graphics card;")):
+        monkeypatch.setattr(image_jobs, "graphics_cards", lambda there=there: there)
+        with pytest.raises(InputError, match=f"--gpus {there}: this machine has {said}"):
+            check(how)
+    monkeypatch.setattr(image_jobs, "graphics_cards", lambda: 2)
+    check(how, MODEL)
+    with pytest.raises(InputError, match="no model 'nobody'"):
+        check(how, ModelSpec("nobody"))
     with pytest.raises(InputError, match="--parallel is 0, expected 1 or more"):
-        run_jobs(ImageStep("means", step), SPEC, jobs, How(Cache(tmp_path), parallel=0))
-    assert How(Cache(tmp_path)).device() == "cpu" and how.device() == "cuda" and How(Cache(tmp_path)).parallel == 1
+        run_jobs(STEP, MODEL, [], How(Cache(tmp_path), parallel=0))
 
 
-def test_a_worker_sees_its_own_card(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "all")
-    handle = image_jobs.serve({"kind": "k", "step": step, "spec": SPEC, "cache": tmp_path})
-    order = {"path": str(picture(tmp_path, "a.png", 9)), "key": "abc", "boxes": None}
-    assert handle(order | {"card": None}, None) is None and os.environ["CUDA_VISIBLE_DEVICES"] == "all"
-    other = image_jobs.serve({"kind": "k", "step": step, "spec": SPEC, "cache": tmp_path})
-    assert other(order | {"card": 2}, None) is None and os.environ["CUDA_VISIBLE_DEVICES"] == "2"
+def test_a_worker_takes_the_card_that_its_first_image_names(pictures, tmp_path, monkeypatch):
+    import os
 
-
-@pytest.mark.parametrize(("there", "have"), [(0, "no graphics card"), (1, "1 graphics card"), (2, "2 graphics cards")])
-def test_cards_that_are_not_there_are_refused(tmp_path: Path, monkeypatch, there: int, have: str) -> None:
-    monkeypatch.setattr(image_jobs, "graphics_cards", lambda: there)
-    with pytest.raises(InputError, match=f"--gpus {there}: this machine has {have}; leave"):
-        check(How(Cache(tmp_path), gpus=(*range(there), there)), SPEC)
-    check(How(Cache(tmp_path), gpus=tuple(range(there))), SPEC)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    how = How(Cache(tmp_path / "kept"), gpus=(3,))
+    run_jobs(STEP, MODEL, [ImageJob(path) for path in pictures], how)
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "3"
+    assert Path(tmp_path / "kept" / "means").is_dir()

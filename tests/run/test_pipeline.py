@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,21 @@ def test_a_decode_process_that_dies_is_replaced(tmp_path: Path) -> None:
             seen += len(batch.pictures)
             batch.drop_pixels()
         assert seen == 300
+    finally:
+        decoders.close()
+
+
+def test_a_picture_that_kills_its_process_fails_alone(tmp_path: Path) -> None:
+    import fakes
+
+    groups = groups_of(tmp_path, 48)
+    victim = groups[3].samples[1]
+    groups[3].samples[1] = replace(victim, image=fakes.DeadlyImage(victim.image.path))  # type: ignore[index]
+    decoders = Decoders(2, None)
+    try:
+        found = [picture for batch in decoders(groups) for picture in batch.pictures]
+        assert [k for k, picture in enumerate(found) if isinstance(picture, Exception)] == [10]
+        assert "ended on this picture twice" in str(found[10])
     finally:
         decoders.close()
 

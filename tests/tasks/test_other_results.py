@@ -9,7 +9,7 @@ from tests.tasks.test_pairs_by_hand import SIZES, Made, found_by
 from tests.tasks.test_rows_by_hand import BLANK, scene
 
 import countenance as ct
-from countenance.metrics.detection import average_precision_intervals
+from countenance.metrics.detection import average_precision
 from countenance.metrics.intervals import clustered_mean, macro_mean
 from countenance.metrics.pairs.groups import Groups
 from countenance.metrics.readings import Reading
@@ -24,7 +24,6 @@ from countenance.tasks.face_encoding import FACE_ENCODING, picture_scores
 from countenance.tasks.face_localization import FACE_LOCALIZATION
 from countenance.tasks.face_verification import FACE_VERIFICATION
 from countenance.tasks.localization import overlap_curve
-from countenance.tasks.reduce import merged
 from countenance.tasks.stored_threshold import threshold_of
 from countenance.tasks.validation_rate import Pictures
 from countenance.testing import reduced
@@ -180,12 +179,6 @@ def test_vectors_of_two_lengths_are_refused():
     assert not FACE_VERIFICATION.asks(scene("s", ct.Subject("0")))
 
 
-@pytest.mark.parametrize("n", range(1, 9))
-def test_states_are_merged_in_order(n):
-    found = merged([{"n": np.array([k])} for k in range(n)], lambda a, b: {"n": np.append(a["n"], b["n"])})
-    assert found["n"].tolist() == list(range(n))
-
-
 # pictures, boxes, words, ages
 
 
@@ -220,8 +213,14 @@ def test_the_interval_of_average_precision_is_that_of_200_draws():
     found = np.stack([hit, np.zeros(20, bool)], axis=1).ravel()
     image = np.repeat(np.arange(20), 2)
     kept = [np.ones(40, bool)] + [~found | (image % 2 == k) for k in range(2)]
-    people = np.array([np.ones(20), np.arange(20) % 2 == 0, np.arange(20) % 2 == 1], dtype=float)
-    spans = average_precision_intervals(score, found, image, kept, people, replicates=200, seed=4)
+    draws = np.random.default_rng(4)
+    values = []
+    for _ in range(200):
+        times = np.bincount(draws.integers(0, 20, 20), minlength=20)
+        people = [times.sum(), times[::2].sum(), times[1::2].sum()]
+        often = [np.repeat(np.flatnonzero(own), times[image[own]]) for own in kept]
+        values.append([average_precision(score[at], found[at], n) for at, n in zip(often, people, strict=True)])
+    spans = np.nanpercentile(values, [2.5, 97.5], axis=0).T
     np.testing.assert_allclose([(one.low, one.high) for one in result.results], spans)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
-from countenance.storage import is_url, open_storage
+from countenance.storage import Missing, is_url, open_storage
 
 SUFFIXES = (".parquet", ".pq")
 
@@ -112,7 +112,16 @@ def fetched(place: Path | str) -> Iterator[Path]:
         raise InputError(f"{text}: no run and no .parquet file there")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="countenance-table-")))
-        for number, one in enumerate(names):
-            local = Path(stack.enter_context(storage.local_file(one)))
-            (folder / f"{number:06d}.parquet").symlink_to(local)
-        yield folder / "000000.parquet" if single else folder
+        links = [folder / (name if single else f"{number:06d}.parquet") for number in range(len(names))]
+        for link, one in zip(links, names, strict=True):
+            try:
+                link.symlink_to(stack.enter_context(storage.local_file(one)))
+            except Missing:
+                raise InputError(f"{parent}/{one}: no such table there; name a .parquet file or a prefix") from None
+        try:
+            yield links[0] if single else folder
+        except InputError as error:  # names the copy, which nobody knows of
+            said = str(error)
+            for link, one in zip(links, names, strict=True):
+                said = said.replace(str(link), f"{parent}/{one}")
+            raise InputError(said.replace(str(folder), text)) from None

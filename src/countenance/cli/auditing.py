@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +73,7 @@ def audit(
 ) -> None:
     """Compare groups: of a run, or of any table with a row per unit."""
     from countenance.audit import audit as audit_table
-    from countenance.audit.parquet import fetched
+    from countenance.audit.parquet import SUFFIXES, fetched
     from countenance.audit.source import Source
     from countenance.files import write_json
     from countenance.report import write_pdf, write_report, write_table_pdf, write_table_report
@@ -92,28 +92,28 @@ def audit(
     if not is_run(table) and not table.exists():
         raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
     finished = Run(table) if is_run(table) and not _is_table(table) else None
-    if finished is None and is_run(table) and (report or pdf):
+    if finished is None and is_run(table) and (report or pdf) and not str(table).lower().endswith(SUFFIXES):
         raise InputError(f"{table}: several files; a page shows one: --report and --pdf need a single .parquet or .csv")
-    with shuffling(quiet) as progress:
-        if finished is not None:
-            found = audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
-        else:
-            with fetched(table) as path:
+    with nullcontext(Path()) if finished is not None else fetched(table) as path:
+        with shuffling(quiet) as progress:
+            if finished is not None:
+                found = audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
+            else:
                 source = Source(path, label=str(table))
                 found = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
-    if finished is not None:
-        store_audit(finished, found)
-    for line in lines_of(found):
-        say(line)
-    if json is not None:
-        made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
-        write_json(json, found.to_dict() | made)
-    if report is not None:
-        page = write_report(finished, report) if finished is not None else write_table_report(table, found, report)
-        say(f"report   {page.resolve()}")
-    if pdf is not None:
-        page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(table, found, pdf)
-        say(f"pdf      {page.resolve()}")
+        if finished is not None:
+            store_audit(finished, found)
+        for line in lines_of(found):
+            say(line)
+        if json is not None:
+            made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
+            write_json(json, found.to_dict() | made)
+        if report is not None:
+            page = write_report(finished, report) if finished is not None else write_table_report(path, found, report)
+            say(f"report   {page.resolve()}")
+        if pdf is not None:
+            page = write_pdf(finished, pdf) if finished is not None else write_table_pdf(path, found, pdf)
+            say(f"pdf      {page.resolve()}")
 
 
 def _is_table(place: Path | str) -> bool:

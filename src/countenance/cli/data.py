@@ -97,8 +97,8 @@ def export(
     categories: CategoriesOption = None,
 ) -> None:
     """Write a dataset in another format; reading it back gives the same truth."""
-    from countenance.data.coco import write_coco
-    from countenance.data.folder import write_folder
+    from countenance.data.adapters.coco import write_coco
+    from countenance.data.adapters.folder import write_folder
     from countenance.files import staged
 
     dataset = _load(name, categories)

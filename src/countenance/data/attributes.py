@@ -84,7 +84,7 @@ def with_attributes(dataset: Dataset, said: Mapping[Who, Mapping[str, Value]]) -
     return dataset.of(samples)
 
 
-def described(dataset: Dataset, table: Path) -> Dataset:
+def with_table(dataset: Dataset, table: Path) -> Dataset:
     """The dataset with every further column of a CSV as an attribute; `masked` or `mask` says what the boxes do not."""
     annotated = [(subject.id, (sample.id, i)) for sample in dataset for i, subject in enumerate(sample.subjects)]
     found = attribute_rows(dataset, table, dict(annotated) if dataset.aliases else None)  # COCO numbers its annotations

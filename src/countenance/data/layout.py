@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.card import DatasetCard
+from countenance.data.image import LazyImage, encode_png
+from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Sample, Subject
+from countenance.errors import InputError
 
 Corners = tuple[int, int, int, int]
 
@@ -148,3 +152,28 @@ def face_crop(box: NDArray[np.float64], width: int, height: int) -> Corners:
     x = min(max((x0 + x1) / 2, half), width - half)
     y = min(max((y0 + y1) / 2, half), height - half)
     return round(x - half), round(y - half), round(x + half), round(y + half)
+
+
+def copy_image(sample: Sample, out: Path) -> str:
+    """Copy a sample's picture under `out/images/`, byte for byte, and return its name relative to `out`."""
+    if isinstance(sample.image, LazyImage) and sample.image.length is None:
+        suffix = sample.image.path.suffix
+        stem = sample.id.removesuffix(suffix)
+        file = f"images/{stem}{suffix}"
+        target = _new_file(out, file, sample)
+        if not sample.image.path.exists():
+            raise InputError(f"{sample.image.path}: no such image")
+        shutil.copyfile(sample.image.path, target)
+        return file
+    file = f"images/{sample.id.removesuffix('.png')}.png"
+    target = _new_file(out, file, sample)
+    target.write_bytes(encode_png(sample.load()))
+    return file
+
+
+def _new_file(out: Path, file: str, sample: Sample) -> Path:
+    target = inside(out, file, f"sample {sample.id}")
+    if target.exists():
+        raise InputError(f"sample {sample.id}: {file} is already another sample's picture; ids must be unique")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target

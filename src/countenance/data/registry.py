@@ -52,7 +52,7 @@ def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categ
     if path.is_file() and path.suffix.lower() != ".json":
         return _read_dir(_unpacked(path), categories)
     if path.is_file():
-        from countenance.data.coco import read_coco
+        from countenance.data.adapters.coco import read_coco
 
         return read_coco(path, categories=categories)
     return _read_dir(path, categories)
@@ -76,7 +76,8 @@ def _by_name(name: str, part: str | None) -> Dataset:
 
 
 def _own(name: str, part: str | None) -> Dataset:
-    from countenance.data import bafmd, fairface, labelled, people
+    from countenance.data import people
+    from countenance.data.adapters import bafmd, fairface, labelled
 
     if name in labelled.KINDS:
         return labelled.load(part, name)
@@ -96,11 +97,11 @@ def _read_dir(root: Path, categories: str | None) -> Dataset:
         return _no_categories(_indexed(str(root)), categories, str(root))
     coco = coco_file(root)
     if coco is not None:
-        from countenance.data.coco import read_coco
+        from countenance.data.adapters.coco import read_coco
 
         return read_coco(coco, categories=categories)
     if (root / "labels.csv").exists():
-        from countenance.data.folder import read_folder
+        from countenance.data.adapters.folder import read_folder
 
         return _no_categories(read_folder(root), categories, str(root))
     if (root / "samples.parquet").exists():
@@ -110,7 +111,7 @@ def _read_dir(root: Path, categories: str | None) -> Dataset:
     inner = [child for child in root.iterdir() if child.is_dir()]
     if len(inner) == 1 and len(list(root.iterdir())) == 1:
         return _read_dir(inner[0], categories)
-    from countenance.data.labelled import label_kind, read_labelled
+    from countenance.data.adapters.labelled import label_kind, read_labelled
 
     kind = label_kind(root)
     if kind is not None:

@@ -1,5 +1,6 @@
 """Masks as COCO writes them, {"size": [height, width], "counts": text or numbers}: the one place that knows them."""
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -8,6 +9,9 @@ import numpy as np
 
 from countenance.errors import InputError
 from countenance.metrics.masks import Ints, compress, many_run_lengths, mask_runs, run_lengths
+
+FAR = 4
+"""A polygon may leave its picture by so many times the picture's size; one farther out would take for ever to draw."""
 
 
 def read_counts(counts: Any, place: str) -> Ints:
@@ -65,3 +69,30 @@ def rle_of(mask: Any) -> dict[str, Any]:
     """
     array = np.asarray(mask).astype(bool)
     return {"size": [int(n) for n in array.shape], "counts": compress(mask_runs(array))}
+
+
+def segmentation_counts(segmentation: Any, width: int, height: int, place: str) -> str:
+    """COCO's segmentation, a run-length mask or a list of polygons, as compressed run lengths.
+
+    >>> segmentation_counts([[0, 0, 2, 0, 2, 2, 0, 2]], 2, 2, "a.json annotations[0]")
+    '04'
+    """
+    from pycocotools import mask as coco
+
+    if isinstance(segmentation, dict):
+        size = segmentation.get("size")
+        if size != [height, width]:
+            raise InputError(f"{place}: segmentation of size {size}, the picture is {height}×{width} (height, width)")
+        return compress(read_masks([segmentation], [place])[0])
+    try:
+        polygons = [[float(v) for v in polygon] for polygon in segmentation]
+        far = FAR * max(width, height)
+        if any(len(polygon) < 6 or len(polygon) % 2 for polygon in polygons):
+            raise ValueError
+        if not all(math.isfinite(v) and abs(v) <= far for polygon in polygons for v in polygon):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{place}: segmentation is no list of polygons [x, y, x, y, x, y, …] of numbers near the picture"
+        ) from None
+    return str(coco.merge(coco.frPyObjects(polygons, height, width))["counts"].decode())

@@ -17,7 +17,7 @@ def iou_matrix(a: Array, b: Array) -> Array:
     >>> iou_matrix(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1.0], [5, 5, 6, 6]]))
     array([[0.5, 0. ]])
     """
-    a, b = a.reshape(-1, 4), b.reshape(-1, 4)
+    a, b = a.reshape(a.size // 4, 4), b.reshape(b.size // 4, 4)
     x0, y0 = np.maximum(a[:, None, 0], b[None, :, 0]), np.maximum(a[:, None, 1], b[None, :, 1])
     x1, y1 = np.minimum(a[:, None, 2], b[None, :, 2]), np.minimum(a[:, None, 3], b[None, :, 3])
     intersection = np.clip(x1 - x0, 0, None) * np.clip(y1 - y0, 0, None)

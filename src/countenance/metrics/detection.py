@@ -46,9 +46,8 @@ def average_precision(scores: Array, hit: Bools, n_truth: int) -> float:
     if len(scores) == 0:
         return 0.0
     precision, recall = precision_recall(scores, hit, n_truth)
-    envelope = np.maximum.accumulate(precision[::-1])[::-1]
-    at = np.searchsorted(recall, RECALLS, side="left")
-    return float(np.where(at < len(envelope), envelope[np.minimum(at, len(envelope) - 1)], 0.0).mean())
+    envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
+    return float(envelope[np.searchsorted(recall, RECALLS, side="left")].mean())
 
 
 @dataclass(frozen=True)

@@ -195,8 +195,6 @@ def held(
         ]
     )
     away = odds - pooled
-    if not away.any():
-        away = np.tile(np.linspace(-0.01, 0.01, len(odds) // parts), parts)
 
     def unfair(log_odds: Array) -> Array:
         return measure.unfair(measure.of(_rate(log_odds)))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack  # not when first used: limits on threads reach only libraries that are loaded
 
 Floats = NDArray[np.float64]
 
@@ -41,8 +42,6 @@ def fit_ridge(kernel: Floats, target: Floats, ridge: float) -> Ridge:
     >>> bool(np.isclose(whole.left_out[0], fewer.score(kernel[:1, 1:])[0]))
     True
     """
-    from scipy.linalg import lapack
-
     factor, failed = lapack.dpotrf(kernel + ridge * np.eye(len(target)))
     if failed:
         raise np.linalg.LinAlgError("the kernel is not positive definite")

@@ -28,7 +28,7 @@ def expand(image: Ints, counts: Ints) -> tuple[Ints, Ints]:
     >>> expand(np.array([1, 0]), np.array([2, 1]))
     (array([0, 1, 1]), array([2, 0, 1]))
     """
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else np.zeros(0, np.int64)
+    starts = np.cumsum(counts) - counts
     each = counts[image]
     person = np.repeat(np.arange(len(image)), each)
     within = np.arange(len(person)) - np.repeat(np.cumsum(each) - each, each)

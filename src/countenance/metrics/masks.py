@@ -33,7 +33,7 @@ def many_run_lengths(texts: Sequence[str | bytes]) -> list[Ints]:
     >>> many_run_lengths(["04", "", "13"])
     [array([0, 4]), array([], dtype=int64), array([1, 3])]
     """
-    parts = [text.encode("ascii", "replace") if isinstance(text, str) else text for text in texts]
+    parts = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts]
     codes = np.frombuffer(b"".join(parts), dtype=np.uint8).astype(np.int64) - 48
     if codes.size == 0:
         return [np.zeros(0, dtype=np.int64) for _ in parts]

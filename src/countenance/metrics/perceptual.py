@@ -1,6 +1,6 @@
 """Learned perceptual image patch similarity (LPIPS, Zhang et al. 2018) with AlexNet, in plain numpy.
 
-The weights are given: this room reads no files. Lower is more alike; identical pictures have 0.
+The weights are given: no file is read here. Lower is more alike; identical pictures have 0.
 """
 
 from collections.abc import Mapping
@@ -69,8 +69,8 @@ def _convolve(x: Array, weight: Array, bias: Array, kernel: int, stride: int, pa
     padded = np.pad(x, ((0, 0), (padding, padding), (padding, padding)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (kernel, kernel), axis=(1, 2))[:, ::stride, ::stride]
     height, width = windows.shape[1:3]
-    columns = windows.transpose(0, 3, 4, 1, 2).reshape(-1, height * width)
-    product = weight.reshape(len(weight), -1) @ columns + bias[:, None]
+    columns = windows.transpose(0, 3, 4, 1, 2).reshape(weight[0].size, height * width)
+    product = weight.reshape(len(weight), weight[0].size) @ columns + bias[:, None]
     return np.asarray(product.reshape(len(weight), height, width), dtype=np.float32)
 
 

@@ -55,7 +55,7 @@ class Reading:
         >>> Reading("centre", "normalised").corners(np.array([[0.5, 0.5, 0.2, 0.4]]), np.array([[100, 50.0]]))
         array([[40., 15., 60., 35.]])
         """
-        a, b, c, d = numbers.reshape(-1, 4).T
+        a, b, c, d = numbers.reshape(numbers.size // 4, 4).T
         with np.errstate(over="ignore", invalid="ignore"):  # numbers that are no box may be as large as they like
             if self.form == "corners":
                 found = np.stack([a, b, c, d], axis=1)
@@ -75,7 +75,7 @@ class Reading:
         >>> Reading("centre", "normalised").numbers(np.array([[40, 15, 60, 35.0]]), np.array([[100, 50.0]]))
         array([[0.5, 0.5, 0.2, 0.4]])
         """
-        boxes = corners.reshape(-1, 4)
+        boxes = corners.reshape(corners.size // 4, 4)
         with np.errstate(over="ignore", invalid="ignore"):
             x0, y0, x1, y1 = (boxes / np.tile(sizes, 2) if self.units == "normalised" else boxes).T
             if self.form == "corners":

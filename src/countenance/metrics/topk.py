@@ -104,7 +104,7 @@ def _search(probes: Singles, gallery: Singles, k: int) -> tuple[Ints, Singles]:
     while start < len(gallery):
         # Small blocks first: the sooner the k-th best is high, the fewer candidates the large ones let through.
         width = min(3 * start, GALLERY, len(gallery) - start)
-        cosine, above = (x[: len(probes) * width].reshape(-1, width) for x in (buffer, larger))
+        cosine, above = (x[: len(probes) * width].reshape(len(probes), width) for x in (buffer, larger))
         np.matmul(probes, gallery[start : start + width].T, out=cosine)
         np.greater(cosine, score[:, -1:], out=above)
         row, column = np.divmod(np.flatnonzero(above), width)
@@ -116,8 +116,7 @@ def _search(probes: Singles, gallery: Singles, k: int) -> tuple[Ints, Singles]:
 
 def _merge(index: Ints, score: Singles, row: Ints, column: Ints, cosine: Singles, k: int) -> None:
     """Let new candidates (in the order of rows, then columns) into the k best of their rows."""
-    begin = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
-    touched, count = row[begin], np.diff(np.append(begin, len(row)))
+    touched, begin, count = np.unique(row, return_index=True, return_counts=True)
     place = np.arange(len(row)) - np.repeat(begin, count)
     owner = np.repeat(np.arange(len(touched)), count)
     wide = k + int(count.max())

@@ -1,6 +1,6 @@
 """A decode process: reads pictures, checks them, decodes them into shared memory, and resizes where that is declared.
 
-`countenance.run.engine.decoding` starts it with four numbers: the handle and the size of the shared memory, and the
+`countenance.run.engine.decoding` starts it with four numbers: the size and the handle of the shared memory, and the
 handles of two pipes.
 """
 
@@ -72,19 +72,20 @@ def main() -> None:
     os.nice(NICE)
     if (cv2 := installed()) is not None:
         cv2.setNumThreads(1)  # there are as many processes as there are cores to use
-    arena, size, commands, replies = (int(word) for word in sys.argv[1:5])
+    size, arena, commands, replies = (int(word) for word in sys.argv[1:5])
     memory = np.frombuffer(mmap.mmap(arena, size), np.uint8)
     orders = os.fdopen(commands, "rb")
     asked = receive(orders)
     spec: InputSpec | None = asked["input"]
     while (order := receive(orders)) is not None:
-        number, start, room, sample = order
-        try:
-            place = memory[start : start + room]
-            told = read(sample, place) if asked["files"] else decoded(sample, spec, place)
-        except Exception as error:  # one unreadable image is a failure of that image
-            told = {"error": str(error)}
-        os.write(replies, packed({"number": number, **told}))
+        told = []
+        for start, room, sample in order:
+            try:
+                place = memory[start : start + room]
+                told.append(read(sample, place) if asked["files"] else decoded(sample, spec, place))
+            except Exception as error:  # one unreadable image is a failure of that image
+                told.append({"error": str(error)})
+        os.write(replies, packed(told))
 
 
 if __name__ == "__main__":

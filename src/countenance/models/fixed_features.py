@@ -1,6 +1,6 @@
 """Fixed features of a portrait, nothing learned: colours of skin and around the head, edge directions.
 
-As modules they can be part of a network; `described` gives one row of numbers for each picture. Needs PyTorch.
+As modules they can be part of a network; `portrait_features` gives one row of numbers for each picture. Needs PyTorch.
 
 Skin is what is warm near the middle of the picture. Its chroma (the logarithms of R/G and G/B in linear light) hardly
 depends on how bright the light is, which is what makes ten tones readable; the brightest spot near the face stands
@@ -99,11 +99,11 @@ def principal(values: Tensor, components: int) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
-def described(pixels: Tensor, components: int = 40) -> Tensor:
+def portrait_features(pixels: Tensor, components: int = 40) -> Tensor:
     """One row of standardised features for each picture (N × 3 × SIZE × SIZE, 0 to 255).
 
     >>> generator = torch.Generator().manual_seed(0)
-    >>> described(torch.rand(50, 3, SIZE, SIZE, generator=generator) * 255, components=4).shape
+    >>> portrait_features(torch.rand(50, 3, SIZE, SIZE, generator=generator) * 255, components=4).shape
     torch.Size([50, 31])
     """
     skin, around, shape = Features()(pixels)

@@ -225,11 +225,12 @@ class Evaluation:
 
     def _start(self) -> Manifest:
         """Say in the store that the run is under way."""
+        decoders = self.settings.decode_processes(self.model.device, self.plan.settings.decode)
         engine = {
             "name": "local" if self._in_process() else self.settings.engine,
             "workers": 0 if self._in_process() else self.settings.workers,
             "threads": self.settings.threads,
-            "decoders": 0 if self._in_process() else self.settings.decode_processes(self.model.device),
+            "decoders": 0 if self._in_process() else decoders,
             "device": self.model.device,
             "time_limit": self.settings.time_limit,
         }
@@ -283,7 +284,9 @@ class Evaluation:
             environment=thread_environment(self.settings.workers, threads),
         )
         if self.settings.engine == "local":
-            return Workers(job, self._watch(), self.settings.workers)
+            workers = Workers(job, self._watch(), self.settings.workers)
+            resources.callback(workers.close)
+            return workers
         from countenance.run.engine.ray import RayEngine
 
         made = RayEngine(

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.arrays import Arrays, Cache, digest
 from countenance.data.image import LazyImage
+from countenance.data.reading.arrays import Arrays, Cache, digest
 from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.models.registry import default_threads

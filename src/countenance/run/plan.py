@@ -55,6 +55,17 @@ class Piece:
         kept = self.chosen[:count]
         return replace(self, chosen=kept, stop=kept[-1] + 1 if kept else self.start)
 
+    def after(self, count: int) -> "Piece":
+        """Its images without the first ones.
+
+        >>> Piece(0, 0, 100, 200).after(10).start, Piece(0, 0, 100, 200, (101, 150, 199)).after(2).chosen
+        (110, (199,))
+        """
+        if self.chosen is None:
+            return replace(self, start=min(self.stop, self.start + count))
+        kept = self.chosen[count:]
+        return replace(self, chosen=kept, start=kept[0] if kept else self.stop)
+
 
 class Samples(Protocol):
     """The samples of a plan, in memory or in a manifest."""

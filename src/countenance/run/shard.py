@@ -9,7 +9,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +104,7 @@ def run_shard(
         hooks.before_batch([sample.id for sample in ready.group.samples])
         found = answers(model, readable_of(ready))
         ready.drop_pixels()
-        settle(task, ready, found, context, strict=strict, after=hooks.after_batch)
+        settle(task, ready.group, validated(task, ready, found, context), strict=strict, after=hooks.after_batch)
     return result
 
 
@@ -149,6 +149,8 @@ class FailedImage:
 
     kind: str
     reason: str
+    boxes: list[list[float]] | None = None
+    """The boxes of a prediction that was refused: perhaps they are boxes in another reading."""
 
     @classmethod
     def of(cls, error: Exception) -> "FailedImage":
@@ -168,45 +170,73 @@ def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[A
         return [found for one in batch for found in answers(model, [one])]
 
 
+class Predicted(NamedTuple):
+    """What became of one image."""
+
+    answer: Any
+    """The valid answer, or a FailedImage."""
+    picture: str | None
+    """The hash of its picture, where one was read."""
+
+
+def validated(task: Task, batch: FedBatch, found: Sequence[Any], context: Context) -> list[Predicted]:
+    """What became of each image of a batch; `found` has what each readable sample got from the model."""
+    got = iter(found)
+    predicted = []
+    for sample, picture in zip(batch.group.samples, batch.pictures, strict=True):
+        if isinstance(picture, Exception):
+            predicted.append(Predicted(FailedImage("image", str(picture)), None))
+        else:
+            predicted.append(Predicted(valid(task, sample, next(got), context), picture[1] if picture else None))
+    return predicted
+
+
+def valid(task: Task, sample: Sample, raw: Any, context: Context = CONTEXT) -> Any:
+    """The valid answer in what a model returned for a sample, or why there is none."""
+    if isinstance(raw, FailedImage):
+        return raw
+    try:
+        return task.check(raw, sample, context)
+    except Exception as error:  # a prediction is foreign: whatever it does when it is looked at, it is not valid
+        answer = error.answer if isinstance(error, Refused) else None
+        boxes = answer.xyxy.tolist() if isinstance(answer, Boxes) and _usual(answer.xyxy) else None
+        return FailedImage("answer", words(error), boxes)
+
+
 def settle(
     task: Task,
-    batch: FedBatch,
-    found: Sequence[Any],
-    context: Context,
+    group: FedGroup,
+    predicted: Sequence[Predicted],
     *,
     strict: bool = False,
     after: Callable[[int, Sequence[Failure]], None] = lambda done, failures: None,
 ) -> None:
-    """Score a batch into the result of its shard (the group's owner); `found` has what each readable sample got."""
-    result: ShardResult = batch.group.owner
-    before, readable = len(result.failures), []
-    for sample, picture in zip(batch.group.samples, batch.pictures, strict=True):
-        if isinstance(picture, Exception):
-            result.fail(sample, "image", str(picture))
-            continue
-        readable.append(sample)
-        if picture is not None:
-            result.pictures[sample.id] = picture[1]
-    for sample, raw in zip(readable, found, strict=True):
-        if isinstance(raw, FailedImage):
-            result.fail(sample, raw.kind, raw.reason)
-        else:
-            score_one(task, sample, raw, result, context)
+    """Score a batch into the result of its shard (the group's owner)."""
+    result: ShardResult = group.owner
+    before, together = len(result.failures), list(zip(group.samples, predicted, strict=True))
+    result.pictures |= {sample.id: one.picture for sample, one in together if one.picture is not None}
+    for unreadable in (True, False):  # images that could not be read come first
+        for sample, one in together:
+            if unreadable == (isinstance(one.answer, FailedImage) and one.answer.kind == "image"):
+                score_valid(task, sample, one.answer, result)
     if strict and result.failures:
         first = result.failures[0]
         raise Stop(f"{first['sample']}: {first['reason']}")
     failed = [{**row, "boxes": result.refused.get(row["sample"])} for row in result.failures[before:]]
-    after(len(batch.group.samples), failed)
+    after(len(group.samples), failed)
 
 
 def score_one(task: Task, sample: Sample, raw: Any, result: ShardResult, context: Context = CONTEXT) -> None:
     """Validate and score one prediction; one that is not valid is a failure of its image."""
-    try:
-        answer = task.check(raw, sample, context)
-    except Exception as error:  # a prediction is foreign: whatever it does when it is looked at, it is not valid
-        result.fail(sample, "answer", words(error))
-        if isinstance(error, Refused) and isinstance(error.answer, Boxes) and _usual(error.answer.xyxy):
-            result.refused[sample.id] = error.answer.xyxy.tolist()
+    score_valid(task, sample, valid(task, sample, raw, context), result)
+
+
+def score_valid(task: Task, sample: Sample, answer: Any, result: ShardResult) -> None:
+    """Score one valid answer, or note why there is none."""
+    if isinstance(answer, FailedImage):
+        result.fail(sample, answer.kind, answer.reason)
+        if answer.boxes is not None:
+            result.refused[sample.id] = answer.boxes
         return
     try:
         rows = task.score(sample, answer)

@@ -185,9 +185,12 @@ class S3Storage:
     def local_file(self, name: str) -> Iterator[str]:
         with tempfile.NamedTemporaryFile(suffix=Path(name).suffix) as file:
             with self._told(name):
-                for block in _obstore().get(self.client, self._key(name)).stream():
+                found = _obstore().get(self.client, self._key(name))
+                changed = found.meta["last_modified"].timestamp()
+                for block in found.stream():
                     file.write(block)
             file.flush()
+            os.utime(file.name, (changed, changed))
             yield file.name
 
     def hold(self) -> AbstractContextManager[None]:

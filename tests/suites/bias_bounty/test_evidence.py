@@ -10,7 +10,7 @@ from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, organiser_
 
 torch = pytest.importorskip("torch")
 
-from countenance.models.fixed_features import SIZE, described, trimmed_whitening  # noqa: E402
+from countenance.models.fixed_features import SIZE, portrait_features, trimmed_whitening  # noqa: E402
 from countenance.models.label_noise import label_evidence, meant_labels  # noqa: E402
 from countenance.suites.bias_bounty.training.images import read_train  # noqa: E402
 
@@ -33,7 +33,7 @@ def embedded_faces(embedded: Path, change: dict[str, np.ndarray] | None = None) 
     images = read_train(embedded)
     outside = set(read_names(organiser_folder(embedded, "train") / "nonfaces.txt"))
     targets = {name: torch.from_numpy((change or images.codes)[name]) for name in ATTRIBUTES}
-    found = meant_labels(described(images.tensor(SIZE, "cpu").float()), targets, COUNTS).numpy()
+    found = meant_labels(portrait_features(images.tensor(SIZE, "cpu").float()), targets, COUNTS).numpy()
     return found, np.array([name not in outside for name in images.names])
 
 
@@ -54,7 +54,7 @@ def test_where_every_row_is_labelled_they_are_found_as_well(embedded: Path) -> N
     pixels = images.tensor(SIZE, "cpu").float()[rows]
     targets = {name: torch.from_numpy(images.codes[name][rows]) for name in ATTRIBUTES}
     assert all((codes >= 0).all() for codes in targets.values())
-    found = meant_labels(described(pixels), targets, COUNTS).numpy()
+    found = meant_labels(portrait_features(pixels), targets, COUNTS).numpy()
     assert auc(found[face], found[~face]) > 0.97
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countenance.data.columns import literal
 from countenance.data.image import encode_png
+from countenance.data.reading.columns import literal
 from countenance.errors import InputError
 from countenance.suites.fhibe import evaluate_task
 

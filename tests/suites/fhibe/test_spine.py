@@ -55,6 +55,16 @@ def test_the_task_scores_the_stored_predictions_alike(made, tmp_path, task):
         assert column(run, metric) == pytest.approx(column(again, metric), abs=1e-12, nan_ok=True), metric
 
 
+@pytest.mark.parametrize("task", [task for task in TASKS if task not in ("face_encoding", "face_super_resolution")])
+def test_any_run_reads_the_file_of_outputs(made, tmp_path, task):
+    run = stored(made, task, out=tmp_path / "fhibe")
+    (file,) = (made / "results" / task).glob("*/*/model_outputs.json")
+    again = ct.evaluate(f"predictions:{file}", task, run.dataset(), out=tmp_path / "spine")
+    assert again.manifest.model.description == "saved predictions (fhibe)"
+    for metric in SHARED[task]:
+        assert column(run, metric) == pytest.approx(column(again, metric), abs=1e-12, nan_ok=True), metric
+
+
 @pytest.mark.parametrize("task", ["person_localization", "face_localization"])
 def test_average_precision_by_group_is_the_tasks_own(made, tmp_path, task):
     run = stored(made, task, out=tmp_path / "fhibe")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from countenance.cli import mask_fairness
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.errors import InputError
 from countenance.suites.mask_fairness.assess import assess, summary_lines
-from countenance.suites.mask_fairness.assessment import METRICS
+from countenance.suites.mask_fairness.assessment import METRICS, SIDES, mirrored
 from countenance.suites.mask_fairness.compare import compare
 from countenance.suites.mask_fairness.datasets import ONE_FACE, MaskData
 from countenance.suites.mask_fairness.make_data import make_data
@@ -228,3 +229,53 @@ def test_an_old_assessment_is_not_mixed_with_a_new_one(tmp_path):
     (tmp_path / "old" / "run" / "run.json").write_text("{}")
     with pytest.raises(InputError, match="an assessment of an earlier version"):
         assess(MaskData(crowd()), Faces(), tmp_path / "old", by=["sex"])
+
+
+def test_a_finding_seen_from_the_other_side_twice_is_itself(done):
+    _, assessment, _ = done
+    for finding in assessment.audit.findings:
+        other = mirrored(finding)
+        np.testing.assert_equal(mirrored(other).model_dump(), finding.model_dump())  # NaN equals NaN here
+        assert (other.group, other.versus) == (finding.versus, finding.group)
+        turned = {name: f"{name}_versus" for name in SIDES}
+        np.testing.assert_equal(
+            [getattr(other, name) for name in turned], [getattr(finding, n) for n in turned.values()]
+        )
+        for name, low, high in (("difference", "diff_low", "diff_high"), ("effect", "effect_low", "effect_high")):
+            mine, theirs = ([getattr(one, part) for part in (name, low, high)] for one in (other, finding))
+            np.testing.assert_equal(mine, [-theirs[0], -theirs[2], -theirs[1]])
+        np.testing.assert_equal(other.z, -finding.z)
+
+
+def test_the_tally_counts_tests_findings_and_what_chance_would_find(done):
+    run, assessment, _ = done
+    tested = [row for row in assessment.rows if row.seed.tested]
+    told = assessment.tally()
+    assert told["tested"] == len(tested) and float(told["expected"]) == round(len(tested) * 0.05, 1)
+    assert told["published"] == sum(row.seed.p < 0.05 for row in tested)
+    assert told["severe"] == sum(row.seed.p < 0.05 and abs(row.seed.h) > 0.2 for row in tested)
+    assert told["ours"] == sum(
+        row.finding is not None and row.finding.verdict == "disparity" for row in assessment.rows
+    )
+    listed = assessment.significant()
+    assert listed == sorted(listed, key=lambda row: (not row.ours, row.seed.p))
+    assert all(row.seed.significant or row.ours for row in listed) and len(listed) == told["published"]
+    said = "\n".join(summary_lines(run, assessment))
+    assert "(an attribute with two values counts from both sides)" in said and "more in assessment_findings" not in said
+
+
+def test_the_summary_shows_twelve_findings_and_counts_the_rest(done):
+    run, assessment, _ = done
+    first = assessment.significant()[0]
+    for many in (12, 13, 15):
+        lines = summary_lines(run, replace(assessment, rows=[first] * many))
+        assert sum("localization of sex" in line for line in lines) == 12
+        assert (f"  and {many - 12} more in assessment_findings.csv" in lines) == (many > 12)
+
+
+def test_findings_at_a_greater_depth_are_not_those_of_a_group(tmp_path):
+    _, shallow = assess(MaskData(crowd()), Detector(), tmp_path / "out", by=["sex", "race"])
+    _, deep = assess(MaskData(crowd()), Detector(), tmp_path / "out", by=["sex", "race"], audit={"depth": 2})
+    assert any(finding.depth == 2 for finding in deep.audit.findings)
+    assert all(row.finding is None or row.finding.depth == 1 for row in deep.rows)
+    assert [(row.seed.group, row.seed.p) for row in deep.rows] == [(row.seed.group, row.seed.p) for row in shallow.rows]

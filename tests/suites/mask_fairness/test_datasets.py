@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countenance.data.box_readings import YOLO, checked_corners
-from countenance.data.fairface import AGES, repaired_age
-from countenance.data.label_files import read_voc, read_yolo
+from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject, load_dataset
+from countenance.data.adapters.fairface import AGES, repaired_age
+from countenance.data.reading.box_readings import YOLO, checked_corners
+from countenance.data.reading.label_files import read_voc, read_yolo
 from countenance.errors import InputError
 from countenance.metrics.readings import READINGS, Reading
-from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
+from countenance.suites.mask_fairness.datasets import AskedTruth, compared_by, load_mask_data, source_of
 from countenance.suites.mask_fairness.make_data import FORMATS, make_data
 
 HEADER = "index,filename,x,y,dx,dy,mask,skincolor,sex\n"
@@ -185,3 +186,37 @@ def test_a_split_that_is_not_there_is_told(people):
     assert people.split(None) is people
     with pytest.raises(InputError, match="has no split 'test'; it has no splits"):
         people.split("test")
+
+
+def with_values(**values: list) -> Dataset:
+    """A picture with a face for each value of the attributes."""
+    n = max(map(len, values.values()))
+    faces = tuple(Subject(str(i), attributes={name: given[i] for name, given in values.items()}) for i in range(n))
+    return Dataset(DatasetCard(name="x"), [Sample("a", ArrayImage(np.zeros((4, 4, 3), np.uint8)), 4, 4, faces)])
+
+
+def test_what_is_compared_where_nothing_is_named():
+    """The usual attributes where there are some; else those with 2 to 20 known values, no numbers and no masks."""
+    many = [f"v{i}" for i in range(21)]
+    common = {"masked": ["yes"] * 21, "ward": ["n", "s", None] * 7}
+    assert compared_by(with_values(**common, sex=["f"] * 21, skincolor=["dark"] * 21)) == ("skincolor", "sex")
+    assert compared_by(with_values(**common, one=["a", None, "a"] * 7, many=many)) == ("ward",)
+    assert compared_by(with_values(**common, twenty=[*many[:20], None], age=[1.0, 2.0, 3.0] * 7)) == ("ward", "twenty")
+    assert compared_by(with_values(masked=["yes", "no"])) == ()
+
+
+def test_a_source_names_what_was_asked_and_is_read_again(pictures):
+    root = annotated(pictures(["a.jpg"]), "0,a.jpg,40,15,20,20,1,dark,female")
+    asked = AskedTruth(Reading("topleft", "pixels"), {0: "mask"}, root / "annotations.csv", True, None)
+    source = source_of("bafmd", root, asked)
+    assert source is not None
+    options = "name=bafmd&form=topleft&units=pixels&attributes=annotations.csv&classes=0=mask&only_present=yes"
+    assert source == f"mask_fairness:{root}?{options}"
+    assert load_dataset(source)[0].subjects[0].face_box.tolist() == [40, 15, 60, 35]
+    assert source_of("bafmd", root, AskedTruth(attributes=root.parent / "elsewhere.csv")) is None
+    assert source_of("people", None, asked) is None
+    for wrong in ("form=corner", "units=inches"):
+        with pytest.raises(InputError, match="expected corners, topleft, centre, xxyy, yxyx and pixels or normalised"):
+            load_dataset(f"mask_fairness:{root}?name=bafmd&{wrong}")
+    with pytest.raises(InputError, match=r"expected mask_fairness:FOLDER\?name=bafmd"):
+        load_dataset(f"mask_fairness:{root}?split=test")

@@ -12,6 +12,7 @@ from countenance.errors import InputError
 from countenance.run import evaluate
 from countenance.suites.mask_fairness.datasets import MaskData
 from countenance.suites.mask_fairness.given import predictions_of
+from countenance.suites.mask_fairness.predictions import detects
 
 
 @pytest.fixture
@@ -54,6 +55,16 @@ def test_corners_without_a_header_and_three_classes(tmp_path, data):
 def test_the_headed_file_of_the_normalising_script_has_corners_in_w_and_h(tmp_path, data):
     text = "image_id,class,confidence,x,y,w,h\np00,1,0.9,0.25,0.25,0.5,0.5\n"
     assert corners(read(tmp_path, data, text), "p00") == [[20, 15, 40, 30]]
+
+
+def test_sizes_in_w_and_h_are_not_the_normalising_script_s(tmp_path):
+    """The same header with class numbers: only corners, which never lie left of or above the first, make the form."""
+    head = "image_id,class,confidence,x,y,w,h\n"
+    for row, fits in (("1,0.9,5,5,20,30", True), ("1,0.9,5,5,5,5", True), ("1,0.9,9,5,8,30", False),
+                      ("1,0.9,5,9,20,8", False), ("mask,0.9,5,5,20,30", False)):  # fmt: skip
+        path = tmp_path / "x.csv"
+        path.write_text(f"{head}p00,{row}\n")
+        assert detects(path) is fits, row
 
 
 def test_boxes_without_confidence_are_centres_when_normalised_and_corners_in_pixels(tmp_path, data):

@@ -54,6 +54,53 @@ def test_a_window_keeps_boxes_inside_and_on_the_face(seed):
             assert pixels[int((y0 + y1) / 2), int((x0 + x1) / 2)].mean() > 100
 
 
+def answer_of(boxes, side: int, face: float, mask: float):
+    """A network's output that gives these boxes at every cell, with these logits."""
+    import torch
+
+    cells = side // STRIDE
+    at = (torch.arange(cells) + 0.5) * STRIDE
+    x, y = torch.meshgrid(at, at, indexing="xy")
+    x0, y0, x1, y1 = boxes
+    reach = torch.stack([x - x0, y - y0, x1 - x, y1 - y]).clamp(min=1e-3) / STRIDE
+    return torch.cat([torch.full((1, cells, cells), face), torch.full((1, cells, cells), mask), reach.log()])[None]
+
+
+def test_the_loss_of_boxes_is_one_minus_the_generalised_overlap():
+    torch = pytest.importorskip("torch")
+    from countenance.suites.mask_fairness.train.loss import loss
+
+    truth = np.array([[40.0, 40, 120, 120]])
+    wanted = torch.from_numpy(targets(truth, np.array([1.0])))[None]
+    for found, expected in (((40, 40, 120, 120), 0.0), ((40, 40, 160, 120), 1 / 3), ((20, 40, 120, 120), 1 / 5)):
+        _, parts = loss(answer_of(found, SIDE, -4.0, 2.0), wanted)
+        assert parts["boxes"] == pytest.approx(expected, abs=1e-4)
+    smaller = answer_of((40, 40, 100, 100), SIDE, -4.0, 2.0)
+    assert loss(smaller, wanted)[1]["boxes"] == pytest.approx(1 - 60 * 60 / 6400, abs=0.05)
+
+
+def test_a_batch_without_faces_has_a_loss_of_its_cells_alone():
+    torch = pytest.importorskip("torch")
+    from countenance.suites.mask_fairness.train.loss import loss
+
+    nobody = torch.from_numpy(targets(np.zeros((0, 4)), np.zeros(0)))[None]
+    total, parts = loss(answer_of((40, 40, 120, 120), SIDE, -4.0, 0.0), nobody)
+    assert parts["masks"] == parts["boxes"] == 0 and float(total) == pytest.approx(2 * parts["faces"])
+    unsure = loss(answer_of((40, 40, 120, 120), SIDE, 0.0, 0.0), nobody)[1]["faces"]
+    cells = (SIDE // STRIDE) ** 2
+    assert unsure == pytest.approx(cells * 0.6 * 0.25 * np.log(2), rel=1e-5)  # focal: weight × distance² × entropy
+
+
+def test_what_nobody_knows_about_a_mask_is_not_learned():
+    torch = pytest.importorskip("torch")
+    from countenance.suites.mask_fairness.train.loss import loss
+
+    box = np.array([[40.0, 40, 120, 120]])
+    for masked, expected in ((-1.0, 0.0), (1.0, np.log1p(np.exp(-2))), (0.0, 2 + np.log1p(np.exp(-2)))):
+        wanted = torch.from_numpy(targets(box, np.array([masked])))[None]
+        assert loss(answer_of(box[0], SIDE, 1.0, 2.0), wanted)[1]["masks"] == pytest.approx(expected, rel=1e-5)
+
+
 def test_a_drawn_mask_covers_the_mouth_and_leaves_the_eyes():
     for seed in range(20):
         picture = portrait()

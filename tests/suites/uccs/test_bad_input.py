@@ -6,7 +6,7 @@ import json
 import pytest
 from challenge_files import HEADER, write_truth
 
-from countenance.data.lines import cut
+from countenance.data.reading.lines import cut
 from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.scores import read_scores

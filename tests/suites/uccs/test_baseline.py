@@ -5,7 +5,7 @@ import pytest
 from challenge_models import scenes
 from PIL import Image
 
-from countenance.data.arrays import Cache, save_arrays
+from countenance.data.reading.arrays import Cache, save_arrays
 from countenance.errors import InputError
 from countenance.run.image_jobs import How
 from countenance.suites.uccs import CurveSettings, check_file, evaluate_detector, evaluate_recognizer, read_protocol

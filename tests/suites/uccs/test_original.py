@@ -9,7 +9,6 @@ import yaml
 
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.suites.uccs.config import Config, parse_overrides
 
 FIXTURES = Path(__file__).parent / "fixtures" / "ties"
 
@@ -110,17 +109,6 @@ def test_without_a_file_the_defaults_are_read(command):
 def test_a_wrong_override_is_one_line(command, config, arguments, message):
     code, _, err = command("evaluation", config, *arguments)
     assert code == 2 and message in err and "Traceback" not in err
-
-
-@pytest.mark.parametrize("text", ["- a\n- b\n", "a: [1", "eval: 3\n", "a: &x 1\nb: *x\n", "\t: :"])
-def test_a_file_that_is_no_configuration_is_refused(tmp_path, text):
-    (tmp_path / "c.yaml").write_text(text)
-    with pytest.raises(InputError):
-        Config.read(tmp_path / "c.yaml")
-
-
-def test_values_are_read_as_yaml_reads_them():
-    assert parse_overrides(["--a", "true", "--b", "[1, 2]", "--c", "x.txt"]) == {"a": True, "b": [1, 2], "c": "x.txt"}
 
 
 @pytest.fixture

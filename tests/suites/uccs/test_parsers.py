@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from countenance.data import lines as reader
+from countenance.data.reading import lines as reader
 from countenance.errors import InputError
 from countenance.suites.uccs import check_file
 from countenance.suites.uccs.protocol import read_protocol

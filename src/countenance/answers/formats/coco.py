@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image, unlabelled_note
+from countenance.answers.formats.fhibe import is_outputs
 from countenance.answers.types import Answer, Boxes, Keypoints, Masks
 from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
 from countenance.data.run_lengths import read_masks, rle_of
@@ -179,7 +180,7 @@ COCO = Format(
     name="coco",
     meaning="COCO results JSON",
     kinds=(Boxes, Masks, Keypoints),
-    detects=lambda path: path.suffix.lower() == ".json" and path.is_file(),
+    detects=lambda path: path.suffix.lower() == ".json" and path.is_file() and not is_outputs(path),
     read=read_coco_results,
     write=write_coco_results,
     options=("classes",),

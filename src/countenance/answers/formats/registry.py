@@ -14,6 +14,7 @@ from countenance.errors import InputError
 GROUP = "countenance.formats"
 _HOME = {
     "coco": "countenance.answers.formats.coco:COCO",
+    "fhibe": "countenance.answers.formats.fhibe:OUTPUTS",
     "table": "countenance.answers.formats.table:TABLE",
 }
 GENERAL = "table"

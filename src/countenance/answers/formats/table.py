@@ -110,7 +110,8 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
         said = label and any(not missing(row[label]) for some in rows.values() for _, row in some)
         notes += unlabelled_note(made, place) if said else ()
     absent = absence(made, wanted, place, means)
-    return Predictions(place, "table", made, absent, EMPTY.get(wanted.kind), notes, reading)
+    empty = EMPTY.get(wanted.kind) if absent or wanted.kind is Boxes else None
+    return Predictions(place, "table", made, absent, empty, notes, reading)
 
 
 def _column(header: Sequence[str], names: Sequence[str]) -> str | None:

@@ -31,7 +31,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 def how_of(temp_dir: Path, force: bool, parallel: int, gpus: list[int] | None, quiet: bool) -> "How":
     from countenance.cli.progress import progress
-    from countenance.data.arrays import Cache
+    from countenance.data.reading.arrays import Cache
     from countenance.run.image_jobs import How
 
     return How(

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from countenance.data import cells
 from countenance.data.image import EncodedImage
+from countenance.data.reading import cells
 from countenance.data.sample import Image, Sample
 from countenance.errors import InputError
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from countenance.data import cells
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
+from countenance.data.reading import cells
 from countenance.data.sample import Dataset, Sample, Value
 from countenance.data.tables import near
 from countenance.data.vocabulary import VOCABULARIES

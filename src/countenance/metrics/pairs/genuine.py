@@ -53,12 +53,6 @@ def _drawn(size: int, most: int, random: np.random.Generator) -> tuple[Ints, Int
     """Some pairs of so many pictures, without repetition."""
     pairs = size * (size - 1) // 2
     place = np.unique(random.integers(0, pairs, most))
-    # Pair number p is in row i, where row i begins at i·(2·size - i - 1)/2.
-    i = np.floor(size - 0.5 - np.sqrt((size - 0.5) ** 2 - 2 * place)).astype(np.int64)
-    begin = i * (2 * size - i - 1) // 2
-    i = np.where(place < begin, i - 1, i)
-    begin = i * (2 * size - i - 1) // 2
-    far = place >= begin + size - 1 - i
-    i = np.where(far, i + 1, i)
-    begin = i * (2 * size - i - 1) // 2
-    return i, place - begin + i + 1
+    end = np.cumsum(np.arange(size)[::-1])  # picture i has size - 1 - i pairs with later ones
+    i = np.searchsorted(end, place, side="right")
+    return i, place - end[i] + size

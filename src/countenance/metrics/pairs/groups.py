@@ -33,8 +33,9 @@ class Groups:
         array([[1, 0], [0, 0], [1, 1]])
         """
         kinds = {kind: i for i, kind in enumerate(dict.fromkeys(values))}
-        member = np.array([[name in kind for name in names] for kind in kinds], dtype=bool).reshape(-1, len(names))
-        return cls(tuple(names), np.array([kinds[value] for value in values], dtype=np.int64), member)
+        member = np.array([[name in kind for name in names] for kind in kinds], dtype=bool)
+        cell = np.array([kinds[value] for value in values], dtype=np.int64)
+        return cls(tuple(names), cell, member.reshape(len(kinds), len(names)))
 
     @classmethod
     def everybody(cls, n: int) -> "Groups":

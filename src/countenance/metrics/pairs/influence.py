@@ -122,9 +122,7 @@ def _rank(key: Ints) -> Ints:
     array([1, 1, 2, 3])
     """
     order = np.argsort(key, kind="stable")
-    ranked = key[order]
-    begin = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(key) else np.zeros(0, np.int64)
-    count = np.diff(np.append(begin, len(key)))
+    begin = np.searchsorted(key[order], key[order])
     out = np.empty(len(key), np.int64)
-    out[order] = np.arange(len(key)) - np.repeat(begin, count) + 1
+    out[order] = np.arange(len(key)) - begin + 1
     return out

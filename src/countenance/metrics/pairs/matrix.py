@@ -114,7 +114,7 @@ class _Cells:
         fold = groups.member.astype(np.float64)
         self.member = groups.pictures.astype(np.float64)
         self.taken = counts.by_picture[number] @ fold
-        self.starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        self.starts = np.unique(owner, return_index=True)[1]
         own = self._by_person(self.member)
         self.people = (own > 0).sum(axis=0)
         self.others = self.member.sum(axis=0) - own[owner]
@@ -122,7 +122,7 @@ class _Cells:
         both = [table + table.T - np.diag(np.diag(table)) for table in once]
         self.within, self.between = ([fold.T @ table @ fold for table in tables] for tables in (once, both))
         power = fold[units.cell] * (units.size.astype(np.float64) ** 2)[:, None]
-        begin = np.flatnonzero(np.diff(units.owner, prepend=-1))
+        begin = np.unique(units.owner, return_index=True)[1]
         self.powers = np.add.reduceat(power, begin, axis=0) if len(begin) else power
         """People × groups: the squares of the numbers of pictures."""
 

@@ -1,5 +1,6 @@
 """Memory that decode processes write pictures into and the model's process reads them from, without a copy."""
 
+import math
 import mmap
 import os
 import tempfile
@@ -56,7 +57,7 @@ class Arena:
 
     def view(self, start: int, shape: tuple[int, ...]) -> NDArray[np.uint8]:
         """The bytes of a block as an array."""
-        return self.bytes[start : start + int(np.prod(shape))].reshape(shape)
+        return self.bytes[start : start + math.prod(shape)].reshape(shape)
 
     def pin(self, torch: Any) -> None:
         """Let a GPU copy from here directly."""

@@ -1,14 +1,13 @@
 """Decode processes: pictures become pixels in shared memory, so that the model's process only has to use them.
 
-A picture is given to whichever process has the least to do; batches are handed on in their order. A process that dies
+Pictures are given to whichever process has the least to do; batches are handed on in their order. A process that dies
 is replaced and its pictures are given out again; a picture on which two processes died is a failed image. Pictures
 that do not fit into the shared memory are decoded by the model's own process.
 """
 
+import math
 import os
 import selectors
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -25,13 +24,16 @@ from countenance.data.manifest import StoredImage
 from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
 from countenance.models.inputs import InputSpec, Prepared, resized
+from countenance.processes import child
 from countenance.run.engine.arena import Arena
 from countenance.run.feeding import FedBatch, FedGroup, Outcome, ahead, decode_one, pixel_bytes
 
 ARENA = 512 * 2**20
 """Bytes of pictures that may wait for the model."""
-AT_ONCE = 3
-"""Pictures that a process is given before it has answered: it never waits for the next."""
+AT_ONCE = 2
+"""Orders that a process is given before it has answered: it never waits for the next."""
+MOST = 8
+"""Pictures in an order; fewer where few are left, so that all processes have something to do."""
 WAITING = 64
 """Batches that may be ready; of pictures of some size the shared memory holds fewer."""
 READ_AHEAD = 4
@@ -61,6 +63,11 @@ class _Picture:
     room: int
     deaths: int = 0
 
+    def note(self, told: dict[str, Any]) -> None:
+        """What a process said about it."""
+        self.work.found[self.index] = told
+        self.work.left -= 1
+
 
 @dataclass(eq=False)
 class _Process:
@@ -69,7 +76,8 @@ class _Process:
     popen: Any
     commands: int
     replies: Any
-    given: deque[int] = field(default_factory=deque)
+    given: deque[list[_Picture]] = field(default_factory=deque)
+    """Its orders, the one that it works on first."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +140,6 @@ class Decoders:
         self.selector.register(self.bell, selectors.EVENT_READ, None)
         self.arena.on_free = self._ring
         self.processes = [self._start() for _ in range(count)]
-        self.number = 0
-        self.under_way: dict[int, _Picture] = {}
         self.todo: deque[_Picture] = deque()
 
     def __call__(self, groups: Iterable[FedGroup]) -> Iterator[FedBatch]:
@@ -146,20 +152,20 @@ class Decoders:
 
     def _batches(self, groups: Iterator[FedGroup]) -> Iterator[Any]:
         works: deque[_DecodeWork] = deque()
-        waiting: FedGroup | None = next(groups, None)
+        sized = ((group, [self._size(sample) for sample in group.samples]) for group in groups)
+        waiting = next(sized, None)
         while waiting is not None or works:
-            while waiting is not None and (begun := self._begin(waiting)) is not None:
+            while waiting is not None and (begun := self._begin(*waiting)) is not None:
                 works.append(begun)
-                waiting = next(groups, None)
+                waiting = next(sized, None)
             self._give()
             while works and works[0].left == 0:
                 yield self._read(works.popleft()) if self.files else self._finished(works.popleft())
             if works or waiting is not None:
                 self._listen()
 
-    def _begin(self, group: FedGroup) -> _DecodeWork | None:
+    def _begin(self, group: FedGroup, sizes: list[int]) -> _DecodeWork | None:
         """Find room for a batch; None while there is none."""
-        sizes = [self._size(sample) for sample in group.samples]
         if sum(sizes) > self.arena.size // 2:
             return _DecodeWork(group, None, 0, [])
         start = self.arena.take(sum(sizes))
@@ -175,7 +181,7 @@ class Decoders:
     def _size(self, sample: Sample) -> int:
         if self.files:
             return file_size(sample)
-        return int(np.prod(self.spec.shape())) if self.spec is not None else max(pixel_bytes([sample]), 1)
+        return math.prod(self.spec.shape()) if self.spec is not None else max(pixel_bytes([sample]), 1)
 
     def _give(self) -> None:
         """Give pictures to the processes that have the least to do."""
@@ -183,16 +189,24 @@ class Decoders:
             process = min(self.processes, key=lambda one: len(one.given))
             if len(process.given) >= AT_ONCE:
                 return
+            order = self._order(min(len(self.todo) // len(self.processes), MOST))
+            if order:
+                process.given.append([picture for picture, _ in order])
+                self._send(process, packed([(picture.start, picture.room, sample) for picture, sample in order]))
+
+    def _order(self, most: int) -> list[tuple[_Picture, Sample]]:
+        """The next pictures; one on which a process may have died comes alone."""
+        order: list[tuple[_Picture, Sample]] = []
+        while self.todo and (not order or (len(order) < most and not self.todo[0].deaths)):
             picture = self.todo.popleft()
-            self.number += 1
-            self.under_way[self.number] = picture
-            process.given.append(self.number)
             sample = _alone(picture.work.group.samples[picture.index])
             if isinstance(sample, Exception):
-                process.given.remove(self.number)
-                self._note(self.number, {"error": str(sample)})
+                picture.note({"error": str(sample)})
                 continue
-            self._send(process, packed((self.number, picture.start, picture.room, sample)))
+            order.append((picture, sample))
+            if picture.deaths:
+                break
+        return order
 
     def _send(self, process: _Process, data: bytes) -> None:
         try:
@@ -211,26 +225,19 @@ class Decoders:
             if told is None:
                 self._replace(process)
                 continue
-            process.given.remove(told["number"])
-            self._note(told.pop("number"), told)
-
-    def _note(self, number: int, told: dict[str, Any]) -> None:
-        picture = self.under_way.pop(number)
-        picture.work.found[picture.index] = told
-        picture.work.left -= 1
+            for picture, one in zip(process.given.popleft(), told, strict=True):
+                picture.note(one)
 
     def _replace(self, process: _Process) -> None:
-        """Start another process in place of one that died; the picture it worked on is tried once more."""
+        """Start another process in place of one that died; each picture of its order is tried once more, alone."""
         code = self._end(process)
         self.processes[self.processes.index(process)] = self._start()
-        pictures = [self.under_way.pop(number) for number in process.given]
-        if pictures:
-            pictures[0].deaths += 1
-            if pictures[0].deaths > 1:
-                self.number += 1
-                self.under_way[self.number] = pictures.pop(0)
-                self._note(self.number, {"error": f"a decode process ended on this picture twice ({code})"})
-        self.todo.extendleft(reversed(pictures))
+        if process.given:
+            for picture in process.given[0]:
+                picture.deaths += 1
+            if process.given[0][0].deaths > 1:  # it was alone
+                process.given.popleft()[0].note({"error": f"a decode process ended on this picture twice ({code})"})
+        self.todo.extendleft(reversed([picture for order in process.given for picture in order]))
 
     def _read(self, work: _DecodeWork) -> "FileBatch":
         if work.start is None:
@@ -293,13 +300,11 @@ class Decoders:
     def _start(self) -> _Process:
         orders, commands = os.pipe()
         replies, answers = os.pipe()
-        path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
-        words = (str(self.arena.handle), str(self.arena.size), str(orders), str(answers))
-        popen = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-m", "countenance.models.decode_process", *words],
-            stdin=subprocess.DEVNULL,
-            pass_fds=(self.arena.handle, orders, answers),
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        popen = child(
+            "countenance.models.decode_process",
+            (self.arena.handle, orders, answers),
+            {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+            words=(str(self.arena.size),),
         )
         os.close(orders)
         os.close(answers)

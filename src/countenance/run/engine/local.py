@@ -68,27 +68,34 @@ class Workers:
     job: Job
     watch: Watch
     workers: int = 1
+    pool: Pool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.pool = Pool("countenance.run.engine.worker:serve", self.job, environment=self.job.environment)
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         if pieces:
             workers = min(self.workers, len(pieces))
-            self._pool(workers).run(_Shards(deque(_Work(piece) for piece in pieces), self.watch, progress, workers))
+            works = deque(_Work(piece) for piece in pieces)
+            self.pool.run(_Shards(works, self.watch, progress, workers), workers=workers)
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
         orders = [
             {"piece": asdict(piece), "probe": list(chosen[piece.number])} for piece in pieces if piece.number in chosen
         ]
         supervisor = _Probes(orders)
-        self._pool(1).run(supervisor)
+        self.pool.run(supervisor)
         return supervisor.found
 
     def rate(self, piece: Piece) -> Rate | None:
+        """How fast a few images are; the worker stays for the others, so that a large model is loaded once."""
         supervisor = _Once({"piece": asdict(piece), "rate": True})
-        self._pool(1).run(supervisor)
+        self.pool.run(supervisor, keep=True)
         return None if supervisor.result is None else Rate(**supervisor.result, workers=self.workers)
 
-    def _pool(self, workers: int) -> Pool:
-        return Pool("countenance.run.engine.worker:serve", self.job, workers, self.job.environment)
+    def close(self) -> None:
+        """End the worker that `rate` kept."""
+        self.pool.close()
 
 
 def thread_environment(workers: int, threads: int | None) -> dict[str, str]:

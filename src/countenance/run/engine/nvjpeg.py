@@ -1,11 +1,11 @@
 """JPEG files decoded by an NVIDIA GPU, through torchvision: an option, since its pixels are not the processor's.
 
-The decoder may ignore the stream that it is called in, so each thread has a stream of its own, whose memory nobody
-else is given, and waits for it before and after decoding (pytorch/vision #9606). Pictures are resized on the GPU.
-Files that it cannot decode as asked (no JPEG, damaged, turned by EXIF, other colours) are decoded by the processor.
+The decoder may ignore the stream that it is called in, so it is called with a stream of its own, whose memory nobody
+else is given, and that stream is waited for before and after decoding (pytorch/vision #9606). One thread decodes (there
+is one decoder in a process, and several threads only wait for each other), another resizes on the GPU. Files that it
+cannot decode as asked (no JPEG, damaged, turned by EXIF, other colours) are decoded by the processor.
 """
 
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,11 +19,14 @@ from countenance.data import image as images
 from countenance.errors import InputError
 from countenance.models.inputs import InputSpec, Prepared, letterbox
 from countenance.models.torch_model import import_torch
-from countenance.run.engine.decoding import Decoders, EncodedFile, FileBatch, read_file
+from countenance.run.engine.decoding import Decoders, EncodedFile, FileBatch, FileOutcome, read_file
 from countenance.run.feeding import FedBatch, FedGroup, Outcome
 
-THREADS = 3
-"""Batches that are read and decoded at once."""
+AHEAD = 4
+"""Batches that are being decoded or resized, or wait for the model."""
+
+Decoded = tuple[list[FileOutcome], list[Any]]
+"""The files of a batch, and for each that could be read its picture on the GPU or why it cannot be decoded."""
 
 
 def import_decoder() -> Any:
@@ -57,59 +60,64 @@ class GpuDecoder:
 
     def __init__(self, spec: InputSpec, device: str, readers: int = 0) -> None:
         self.spec, self.device, self.io, self.torch = spec, device, import_decoder(), import_torch()
-        self.own = threading.local()
+        self.decoding, self.resizing = self.torch.cuda.Stream(device), self.torch.cuda.Stream(device)
         self.readers = Decoders(readers, None, files=True) if readers else None
 
     def __call__(self, groups: Iterable[FedGroup]) -> Iterator[FedBatch]:
         """The batches of some groups, in order."""
         read = (_unread(group) for group in groups) if self.readers is None else self.readers.read(groups)
-        with ThreadPoolExecutor(THREADS) as pool:
+        with ThreadPoolExecutor(1) as decoder, ThreadPoolExecutor(1) as resizer:
             waiting: deque[tuple[FileBatch, Future[FedBatch]]] = deque()
             for batch in read:
-                while len(waiting) > THREADS:
-                    yield _decoded(*waiting.popleft())
-                waiting.append((batch, pool.submit(self._batch, batch)))
+                while len(waiting) >= AHEAD:
+                    yield _ready(*waiting.popleft())
+                decoded = decoder.submit(self._decode, batch)
+                waiting.append((batch, resizer.submit(self._resize, batch.group, decoded)))
             while waiting:
-                yield _decoded(*waiting.popleft())
+                yield _ready(*waiting.popleft())
 
-    def _batch(self, batch: FileBatch) -> FedBatch:
-        group = batch.group
-        outcomes = batch.files or [read_file(sample) for sample in group.samples]
-        if not hasattr(self.own, "stream"):
-            self.own.stream = self.torch.cuda.Stream(self.device)
-        stream = self.own.stream
-        files = [
-            (sample, found)
-            for sample, found in zip(group.samples, outcomes, strict=True)
-            if isinstance(found, EncodedFile)
-        ]
-        with self.torch.inference_mode(), self.torch.cuda.stream(stream):
-            tensors = self._tensors(files, stream)
-            made: list[Any] = [tensor for tensor in tensors if not isinstance(tensor, Exception)]
-            shapes = [(int(tensor.shape[1]), int(tensor.shape[2])) for tensor in made]
+    def _decode(self, batch: FileBatch) -> Decoded:
+        """The pictures of a batch, as large as they are."""
+        samples = batch.group.samples
+        files = batch.files or [read_file(sample) for sample in samples]
+        both = zip(samples, files, strict=True)
+        readable = [(sample, file) for sample, file in both if isinstance(file, EncodedFile)]
+        with self.torch.inference_mode(), self.torch.cuda.stream(self.decoding):
+            tensors = self._tensors(readable)
+            self.decoding.synchronize()  # another stream is going to read them
+        return files, tensors
+
+    def _resize(self, group: FedGroup, decoded: Future[Decoded]) -> FedBatch:
+        """The pictures of a batch as the network's input: complete, so that the larger ones may be overwritten."""
+        files, tensors = decoded.result()
+        made: list[Any] = [tensor for tensor in tensors if not isinstance(tensor, Exception)]
+        shapes = [(int(tensor.shape[1]), int(tensor.shape[2])) for tensor in made]
+        with self.torch.inference_mode(), self.torch.cuda.stream(self.resizing):
             pixels = self._resized(made)
-            stream.synchronize()
-        failed = {
-            sample.id: found for (sample, _), found in zip(files, tensors, strict=True) if isinstance(found, Exception)
-        }
-        pictures: list[Outcome] = [
-            failed.get(sample.id) or ((None, found.digest) if isinstance(found, EncodedFile) else found)
-            for sample, found in zip(group.samples, outcomes, strict=True)
-        ]
-        scale, offset = zip(*(self._where(*shape) for shape in shapes), strict=True) if shapes else ((), ())
-        return FedBatch(group, pictures, Prepared(pixels, list(scale), list(offset), shapes))
+            self.resizing.synchronize()
+        found = iter(tensors)
+        pictures: list[Outcome] = []
+        for file in files:
+            if isinstance(file, EncodedFile):
+                tensor = next(found)
+                pictures.append(tensor if isinstance(tensor, Exception) else (None, file.digest))
+            else:
+                pictures.append(file)
+        where = {shape: self._where(*shape) for shape in set(shapes)}
+        scale, offset = [where[shape][0].copy() for shape in shapes], [where[shape][1].copy() for shape in shapes]
+        return FedBatch(group, pictures, Prepared(pixels, scale, offset, shapes))
 
-    def _tensors(self, files: list[tuple[Sample, EncodedFile]], stream: Any) -> list[Any]:
+    def _tensors(self, files: list[tuple[Sample, EncodedFile]]) -> list[Any]:
         """The pictures as tensors on the GPU (colours × height × width), or why one cannot be decoded."""
         torch, found = self.torch, [None] * len(files)
         fit = [i for i, (_, file) in enumerate(files) if file.upright]
         data = [torch.from_numpy(files[i][1].content) for i in fit]
-        stream.synchronize()
+        self.decoding.synchronize()
         try:
             there = self.io.decode_jpeg(data, mode=self.io.ImageReadMode.RGB, device=self.device) if data else []
         except RuntimeError:  # one of them; the processor says which and why
             there = [None] * len(fit)
-        stream.synchronize()
+        self.decoding.synchronize()
         for i, tensor in zip(fit, there, strict=True):
             found[i] = tensor
         return [
@@ -145,7 +153,7 @@ class GpuDecoder:
         scaled = self.torch.nn.functional.interpolate(
             pictures.to(self.torch.float16), size, mode="bilinear", align_corners=False
         )
-        return scaled.round_().clamp_(0, 255).to(self.torch.uint8)
+        return scaled.round_()  # 0 to 255, as it was
 
     def _where(self, height: int, width: int) -> tuple[Any, Any]:
         target_h, target_w, _ = self.spec.shape()
@@ -155,7 +163,7 @@ class GpuDecoder:
         return np.array([ratio, ratio]), np.array(corner, dtype=np.float64)
 
 
-def _decoded(batch: FileBatch, future: Future[FedBatch]) -> FedBatch:
+def _ready(batch: FileBatch, future: Future[FedBatch]) -> FedBatch:
     """A batch that was decoded; the memory of its files is given back in the order of the batches."""
     found = future.result()
     batch.free()

@@ -1,34 +1,29 @@
 """Several shards as one stream: the next batch is decoded and predicted while the last one is scored and stored.
 
-The model is called in this thread, in the order of the batches; one other thread scores them and one more stores
-complete shards, in the same order. So the bytes of a shard are those that it has when it is worked off alone.
+    feed ──▶ model ──▶ validate ──▶ score ──▶ store
+    (decode processes)              (engine/scoring.py: a thread, or a process)
+
+The model is called in this thread, in the order of the batches; one other thread waits for its answers and validates
+them. So the bytes of a shard are those that it has when it is worked off alone.
 """
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 from countenance.data import Sample
 from countenance.models.inputs import Prepared
-from countenance.run.feeding import FedBatch, FedGroup, Feed
+from countenance.run.engine.scoring import Scoring, groups_of
+from countenance.run.feeding import FedBatch, Feed
 from countenance.run.plan import Piece
-from countenance.run.shard import FailedImage, Failure, ShardResult, answers, grouped, readable_of, settle, started
+from countenance.run.shard import FailedImage, ShardResult, answers, readable_of, validated
 from countenance.tasks import Context, Task
 
 IN_FLIGHT = 2
-"""Batches whose scores are waited for: enough to keep a GPU busy, so few that little is lost with a worker."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a stream reports while it works; the first argument is always the shard's number."""
-
-    asking: Callable[[int, Sequence[str]], None] = lambda number, ids: None
-    answered: Callable[[int, int, Sequence[Failure]], None] = lambda number, done, failures: None
-    complete: Callable[[ShardResult], None] = lambda result: None
+"""Batches whose answers are waited for: enough to keep a GPU busy, so few that little is lost with a worker."""
 
 
 @dataclass
@@ -38,33 +33,33 @@ class Stream:
     task: Task
     model: Any
     feed: Feed
+    read: Callable[[Piece], list[Sample]]
     batch: int
     context: Context
-    strict: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     """Held while the model is called: an image that failed in its batch is tried alone by the other thread."""
 
-    def run(self, shards: Iterable[tuple[Piece, Sequence[Sample]]], told: Told | None = None) -> None:
-        """Predict and score every sample of the shards; each is reported when it is complete."""
-        told = told or Told()
+    def run(
+        self,
+        pieces: Sequence[Piece],
+        scoring: Scoring,
+        asking: Callable[[int, Sequence[str]], None] = lambda number, ids: None,
+    ) -> None:
+        """Predict every sample of some shards and have it scored; `asking` is told the shard and the ids of a batch."""
         waiting: deque[Future[None]] = deque()
-        with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as scorer:
-            stored = _Stored(writer, told)
-            for ready in self.feed(self._groups(shards)):
+        with ThreadPoolExecutor(1) as validator:
+            for ready in self.feed(self._groups(pieces)):
                 result: ShardResult = ready.group.owner
-                told.asking(result.number, [sample.id for sample in ready.group.samples])
-                waiting.append(scorer.submit(self._finish, ready, self._begin(ready), told, stored))
+                asking(result.number, [sample.id for sample in ready.group.samples])
+                waiting.append(validator.submit(self._finish, ready, self._begin(ready), scoring))
                 while len(waiting) > IN_FLIGHT:
                     waiting.popleft().result()
             while waiting:
                 waiting.popleft().result()
-            stored.wait(0)
+        scoring.finish()
 
-    def _groups(self, shards: Iterable[tuple[Piece, Sequence[Sample]]]) -> Iterator[FedGroup]:
-        for piece, samples in shards:
-            result, left = started(self.task, samples)
-            result.number = piece.number
-            yield from grouped(left, self.batch, result)
+    def _groups(self, pieces: Sequence[Piece]) -> Iterator[Any]:
+        return groups_of(self.task, pieces, self.read, self.batch)
 
     def _begin(self, ready: FedBatch) -> Callable[[], list[Any]]:
         """Call the model; what is returned waits for its answers."""
@@ -99,34 +94,8 @@ class Stream:
                     found.append(FailedImage.of(error))
         return found
 
-    def _finish(self, ready: FedBatch, wait: Callable[[], list[Any]], told: Told, stored: "_Stored") -> None:
-        result: ShardResult = ready.group.owner
+    def _finish(self, ready: FedBatch, wait: Callable[[], list[Any]], scoring: Scoring) -> None:
         found = wait()
         if ready.prepared is not None:
             ready.drop_pixels()
-
-        def after(done: int, failures: Sequence[Failure]) -> None:
-            told.answered(result.number, done, failures)
-
-        settle(self.task, ready, found, self.context, strict=self.strict, after=after)
-        if ready.group.last:
-            stored.add(result)
-
-
-@dataclass
-class _Stored:
-    """Shards that are being stored, a few at a time."""
-
-    writer: ThreadPoolExecutor
-    told: Told
-    waiting: deque[Future[None]] = field(default_factory=deque)
-
-    def add(self, result: ShardResult) -> None:
-        """Store a complete shard beside the work on the next ones."""
-        self.waiting.append(self.writer.submit(self.told.complete, result))
-        self.wait(IN_FLIGHT)
-
-    def wait(self, most: int) -> None:
-        """Wait until at most so many are left; an error in storing one is raised here."""
-        while len(self.waiting) > most:
-            self.waiting.popleft().result()
+        scoring.add(ready.group, validated(self.task, ready, found, self.context))

@@ -1,14 +1,13 @@
 """A worker's side: makes the task and the model once, then works off shards."""
 
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from countenance.data import Sample
-from countenance.data.manifest import SampleManifest, read_manifest
 from countenance.errors import InputError
 from countenance.models.inputs import InputSpec
 from countenance.models.torch_model import import_torch
@@ -17,27 +16,29 @@ from countenance.run.engine.base import Job
 from countenance.run.engine.decoding import Decoders
 from countenance.run.engine.nvjpeg import GpuDecoder
 from countenance.run.engine.probing import probe
-from countenance.run.engine.stream import Stream, Told
+from countenance.run.engine.scoring import Scores, Scoring, ScoringProcess, Shards, Told
+from countenance.run.engine.stream import Stream
 from countenance.run.feeding import Feed
-from countenance.run.plan import Piece, present, read_piece
-from countenance.run.shard import Failure, Hooks, ShardResult, Stop, feed_for, needs_pixels, run_shard, takes_ids
-from countenance.run.store import RunStore
-from countenance.storage import open_storage
-from countenance.tasks import Task, load_task
+from countenance.run.plan import Piece
+from countenance.run.shard import Failure, Hooks, Stop, feed_for, needs_pixels, run_shard, takes_ids
 
 WRITING = 300.0
 """Seconds that reading samples, decoding or writing a shard may take."""
 SWITCH = 0.0005
 """Seconds after which a Python thread lets another one go on: the one that feeds decoders must not wait for scoring."""
+CONNECTIONS = "32"
+"""Queues between the processor and a GPU. With the usual 8 the decoder's work waits in line behind the network's."""
 PROBED = 5
 """Batches that the estimate of a run's cost is made from."""
 
 
 def serve(job: Job) -> Handler:
     """Make the task and the model, and return what handles orders."""
-    task, model = load_task(job.task, job.options), _model(job)
-    manifest = read_manifest(open_storage(job.manifest, patient=True))
-    worker = Worker(job, task, model, manifest, RunStore(job.store, patient=True))
+    if job.decode == "gpu":  # read when the GPU is first used
+        os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", CONNECTIONS)
+    shards = Shards.of(job)
+    scoring = ScoringProcess(job) if job.decoders else None  # it starts while the model is made
+    worker = Worker(job, shards, _model(job), scoring)
     sys.setswitchinterval(SWITCH)
     return worker.handle
 
@@ -45,9 +46,10 @@ def serve(job: Job) -> Handler:
 class Worker:
     """Handles the orders of one process."""
 
-    def __init__(self, job: Job, task: Task, model: Any, manifest: SampleManifest, store: RunStore) -> None:
-        self.job, self.task, self.model, self.manifest, self.store = job, task, model, manifest, store
+    def __init__(self, job: Job, shards: Shards, model: Any, scoring: ScoringProcess | None = None) -> None:
+        self.job, self.shards, self.model, self.scoring = job, shards, model, scoring
         self.feed: Feed = made_feed(job, model)
+        self.stream = Stream(shards.task, model, self.feed, shards.read, job.batch, job.context)
 
     def handle(self, order: Order, tell: Tell) -> Any:
         """Work off an order."""
@@ -58,37 +60,31 @@ class Worker:
             tell(limit=self.job.time_limit * 4 + WRITING)
             chosen = {piece.number: order["probe"]}
             found = probe(
-                self.task, self.model, self.store, [piece], chosen, lambda p: read_piece(self.manifest, p),
-                self.job.context,
-            )  # fmt: skip
+                self.shards.task, self.model, self.shards.store, [piece], chosen, self.shards.read, self.job.context
+            )
             return {"difference": None if found is None else asdict(found)}
         if "rate" in order:
             tell(limit=self.job.time_limit * 8 + WRITING)
             return self._measure(piece)
         return self._carefully(piece, order, tell) if order["careful"] else self._one(piece, tell)
 
-    def _samples(self, piece: Piece) -> list[Sample]:
-        return present(read_piece(self.manifest, piece), self.job.withdrawn)
-
-    def _commit(self, result: ShardResult) -> str:
-        return str(result.commit(self.store, result.number, self.task, self.job.columns))
+    def _scores(self, pieces: Sequence[Piece], told: Told, store: bool = True) -> Scoring:
+        """The last stage: in a process of its own where pictures come from processes too."""
+        if self.scoring is not None:
+            return self.scoring.begin(pieces, told, store)
+        return Scores(self.shards, told, store)
 
     def _shards(self, pieces: Sequence[Piece], tell: Tell) -> Any:
         """Work off shards one after the other, the next one begun while the last one is stored."""
         kept: dict[int, str] = {}
         deadline = _Deadlines(tell, self.job.time_limit)
 
-        def complete(result: ShardResult) -> None:
-            kept[result.number] = self._commit(result)
-            deadline.tell(shard=result.number, kept=kept[result.number])
+        def stored(number: int, what: str) -> None:
+            kept[number] = what
+            deadline.tell(shard=number, kept=what)
 
-        def shards() -> Iterator[tuple[Piece, list[Sample]]]:
-            for piece in pieces:
-                yield piece, self._samples(piece)
-
-        stream = Stream(self.task, self.model, self.feed, self.job.batch, self.job.context, self.job.strict)
         try:
-            stream.run(shards(), Told(deadline.asking, deadline.answered, complete))
+            self.stream.run(pieces, self._scores(pieces, Told(deadline.answered, stored)), deadline.asking)
         except Stop as stop:
             return {"stop": str(stop)}
         return {"kept": kept}
@@ -107,13 +103,13 @@ class Worker:
         def after(done: int, failures: Sequence[Failure]) -> None:
             tell(shard=piece.number, answered=done, failures=_told(failures), limit=WRITING)
 
-        samples = self._samples(piece)
+        samples = self.shards.read(piece)
         if "only" in order:
             low, high = order["only"]
             samples = samples[low:high]
         try:
             result = run_shard(
-                self.task, self.model, samples, batch=1, strict=self.job.strict,
+                self.shards.task, self.model, samples, batch=1, strict=self.job.strict,
                 known_failures=order["known_failures"], context=self.job.context, hooks=Hooks(before, after),
             )  # fmt: skip
         except Stop as stop:
@@ -121,26 +117,23 @@ class Worker:
         if "only" in order:  # a search for the image that kills workers stores nothing
             return {}
         result.number = piece.number
-        kept = self._commit(result)
+        kept = self.shards.commit(result)
         tell(shard=piece.number, kept=kept, limit=WRITING)
         return {"kept": kept}
 
     def _measure(self, piece: Piece) -> dict[str, Any] | None:
         """Images and seconds of a few batches, predicted and scored without being stored; the first one warms up."""
-        job = self.job
-        few = min(PROBED * job.batch * max(1, job.decoders // 2), piece.images)
-        chosen = None if piece.chosen is None else piece.chosen[:few]
-        stop = piece.start + few if chosen is None else chosen[-1] + 1
-        samples = present(
-            read_piece(self.manifest, Piece(piece.number, piece.partition, piece.start, stop, chosen)), job.withdrawn
-        )
-        if len(samples) < 2 * job.batch:
+        batch = self.job.batch
+        few = piece.first(PROBED * batch * max(1, self.job.decoders // 2))
+        if few.images < 2 * batch:
             return None
-        stream = Stream(self.task, self.model, self.feed, job.batch, job.context)
-        stream.run([(piece, samples[: job.batch])])
-        started = time.perf_counter()
-        stream.run([(piece, samples[job.batch :])])
-        return {"images": len(samples) - job.batch, "seconds": time.perf_counter() - started}
+        done: list[int] = []
+        told = Told(lambda number, images, failures: done.append(images))
+        for part in (few.first(batch), few.after(batch)):
+            done.clear()
+            started = time.perf_counter()
+            self.stream.run([part], self._scores([part], told, store=False))
+        return {"images": sum(done), "seconds": time.perf_counter() - started}
 
 
 class _Deadlines:

@@ -20,7 +20,7 @@ from countenance.answers.noisy import (
     noisy_masks,
     noisy_parts,
 )
-from countenance.data.entries import write_entries
+from countenance.data.reading.entries import write_entries
 from countenance.metrics.masks import fill
 from countenance.models import ModelCard, ModelSpec
 from countenance.models.zoo import ZOO

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from countenance.data.columns import literal
+from countenance.data.reading.columns import literal
 from countenance.suites.fhibe.places import is_largest
 
 Statistic = Literal["U", "t"]

@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.entries import field as field_of
-from countenance.data.entries import read_entries
-from countenance.errors import InputError
+from countenance.answers.formats.fhibe import FIELDS
+from countenance.data.reading.entries import read_entries
 from countenance.suites.fhibe.groups import AttributeLabels, label
 from countenance.suites.fhibe.outputs import FILE, MISSING, Images
 from countenance.suites.fhibe.settings import FhibeSettings
@@ -103,35 +102,18 @@ class FhibeEvaluation:
                 f"{images.names[absent[0]]}; counted as not found"
             )
 
-    def answers(
-        self,
-        images: Images,
-        *,
-        name: str = "detections",
-        kind: type[Any] = list,
-        expected: str,
-        null: Literal["answer", "missing", "wrong"] = "answer",
-        report: bool = True,
-    ) -> Iterator[tuple[int, str, Any, Any]]:
-        """The number, the place (for messages), the entry and one field of each image that has an answer.
+    def answers(self, images: Images, kind: type[Any], report: bool = True) -> Iterator[tuple[int, str, Any, Any]]:
+        """The number, the place (for messages), the entry and the answer's field of each image that has one.
 
-        `null` says what a field without a value is; images without an answer are reported in the end.
+        Images without an answer are reported in the end.
         """
-        path = self.folder / FILE
+        path, about = self.folder / FILE, FIELDS[kind]
         answered = np.zeros(len(images.names), dtype=bool)
         for key, entry in read_entries(path, MISSING):
-            i = images.find(key)
-            if i is None:
-                continue
-            place = f"{path}: {key}"
-            value = field_of(entry, name, place)
-            if value is None and null != "wrong":
-                answered[i] |= null == "answer"
-                continue
-            if not isinstance(value, kind):
-                nothing = "" if null == "wrong" else " or null"
-                raise InputError(f"{place}: {name} is {type(value).__name__}, expected {expected}{nothing}")
-            answered[i] = True
-            yield i, place, entry, value
+            if (i := images.find(key)) is not None:
+                value = about.read(entry, place := f"{path}: {key}")
+                answered[i] |= value is not None or about.null == "answer"
+                if value is not None:
+                    yield i, place, entry, value
         if report:
             self.report_missing(images, answered, path)

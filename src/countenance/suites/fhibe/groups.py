@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.columns import literal
+from countenance.data.reading.columns import literal
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.suites.fhibe.places import continents, country, number, regions

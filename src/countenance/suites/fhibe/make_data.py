@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from countenance.data import Dataset, Sample, Subject
 from countenance.data.card import AttributeCard
-from countenance.data.folder import copy_image
-from countenance.data.label_maps import outlines
-from countenance.data.layout import Layout, face_crop
+from countenance.data.layout import Layout, copy_image, face_crop
+from countenance.data.reading.label_maps import outlines
 from countenance.errors import InputError
 from countenance.tasks.face_parsing import true_classes, without_ears
 from countenance.tasks.keypoint_estimation import KEYPOINTS

@@ -7,7 +7,7 @@ and scores those who are left again. A model's default and strict runs share the
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from countenance.data.entries import read_entries, write_entries
+from countenance.data.reading.entries import read_entries, write_entries
 from countenance.errors import InputError
 from countenance.run.auditing import audit_again, read_audit, store_audit
 from countenance.run.purge import Purged, without_results

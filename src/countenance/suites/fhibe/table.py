@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from countenance.data.columns import TextTable, check_ages, read_columns
 from countenance.data.paths import inside
+from countenance.data.reading.columns import TextTable, check_ages, read_columns
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.suites.fhibe.vocabulary import BODY_TASKS, DATASETS, FACE_TASKS, TASKS

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.columns import literal
-from countenance.data.label_maps import read_label_map
 from countenance.data.paths import inside
+from countenance.data.reading.columns import literal
+from countenance.data.reading.label_maps import read_label_map
 from countenance.errors import InputError
 from countenance.metrics.masks import Ints, polygon_runs
 from countenance.suites.fhibe.table import FhibeTable

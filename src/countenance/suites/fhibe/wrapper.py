@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from countenance.data.entries import EntryStream
+from countenance.data.reading.entries import EntryStream
 from countenance.errors import InputError
 from countenance.metrics.keypoints import COCO_SIGMAS
 from countenance.models.by_path import answers_by_path, blamed

@@ -5,12 +5,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from countenance.data import Dataset, DatasetCard, load_dataset
-from countenance.data.asked import OPTIONS, AskedTruth, folder_and_options
-from countenance.data.attributes import described
-from countenance.data.bafmd import ORDER, read_bafmd
-from countenance.data.coco import read_coco
-from countenance.data.fairface import read_fairface
-from countenance.data.labelled import label_kind, labelled_pictures
+from countenance.data.adapters.bafmd import ORDER, read_bafmd
+from countenance.data.adapters.coco import read_coco
+from countenance.data.adapters.fairface import read_fairface
+from countenance.data.adapters.labelled import label_kind, labelled_pictures
+from countenance.data.attributes import with_table
+from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
 from countenance.data.registry import coco_file
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC
@@ -115,7 +115,7 @@ def _read_folder(root: Path, asked: AskedTruth) -> tuple[Dataset, str]:
         dataset = dataset.of(dataset.samples, card)
     else:
         dataset = labelled_pictures(root, kind, asked, card, masks=ORDER)
-    return described(dataset, table) if asked.attributes or table.is_file() else dataset, kind
+    return with_table(dataset, table) if asked.attributes or table.is_file() else dataset, kind
 
 
 def compared_by(dataset: Dataset) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The algorithms of the published assessment and the further detectors here: status, licence, where weights are."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -31,7 +32,6 @@ class Algorithm:
         return "runs here with --weights" if ZOO[self.zoo].weights_by_path else "runs here"
 
 
-FORM_1, FORM_3 = "image_name,image_path,class,confidence,x,y,w,h", "path,class,x,y,w,h"
 FURTHER = {
     "AIZOO FaceMaskDetection": "aizoo",
     "YuNet": "yunet",
@@ -39,49 +39,9 @@ FURTHER = {
     "countenance-mask": "countenance-mask",
 }
 """Detectors that the published assessment does not have: their names, and those of the zoo."""
+_ASSESSED = json.loads((Path(__file__).parent / "algorithms.json").read_text(encoding="utf-8"))
 ALGORITHMS = (
-    Algorithm(
-        name="RHF",
-        what="Faster R-CNN on ResNet50-HDC-FPN, three classes (mask, badly worn, none)",
-        licence="none stated in its repository: ask the authors",
-        weights="links in the README of shiningxy/RHF (Dropbox, Google Drive); runs with its own code and torchvision",
-        predictions="image_id,class,confidence,x,y,x2,y2 (predict.py)",
-    ),
-    Algorithm(
-        name="Facemask_Detection",
-        what="res10 SSD for the face, then a CNN",
-        licence="MIT",
-        weights="techyhoney/Facemask_Detection: the res10 .caffemodel and, beside it, the Keras .h5 as ONNX (tf2onnx)",
-        predictions=f"{FORM_1} (inference.py)",
-        zoo="res10",
-    ),
-    Algorithm(
-        name="Face-Mask-Detection",
-        what="res10 SSD for the face, then MobileNetV2",
-        licence="MIT",
-        weights="chandrikadeb7/Face-Mask-Detection: the res10 .caffemodel and, beside it, the .model as ONNX (tf2onnx)",
-        predictions=FORM_1,
-        zoo="res10",
-    ),
-    Algorithm(
-        name="WearMask",
-        what="YOLO-Fastest",
-        licence="MIT at its root, training code GPL-3.0: measure with it, do not ship it",
-        weights="waittim/mask-detector, modeling/weights; its notebook 20-PyTorch2ONNX writes the ONNX file",
-        predictions=FORM_3,
-        zoo="wearmask",
-    ),
-    *(
-        Algorithm(
-            name=f"MOXA {network}",
-            what=f"darknet {network}",
-            licence="none stated on its site: ask the authors",
-            weights="shitty-bots-inc.github.io/MOXA (.cfg and .weights side by side, classes in a .names file)",
-            predictions=FORM_3,
-            zoo="darknet",
-        )
-        for network in ("YOLOv3", "YOLOv3-tiny")
-    ),
+    *(Algorithm(**row) for row in _ASSESSED),
     *(
         Algorithm(
             name=name,

@@ -9,8 +9,8 @@ import numpy as np
 
 from countenance.answers.formats import Predictions, read_predictions
 from countenance.answers.formats.base import units_of
-from countenance.data.box_readings import fits_sentence
 from countenance.data.categories import classes_in_words
+from countenance.data.reading.box_readings import fits_sentence
 from countenance.errors import InputError
 from countenance.metrics.readings import Form, Reading, Units, fitting
 from countenance.run.engine.settings import Say

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from countenance.data import Dataset
-from countenance.data.box_files import BOX_FILES, write_boxes
-from countenance.data.folder import copy_image
-from countenance.data.layout import Layout, ListedFace, listed_faces
+from countenance.data.layout import Layout, ListedFace, copy_image, listed_faces
+from countenance.data.reading.box_files import BOX_FILES, write_boxes
 from countenance.data.sample import Sample
 from countenance.errors import InputError
 from countenance.suites.mask_fairness.assessment import csv_text

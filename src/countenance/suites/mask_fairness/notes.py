@@ -6,7 +6,7 @@ from typing import Any
 from countenance.answers import Boxes
 from countenance.answers.formats import Predictions
 from countenance.data import Sample
-from countenance.data.box_readings import as_options
+from countenance.data.reading.box_readings import as_options
 from countenance.metrics.reading_trials import Trial
 from countenance.metrics.readings import CORNERS, READINGS, Reading
 from countenance.suites.mask_fairness.datasets import BOXES, MaskData

@@ -21,9 +21,9 @@ from typing import Any
 from countenance.answers import Boxes
 from countenance.answers.formats.base import Format, Predictions, Row, TableRows, Wanted, units_of
 from countenance.answers.formats.table import missing, read_rows, rows_of_file
-from countenance.data.bafmd import ORDER
+from countenance.data.adapters.bafmd import ORDER
 from countenance.data.categories import LABELS, classes_in_words, parse_classes, says_masked
-from countenance.data.class_names import classes_beside
+from countenance.data.reading.class_names import classes_beside
 from countenance.data.tables import finite_number, read_csv
 from countenance.errors import InputError
 from countenance.metrics.readings import Form, Reading

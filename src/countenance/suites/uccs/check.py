@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from countenance.data.lines import data_blocks, rows
+from countenance.data.reading.lines import data_blocks, rows
 from countenance.errors import InputError
 from countenance.suites.uccs.evaluation import CurveSettings, Submission
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_gallery, read_protocol

@@ -1,19 +1,15 @@
-"""Version 3's configuration: one YAML file, any key overridable as `--a.b.c value`, `{key}` substituted."""
+"""The settings of version 3's scripts: the original's keys and defaults."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from countenance.data.tables import near, read_text
-from countenance.errors import InputError
+from countenance.data.settings_file import SettingsFile
 from countenance.suites.uccs.protocol import SETS
 
 _DETECTIONS = "{result_directory}/UCCS-detection-baseline-{which_set}.txt"
 _SCORES = "{result_directory}/UCCS-scoring-baseline-{which_set}.txt"
 _EMBEDDINGS = "{result_directory}/{which_set}_embeddings"
-DEFAULTS: Mapping[str, Any] = {
+_DEFAULTS: Mapping[str, Any] = {
     "data_directory": "data",
     "result_directory": "results",
     "image_directory": "{data_directory}/{which_set}_images",
@@ -38,158 +34,15 @@ DEFAULTS: Mapping[str, Any] = {
     },
 }  # fmt: skip
 """The original's keys and defaults; `arch` names our embedding, since the original's network is not shipped."""
-LEAST = {"gpu": -1, "detection.max_detections": 1, "eval.recognition.rank": 1}
-"""Whole numbers are at least 0, but for these."""
-MOST_ROUNDS = 10
-"""So often may a `{key}` lead to another."""
 
 
-@dataclass(frozen=True)
-class Config:
-    """A configuration with every `{key}` filled in and every value checked, read by dotted names.
+class Config(SettingsFile):
+    """The settings of a script of version 3.
 
     >>> Config.made({"data_directory": "uccs"}, {"which_set": "test"})["image_directory"]
     'uccs/test_images'
     """
 
-    values: Mapping[str, Any]
-    notices: Sequence[str] = ()
-
-    @classmethod
-    def read(cls, path: Path | None, overrides: Sequence[str] = ()) -> "Config":
-        """The configuration of a file (the defaults where none is given) with what the command line says instead."""
-        return cls.made({} if path is None else _yaml(path), parse_overrides(overrides), str(path or "command line"))
-
-    @classmethod
-    def made(cls, given: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> "Config":
-        """The defaults with what is given over them; a wrong key or value is one line that names it."""
-        known, own = dict(_flat(DEFAULTS)), dict(_flat(given))
-        notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in own if name not in known]
-        for name in overrides:
-            if name not in known:
-                raise InputError(f"--{name}: no such key{near(name, list(known))}; there are {', '.join(known)}")
-        chosen = known | own | dict(overrides)
-        filled = {name: _filled(chosen[name], chosen, place) for name in known}
-        return cls({name: _checked(name, filled[name], known[name], place) for name in known}, notices)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]
-
-    def path(self, name: str) -> Path:
-        return Path(self[name])
-
-
-def _checked(name: str, value: Any, default: Any, place: str) -> Any:
-    """A value of the kind that its default is."""
-    least = LEAST.get(name, 0)
-    if isinstance(default, bool):
-        good, expected = isinstance(value, bool), "true or false"
-    elif isinstance(default, int):
-        good, expected = _number(value, int) and value >= least, f"a whole number, at least {least}"
-    elif isinstance(default, float):
-        good, expected = _number(value, int, float), "a number"
-    elif name == "detection.thresholds":
-        good, expected = isinstance(value, list) and all(_number(one, int, float) for one in value), "a list of numbers"
-    elif isinstance(default, list):
-        value = [] if value is None else value if isinstance(value, list) else [value]
-        good, expected = bool(value or not default) and all(_word(one) for one in value), "a name or a list of names"
-        value = [str(one) for one in value]
-    elif name == "which_set":
-        good, expected = value in SETS, f"one of {', '.join(SETS)}"
-    else:
-        good, expected, value = _word(value), "a word", str(value) if _word(value) else value
-    if not good:
-        raise InputError(f"{place}: {name} is {value!r:.60}, expected {expected}")
-    return value
-
-
-def _number(value: Any, *kinds: type) -> bool:
-    return isinstance(value, kinds) and not isinstance(value, bool)
-
-
-def _word(value: Any) -> bool:
-    return isinstance(value, str) or _number(value, int, float)
-
-
-def parse_overrides(words: Sequence[str]) -> dict[str, Any]:
-    """`--a.b.c value` pairs; several values make a list.
-
-    >>> parse_overrides(["--eval.iou", "0.4", "--eval.detection.labels", "A", "B", "--gpu=-1"])
-    {'eval.iou': 0.4, 'eval.detection.labels': ['A', 'B'], 'gpu': -1}
-    """
-    found: dict[str, list[Any]] = {}
-    name = None
-    for word in words:
-        if word.startswith("--") and len(word) > 2:
-            name, equals, value = word[2:].partition("=")
-            found[name] = [_scalar(value, f"--{name}")] if equals else []
-        elif name is None:
-            raise InputError(f"{word!r}: expected --key value; a configuration file comes first")
-        else:
-            found[name].append(_scalar(word, f"--{name}"))
-    for name, values in found.items():
-        if not values:
-            raise InputError(f"--{name}: no value after it")
-    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
-
-
-def _scalar(text: str, place: str) -> Any:
-    """A value as YAML reads it; a word that begins with `{key}` is a word."""
-    import yaml
-
-    if text.startswith("{"):
-        return text
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InputError(f"{place}: {text!r:.60} is not a YAML value ({str(error).splitlines()[0]})") from None
-
-
-def _yaml(path: Path) -> Mapping[str, Any]:
-    import yaml
-
-    text = read_text(path)
-    try:
-        alias = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=yaml.SafeLoader))
-        found = None if alias else yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InputError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
-    if alias:
-        raise InputError(f"{path}: aliases (*name) are not read; write the value out")
-    if not isinstance(found, dict | None):
-        raise InputError(f"{path}: a {type(found).__name__}, expected keys such as data_directory and eval")
-    return found or {}
-
-
-def _flat(
-    values: Mapping[Any, Any], below: Mapping[str, Any] = DEFAULTS, before: str = ""
-) -> Iterator[tuple[str, Any]]:
-    """Every value under its dotted name; a key that is not known keeps what is below it."""
-    for key, value in values.items():
-        name, part = f"{before}{key}", below.get(key)
-        if not isinstance(part, Mapping):
-            yield name, value
-        elif not isinstance(value, Mapping):
-            raise InputError(f"{name} is {value!r:.40}, expected keys below it")
-        else:
-            yield from _flat(value, part, f"{name}.")
-
-
-def _filled(value: Any, values: Mapping[str, Any], place: str) -> Any:
-    """The same with every `{key}` replaced by the value of that key."""
-    if isinstance(value, list):
-        return [_filled(one, values, place) for one in value]
-    if not isinstance(value, str):
-        return value
-    for _ in range(MOST_ROUNDS):
-        fresh = re.sub(r"\{([A-Za-z_][\w.]*)\}", lambda match: _looked_up(match[1], values, place), value)
-        if fresh == value:
-            return value
-        value = fresh
-    raise InputError(f"{place}: {value!r:.60} refers to itself")
-
-
-def _looked_up(name: str, values: Mapping[str, Any], place: str) -> str:
-    if not _word(values.get(name)):
-        raise InputError(f"{place}: {{{name}}} stands for no word or number; name a key such as {{data_directory}}")
-    return str(values[name])
+    defaults: ClassVar[Mapping[str, Any]] = _DEFAULTS
+    least: ClassVar[Mapping[str, int]] = {"gpu": -1, "detection.max_detections": 1, "eval.recognition.rank": 1}
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"which_set": SETS}

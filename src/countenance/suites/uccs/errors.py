@@ -6,7 +6,7 @@ import numpy as np
 from markupsafe import Markup
 
 from countenance.data import Sample
-from countenance.data.lines import Floats
+from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, best_detection, match_one_to_one
 from countenance.report import drawing, pictures

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.data.lines import Bools, Ints
+from countenance.data.reading.lines import Bools, Ints
 from countenance.metrics.curves import MISSED, Band, RateCurve
 from countenance.metrics.curves.open_set import Outcomes
 from countenance.suites.uccs.protocol import Protocol

@@ -6,7 +6,7 @@ import numpy as np
 
 from countenance.answers import Identifications
 from countenance.answers.formats import Format, Predictions, Wanted
-from countenance.data.lines import Ints
+from countenance.data.reading.lines import Ints
 from countenance.errors import InputError
 from countenance.suites.uccs.scores import Scores, file_version, on_protocol, read_scores
 
@@ -46,7 +46,7 @@ def detects(path: Path) -> bool:
     """Whether a file looks like a score file: .txt (or .gz), and its first line has the columns of a version."""
     if not path.is_file() or not path.name.endswith((".txt", ".txt.gz", ".csv", ".csv.gz")):
         return False
-    from countenance.data.text_blocks import first_line
+    from countenance.data.reading.text_blocks import first_line
 
     try:
         if file_version(path) == 3:

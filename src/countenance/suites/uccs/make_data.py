@@ -14,7 +14,7 @@ import numpy as np
 
 from countenance.data import Dataset, Sample
 from countenance.data.layout import Layout, ListedFace, listed_faces
-from countenance.data.lines import Floats
+from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.files import staged
 from countenance.suites.uccs.protocol import CARD, COLUMNS, LANDMARKS

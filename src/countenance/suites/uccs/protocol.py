@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.lines import Floats, Ints, all_rows
-from countenance.data.number_table import LineLayout, NumberColumn, header_of, integer, places_in, read_table
+from countenance.data.reading.lines import Floats, Ints, all_rows
+from countenance.data.reading.number_table import LineLayout, NumberColumn, header_of, integer, places_in, read_table
 from countenance.errors import InputError
 
 COLUMNS = ("FACE_ID", "FILE", "SUBJECT_ID", "FACE_X", "FACE_Y", "FACE_WIDTH", "FACE_HEIGHT")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data.image import LazyImage
-from countenance.data.lines import Floats
+from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves.pairs import challenge_overlap, intersection_over_union
 from countenance.metrics.reading_trials import FileBoxes, Found, file_note

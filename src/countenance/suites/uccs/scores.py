@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
-from countenance.data.lines import Floats, Ints
-from countenance.data.number_table import NO_IDS, LineLayout, NumberColumn, header_of, places_in, read_table
+from countenance.data.reading.lines import Floats, Ints
+from countenance.data.reading.number_table import NO_IDS, LineLayout, NumberColumn, header_of, places_in, read_table
+from countenance.data.reading.text_blocks import first_line
 from countenance.data.tables import near
-from countenance.data.text_blocks import first_line
 from countenance.errors import InputError
 from countenance.metrics.curves import ListedIdentities
 from countenance.suites.uccs.protocol import LANDMARKS

@@ -17,7 +17,7 @@ from countenance.answers import Identifications
 from countenance.audit.estimates import interval
 from countenance.audit.sums import clustered
 from countenance.data import Sample, Subject
-from countenance.data.lines import Floats
+from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, ListedIdentities
 from countenance.suites.uccs.dataset import Face

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from countenance.data.lines import Floats
+from countenance.data.reading.lines import Floats
 from countenance.files import write_atomically
 from countenance.suites.uccs.protocol import LANDMARKS
 from countenance.suites.uccs.scores import COLUMNS_V2, COLUMNS_V3

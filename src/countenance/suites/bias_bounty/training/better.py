@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from countenance.models.augmentation import vary
 from countenance.models.fixed_features import SIZE as FEATURE_SIZE
-from countenance.models.fixed_features import described
+from countenance.models.fixed_features import portrait_features
 from countenance.models.label_noise import meant_labels
 from countenance.models.training import batches, descend, follow, mixed
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
@@ -92,7 +92,8 @@ def train(images: TrainImages, how: EntryTraining, step: Any) -> tuple[EntryCard
     device, epochs = how.device, how.epochs or 1
     pixels, targets = images.tensor(chosen.size, device), images.targets(device)
     # Small matrices and many steps: a CPU is faster at these than a GPU.
-    values, classes = described(images.tensor(FEATURE_SIZE, "cpu").float()), {n: len(CLASSES[n]) for n in ATTRIBUTES}
+    values = portrait_features(images.tensor(FEATURE_SIZE, "cpu").float())
+    classes = {name: len(CLASSES[name]) for name in ATTRIBUTES}
     faces = meant_labels(values, images.targets("cpu"), classes, how.seed).to(device)
     points = {"skin_tone": 1.0, "age": chosen.age, "gender": chosen.gender}
     generator = torch.Generator(device).manual_seed(how.seed)

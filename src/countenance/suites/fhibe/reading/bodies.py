@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers import Boxes, Keypoints, Parts
-from countenance.data.columns import is_number
+from countenance.answers import Boxes, Keypoints, Masks, Parts
+from countenance.answers.formats.fhibe import boxes_of, checked_parts, mask_runs_of, parts_of, points_of
 from countenance.data.image import LazyImage
-from countenance.data.run_lengths import read_masks
 from countenance.errors import InputError
 from countenance.metrics.boxes import average_recall
 from countenance.metrics.masks import Ints, area, best_overlap, compress
@@ -75,18 +74,10 @@ def score_boxes(job: FhibeEvaluation) -> None:
 
 
 def _read_boxes(job: FhibeEvaluation, images: Images) -> list[Boxes]:
-    """The boxes of each image; what follows the four numbers of a box is not read."""
+    """The boxes of each image."""
     found = [Boxes([])] * len(images.names)
-    for i, place, entry, boxes in job.answers(images, expected="a list of boxes"):
-        for box in boxes:
-            if not isinstance(box, list) or len(box) < 4 or not all(map(is_number, box[:4])):
-                raise InputError(f"{place}: {box!r:.60} is not a box, expected [x0, y0, x1, y1]")
-        scores = entry.get("scores") or [1.0] * len(boxes)
-        if not isinstance(scores, list) or len(scores) != len(boxes):
-            raise InputError(f"{place}: {np.size(scores)} scores for {len(boxes)} boxes")
-        if any(not isinstance(score, (int, float)) or abs(score) > 1e300 for score in scores):
-            raise InputError(f"{place}: scores must be numbers")
-        found[i] = Boxes([box[:4] for box in boxes], scores)
+    for i, place, entry, boxes in job.answers(images, Boxes):
+        found[i] = boxes_of(boxes, entry, place)
     return found
 
 
@@ -130,11 +121,8 @@ def score_masks(job: FhibeEvaluation) -> None:
 
 def _masks(job: FhibeEvaluation, images: Images, report: bool = True) -> Iterator[tuple[int, list[Ints], list[float]]]:
     sizes, rows_of = job.table.sizes(), images.rows()
-    for i, place, entry, masks in job.answers(images, expected="a list of masks", report=report):
-        places = [f"{place}: mask {k}" for k in range(len(masks))]
-        scores = entry.get("scores")
-        known = isinstance(scores, list) and len(scores) == len(masks)
-        yield i, read_masks(masks, places, sizes[rows_of[i][0]]), scores if known else [1.0] * len(masks)
+    for i, place, entry, masks in job.answers(images, Masks, report):
+        yield i, *mask_runs_of(masks, entry, place, sizes[rows_of[i][0]])
 
 
 def score_keypoints(job: FhibeEvaluation) -> None:
@@ -173,25 +161,13 @@ def _read_people(job: FhibeEvaluation, images: Images, count: int) -> list[Array
     """The predicted people of each image: people × keypoints × (x, y)."""
     found = [np.zeros((0, count, 2))] * len(images.names)
     drawn = set(job.table.line)
-    for i, place, entry, people in job.answers(images, expected="a list of people"):
+    for i, place, entry, people in job.answers(images, Keypoints):
         rows = entry.get("rows")
         if job.strict and isinstance(rows, list) and len(rows) == len(people):  # who was not drawn counts as nobody
             people = [
                 points for points, line in zip(people, rows, strict=True) if isinstance(line, int) and line in drawn
             ]
-        if not people:
-            continue
-        for points in people:
-            if not isinstance(points, list) or len(points) != count:
-                size = len(points) if isinstance(points, list) else type(points).__name__
-                raise InputError(f"{place}: a person with {size} keypoints, expected {count}")
-        try:
-            array = np.array(people, dtype=np.float64).reshape(len(people), count, -1)[:, :, [0, 1]]
-        except (ValueError, TypeError, OverflowError, IndexError):
-            raise InputError(f"{place}: keypoints must be [x, y] pairs of numbers") from None
-        if not np.isfinite(array).all():
-            raise InputError(f"{place}: a keypoint that is not finite; write -999 for one that is not there")
-        found[i] = array
+        found[i] = points_of(people, count, place)
     return found
 
 
@@ -238,17 +214,13 @@ def _read_parts(job: FhibeEvaluation) -> list[dict[str, float]]:
     images = Images(job.people.keys())
     people_of = images.rows()
     out: list[dict[str, float]] = [{} for _ in range(len(job.table))]
-    for i, place, entry, people in job.answers(images, expected="the parts of each person", null="missing"):
-        if not all(isinstance(person, dict) for person in people):
-            raise InputError(f"{place}: expected a list with the parts of each person")
+    for i, place, entry, answered in job.answers(images, Parts):
+        people = parts_of(answered, place)
         rows = [row for row in people_of[i] if row < len(out)]
         everyone = sorted(job.people.line[row] for row in people_of[i])
         positions = _positions(job, rows, everyone, entry.get("rows"), len(people), place)
         for row, position in zip(rows, positions, strict=True):
-            out[row] = people[position]
-            for name, value in out[row].items():
-                if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
-                    raise InputError(f"{place}: part {name!r} has probability {value!r:.30}, expected 0 to 1")
+            out[row] = checked_parts(people[position], place)
     return out
 
 

@@ -3,20 +3,18 @@
 Label maps are read one picture at a time; pictures are compared with their originals at 256 × 256.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.answers import Embedding, LabelMap
+from countenance.answers import Embedding, LabelMap, Picture
+from countenance.answers.formats.fhibe import label_map_of, label_runs_of, vector_of
 from countenance.audit.groups import CROSS
 from countenance.data.image import LazyImage
-from countenance.data.run_lengths import read_masks
 from countenance.errors import InputError
-from countenance.metrics.masks import Ints
-from countenance.metrics.parsing import painted
 from countenance.models.face_embedding import face_similarity, load_embedding
 from countenance.models.zoo.lpips_weights import load_perceptual_weights
 from countenance.suites.fhibe import truth as true
@@ -40,7 +38,7 @@ def score_parsing(job: FhibeEvaluation) -> None:
     rows_of = images.rows()
     by_label: list[dict[str, float]] = [{} for _ in range(len(table))]
     sizes = None if job.strict else table.sizes()
-    for i, place, _, labels in _label_maps(job, images):
+    for i, place, _, labels in job.answers(images, LabelMap):
         for row in rows_of[i]:
             truth = true.face_labels(table, row)
             if sizes is not None and truth.shape != sizes[row]:
@@ -48,7 +46,7 @@ def score_parsing(job: FhibeEvaluation) -> None:
                     f"{table.place(row, 'CelebA')}: a mask of {truth.shape[1]}×{truth.shape[0]}, "
                     f"the picture is {sizes[row][1]}×{sizes[row][0]}"
                 )
-            runs = read_label_runs(labels, (truth.shape[0], truth.shape[1]), place)
+            runs = label_runs_of(labels, place, (truth.shape[0], truth.shape[1]))
             by_label[row] = label_scores(truth, runs, job.settings.scoring)
             job.step(1)
     for row, scores in enumerate(by_label):
@@ -62,23 +60,10 @@ def score_parsing(job: FhibeEvaluation) -> None:
     if job.settings.layout:
         job.files["F1_scores.json"] = dict(zip(table.keys(), by_label, strict=True))
     job.stored = lambda: (
-        (rows_of[i][0], LabelMap(painted(read_label_runs(labels, None, place), next(iter(labels.values()))["size"])))
-        for i, place, _, labels in _label_maps(job, images, report=False)
+        (rows_of[i][0], label_map_of(labels, place))
+        for i, place, _, labels in job.answers(images, LabelMap, report=False)
         if labels
     )
-
-
-def _label_maps(job: FhibeEvaluation, images: Images, report: bool = True) -> Iterator[tuple[int, str, Any, Any]]:
-    return job.answers(images, name="detections_rle", kind=dict, expected="masks by label", null="wrong", report=report)
-
-
-def read_label_runs(labels: Mapping[str, Any], size: tuple[int, int] | None, place: str) -> dict[int, Ints]:
-    """Run lengths by label from `detections_rle`."""
-    for key in labels:
-        if not str(key).isdecimal() or int(key) >= 256:
-            raise InputError(f"{place}: label {key!r}, expected 0 to {len(FACE_LABELS) - 1}")
-    runs = read_masks(list(labels.values()), [f"{place}: label {key}" for key in labels], size)
-    return {int(key): lengths for key, lengths in zip(labels, runs, strict=True)}
 
 
 def read_embeddings(job: FhibeEvaluation) -> tuple[Array, NDArray[np.bool_]]:
@@ -86,13 +71,8 @@ def read_embeddings(job: FhibeEvaluation) -> tuple[Array, NDArray[np.bool_]]:
     table, path = job.table, job.folder / FILE
     images = Images(table.output_keys("face_verification"), table.keys())
     vectors: dict[int, Array] = {}
-    for i, place, _, value in job.answers(images, expected="a list of numbers"):
-        try:
-            vectors[i] = np.array(value, dtype=np.float64)
-        except (ValueError, TypeError, OverflowError):
-            vectors[i] = np.zeros(0)
-        if vectors[i].ndim != 1 or not vectors[i].size or not np.isfinite(vectors[i]).all():
-            raise InputError(f"{place}: detections is not an embedding (a list of finite numbers)")
+    for i, place, _, value in job.answers(images, Embedding):
+        vectors[i] = vector_of(value, place)
         first = len(next(iter(vectors.values())))
         if len(vectors[i]) != first:
             raise InputError(f"{place}: an embedding of {len(vectors[i])} numbers, the first has {first}")
@@ -183,8 +163,7 @@ def _picture_paths(job: FhibeEvaluation, images: Images) -> list[Path | None]:
         made = [place / Path(name).name for name in images.names]
         found = {i: path for i, path in enumerate(made) if path.is_file()}
     else:
-        about = {"name": "super_res_filename", "expected": "a file's name"}
-        for i, where, _, name in job.answers(images, kind=str, null="wrong", report=False, **about):
+        for i, where, _, name in job.answers(images, Picture, report=False):
             found[i] = _picture_path(job, name, where)
     paths = [found.get(i) for i in range(len(images.names))]
     job.report_missing(images, [path is not None for path in paths], place)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from countenance.data.arrays import Arrays
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
+from countenance.data.reading.arrays import Arrays
 from countenance.errors import InputError
 from countenance.files import write_atomically
 from countenance.models import ModelSpec

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.arrays import Arrays, read_arrays, read_tensors, save_arrays
+from countenance.data.reading.arrays import Arrays, read_arrays, read_tensors, save_arrays
 from countenance.errors import InputError
 from countenance.files import staged
 

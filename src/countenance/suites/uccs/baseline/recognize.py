@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.arrays import Arrays, digest
-from countenance.data.lines import Floats, Ints
 from countenance.data.paths import inside
+from countenance.data.reading.arrays import Arrays, digest
+from countenance.data.reading.lines import Floats, Ints
 from countenance.errors import InputError
 from countenance.metrics.curves import best_detection
 from countenance.metrics.topk import cosine_top_k

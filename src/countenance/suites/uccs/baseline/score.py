@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.arrays import Arrays
+from countenance.data.reading.arrays import Arrays
 from countenance.errors import InputError
 from countenance.metrics.topk import unit_rows
 from countenance.suites.uccs.baseline.detect import default_result_file

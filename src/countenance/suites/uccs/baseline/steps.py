@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.arrays import Arrays
-from countenance.data.lines import Floats
+from countenance.data.reading.arrays import Arrays
+from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.run.image_jobs import ImageStep
 from countenance.tasks.face_localization import to_boxes

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from countenance.data.asked import OPTIONS, AskedTruth, folder_and_options
-from countenance.data.attributes import described
-from countenance.data.box_readings import checked_corners
+from countenance.data.attributes import with_table
 from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, Kind, choose, classes_in_words, refuse_without_people
-from countenance.data.class_names import ClassNames, classes_beside
 from countenance.data.image import LazyImage
-from countenance.data.label_files import NamedBoxes, read_voc, read_yolo
 from countenance.data.paths import pictures_below
+from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.reading.box_readings import checked_corners
+from countenance.data.reading.class_names import ClassNames, classes_beside
+from countenance.data.reading.label_files import NamedBoxes, read_voc, read_yolo
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
 
@@ -53,7 +53,7 @@ def read_labelled(root: Path, kind: str, asked: AskedTruth = AskedTruth(), *, ca
     dataset = labelled_pictures(root, kind, asked, card, categories=categories)
     beside = root / "attributes.csv"
     table = asked.attributes or (beside if beside.is_file() else None)
-    return dataset if table is None else described(dataset, table)
+    return dataset if table is None else with_table(dataset, table)
 
 
 def labelled_pictures(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from countenance.data.image import encode_png
-from countenance.data.label_maps import outlines, read_label_map
+from countenance.data.reading.label_maps import outlines, read_label_map
 from countenance.errors import InputError
 
 pytest.importorskip("cv2")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from countenance.data.arrays import Cache, read_arrays, save_arrays
+from countenance.data.reading.arrays import Cache, read_arrays, save_arrays
 from countenance.errors import InputError
 
 

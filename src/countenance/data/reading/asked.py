@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import get_args
 from urllib.parse import parse_qsl
 
-from countenance.data.box_readings import YOLO
 from countenance.data.categories import parse_classes
+from countenance.data.reading.box_readings import YOLO
 from countenance.errors import InputError
 from countenance.metrics.readings import FORMS, Reading, Units
 

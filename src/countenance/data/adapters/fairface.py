@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from countenance.data.asked import folder_and_options
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
+from countenance.data.reading.asked import folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError

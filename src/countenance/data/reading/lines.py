@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.data.text_blocks import blocks
+from countenance.data.reading.text_blocks import blocks
 from countenance.errors import InputError
 
 Ints = NDArray[np.int64]

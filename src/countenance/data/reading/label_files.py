@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from countenance.data.box_readings import YOLO, Array, checked_corners
-from countenance.data.class_names import ClassNames
+from countenance.data.reading.box_readings import YOLO, Array, checked_corners
+from countenance.data.reading.class_names import ClassNames
 from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import LARGEST_NORMALISED, Reading

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from countenance.data.columns import TextTable, check_ages, literal, read_columns
+from countenance.data.reading.columns import TextTable, check_ages, literal, read_columns
 from countenance.errors import InputError
 
 

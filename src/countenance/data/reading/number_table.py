@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from countenance.data import lines as reader
-from countenance.data.lines import Floats, Ints, Lines, data_blocks, joined, rows
+from countenance.data.reading import lines as reader
+from countenance.data.reading.lines import Floats, Ints, Lines, data_blocks, joined, rows
+from countenance.data.reading.text_blocks import first_line
 from countenance.data.tables import finite_number, near
-from countenance.data.text_blocks import first_line
 from countenance.errors import InputError
 from countenance.metrics.topk import largest
 

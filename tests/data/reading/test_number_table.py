@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from countenance.data import lines, text_blocks
-from countenance.data.lines import all_rows, cut, data_blocks
-from countenance.data.number_table import LineLayout, NumberColumn, header_of, integer, places_in, read_table
-from countenance.data.text_blocks import blocks, first_line
+from countenance.data.reading import lines, text_blocks
+from countenance.data.reading.lines import all_rows, cut, data_blocks
+from countenance.data.reading.number_table import LineLayout, NumberColumn, header_of, integer, places_in, read_table
+from countenance.data.reading.text_blocks import blocks, first_line
 from countenance.errors import InputError
 
 NUMBERS = (NumberColumn("X", 1), NumberColumn("SIDE", 2, positive="draw it larger"), NumberColumn("ID", 3, whole=True))
@@ -137,7 +137,7 @@ def test_a_block_is_cut_where_it_is_ordinary():
     [
         (b"a,1\nb\xff,2\n", "line 2: not UTF-8 text"),
         (b"a,1\nb\x00,2\n", "line 2: a zero byte"),
-        (gzip.compress(b"a,1\n" * 999)[:-20], "damaged gzip file"),
+        (gzip.compress(b"a,1\n" * 999, mtime=0)[:-20], "damaged gzip file"),
     ],
 )
 def test_what_is_no_text_is_named_with_its_line(tmp_path, content, expected):

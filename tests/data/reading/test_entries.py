@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countenance.data.entries import EntryStream, field, read_entries, write_entries
+from countenance.data.reading.entries import EntryStream, field, read_entries, write_entries
 from countenance.errors import InputError
 
 values = st.recursive(st.none() | st.integers() | st.text(max_size=4), lambda inner: st.lists(inner, max_size=3))

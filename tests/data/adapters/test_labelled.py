@@ -7,6 +7,7 @@ from PIL import Image
 
 from countenance.cli.app import run as run_command
 from countenance.data import load_dataset
+from countenance.data.reading.label_files import read_voc, read_yolo
 from countenance.errors import InputError
 
 
@@ -125,3 +126,54 @@ def test_a_picture_whose_label_lies_in_two_places_is_named(tmp_path):
         (root / folder / "a.txt").write_text("")
     with pytest.raises(InputError, match=r"a.jpg: .*one/a.txt and .*two/a.txt both bear its name"):
         load_dataset(root)
+
+
+def voc(path: Path, width: object, height: object, *box: float) -> Path:
+    corners = "".join(
+        f"<{name}>{value}</{name}>" for name, value in zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True)
+    )
+    size = f"<size><width>{width}</width><height>{height}</height></size>"
+    path.write_text(f"<annotation>{size}<object><name>face</name><bndbox>{corners}</bndbox></object></annotation>")
+    return path
+
+
+def test_boxes_of_a_scaled_copy_are_scaled_and_those_of_another_shape_refused(tmp_path):
+    path = tmp_path / "a.xml"
+    for width, height in ((400, 200), (404, 200), (402, 201)):  # up to 2 % of another shape may be rounding
+        ((box, word),) = read_voc(voc(path, width, height, 40, 20, 80, 40), 200, 100)
+        assert word == "face" and box == pytest.approx([20, 10, 40, 20], rel=0.02)
+    with pytest.raises(InputError, match=r"made for a picture of 412×200, and the picture is 200×100"):
+        read_voc(voc(path, 412, 200, 40, 20, 80, 40), 200, 100)
+    ((box, _),) = read_voc(voc(path, 201, 100, 40, 20, 80, 40), 200, 100)  # one pixel is no other shape
+    assert box == pytest.approx([40, 20, 80, 40], rel=0.01)
+    for width, height in ((0, 0), ("", ""), ("inf", 100)):
+        ((box, _),) = read_voc(voc(path, width, height, 40, 20, 80, 40), 200, 100)
+        assert box.tolist() == [40, 20, 80, 40]
+    with pytest.raises(InputError, match="size is 'wide' × '100'"):
+        read_voc(voc(path, "wide", 100, 40, 20, 80, 40), 200, 100)
+
+
+def test_a_box_may_leave_its_picture_by_a_twentieth(tmp_path):
+    path = tmp_path / "a.xml"
+    for x1, y1 in ((211, 100), (200, 106)):
+        assert read_voc(voc(path, 0, 0, 40, 20, x1, y1), 200, 100)
+    for x1, y1 in ((212, 100), (200, 107)):
+        with pytest.raises(InputError, match="1 of 1 boxes leave the 200×100 picture; is it another copy"):
+            read_voc(voc(path, 0, 0, 40, 20, x1, y1), 200, 100)
+    for box in ((80, 20, 40, 40), (40, 40, 80, 20)):
+        with pytest.raises(InputError, match="has xmax < xmin or ymax < ymin"):
+            read_voc(voc(path, 0, 0, *box), 200, 100)
+    assert len(read_voc(voc(path, 0, 0, 40, 20, 40, 20), 200, 100)) == 1
+
+
+def test_one_file_in_pixels_among_normalised_ones_is_refused(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("0 0.9 0.9 1.4 1.4\n")
+    assert len(read_yolo(path, 200, 100)) == 1  # may leave the picture: all files together decide
+    path.write_text("0 90 50 40 40\n")
+    with pytest.raises(InputError, match="read as centre, normalised, 100 % of 1 boxes leave"):
+        read_yolo(path, 200, 100)
+    for line, said in (("0 1 2 3", "4 fields, expected 5"), ("0.5 .1 .1 .1 .1", "class 0.5, expected a whole number")):
+        path.write_text(f"\n{line}\n")
+        with pytest.raises(InputError, match=f"line 2: {said}"):
+            read_yolo(path, 200, 100)

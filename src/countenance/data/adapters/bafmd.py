@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from countenance.data.asked import OPTIONS, AskedTruth, folder_and_options
-from countenance.data.attributes import described
-from countenance.data.box_readings import checked_corners, fits_sentence
+from countenance.data.adapters.labelled import label_kind, labelled_pictures
+from countenance.data.attributes import with_table
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.categories import masked_word
-from countenance.data.class_names import ClassNames
 from countenance.data.image import LazyImage
-from countenance.data.labelled import label_kind, labelled_pictures
 from countenance.data.paths import find_picture
+from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
+from countenance.data.reading.box_readings import checked_corners, fits_sentence
+from countenance.data.reading.class_names import ClassNames
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import finite_number, read_csv, read_text
 from countenance.errors import InputError
@@ -111,7 +111,7 @@ def read_raw(root: Path, kind: str, asked: AskedTruth) -> Dataset:
     """
     data = labelled_pictures(root, kind, asked, CARD, masks=ORDER)
     dataset = _with_splits(_without_copies(data, root), root)
-    return dataset if asked.attributes is None else described(dataset, asked.attributes)
+    return dataset if asked.attributes is None else with_table(dataset, asked.attributes)
 
 
 def _without_copies(data: Dataset, root: Path) -> Dataset:

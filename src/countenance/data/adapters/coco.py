@@ -1,31 +1,28 @@
 """COCO JSON (boxes, keypoints, run-length or polygon masks) with attributes in a CSV beside it."""
 
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from countenance.data import cells
+from countenance.data.adapters.folder import PREFIX, attribute_columns
 from countenance.data.attributes import Who, attribute_rows, with_attributes
 from countenance.data.card import DatasetCard
 from countenance.data.categories import Categories, choose, refuse_without_people
-from countenance.data.folder import PREFIX, attribute_columns, copy_image, size_of
-from countenance.data.image import LazyImage
+from countenance.data.image import LazyImage, size_of
+from countenance.data.layout import copy_image
 from countenance.data.paths import inside
-from countenance.data.run_lengths import read_masks
+from countenance.data.reading import cells
+from countenance.data.run_lengths import segmentation_counts
 from countenance.data.sample import Dataset, Rle, Sample, truth
 from countenance.data.tables import near, read_csv, read_text
 from countenance.errors import InputError
-from countenance.metrics.masks import compress
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
 """What COCO has no field for; written beside its own fields and read back when present."""
 TRIED = 100
 """So many images are looked for where pictures may be: the first one may be missing."""
-FAR = 4
-"""A polygon may leave its picture by so many times the picture's size; one farther out would take for ever to draw."""
 
 
 def read_coco(
@@ -221,30 +218,8 @@ def _subject_values(
     if annotation.get("keypoints"):
         values["keypoints"] = annotation["keypoints"]
     if annotation.get("segmentation"):
-        values["mask"] = _mask_counts(annotation["segmentation"], width, height, place)
+        values["mask"] = segmentation_counts(annotation["segmentation"], width, height, place)
     return values
-
-
-def _mask_counts(segmentation: Any, width: int, height: int, place: str) -> str:
-    from pycocotools import mask as coco
-
-    if isinstance(segmentation, dict):
-        size = segmentation.get("size")
-        if size != [height, width]:
-            raise InputError(f"{place}: segmentation of size {size}, the picture is {height}×{width} (height, width)")
-        return compress(read_masks([segmentation], [place])[0])
-    try:
-        polygons = [[float(v) for v in polygon] for polygon in segmentation]
-        far = FAR * max(width, height)
-        if any(len(polygon) < 6 or len(polygon) % 2 for polygon in polygons):
-            raise ValueError
-        if not all(math.isfinite(v) and abs(v) <= far for polygon in polygons for v in polygon):
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"{place}: segmentation is no list of polygons [x, y, x, y, x, y, …] of numbers near the picture"
-        ) from None
-    return str(coco.merge(coco.frPyObjects(polygons, height, width))["counts"].decode())
 
 
 def write_coco(dataset: Dataset, out: Path) -> None:

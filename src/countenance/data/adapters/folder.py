@@ -2,15 +2,15 @@
 
 import csv
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from countenance.data import cells
 from countenance.data.card import DatasetCard
-from countenance.data.image import LazyImage
+from countenance.data.image import LazyImage, size_of
+from countenance.data.layout import copy_image
 from countenance.data.paths import inside
+from countenance.data.reading import cells
 from countenance.data.sample import Dataset, Sample, Subject, truth
 from countenance.data.tables import near, read_csv
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
@@ -20,15 +20,7 @@ FILE_COLUMNS = ("file", "sample", "width", "height", "image_attributes")
 SUBJECT_COLUMNS = (
     "subject", "identity", "person_box", "face_box", "keypoints", "landmarks", "mask", "face_parts", "body_parts",
 )  # fmt: skip
-JSON_COLUMNS = (
-    "person_box",
-    "face_box",
-    "keypoints",
-    "landmarks",
-    "face_parts",
-    "body_parts",
-    "image_attributes",
-)
+JSON_COLUMNS = ("person_box", "face_box", "keypoints", "landmarks", "face_parts", "body_parts", "image_attributes")
 PREFIX = "attr."
 
 
@@ -103,14 +95,6 @@ def _picture(root: Path, file: str, row: dict[str, str], place: str) -> Sample:
     return Sample(row.get("sample") or file, image, width, height, (), cells.attributes(about, place))
 
 
-def size_of(image: LazyImage) -> tuple[int, int]:
-    """The picture's size; 0 × 0 when it cannot be read, which is for `check` and the run to report, image by image."""
-    try:
-        return image.size()
-    except InputError:
-        return 0, 0
-
-
 def _subject(row: dict[str, str], columns: dict[str, str], picture: Sample, index: int, place: str) -> Subject:
     values: dict[str, Any] = {name: _json_cell(row, name, place) for name in JSON_COLUMNS}
     values |= {
@@ -153,30 +137,3 @@ def _subject_cells(values: dict[str, Any] | None, names: list[str]) -> list[Any]
 
     row = [cell(values["id"] if name == "subject" else values[name]) for name in SUBJECT_COLUMNS]
     return [*row, *(cell(values["attributes"].get(name)) for name in names)]
-
-
-def copy_image(sample: Sample, out: Path) -> str:
-    """Copy a sample's picture under `out/images/`, byte for byte, and return its name relative to `out`."""
-    if isinstance(sample.image, LazyImage) and sample.image.length is None:
-        suffix = sample.image.path.suffix
-        stem = sample.id.removesuffix(suffix)
-        file = f"images/{stem}{suffix}"
-        target = _new_file(out, file, sample)
-        if not sample.image.path.exists():
-            raise InputError(f"{sample.image.path}: no such image")
-        shutil.copyfile(sample.image.path, target)
-        return file
-    from countenance.data.image import encode_png
-
-    file = f"images/{sample.id.removesuffix('.png')}.png"
-    target = _new_file(out, file, sample)
-    target.write_bytes(encode_png(sample.load()))
-    return file
-
-
-def _new_file(out: Path, file: str, sample: Sample) -> Path:
-    target = inside(out, file, f"sample {sample.id}")
-    if target.exists():
-        raise InputError(f"sample {sample.id}: {file} is already another sample's picture; ids must be unique")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    return target

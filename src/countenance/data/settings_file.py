@@ -1,0 +1,173 @@
+"""Settings from one YAML file: any key overridable as `--a.b.c value`, `{key}` substituted, every value checked."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from countenance.data.tables import near, read_text
+from countenance.errors import InputError
+
+MOST_ROUNDS = 10
+"""So often may a `{key}` lead to another."""
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """Settings with every `{key}` filled in and every value checked, read by dotted names.
+
+    A subclass says which keys there are. A value must be of the kind that its default is: a truth value, a whole
+    number, a number, a word, a list of numbers or a list of words.
+
+    >>> class Mine(SettingsFile):
+    ...     defaults = {"data": "here", "images": "{data}/images", "eval": {"iou": 0.5}}
+    >>> Mine.made({"data": "there"}, {"eval.iou": 0.4})["images"]
+    'there/images'
+    """
+
+    values: Mapping[str, Any]
+    notices: Sequence[str] = ()
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    least: ClassVar[Mapping[str, int]] = {}
+    """Whole numbers are at least 0, but for these."""
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Words that must be one of some."""
+
+    @classmethod
+    def read(cls, path: Path | None, overrides: Sequence[str] = ()) -> Self:
+        """The settings of a file (the defaults where none is given) with what the command line says instead."""
+        return cls.made({} if path is None else _yaml(path), parse_overrides(overrides), str(path or "command line"))
+
+    @classmethod
+    def made(cls, given: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> Self:
+        """The defaults with what is given over them; a wrong key or value is one line that names it."""
+        known, own = dict(_flat(cls.defaults, cls.defaults)), dict(_flat(given, cls.defaults))
+        notices = [f"{place}: {name!r} is not used here{near(name, list(known))}" for name in own if name not in known]
+        for name in overrides:
+            if name not in known:
+                raise InputError(f"--{name}: no such key{near(name, list(known))}; there are {', '.join(known)}")
+        chosen = known | own | dict(overrides)
+        filled = {name: _filled(chosen[name], chosen, place) for name in known}
+        return cls({name: cls._checked(name, filled[name], known[name], place) for name in known}, notices)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def path(self, name: str) -> Path:
+        return Path(self[name])
+
+    @classmethod
+    def _checked(cls, name: str, value: Any, default: Any, place: str) -> Any:
+        """A value of the kind that its default is."""
+        least, choices = cls.least.get(name, 0), cls.choices.get(name)
+        if isinstance(default, bool):
+            good, expected = isinstance(value, bool), "true or false"
+        elif isinstance(default, int):
+            good, expected = _number(value, int) and value >= least, f"a whole number, at least {least}"
+        elif isinstance(default, float):
+            good, expected = _number(value, int, float), "a number"
+        elif isinstance(default, list) and default and all(_number(one, int, float) for one in default):
+            good = isinstance(value, list) and all(_number(one, int, float) for one in value)
+            expected = "a list of numbers"
+        elif isinstance(default, list):
+            value = [] if value is None else value if isinstance(value, list) else [value]
+            good = bool(value or not default) and all(_word(one) for one in value)
+            expected, value = "a name or a list of names", [str(one) for one in value]
+        elif choices is not None:
+            good, expected = value in choices, f"one of {', '.join(choices)}"
+        else:
+            good, expected, value = _word(value), "a word", str(value) if _word(value) else value
+        if not good:
+            raise InputError(f"{place}: {name} is {value!r:.60}, expected {expected}")
+        return value
+
+
+def _number(value: Any, *kinds: type) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _word(value: Any) -> bool:
+    return isinstance(value, str) or _number(value, int, float)
+
+
+def parse_overrides(words: Sequence[str]) -> dict[str, Any]:
+    """`--a.b.c value` pairs; several values make a list.
+
+    >>> parse_overrides(["--eval.iou", "0.4", "--eval.detection.labels", "A", "B", "--gpu=-1"])
+    {'eval.iou': 0.4, 'eval.detection.labels': ['A', 'B'], 'gpu': -1}
+    """
+    found: dict[str, list[Any]] = {}
+    name = None
+    for word in words:
+        if word.startswith("--") and len(word) > 2:
+            name, equals, value = word[2:].partition("=")
+            found[name] = [_scalar(value, f"--{name}")] if equals else []
+        elif name is None:
+            raise InputError(f"{word!r}: expected --key value; a configuration file comes first")
+        else:
+            found[name].append(_scalar(word, f"--{name}"))
+    for name, values in found.items():
+        if not values:
+            raise InputError(f"--{name}: no value after it")
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def _scalar(text: str, place: str) -> Any:
+    """A value as YAML reads it; a word that begins with `{key}` is a word."""
+    import yaml
+
+    if text.startswith("{"):
+        return text
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise InputError(f"{place}: {text!r:.60} is not a YAML value ({str(error).splitlines()[0]})") from None
+
+
+def _yaml(path: Path) -> Mapping[str, Any]:
+    import yaml
+
+    text = read_text(path)
+    try:
+        alias = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=yaml.SafeLoader))
+        found = None if alias else yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise InputError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
+    if alias:
+        raise InputError(f"{path}: aliases (*name) are not read; write the value out")
+    if not isinstance(found, dict | None):
+        raise InputError(f"{path}: a {type(found).__name__}, expected keys such as data_directory and eval")
+    return found or {}
+
+
+def _flat(values: Mapping[Any, Any], below: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value under its dotted name; a key that is not known keeps what is below it."""
+    for key, value in values.items():
+        name, part = f"{before}{key}", below.get(key)
+        if not isinstance(part, Mapping):
+            yield name, value
+        elif not isinstance(value, Mapping):
+            raise InputError(f"{name} is {value!r:.40}, expected keys below it")
+        else:
+            yield from _flat(value, part, f"{name}.")
+
+
+def _filled(value: Any, values: Mapping[str, Any], place: str) -> Any:
+    """The same with every `{key}` replaced by the value of that key."""
+    if isinstance(value, list):
+        return [_filled(one, values, place) for one in value]
+    if not isinstance(value, str):
+        return value
+    for _ in range(MOST_ROUNDS):
+        fresh = re.sub(r"\{([A-Za-z_][\w.]*)\}", lambda match: _looked_up(match[1], values, place), value)
+        if fresh == value:
+            return value
+        value = fresh
+    raise InputError(f"{place}: {value!r:.60} refers to itself")
+
+
+def _looked_up(name: str, values: Mapping[str, Any], place: str) -> str:
+    if not _word(values.get(name)):
+        raise InputError(f"{place}: {{{name}}} stands for no word or number; name a key such as {{data_directory}}")
+    return str(values[name])

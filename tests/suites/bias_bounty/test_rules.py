@@ -1,0 +1,213 @@
+"""The rules of the leaderboard at their edges: prizes, timings, names, intervals; no network, no challenge."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from countenance.audit.ranking import Pair, Ranking
+from countenance.errors import InputError
+from countenance.metrics import bounty
+from countenance.suites.bias_bounty import board as boards
+from countenance.suites.bias_bounty import timing as timings
+from countenance.suites.bias_bounty.board import BoardEntry, Rules
+from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Truth, predictions_text
+from countenance.suites.bias_bounty.prizes import award
+from countenance.suites.bias_bounty.scoring import Draws, degrees_of_freedom, score_intervals, score_tables
+from countenance.suites.bias_bounty.submissions import Handed, checked_name
+from countenance.suites.bias_bounty.timing import Timing, kept_timings, time_entries
+
+
+def timing(passes: tuple[float, ...] = (1.0, 1.0, 1.0), **changes: Any) -> Timing:
+    seconds, images = sorted(passes)[len(passes) // 2], 100
+    known = {
+        "entry": "e", "entry_sha256": "a", "images_sha256": "b", "images": images, "passes": passes,
+        "cpu_passes": passes, "seconds": seconds, "cpu_seconds": seconds, "warm_up_images": 32,
+        "images_per_second": images / seconds, "milliseconds_per_image": 1000 * seconds / images,
+        "loading_seconds": 0.1, "opening_seconds": 0.1, "peak_memory_mb": 90.0, "threads": 1, "cores": 2,
+        "machine": "m", "python": "3.11",
+    }  # fmt: skip
+    return Timing(**(known | changes))
+
+
+def entry(name: str, measured: Timing | None = None, kind: str = "supervised", labels: str = "") -> BoardEntry:
+    handed = Handed(kind=kind, labels_used=labels)  # type: ignore[arg-type]
+    return BoardEntry(name, handed, None, timing=measured)  # type: ignore[arg-type]
+
+
+def pair(better: str, worse: str, adjusted: float, difference: float = 0.5) -> Pair:
+    return Pair(better, worse, difference, 0.1, 0.9, adjusted / 3, adjusted, adjusted < 0.05)
+
+
+def prize(ranks: tuple[int, ...], *pairs: Pair, labels: str = "") -> Any:
+    names = ("a", "b", "c")[: len(ranks)]
+    ranking = Ranking(names, (9.0, 8.0, 7.0)[: len(ranks)], ranks, pairs, 0.05)
+    return award([entry(name, labels=labels) for name in names], {("private", "supervised"): ranking})[0]
+
+
+def test_the_best_alone_is_told_apart_from_the_closest_rival() -> None:
+    won = prize((1, 2, 2), pair("a", "b", 0.003, 0.2), pair("a", "c", 0.04, 0.7), pair("b", "c", 0.9))
+    assert won.winners == ("a",)
+    assert won.why == "Score₂ 9.000, +0.700 [+0.100, +0.900] ahead of c, adjusted p 0.040"
+    assert prize((1,)).why == "Score₂ 9.000, the only entry"
+
+
+def test_a_shared_prize_tells_the_smallest_p_among_those_who_share_it() -> None:
+    won = prize((1, 1, 1), pair("a", "b", 0.3), pair("a", "c", 0.08), pair("b", "c", 0.01))
+    assert won.winners == ("a", "b", "c") and won.why == "the paired evidence cannot decide (adjusted p 0.080 or more)"
+    assert won.line().startswith("best supervised: a, b, c (shared); ")
+    certain = prize((1, 1), pair("a", "b", 1.0))
+    assert certain.why.endswith("(adjusted p 1)")
+    unknown = prize((1, 1, 1), pair("a", "b", math.nan), pair("a", "c", 0.5), pair("b", "c", math.nan))
+    assert "adjusted p 0.500 or more" in unknown.why
+
+
+def test_a_winner_that_uses_labels_says_so() -> None:
+    won = prize((1, 2), pair("a", "b", 0.01), labels="8 of each class")
+    assert won.why.endswith("; a uses labels: 8 of each class") and "b uses labels" not in won.why
+
+
+def test_passes_that_meet_share_the_prize_of_the_fastest() -> None:
+    quick, meets, slow = timing((1.0, 1.1, 1.2)), timing((1.2, 1.3, 1.4)), timing((1.21, 1.3, 1.4))
+    assert award([entry("slow", meets), entry("quick", quick)], {})[2].winners == ("quick", "slow")
+    won = award([entry("slow", slow), entry("quick", quick)], {})[2]
+    assert won.winners == ("quick",) and won.why == "11 ms an image, every pass faster than any of slow (13 ms)"
+    assert award([entry("quick", quick), entry("untimed")], {})[2].why == "11 ms an image, the only timed entry"
+
+
+def test_passes_are_compared_per_image() -> None:
+    """Twice the images take twice the time: the passes overlap only image by image."""
+    many = timing((2.0, 2.2, 2.4), images=200, milliseconds_per_image=11.1, images_per_second=90.9)
+    won = award([entry("one", timing((1.0, 1.1, 1.2))), entry("two", many)], {})[2]
+    assert won.winners == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"threads": 2}, None),
+        ({"threads": 3}, "3 threads on 2 cores"),
+        ({"cpu_passes": (1.14,) * 3, "cpu_seconds": 1.14}, None),
+        ({"cpu_passes": (1.16,) * 3, "cpu_seconds": 1.16}, "a pass of 1 s used 1.16 s of CPU with threads = 1"),
+        ({"cpu_passes": (2.2,) * 3, "cpu_seconds": 2.2, "threads": 2}, None),
+        ({"cpu_passes": (1.0,) * 2}, "3 passes, 2 CPU times, 100 images"),
+        ({"images": 0}, "3 passes, 3 CPU times, 0 images"),
+        ({"cpu_passes": (1.0, 0.0, 1.0)}, "a pass without a time above 0"),
+        ({"passes": (1.0, math.inf, 1.0)}, "a pass without a time above 0"),
+        ({"seconds": 1.00001}, "seconds is 1.00001, its passes give 1"),
+        ({"seconds": 1.0000001}, None),
+    ],
+)
+def test_numbers_that_contradict_each_other(changes: dict[str, Any], said: str | None) -> None:
+    assert timing(**changes).contradictions() == ([] if said is None else [said])
+
+
+def test_a_quarter_more_than_its_cpu_time_is_not_busy() -> None:
+    assert timing(seconds=1.25).warning("x") == ""
+    assert timing(seconds=1.26).warning("x").startswith("x took 1.3 times its CPU time")
+
+
+@pytest.mark.parametrize(("wrong", "kept"), [(1, True), (2, False)])
+def test_one_answer_in_a_hundred_may_be_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: int, kept: bool
+) -> None:
+    names = [f"{i}.png" for i in range(100)]
+    words = [{name: CLASSES[name][0] for name in ATTRIBUTES} for _ in names]
+    (tmp_path / "holdout.csv").write_text(predictions_text(names, words))
+    answers = {name: dict.fromkeys(ATTRIBUTES, 0) for name in names}
+    for name in names[:wrong]:
+        answers[name]["age"] = 1
+    monkeypatch.setattr(timings, "measure", lambda *given, **more: (timing(), answers))
+    notes = time_entries(tmp_path, {"mine": tmp_path}, tmp_path, 3, lambda n=1: None)
+    assert (notes == []) == kept
+    if not kept:
+        assert "its entry answers 2 of 100 images otherwise" in notes[0]
+
+
+@pytest.mark.parametrize("change", [{"machine": "other"}, {"threads": 2}])
+def test_kept_timings_of_two_machines_are_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(timings, "entry_hash", lambda folder: "a")
+    monkeypatch.setattr(timings, "images_hash", lambda folder: "b")
+    entries = {"one": tmp_path, "two": tmp_path}
+    for changed, both in (({}, True), (change, False)):
+        kept = {"one": timing().model_dump(), "two": timing(**changed).model_dump()}
+        timings.write_json(tmp_path / timings.KEPT, kept)
+        found, notes = kept_timings(tmp_path, entries, tmp_path)
+        assert (len(found), len(notes)) == ((2, 0) if both else (0, 1))
+    monkeypatch.setattr(timings, "images_hash", lambda folder: "c")
+    assert "the images have changed since" in kept_timings(tmp_path, entries, tmp_path)[1][0]
+
+
+def test_names_have_up_to_64_characters_and_200_bytes() -> None:
+    assert checked_name("x" * 64) == "x" * 64 and checked_name("面" * 64) == "面" * 64
+    assert checked_name("a.b_c-d 1") == "a.b_c-d 1" and checked_name("1a") == "1a"
+    for name in ("x" * 65, "𠀀" * 51, "a.", "_a", "a*"):
+        with pytest.raises(InputError):
+            checked_name(name)
+    assert len(("𠀀" * 50).encode()) == 200 and checked_name("𠀀" * 50)
+
+
+def tables(n: int, right: float, seed: int = 0) -> tuple[ClassTable, ClassTable]:
+    rng = np.random.default_rng(seed)
+    names = tuple(f"{i}" for i in range(n))
+    truth = {name: rng.integers(0, len(CLASSES[name]), n) for name in ATTRIBUTES}
+    other = {name: (codes + 1) % len(CLASSES[name]) for name, codes in truth.items()}
+    said = {name: np.where(rng.random(n) < right, truth[name], other[name]) for name in ATTRIBUTES}
+    return ClassTable(names, truth), ClassTable(names, said)
+
+
+def test_intervals_end_where_scores_do() -> None:
+    for right in (0.02, 0.98):
+        truth, said = tables(60, right)
+        score = score_tables(Truth(truth), said, Draws(replicates=200))
+        for one in score.attributes.values():
+            assert 0 <= one.disparity.low <= one.disparity.value <= one.disparity.high <= 1
+        assert 0 <= score.first.low <= score.score1 <= score.first.high <= bounty.MAXIMUM
+
+
+def test_one_person_alone_has_no_interval() -> None:
+    truth, said = tables(1, 1.0)
+    sums = bounty.class_sums(truth.codes, said.codes, np.zeros(1, np.int64))
+    assert all(math.isnan(bound) for interval in score_intervals(sums, Draws()) for bound in interval)
+    many = bounty.class_sums(*(table.codes for table in tables(40, 0.5)), np.arange(40))
+    assert degrees_of_freedom(many) == pytest.approx(39)  # people with the same number of labels
+    assert degrees_of_freedom(np.concatenate([many, 100 * many[:1]])) < 5  # one with nearly all of them
+
+
+def test_the_faces_alone_are_scored_without_the_known_others() -> None:
+    truth, said = tables(200, 0.7)
+    outside = truth.names[:50]
+    whole = score_tables(Truth(truth, nonfaces=outside), said, Draws(replicates=100))
+    kept = {name: codes[50:] for name, codes in truth.codes.items()}
+    apart = score_tables(Truth(ClassTable(truth.names[50:], kept)), said, Draws(replicates=100))
+    assert whole.faces_alone == pytest.approx(apart.score1) and whole.score1 != pytest.approx(apart.score1)
+    assert math.isnan(apart.faces_alone)
+
+
+def test_the_private_score_is_multiplied_with_its_interval() -> None:
+    truth, said = tables(120, 0.6)
+    score = score_tables(Truth(truth), said, Draws(replicates=100))
+    one = BoardEntry("x", Handed(kind="supervised"), score, private=score, efficiency=1.2)
+    second = one.score("private")
+    assert second is not None and second.name == "Score₂"
+    assert (second.value, second.low, second.high) == pytest.approx(
+        [1.2 * value for value in (score.score1, score.first.low, score.first.high)]
+    )
+    assert one.score("public") == score.first and BoardEntry("x", one.handed, score).score("private") is None
+
+
+def test_notes_name_what_was_not_timed() -> None:
+    few = [entry(f"e{i}", timing()) for i in range(9)]
+    told = boards._notes([*few, entry("without")], Rules())
+    assert any("9 timed entries: with fewer than 10 the top 10 % is empty" in note for note in told)
+    assert not any("fewer than 10" in note for note in boards._notes([*few, entry("ten", timing())], Rules()))
+    assert any(note.startswith("1 timed entry: ") for note in boards._notes(few[:1], Rules()))
+    claims = BoardEntry("fast", few[0].handed, None, timing=timing(), claimed=timing((0.4,) * 3))  # type: ignore[arg-type]
+    assert any("fast claims 4 ms an image; 10 ms were measured" in note for note in boards._notes([claims], Rules()))
+    half = BoardEntry("fair", few[0].handed, None, timing=timing(), claimed=timing((0.5,) * 3))  # type: ignore[arg-type]
+    assert not any("claims" in note for note in boards._notes([half], Rules()))
+    assert boards._notes([], Rules(strict_rubric=True))[-1].startswith("strict rubric")

@@ -1,0 +1,276 @@
+"""Numbers that can be checked by hand: draws, tables, stored records, windows and the regions made of them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from countenance.errors import InputError
+from countenance.suites.happyfaces.ask import means
+from countenance.suites.happyfaces.dataset import TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces.protocol import MIX_RATES, MixTask, Outcome, draw, method_input
+from countenance.suites.happyfaces.report import _seeds, _told, heat_map
+from countenance.suites.happyfaces.runs import (
+    attributes_of,
+    identity_of,
+    kept_record,
+    record_of,
+    rescore,
+    results_of,
+    store,
+)
+from countenance.suites.happyfaces.scores import auc, lowest_mix_rate_above, part_of, score_parts, summary
+from countenance.suites.happyfaces.spatial.assumption import separation
+from countenance.suites.happyfaces.spatial.regions import Region, RegionGroups, regions, residuals, weigh_again
+from countenance.suites.happyfaces.spatial.windows import Windows
+
+
+def photos(tags: list[str], start: int = 0):
+    pixels = [np.full((4, 4, 3), start + k, np.uint8) for k in range(len(tags))]
+    return make_photos(pixels, tags, [f"Ann_Lee_{start + k:04d}.jpg" for k in range(len(tags))], "here")
+
+
+@pytest.fixture
+def tiny() -> HappyFaces:
+    """Two labelled photos, one unlabelled of each type and two more, one for validation of each type."""
+    return HappyFaces(photos(["FHWH", "FSWS"]), photos([*TAGS, "FHWH", "FSWH"], 10), photos(list(TAGS), 20))
+
+
+def test_a_draw_takes_as_many_of_each_type_as_the_rate_says():
+    tags = tuple(tag for tag, n in zip(TAGS, (10, 11, 12, 13), strict=True) for _ in range(n))
+    for rate, crossed in ((0.0, 0), (0.25, 2), (0.5, 5), (1.0, 10)):
+        made = draw(tags, rate, 1)
+        counts = [sum(tags[i] == tag for i in made.drawn) for tag in TAGS]
+        assert counts == [10 - crossed, crossed, crossed, 10 - crossed]
+        assert sorted([*made.drawn, *made.not_drawn]) == list(range(46))
+    assert draw(tags, 0.5, 1).drawn.tolist() != draw(tags, 0.5, 2).drawn.tolist()
+    for rate in (-0.01, 1.01):
+        with pytest.raises(InputError, match="outside 0 … 1"):
+            draw(tags, rate, 0)
+    assert MIX_RATES == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+def test_labels_go_with_their_photos(tiny):
+    for seed in range(4):
+        labelled, labels, unlabelled = method_input(tiny, np.array([3, 0]), seed)
+        assert {(int(p[0, 0, 0]), int(label)) for p, label in zip(labelled, labels, strict=True)} == {
+            (int(tiny.labelled.pixels[i, 0, 0, 0]), int(tag[1] == "H")) for i, tag in enumerate(tiny.labelled.tags)
+        }
+        assert (unlabelled == tiny.unlabelled.pixels[[3, 0]]).all()
+
+
+def test_both_heads_are_scored_by_type_and_named_by_validation(tiny):
+    right = tiny.validation.truth().astype(float)
+    swapped = right[:, ::-1].copy()
+    swapped[0, 1] = 1 - swapped[0, 1]  # FHWH: the head of the face, which comes second, is wrong
+    made = score_parts({"validation": (tiny.validation, swapped)}, ("face", "writing"))
+    assert made["ways"] == [1, 0] and made["validation"]["worst_head"] == 0.75 and made["validation"]["photos"] == 4
+    assert made["validation"]["heads"] == {
+        "face": {"accuracy": 0.75, "by_type": {"FHWH": 0.0, "FHWS": 1.0, "FSWH": 1.0, "FSWS": 1.0}},
+        "writing": {"accuracy": 1.0, "by_type": dict.fromkeys(TAGS, 1.0)},
+    }
+    half = score_parts({"validation": (tiny.validation, np.full((4, 2), 0.5))}, ("face", "writing"))
+    assert half["validation"]["heads"]["face"]["by_type"] == {"FHWH": 0.0, "FHWS": 0.0, "FSWH": 1.0, "FSWS": 1.0}
+    assert part_of(np.zeros((0, 2), bool), [], ["face", "writing"]) is None
+
+
+def test_the_area_needs_both_ends_and_is_a_mean_over_the_rates():
+    assert auc({0.0: 0.5, 0.3: 0.9}) == pytest.approx(0.7) and auc({0.0: 0.5, 0.3: 0.9, 0.4: 0.0}) == pytest.approx(0.7)
+    assert auc({0.0: 1.0, 0.1: 0.4, 0.3: 1.0}) == pytest.approx(0.7)
+    assert auc({0.0: 0.5}) is None and auc({0.0: 0.5, 0.2: 0.9}) is None and auc({0.1: 0.5, 0.3: 0.9}) is None
+    assert auc({0.0: 1.0, 0.2: 0.5}, 0.2) == pytest.approx(0.75)
+    assert lowest_mix_rate_above({0.2: 0.95, 0.1: 0.9, 0.3: 0.99}) == 0.2
+
+
+def record(rate: float, seed: int, worst: float, *, answered: bool = True, estimate: float | None = None):
+    heads = {"face": {"accuracy": worst, "by_type": {"FHWH": worst, "FSWS": 1.0}}}
+    part = {"photos": 4, "worst_head": worst, "heads": heads}
+    notes = {} if estimate is None else {"estimated_mix_rate": estimate}
+    made = {
+        "method": "m",
+        "options": {"k": 1},
+        "mix_rate": rate,
+        "seed": seed,
+        "cpu_seconds": 2.0,
+        "answered": answered,
+    }
+    if not answered:
+        return made | {"reason": "no two places"}
+    return made | {"notes": notes, "validation": part, "not_drawn": part if seed else None, "held_back": None}
+
+
+def test_a_table_has_means_and_deviations_over_seeds():
+    runs = [record(0.1, 0, 0.9, estimate=0.2), record(0.1, 1, 0.7, estimate=0.1), record(0.3, 0, 0.95)]
+    table = summary([*runs, record(0.3, 1, 0, answered=False), record(0.0, 0, 0.5)])
+    assert (table["method"], table["options"], table["seeds"], table["cpu_seconds"]) == ("m", {"k": 1}, [0, 1], 10.0)
+    zero, first, second = table["mix_rates"]
+    assert (first["runs"], first["answered"], second["runs"], second["answered"]) == (2, 2, 2, 1)
+    assert first["worst_head_mean"] == pytest.approx(0.8) and first["worst_head_std"] == pytest.approx(0.2 / 2**0.5)
+    assert (first["not_drawn_mean"], first["not_drawn_std"], second["not_drawn_mean"]) == (0.7, None, None)
+    assert first["worst_head_by_seed"] == {"0": 0.9, "1": 0.7} and "held_back_mean" not in first
+    assert first["estimated_mix_rate_mean"] == pytest.approx(0.15) and second["estimated_mix_rate_mean"] is None
+    assert first["validation_heads"] == {
+        "face": {"accuracy_mean": pytest.approx(0.8), "by_type": {"FHWH": pytest.approx(0.8), "FSWS": 1.0}}
+    }
+    assert table["not_answered"] == ["no two places"] and table["accuracy_at_10"] == pytest.approx(0.8)
+    assert table["lowest_mix_rate_above_90"] == 0.3 and zero["mix_rate"] == 0.0
+    assert table["auc_0_30"] == pytest.approx((0.1 * 0.65 + 0.2 * 0.875) / 0.3)
+    assert _seeds(table) == [1, 2] and _told(table) == "1 to 2 seeds" and _told(summary(runs[:2])) == "2 seeds"
+
+
+def test_answers_are_averaged_question_by_question():
+    def point(n, worst, rest):
+        return {"questions": n, "validation": {"worst_head": worst}, "not_drawn": rest and {"worst_head": rest}}
+
+    runs = [{"order": "random", "method": "m", "mix_rate": 0.1, "curve": curve} for curve in (
+        [point(0, 0.8, 0.6), point(5, 0.9, None)], [point(0, 0.6, None)])]  # fmt: skip
+    assert means(runs)["mean"] == [
+        {"questions": 0, "runs": 2, "worst_head": pytest.approx(0.7), "not_drawn": 0.6},
+        {"questions": 5, "runs": 1, "worst_head": 0.9, "not_drawn": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "who"),
+    [("Ann_Lee_0002.jpg", "Ann_Lee"), ("Ann_Lee_0002_FHWH.jpg", "Ann_Lee"), ("0001_FHWH.png", "0001_FHWH"),
+     ("Ann_Lee_002.jpg", "Ann_Lee_002"), ("Ann_Lee_0002.jpg.gz", "Ann_Lee")],
+)  # fmt: skip
+def test_a_person_is_known_by_the_file_of_lfw(file, who):
+    assert identity_of(file) == who
+
+
+def test_attributes_say_what_a_tag_means():
+    assert attributes_of("FSWH", ("face", "writing")) == {
+        "type": "FSWH", "agree": "disagree", "face": "sad", "writing": "happy",
+    }  # fmt: skip
+    assert attributes_of("FSWS", ("smile", "tone")) == {"type": "FSWS", "agree": "agree", "smile": "no", "tone": "no"}
+
+
+def stored(data: HappyFaces, place: Path, task: MixTask, probabilities: np.ndarray):
+    parts = {"validation": (data.validation, probabilities), "not_drawn": (data.unlabelled.take([4, 5]), np.eye(2))}
+    told = {"method": task.method, "mix_rate": task.mix_rate, "seed": task.seed, "options": {}, "answered": True}
+    told |= {"notes": {"estimated_mix_rate": 0.25}} | score_parts(parts, data.features)
+    told |= {"seconds": 1.0, "cpu_seconds": 0.5}
+    return told, store(place, data, task, Outcome(told, None, parts), "somewhere")
+
+
+def test_a_record_is_read_back_from_its_run_and_only_for_the_same_question(tiny, tmp_path):
+    task = MixTask("spatial", 0.1, 0)
+    told, run = stored(tiny, tmp_path / "run", task, np.array([[1, 1], [1, 1], [0, 0], [0, 0.0]]))
+    back = record_of(run)
+    assert {name: back[name] for name in told} == told
+    assert back["data"] == tiny.fingerprint() and back["real_people"] is True
+    assert kept_record(tmp_path / "run", tiny, task) == back
+    assert kept_record(tmp_path / "none", tiny, task) is None
+    assert kept_record(tmp_path / "run", tiny, replace(task, method="erm")) is None
+    assert kept_record(tmp_path / "run", tiny, replace(task, options=(("k", 1),))) is None
+    assert kept_record(tmp_path / "run", tiny, replace(task, method="mine:Method")) is None
+    other = replace(tiny, validation=photos(list(TAGS), 30))
+    assert kept_record(tmp_path / "run", other, task) is None
+    rows = run.scores().to_pylist()
+    assert [row["sample"] for row in rows[:1]] == [tiny.validation.ids("validation")[0]]
+    assert {row["attr.part"] for row in rows} == {"validation", "not_drawn"} and len(rows) == 6
+    assert rows[4]["sample"].startswith("unlabelled/")
+    assert [(row["m.face_correct"], row["m.writing_correct"]) for row in rows[:4]] == [
+        (1, 1), (1, 0), (1, 0), (1, 1),
+    ]  # fmt: skip
+
+
+def test_results_name_the_worse_head_and_both_by_type(tiny, tmp_path):
+    told, run = stored(tiny, tmp_path / "run", MixTask("spatial", 0.1, 0), np.array([[1, 1], [1, 1], [0, 0], [0, 0.0]]))
+    worst, rest, rate, table = results_of(told)
+    assert (worst.name, worst.value, worst.n) == ("worst head, validation", 0.5, 4)
+    assert (rest.name, rest.n, rate.value, rate.n) == ("worst head, photos not drawn", 2, 0.25, 1)
+    assert table.rows[:2] == [["validation", "face", "all", 1.0], ["validation", "face", "FHWH", 1.0]]
+    assert len(table.rows) == 2 * (1 + 4) + 2 * (1 + len(set(tiny.unlabelled.take([4, 5]).tags)))
+    assert [one.name for one in run.results()] == [one.name for one in (worst, rest, rate, table)]
+    assert rescore(run, []) == ["results.json"] and run.results()[0].value == 0.5
+
+
+def test_a_method_without_an_answer_leaves_a_run_of_failures(tiny, tmp_path):
+    told = {"method": "spatial", "mix_rate": 0.1, "seed": 0, "options": {}, "answered": False, "reason": "one place"}
+    told |= {"seconds": 1.0, "cpu_seconds": 0.5}
+    run = store(tmp_path / "run", tiny, MixTask("spatial", 0.1, 0), Outcome(told), "somewhere")
+    assert run.scores().num_rows == 0 and run.failures().num_rows == 4 and run.results() == []
+    assert record_of(run)["reason"] == "one place"
+
+
+def windows(accuracy, scale=None, scores=None) -> Windows:
+    n = len(accuracy)
+    scale = np.zeros(n, np.int64) if scale is None else np.array(scale)
+    scores = np.zeros((n, 100)) if scores is None else scores
+    return Windows(scale, np.arange(n), np.arange(n), scores, np.array(accuracy), 100)
+
+
+def test_a_window_tells_something_when_it_beats_chance_by_three_standard_errors():
+    assert windows([0.65, 0.6501, 0.2, 0.9]).telling().tolist() == [False, True, False, True]
+    kept = windows([0.6, 0.7, 0.8]).only(np.array([True, False, True]))
+    assert kept.accuracy.tolist() == [0.6, 0.8] and kept.row.tolist() == [0, 2] and kept.photos == 100
+
+
+def test_windows_paint_the_blocks_that_they_hold():
+    two = windows([0.75, 1.0, 0.9], scale=[0, 0, 1])
+    painted = two.paint(0, (6, 6), 2.0, np.ones(3, bool))
+    expected = np.zeros((6, 6))
+    expected[0:4, 0:4] += 0.25**2
+    expected[1:5, 1:5] += 0.5**2
+    assert painted == pytest.approx(expected)
+    coarse = two.paint(1, (6, 6), 1.0, np.ones(3, bool))
+    assert coarse[2:5, 2:5] == pytest.approx(np.full((3, 3), 0.4)) and coarse.sum() == pytest.approx(3.6)
+    assert two.paint(0, (6, 6), 0.0, np.array([True, False, True])).sum() == 16
+
+
+def test_each_block_belongs_to_the_group_with_more_weight_and_regions_are_symmetric():
+    made = Windows(*(np.array(v) for v in ([0, 0], [0, 2], [0, 0])), np.zeros((2, 100)), np.array([0.9, 0.8]), 100)
+    first, second = regions(RegionGroups(made, np.array([0, 1]), 0.1), ((7, 6),), 1.0)
+    (one,), (two,) = first.weights, second.weights
+    assert one.sum() == pytest.approx(1) and two.sum() == pytest.approx(1) and not ((one > 0) & (two > 0)).any()
+    assert (one == one[:, ::-1]).all() and (one[:4] > 0).all() and (one[4:] == 0).all() and (two[4:6] > 0).all()
+    assert one[0] == pytest.approx(np.array([1, 1, 2, 2, 1, 1]) / 32)
+    assert first.box(0) == (0, 4, 0, 6) and second.box(0) == (4, 6, 0, 6)
+    assert first.root(0).shape == (4, 6, 1) and first.root(0)[0, 2, 0] == pytest.approx((2 / 32) ** 0.5)
+    nothing = Region((np.zeros((3, 5)),))
+    assert nothing.box(0) == (0, 1, 0, 5)
+
+
+def test_a_region_is_weighed_again_inside_its_own_blocks_only():
+    old = np.zeros((6, 6))
+    old[0:2] = 1 / 12
+    made = weigh_again(Region((old,)), windows([0.9, 0.6]), 1.0)
+    (again,) = made.weights
+    assert (again[2:] == 0).all() and again.sum() == pytest.approx(1)
+    assert again[0] == pytest.approx(np.array([1, 1, 2, 2, 1, 1]) / 16), "the second window tells nothing"
+    same = weigh_again(Region((old,)), windows([0.5, 0.6]), 1.0)
+    assert (same.weights[0] == old).all(), "where no window tells anything the weights stay"
+
+
+def test_residuals_are_what_the_class_means_leave():
+    target = np.array([1.0, 1, -1, -1])
+    left = residuals(np.array([[3.0, 1, 0, 4]]), target)
+    assert left.tolist() == [[1, -1, -2, 2]]
+
+
+def test_separation_measures_residuals_and_overlap():
+    rng = np.random.default_rng(0)
+    target = np.where(np.arange(100) % 2, 1.0, -1.0)
+    scores = target + rng.normal(size=(2, 100))
+    made = Windows(*(np.array(v) for v in ([0, 0], [0, 2], [0, 0])), scores, np.array([0.9, 0.8]), 100)
+    found = separation(RegionGroups(made, np.array([0, 1]), 0.1), target, [(7, 6)], 0.9, 0.3)
+    left = residuals(scores, target)
+    assert found.correlation == pytest.approx(np.corrcoef(left)[0, 1]) and found.cut == 0.1
+    assert found.overlap == 0.5, "two of the four rows of each"
+    assert "chance reaches 0.65" in separation(
+        RegionGroups(made, np.array([0, 1]), 0.1), target, [(7, 6)], 0.65, 0.3
+    ).problem  # fmt: skip
+
+
+def test_a_heat_map_is_centred_and_its_hottest_place_is_one():
+    fine = np.zeros((2, 2))
+    fine[0, 1] = 3.0
+    made = heat_map([fine, [[0.0]]], (26, 28))
+    assert made.shape == (26, 28) and made.max() == 1.0 and made.sum() == 256
+    assert made[1:17, 10:26].all(), "16 px from the second block on, the grid of 24 px in the middle"
+    both = heat_map([fine, [[3.0]]], (24, 24))
+    assert both[0, 8] == 1.0 and both[23, 23] == pytest.approx((3 / 576) / (3 / 256 + 3 / 576))
+    assert heat_map([fine, [[0.0]]]).shape == (24, 24) and not heat_map([np.zeros((2, 2)), [[0.0]]]).any()

@@ -1,0 +1,177 @@
+"""Small numbers that can be checked by hand: targets, operating points, groups, baseline steps, the dataset."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from challenge_files import write_truth, write_v2, write_v3
+
+from countenance.answers import Boxes, Embedding
+from countenance.errors import InputError
+from countenance.suites.uccs import evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs.baseline.recognize import box_of_landmarks, named
+from countenance.suites.uccs.baseline.score import Templates, enroll
+from countenance.suites.uccs.baseline.steps import detect_step, embed_step, embedding, enlarged
+from countenance.suites.uccs.dataset import Face, load, read_dataset
+from countenance.suites.uccs.operating import default_targets, group_curves, middle, operating_points, table_lines
+
+FACE, INSIDE, AWAY = (0.0, 0.0, 10.0, 10.0), (1.0, 1.0, 8.0, 8.0), (80.0, 80.0, 9.0, 9.0)
+
+
+@pytest.fixture(params=[2, 3])
+def crowd(request, tmp_path):
+    """Fifty images with a known face each; every second face is found (.50 to .74), 25 false alarms (.01 to .25)."""
+    names = [f"{k:02d}.jpg" for k in range(50)]
+    data = write_truth(tmp_path / "data", [(name, 1 + k % 5, FACE) for k, name in enumerate(names)])
+    hits = [(name, FACE, 0.5 + k / 100, [1.0]) for k, name in enumerate(names[::2])]
+    alarms = [(name, AWAY, (k + 1) / 100, [1.0]) for k, name in enumerate(names[:25])]
+    if request.param == 2:
+        path = write_v2(tmp_path / "s.txt", [(*row[:3], []) for row in hits + alarms])
+    else:
+        path = write_v3(tmp_path / "s.txt", hits + alarms)
+    return data, path, evaluate_detector(data, [path], version=request.param)[0]
+
+
+def test_targets_are_powers_of_ten_up_to_all_false_alarms(crowd):
+    *_, found = crowd
+    per_image = found.version == 3
+    assert default_targets(found) == ([0.1, 0.5] if per_image else [1.0, 10.0, 25.0])
+    assert (found.scale, found.images, found.total, found.found) == (50 if per_image else 1, 50, 50, 25)
+    assert middle(found) == 2.0, "a tenth of 25"
+    assert found.summary() == {
+        "label": "s.txt", "images": 50, "faces": 50, "found": 25, "false_alarms": 25, "detections": 50, "warnings": [],
+    }  # fmt: skip
+
+
+def test_an_operating_point_lets_pass_what_was_asked_for(crowd):
+    *_, found = crowd
+    scale = found.scale
+    for wanted, threshold, hits in ((1, 0.25, 25), (10, 0.16, 25), (25, 0.01, 25)):
+        (point,) = operating_points(found, (), [wanted / scale])
+        assert (point.attribute, point.group, point.n, point.found) == ("all", "all", 50, hits)
+        assert point.threshold == pytest.approx(threshold) and point.false_alarms == pytest.approx(wanted / scale)
+        assert point.rate == 0.5 and 0.36 < point.low < 0.38 and 0.62 < point.high < 0.64
+    assert found.hit(0.74).sum() == 1 and found.hit(0.7401).sum() == 0
+
+
+def test_the_table_has_a_line_for_each_point(crowd):
+    *_, found = crowd
+    head, line = table_lines(operating_points(found, (), [10 / found.scale]))
+    wanted = "      0.2" if found.version == 3 else "       10"
+    assert line.startswith(f"{'all':28} {wanted}       0.16 {wanted}        25/50   0.500  0.3")
+    assert len(head.split("95 %")[0].rstrip()) == len(line.split(" to ")[0].rsplit("  ", 1)[0])
+
+
+def test_groups_of_five_have_a_curve_and_smaller_ones_or_unknown_ones_have_none(tmp_path):
+    names = [f"{k:02d}.jpg" for k in range(14)]
+    data = write_truth(tmp_path / "data", [(name, 1, FACE) for name in names])
+    path = data / "protocol" / "validation.csv"
+    head, *lines = path.read_text().splitlines()
+    groups = ["five"] * 5 + ["four"] * 4 + [""] * 5
+    path.write_text("\n".join([f"{head},WHO", *map(",".join, zip(lines, groups, strict=True))]) + "\n")
+    rows = [(name, FACE, 0.5 + k / 100, []) for k, name in enumerate(names)] + [(names[0], AWAY, 0.52, [])]
+    found = evaluate_detector(data, [write_v2(tmp_path / "s.txt", rows)], attributes=True)[0]
+    (one,) = group_curves(found, ["who"])
+    assert (one.attribute, one.group, one.n) == ("who", "five", 5)
+    assert [two.group for two in group_curves(found, ["WHO"], least=4)] == ["five", "four"]
+    assert one.curve.x.tolist() == found.curve.x.tolist()
+    expected = [0.0 if y == 0 else np.mean(np.arange(0.5, 0.545, 0.01) >= t) for t, y in zip(
+        found.curve.thresholds, found.curve.y, strict=True)]  # fmt: skip
+    assert one.curve.y == pytest.approx(expected)
+    points = {p.group: (p.found, p.n) for p in operating_points(found, ["who"], [1])}
+    assert points == {"all": (12, 14), "five": (3, 5), "four": (4, 4), "": (5, 5)}
+
+
+def test_a_probe_is_found_by_its_own_name_alone(tmp_path):
+    data = write_truth(tmp_path / "data", [("a.jpg", 3, FACE), ("b.jpg", 4, FACE)])
+    rows = [("a.jpg", INSIDE, 0.9, [(3, 0.7), (4, 0.2)]), ("b.jpg", INSIDE, 0.8, [(3, 0.6), (4, 0.5)])]
+    found = evaluate_recognizer(data, [write_v2(tmp_path / "s.txt", rows)])[0]
+    assert (found.kind, found.unit, found.alarms) == ("DIR", "probes", "false identifications")
+    assert found.units.tolist() == [0.7, -np.inf] and found.total == 2
+
+
+class Fixed:
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __call__(self, images):
+        self.seen = images
+        return [self.answer]
+
+
+def test_detections_are_rounded_best_first_and_without_empty_boxes():
+    points = np.arange(30.0).reshape(3, 5, 2) / 7
+    boxes = Boxes([[1.234, 2, 5, 8.5], [0, 0, 0.001, 4], [3, 4, 9, 9]], [0.204, 0.9, 0.806], landmarks=points)
+    made = detect_step(Fixed(boxes), np.zeros((20, 20, 3), np.uint8), None)
+    assert made["box"].tolist() == [[3, 4, 6, 5], [1.23, 2, 3.77, 6.5]]
+    assert made["score"].tolist() == [0.81, 0.2]
+    assert made["landmarks"].tolist() == points[[2, 0]].reshape(2, 10).round(2).tolist()
+    plain = detect_step(Fixed(Boxes([[1, 2, 5, 8]], [0.5])), np.zeros((20, 20, 3), np.uint8), None)
+    assert plain["landmarks"].shape == (1, 0)
+    with pytest.raises(ValueError, match="x1 < x0"):
+        detect_step(Fixed(Boxes([[5, 2, 1, 8]], [0.5])), np.zeros((20, 20, 3), np.uint8), None)
+
+
+def test_a_box_is_enlarged_by_a_third_cut_out_and_embedded_with_length_one():
+    assert enlarged(np.array([10.0, 20.0, 20.0, 10.0]), 100, 100) == (7, 18, 33, 32)
+    image = np.arange(100 * 100 * 3, dtype=np.uint32).reshape(100, 100, 3).astype(np.uint8)
+    model = Fixed(Embedding(np.array([3.0, 4.0])))
+    assert embedding(model, image, np.array([10.0, 20.0, 20.0, 10.0])).tolist() == [0.6, 0.8]
+    assert (model.seen[0] == image[18:32, 7:33]).all()
+    assert embedding(Fixed(np.zeros(2)), image, np.array([10.0, 20.0, 20.0, 10.0])).tolist() == [0, 0]
+
+    class Told:
+        def embed(self, crop, box):
+            self.box = box.tolist()
+            return [2.0, 0.0]
+
+    told = Told()
+    made = embed_step(told, image, np.array([[10.0, 20.0, 20.0, 10.0]]))
+    assert made["embedding"].tolist() == [[1.0, 0.0]] and told.box == [3, 2, 23, 12]
+    with pytest.raises(InputError, match="gave no vector"):
+        embedding(Fixed(Embedding(None)), image, np.array([1.0, 1, 5, 5]))
+
+
+def test_a_face_around_landmarks_is_as_wide_as_eyes_or_mouth_ask_for():
+    eyes = np.array([[10.0, 10], [30, 10], [20, 15], [15, 20], [25, 20]])
+    assert box_of_landmarks(eyes).tolist() == [-2, -9, 44, 44], "2.2 times the 20 px between the eyes"
+    high = np.array([[10.0, 10], [12, 10], [11, 15], [10, 50], [12, 50]])
+    assert box_of_landmarks(high)[2] == 88, "2.2 times the 40 px between eyes and mouth"
+    assert box_of_landmarks(np.zeros((5, 2)))[2] == 2
+
+
+def test_names_end_with_the_unknown_and_templates_are_means_of_length_one():
+    templates = Templates(np.array([-1, 4, 7]), np.array([[0, 1.0], [1, 0], [0.6, 0.8]], np.float32))
+    probes = np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float32)
+    found = named(templates, probes)
+    assert [[who for who, _ in row] for row in found] == [[4, 7, -1], [7, -1], [-1]]
+    assert [[who for who, _ in row] for row in named(templates, probes, 1)] == [[4], [7], [-1]]
+    assert found[0][1][1] == pytest.approx(0.6) and named(templates, probes[:0]) == []
+    subjects, means = enroll(np.array([5, 2, 5]), np.array([[3, 0], [0, 2], [0, 3]], np.float32))
+    assert subjects.tolist() == [2, 5] and means == pytest.approx(np.array([[0, 1], [0.5**0.5, 0.5**0.5]]))
+
+
+def test_a_set_is_a_dataset_whose_faces_keep_the_protocol_s_numbers(tmp_path):
+    faces = [("a.jpg", 3, (1.5, 2.0, 10.0, 20.0)), ("a.jpg", -1, FACE), ("b.jpg", 0, FACE)]
+    data = write_truth(tmp_path / "data", faces, excluded=[1])
+    made = read_dataset(data, version=3, pictures=False)
+    first, second, third = (face for sample in made for face in sample.subjects)
+    assert isinstance(first, Face) and [sample.id for sample in made] == ["a.jpg", "b.jpg"]
+    assert first.face_box.tolist() == [1.5, 2.0, 11.5, 22.0] and first.published.tolist() == [1.5, 2, 10, 20]
+    assert [(face.id, face.identity, face.number, face.excluded) for face in (first, second, third)] == [
+        ("a.jpg#0", "3", 3, True), ("a.jpg#1", None, -1, False), ("b.jpg#0", None, 0, False),
+    ]  # fmt: skip
+    assert [face.attributes["known"] for face in (first, second, third)] == ["known", "unknown", "ignored"]
+    again = read_dataset(data, version=3, pictures=False)
+    assert [sample.sha256 for sample in again] == [sample.sha256 for sample in made]
+    other = read_dataset(write_truth(tmp_path / "other", faces), version=3, pictures=False)
+    assert other.samples[0].sha256 != made.samples[0].sha256 and other.samples[1].sha256 == made.samples[1].sha256
+
+
+@pytest.mark.parametrize("wrong", ["?set=all", "?version=4", "?pictures=some", "?other=1"])
+def test_a_wrong_option_of_the_dataset_is_refused(tmp_path, wrong):
+    data = write_truth(tmp_path / "data", [("a.jpg", 3, FACE)])
+    with pytest.raises(InputError, match=r"expected FOLDER\?set="):
+        load(f"{data}{wrong}")
+    assert load(f"{data}?pictures=no&version=2").card.version == "2"
+    assert Path(data).is_dir()
