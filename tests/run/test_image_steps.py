@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from countenance.data.arrays import Cache
+from countenance.data.reading.arrays import Cache
 from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.run import image_jobs
