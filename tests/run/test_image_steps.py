@@ -1,6 +1,5 @@
-"""Arrays that a model makes of single images: cached, counted, and what becomes of images that fail."""
+"""Jobs on single images: progress, boxes, a model that fails on all of the first, and work that several share."""
 
-import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from countenance.data.reading.arrays import Cache
 from countenance.errors import InputError
 from countenance.models import ModelSpec
 from countenance.run import image_jobs
-from countenance.run.image_jobs import How, ImageJob, ImageStep, check, run_jobs
+from countenance.run.image_jobs import How, ImageJob, ImageStep, run_jobs
 
 SPEC = ModelSpec("countenance.testing:DiscDetector")
 calls: list[Any] = []
@@ -68,26 +67,6 @@ def test_arrays_are_made_once_and_kept(tmp_path: Path, step: str) -> None:
     assert run_jobs(what, SPEC, [], how) == []
 
 
-def test_images_that_fail_get_something_instead(tmp_path: Path, step: str) -> None:
-    warned: list[str] = []
-    how = How(Cache(tmp_path / "cache"), warn=warned.append)
-    jobs = [ImageJob(picture(tmp_path, "good.png", 9)), ImageJob(picture(tmp_path, "black.png", 0)),
-            ImageJob(tmp_path / "gone.png")]  # fmt: skip
-    nothing = {"mean": np.zeros(0)}
-    found = run_jobs(ImageStep("means", step, nothing, "it has no mean"), SPEC, jobs, how)
-    assert [len(one["mean"]) for one in found] == [1, 0, 0]
-    assert warned[0] == f"{jobs[1].path}: the model failed (KeyError: 'black\\npicture'); it has no mean"
-    assert warned[1].startswith(f"{jobs[2].path}: ") and str(jobs[2].path) not in warned[1].removeprefix(
-        str(jobs[2].path)
-    )
-    run_jobs(ImageStep("means", step, nothing, "it has no mean"), SPEC, jobs, how)
-    assert len(warned) == 4  # failures are not kept
-    with pytest.raises(InputError, match=r"black\.png: the model failed"):
-        run_jobs(ImageStep("means", step), SPEC, jobs[1:2], how)
-    with pytest.raises(InputError, match="a mistake of the user"):
-        run_jobs(ImageStep("means", step, nothing), SPEC, [ImageJob(picture(tmp_path, "one.png", 1))], how)
-
-
 def test_a_model_that_fails_on_the_first_images_stops(tmp_path: Path, step: str) -> None:
     how = How(Cache(tmp_path / "cache"))
     jobs = [ImageJob(picture(tmp_path, f"{k}.png", 0)) for k in range(15)]
@@ -126,20 +105,3 @@ def test_work_is_shared_and_cards_are_dealt(tmp_path: Path, step: str, monkeypat
     with pytest.raises(InputError, match="--parallel is 0, expected 1 or more"):
         run_jobs(ImageStep("means", step), SPEC, jobs, How(Cache(tmp_path), parallel=0))
     assert How(Cache(tmp_path)).device() == "cpu" and how.device() == "cuda" and How(Cache(tmp_path)).parallel == 1
-
-
-def test_a_worker_sees_its_own_card(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "all")
-    handle = image_jobs.serve({"kind": "k", "step": step, "spec": SPEC, "cache": tmp_path})
-    order = {"path": str(picture(tmp_path, "a.png", 9)), "key": "abc", "boxes": None}
-    assert handle(order | {"card": None}, None) is None and os.environ["CUDA_VISIBLE_DEVICES"] == "all"
-    other = image_jobs.serve({"kind": "k", "step": step, "spec": SPEC, "cache": tmp_path})
-    assert other(order | {"card": 2}, None) is None and os.environ["CUDA_VISIBLE_DEVICES"] == "2"
-
-
-@pytest.mark.parametrize(("there", "have"), [(0, "no graphics card"), (1, "1 graphics card"), (2, "2 graphics cards")])
-def test_cards_that_are_not_there_are_refused(tmp_path: Path, monkeypatch, there: int, have: str) -> None:
-    monkeypatch.setattr(image_jobs, "graphics_cards", lambda: there)
-    with pytest.raises(InputError, match=f"--gpus {there}: this machine has {have}; leave"):
-        check(How(Cache(tmp_path), gpus=(*range(there), there)), SPEC)
-    check(How(Cache(tmp_path), gpus=tuple(range(there))), SPEC)
