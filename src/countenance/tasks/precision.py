@@ -79,7 +79,7 @@ def sorted_by_score(rows: Column, into: Column, run: int, block: int) -> None:
         for start in starts:
             part = rows.read(start, start + run)
             part = part[np.argsort(-part["score"], kind="stable")]
-            drawn.append(part["score"][::step])
+            drawn.append(part["score"][::step].copy())  # a view would keep the whole part
             parts.add(part)
         at, chosen = list(starts), np.sort(np.concatenate(drawn))[:: max(len(starts), 1)]
         for score in [*np.unique(chosen)[::-1].tolist(), -np.inf]:
