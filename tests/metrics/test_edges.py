@@ -285,7 +285,7 @@ def test_places_of_equal_keys():
 def test_pairs_in_falling_order_of_their_scores():
     random = np.random.default_rng(0)
     first, second = random.integers(0, 50, 300), random.integers(0, 50, 300)
-    score = random.choice([-1.5, -0.5, -0.0, 0.0, 0.25, 2.0], 300).astype(np.float32)
+    score = random.choice([-1.5, -1e-9, -0.0, 0.0, 1e-9, 2e-9, 0.25, 2.0], 300).astype(np.float32)
     expected = sorted(range(300), key=lambda k: (-score[k] + 0.0, first[k], second[k]))
     order = best_first(first, second, score)
     assert [(score[k] + 0.0, first[k], second[k]) for k in order] == [

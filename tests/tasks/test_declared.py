@@ -1,10 +1,21 @@
 """What tasks declare: metrics, options with their usual values and limits, and what a result is by default."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 import countenance as ct
-from countenance.tasks import load_task, task_names
+from countenance.tasks import (
+    attribute_results,
+    attributes,
+    identification_results,
+    load_task,
+    precision,
+    task_names,
+    verification_results,
+)
+from countenance.tasks.attribute_results import Answered
 from countenance.tasks.face_parsing import FACE_LABELS
 from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, results_from_json, results_to_json
 
@@ -162,3 +173,12 @@ def test_a_result_by_default():
 
 def test_names_of_face_parts():
     assert len(FACE_LABELS) == 19 and FACE_LABELS[0] == "background"
+
+
+def test_settings_of_functions_by_default():
+    for function in (precision.precisions, precision.numbers_of):
+        usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
+        assert (usual["name"], usual["seed"]) == ("average_precision@0.5", 0)
+    assert precision.REPLICATES == 200 and Answered.__dataclass_fields__["seed"].default == 0
+    assert (attribute_results.MOST_WORDS, attributes.MOST_LISTED, attributes.MOST_NOTES) == (12, 12, 8)
+    assert (verification_results.FEW_PEOPLE, verification_results.BINS, identification_results.POINTS) == (20, 60, 41)

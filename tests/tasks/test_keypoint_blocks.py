@@ -134,6 +134,14 @@ def test_of_equal_predictions_the_first_is_taken_and_a_blind_person_still_has_on
     assert _by_similarity(image, np.array([0, 0]), nothing).tolist() == [-1, -1]
 
 
+def test_a_prediction_far_away_is_none_of_no_similarity():
+    truth = np.full((1, 17, 3), 2.0)
+    one = KeypointBlock(truth, np.array([1.0]), np.array([9.0]), np.array([0]), np.full((1, 17, 2), 1e6), np.array([1]))
+    for compat in ("default", "strict"):
+        options = KeypointOptions(compat=compat)
+        assert best_similarity(one, similarities(one, options), options).tolist() == [0]
+
+
 def test_hidden_keypoints_count_for_nobody():
     """1 is hidden, 2 visible; in blocks whatever is above 0 counts for similarity and only 2 for places."""
     truth = np.zeros((1, 17, 3))

@@ -9,6 +9,7 @@ from tests.tasks.test_pairs_by_hand import SIZES, Made, found_by
 from tests.tasks.test_rows_by_hand import BLANK, scene
 
 import countenance as ct
+from countenance.data.vocabulary import AGE_GROUPS, age_group
 from countenance.metrics.detection import average_precision
 from countenance.metrics.intervals import clustered_mean, macro_mean
 from countenance.metrics.pairs.groups import Groups
@@ -22,8 +23,11 @@ from countenance.tasks.box_notes import FACES, Readings, scenes
 from countenance.tasks.embeddings import to_embedding
 from countenance.tasks.face_encoding import FACE_ENCODING, picture_scores
 from countenance.tasks.face_localization import FACE_LOCALIZATION
+from countenance.tasks.face_parsing import FACE_PARSING
 from countenance.tasks.face_verification import FACE_VERIFICATION
-from countenance.tasks.localization import overlap_curve
+from countenance.tasks.localization import BoxBlock, false_positives_per_image, overlap_curve
+from countenance.tasks.person_localization import PERSON_LOCALIZATION
+from countenance.tasks.reduce import Shard
 from countenance.tasks.stored_threshold import threshold_of
 from countenance.tasks.validation_rate import Pictures
 from countenance.testing import reduced
@@ -169,6 +173,18 @@ def test_what_is_no_embedding(raw):
     assert to_embedding({"embeddings": [1, 2]}).vector.tolist() == [1, 2] and to_embedding(None).vector is None
 
 
+def test_two_people_are_enough_to_compare():
+    _, found = found_by(Made(FACE_VERIFICATION, [3, 3]), {"threshold": 0.3})
+    assert found["FMR", None, None].n == 9 and found["FNMR", None, None].n == 6
+
+
+@pytest.mark.parametrize(("vector", "double"), [([0.5, 0.25], 0), ([0.1, 0.2], 1)])
+def test_single_precision_is_used_where_it_holds_every_vector(vector, double):
+    one = scene("s", ct.Subject("0", "p"))
+    state = FACE_VERIFICATION.reduce.partial(Shard([one], {"s": to_embedding(vector)}, None))
+    assert state["double"].tolist() == [double] and state["length"].tolist() == [2]
+
+
 def test_vectors_of_two_lengths_are_refused():
     made = Made(FACE_VERIFICATION, SIZES)
     made.answers["s0"] = FACE_VERIFICATION.check([1.0, 2.0], made.samples[0])
@@ -224,6 +240,28 @@ def test_the_interval_of_average_precision_is_that_of_200_draws():
     np.testing.assert_allclose([(one.low, one.high) for one in result.results], spans)
 
 
+def test_false_positives_of_each_image():
+    box = np.array([0.0, 0, 10, 10])
+    block = BoxBlock.of([([box], ct.Boxes([box, box])), ([], ct.Boxes([box] * 3)), ([box], ct.Boxes([]))])
+    assert block.false_positives(block.hits()).tolist() == [1, 3, 0]
+    found = false_positives_per_image(np.array([1, 3, 0, 4]))
+    half = 1.96 * np.std([1, 3, 0, 4], ddof=1) / 2
+    assert (found.value, found.low, found.high, found.n) == pytest.approx((2, 2 - half, 2 + half, 4))
+    one = false_positives_per_image(np.array([2]))
+    assert one.value == 2 and np.isnan(one.high)
+    assert false_positives_per_image(np.array([0, 1])).low == 0 and found.better == "lower"
+
+
+@pytest.mark.parametrize("task", [FACE_LOCALIZATION, PERSON_LOCALIZATION], ids=lambda task: task.name)
+def test_an_overlap_of_exactly_the_threshold_counts(task):
+    box = np.array([0.0, 0, 10, 10])
+    sample = scene("s", ct.Subject("0", "p", face_box=box, person_box=box))
+    for height, half, most in ((5.0, 1, 0), (7.5, 1, 1), (4.9, 0, 0)):
+        row, image = task.score(sample, task.check([[0, 0, 10, height]], sample))
+        assert row["m.recall@0.5"] == half and row.get("m.recall@0.75", most) == most
+        assert image["m.false_positives"] == 1 - half
+
+
 def test_the_overlap_curve_has_a_point_for_each_hundredth():
     at, shares = overlap_curve([0.0, 0.335, 0.5, 1.0])
     assert at == [k / 100 for k in range(101)]
@@ -240,6 +278,14 @@ def test_no_note_where_nothing_is_known_and_where_enough_is_found():
     assert FACES.notes_on([face], {"a": ct.Boxes([])}, Readings()) == [
         "no box was predicted in any of the 1 pictures with faces"
     ]
+
+
+def test_no_note_on_true_boxes_where_most_are_found():
+    inside, outside = np.array([2.0, 2, 22, 22]), np.array([2.0, 2, 22, 99])
+    samples = [scene(f"s{k}", ct.Subject("0", f"p{k}", face_box=outside if k < 2 else inside)) for k in range(20)]
+    for answer, notes in ((inside, 0), (np.array([50.0, 50, 60, 60]), 1)):
+        found = FACES.notes_on(samples, {one.id: ct.Boxes([answer]) for one in samples}, Readings())
+        assert len(found) == notes and all(note.startswith("10 % of the true boxes") for note in found)
 
 
 def test_boxes_are_given_with_the_size_of_their_picture():
@@ -302,10 +348,9 @@ def test_errors_of_ages_in_cells():
     result = reduced(AGE_ESTIMATION, samples, answers)
     found = {(one.name, getattr(one, "group", None)): one for one in result.results}
     matrix = found["MAE by sex and age", None]
+    assert matrix.columns == [group for group in AGE_GROUPS if any(age_group(age) == group for _, age, *_ in rows)]
     assert len(matrix.rows) == 3 and matrix.rows[-1] != "" and "everybody" in matrix.rows
     assert np.sum(matrix.counts) == 40
-    from countenance.data.vocabulary import age_group
-
     errors = np.array([abs(error) for *_, error, _ in rows])
     cell = np.unique([f"{sex} {age_group(age)}" for sex, age, *_ in rows], return_inverse=True)[1]
     person = np.unique([str(who) for *_, who in rows], return_inverse=True)[1]
@@ -316,6 +361,24 @@ def test_errors_of_ages_in_cells():
     shown = found["MAE over pictures", None]
     assert (shown.value, shown.low, shown.high) == pytest.approx(expected[:3])
     assert found["bias", None].better == ""
+
+
+def test_a_group_without_children_has_no_curve_of_children():
+    people = {"a": (10.0, 30.0), "b": (40.0, 50.0)}
+    samples = [scene(f"{tone}{age}", ct.Subject("0", f"{tone}{age}", attributes={"age": age, "tone": tone}))
+               for tone, some in people.items() for age in some]  # fmt: skip
+    answers = {one.id: AGE_ESTIMATION.check(33.0, one) for one in samples}
+    curves = {(one.name, one.attribute): one for one in reduced(AGE_ESTIMATION, samples, answers).results
+              if one.type == "curve"}  # fmt: skip
+    assert [line.label for line in curves["false positive rate by challenge age", "tone"].lines] == ["a"]
+    assert [line.label for line in curves["bias by age", "tone"].lines] == ["a", "b"]
+    assert curves["false positive rate by challenge age", None].lines[0].x == list(range(18, 41))
+
+
+@pytest.mark.parametrize("raw", [{"x": 1}, "text", None])
+def test_what_is_no_label_map(raw):
+    with pytest.raises(ValueError, match="expected height × width of classes"):
+        FACE_PARSING.check(raw, scene("s"))
 
 
 def test_no_age_at_all():

@@ -244,6 +244,15 @@ def test_one_stranger_is_one_point():
     assert found["FNIR@FPIR=0.1", None, None].note.startswith("insufficient evidence: 1 probes of unknown people")
 
 
+def test_two_strangers_are_a_curve():
+    made = Made(FACE_IDENTIFICATION, [3, 3, 1, 1])
+    for sample, who in zip(made.samples, made.people, strict=True):
+        first = made.people.index(who) == int(sample.id[1:])
+        sample.subjects[0].attributes["role"] = "gallery" if first and who in ("p00", "p01") else "probe"
+    _, found = probes_of(made, {"gallery": "role=gallery", "threshold": 0.5})
+    assert found["FNIR by FPIR", None, None].lines[0].x == pytest.approx(np.geomspace(0.5, 1, 41))
+
+
 def test_strangers_alone_and_known_people_alone():
     made = Made(FACE_IDENTIFICATION, [3, 3, 3])
     for sample, who in zip(made.samples, made.people, strict=True):

@@ -12,9 +12,9 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[Any]
 """Whole numbers of any width."""
 RECALLS = np.linspace(0, 1, 101)
-MOST_WEIGHTS = 32 * 2**20
+MOST_WEIGHTS = 33_554_432
 """Bytes of weights of images that are held at once."""
-DRAWN_AT_ONCE = 2**18
+DRAWN_AT_ONCE = 262_144
 """Images that are drawn at once."""
 
 

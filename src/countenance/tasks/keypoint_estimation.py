@@ -208,12 +208,13 @@ def score(sample: Sample, answer: Keypoints, options: KeypointOptions) -> list[R
     )
     pairs = similarities(people, options)
     best, shares = best_similarity(people, pairs, options), correct_shares(people, pairs, options)
+    recalls = average_recall(best, options.levels("AR_OKS"))
     rows = []
     for i, subject in enumerate(found):
         row = subject_row(sample, subject)
         if truth[i, :, 2].any():  # nobody visible: nothing was to be found
             row["m.PCK"] = float(shares[i].mean())
-            row["m.AR_OKS"] = float(average_recall(best[i : i + 1], options.levels("AR_OKS"))[0])
+            row["m.AR_OKS"] = float(recalls[i])
             row["m.OKS"] = float(best[i])
         rows.append(row)
     return rows

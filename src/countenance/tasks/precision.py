@@ -19,9 +19,9 @@ from countenance.tasks.results import Number
 MEANING = "COCO's average precision at overlap 0.5 (101 recalls), all images together"
 GROUP_MEANING = "average precision at overlap 0.5 of a group's own boxes; boxes that hit somebody else do not count"
 REPLICATES = 200
-BLOCK = 2**17
+BLOCK = 131_072
 """Detections that are read at once."""
-RUN = 2**20
+RUN = 1_048_576
 """Detections that are sorted at once."""
 ROW = np.dtype([("score", "<f8"), ("image", "<u4"), ("kind", "<i4")])
 """A detection on disk."""
@@ -136,7 +136,7 @@ class Kinds:
                 codes[:, k] = [known.setdefault(value, len(known)) for value in values]
         different, place = np.unique(codes, axis=0, return_inverse=True)
         numbers = [self.numbers.setdefault(tuple(one), len(self.numbers)) for one in different.tolist()]
-        return np.array(numbers, np.int32)[place.reshape(-1)]
+        return np.array(numbers, np.int32)[place.ravel()]
 
     def groups(self) -> dict[Group, NDArray[np.bool_]]:
         """For each attribute and value the kinds that have it."""

@@ -92,6 +92,26 @@ def test_equal_scores_without_end_still_give_a_threshold_that_keeps_the_rate():
         assert count == (pairs.score >= found.score).sum() <= rate * len(pairs.score)
 
 
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("kept", [60, 5000])
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.5])
+def test_scores_closer_than_single_precision_are_told_apart(monkeypatch, kept, rate):
+    monkeypatch.setattr(comparisons, "LEAST_KEPT", kept)
+    monkeypatch.setattr(comparisons, "MOST_KEPT", 5000)
+    random = np.random.default_rng(3)
+    identity = np.repeat(np.arange(25), 2)
+    rows = np.eye(6)[np.zeros(50, int)] + 1e-5 * random.normal(size=(50, 6))
+    pairs = naive.written(rows, identity)
+    impostor, genuine = np.sort(pairs.score[~pairs.same])[::-1], pairs.score[pairs.same]
+    assert np.ptp(pairs.score) < 1e-8
+    compared = Comparisons.of(Vectors.of(rows), identity)
+    found, count = compared.accepted_at_rate(rate, lambda i, j: None)
+    allowed = int(rate * len(impostor) + 1e-9)
+    assert found.exact and count == allowed == (impostor >= found.score).sum()
+    assert impostor[allowed] < found.score <= impostor[allowed - 1]
+    assert not ((genuine > impostor[allowed]) & (genuine < found.score)).any()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_equal_error_rate_and_fnmr_are_those_of_scikit_learn(seed):
     rows, identity = faces(150, 30, seed, spread=1.5)
