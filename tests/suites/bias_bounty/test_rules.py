@@ -263,3 +263,13 @@ def test_only_of_the_holdout_the_non_faces_are_known(tmp_path: Path) -> None:
         (tmp_path / split / "nonfaces.txt").write_text("b.png\n")
     assert Truth.of_split(tmp_path, "test").nonfaces == ()
     assert Truth.of_split(tmp_path, "holdout").nonfaces == ("b.png",)
+
+
+def test_the_interval_of_an_accuracy_rests_on_every_labelled_row() -> None:
+    truth, said = tables(400, 0.7)
+    codes = {name: np.where(np.arange(400) < 100, -1, known) for name, known in truth.codes.items()}
+    score = score_tables(Truth(ClassTable(truth.names, codes)), said, Draws(replicates=100))
+    for name, one in score.attributes.items():
+        right = int((codes[name] == said.codes[name]).sum())
+        assert one.accuracy.n == 300 and one.accuracy.value == right / 300
+        assert (one.accuracy.low, one.accuracy.high) == pytest.approx(wilson(right, 300), abs=0.003)
