@@ -75,7 +75,7 @@ def embedded(state: State, whole: Whole) -> Embedded:
     table = whole.rows()
     place = {sample: row for row, sample in enumerate(table["sample"].to_pylist())}
     people = np.array(table["identity"].to_pylist(), dtype=np.str_)
-    size = int(lengths[0]) if len(lengths) else 0
+    size = int(lengths.sum())  # there is one, or none
     kind = np.float64 if state["double"].any() else np.float32
     vectors, rows = np.empty((len(state["length"]), size), kind), np.empty(len(state["length"]), np.int64)
     count = 0
