@@ -29,7 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 from scale import samples  # noqa: E402
 
 from countenance.data import DatasetCard  # noqa: E402
-from countenance.data.manifest import INDEX, PARTITION, ManifestWriter, Partition  # noqa: E402
+from countenance.data.manifest import INDEX, ManifestWriter, Partition  # noqa: E402
 from countenance.files import to_json  # noqa: E402
 from countenance.run import Run, evaluate  # noqa: E402
 from countenance.run.verify import verify  # noqa: E402
@@ -37,6 +37,8 @@ from countenance.storage import open_storage  # noqa: E402
 from ray_cluster import Cluster  # noqa: E402
 from s3_servers import BUCKET, CREDENTIALS, moto_server  # noqa: E402
 
+PARTITION = 10_000
+"""Samples in a partition: moto's server copies a whole object for every part of it that is read."""
 CARD = DatasetCard(name="discs", real_people=False)
 MODEL, TASK = "countenance.testing:DiscDetector", "face_localization"
 DRIVER = """
@@ -50,7 +52,7 @@ evaluate(sys.argv[1], sys.argv[2], sys.argv[3], out=sys.argv[4], batch=32, shard
 def partition(place: str, number: int, count: int) -> tuple[dict[str, object], dict[str, str | None]]:
     """Write one partition of the manifest; what its index says of it, and the attributes that were seen."""
     start = number * PARTITION
-    writer = ManifestWriter(place, CARD, written=[Partition("", 0, "")] * number)
+    writer = ManifestWriter(place, CARD, PARTITION, written=[Partition("", 0, "")] * number)
     writer.write(itertools.islice(samples(min(start + PARTITION, count), start), PARTITION))
     return vars(writer.written[-1]), writer.kinds
 
@@ -81,6 +83,8 @@ def on_cluster(data: str, out: str, cluster: Cluster, asked: argparse.Namespace)
                 time.sleep(0.5)
             if driver.poll() is not None:
                 break
+            if sum(killed.values()) >= asked.kills:
+                continue
             done = len(open_storage(out).entries("shards/"))
             what = chance.choice(["node", "node", "driver"])
             killed[what] += 1
@@ -116,6 +120,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=3, help="of the local run, and of the three nodes together")
     parser.add_argument("--shard", type=int, default=5_000)
     parser.add_argument("--every", type=float, default=60.0, help="seconds between two kills, about")
+    parser.add_argument("--kills", type=int, default=1000, help="at most so many")
     parser.add_argument("--data", choices=("folder", "store"), default="store", help="where the pictures are")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()

@@ -95,3 +95,33 @@ def test_a_label_map_is_moved_and_a_vector_turned():
     assert np.all(np.diff(np.mean(cosines, axis=1)) < -0.05)
     assert np.isclose(np.mean(cosines[1]), 1 / np.sqrt(1 + 0.7**2), atol=0.05)
     assert np.isclose(np.linalg.norm(noisy_embedding(centre, 1.0, draw()).vector), 1, atol=1e-4)
+
+
+def test_a_seed_gives_the_same_predictions_for_ever():
+    """Demos are written from these: their files are compared byte for byte."""
+    boxes = noisy_boxes([BOX, BOX + 1], [1.0, 2.0], draw(8))  # the third shows nobody
+    assert boxes.xyxy.tolist() == [
+        [7.59, 17.55, 49.37, 95.84],
+        [14.22, 24.44, 56.01, 103.76],
+        [7.75, 32.55, 37.75, 62.55],
+    ]
+    assert boxes.scores.tolist() == [0.756, 0.703, 0.511]
+    points = noisy_keypoints([(np.ones((2, 3)), 50.0)], [1.0], draw()).points
+    assert points.tolist() == [[[1.75, 0.21, 0.9], [4.84, 1.63, 0.9]]]
+    parts = noisy_parts([{"Face"}, {"Hand"}], [1.0, 2.0], draw(), ("Face", "Hand")).probabilities
+    assert parts == ({"Face": 0.753, "Hand": 0.388}, {"Face": 0.284, "Hand": 0.598})
+    truth = np.zeros((100, 100), np.uint8)
+    truth[50, 50] = 1
+    assert [np.argwhere(noisy_label_map(truth, 2.0, draw(s)).classes).tolist() for s in (1, 2)] == [
+        [[52, 51]],
+        [[49, 50]],
+    ]
+    vector = noisy_embedding(np.arange(4.0), 1.0, draw()).vector
+    assert vector.tolist() == [0.021818, 0.224981, 0.606947, 0.761921]
+
+
+def test_a_seed_gives_the_same_masks_for_ever():
+    pytest.importorskip("cv2")
+    mask = np.zeros((100, 50), bool)
+    mask[30:70, 10:40] = True
+    assert [int(noisy_masks([mask], [2.0], draw(seed)).masks.sum()) for seed in range(4)] == [1064, 1344, 1064, 600]

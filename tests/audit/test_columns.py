@@ -1,6 +1,8 @@
 """From columns to groups, units and rows: each step against a plain loop, and every limit at its edge."""
 
 import math
+import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -457,3 +459,64 @@ def test_rows_are_kept_by_their_values() -> None:
         kept_rows(source, {"l": ["z"]})
     with pytest.raises(InputError, match="no row has l = x and a = v01 or v03"):
         kept_rows(source, {"l": ["x"], "a": ["v01", "v03"]})
+
+
+# sources
+
+
+def test_what_is_a_table_and_what_is_not(tmp_path: Path) -> None:
+    for wrong in (7, types.SimpleNamespace(columns=["a"]), types.SimpleNamespace(dtypes=["a"])):
+        with pytest.raises(InputError, match="expected a path"):
+            Source(wrong)
+    with pytest.raises(InputError, match="columns differ in length"):
+        Source({"a": [1], "b": [1, 2]})
+    many = Source({f"c{k}": [0] for k in range(14)})
+    with pytest.raises(InputError, match=r"no column 'zzz'; the columns are 'c0', .* 'c11' and 2 more"):
+        many.resolve("zzz")
+    with pytest.raises(InputError, match=r"the columns are 'c0', .* 'c11'$"):
+        Source({f"c{k}": [0] for k in range(12)}).resolve("zzz")
+    with pytest.raises(InputError, match="did you mean 'gender'"):
+        Source({"attr.gender": ["f"]}).resolve("Gander", "attr.", "attribute")
+    twice = Source(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
+    with pytest.raises(InputError, match="2 columns are named 'a'"):
+        twice.resolve("a")
+    for name, text, said in (
+        ("empty.csv", "", "empty file"), ("semi.csv", "a;b\n", "separated by semicolons"),
+        ("tab.csv", "a\tb\n", "by tabs"),
+        ("x.json", "{}", r"\.json, expected \.parquet or \.csv"), ("none", "", "no extension, expected"),
+    ):  # fmt: skip
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InputError, match=said):
+            Source(tmp_path / name)
+    (tmp_path / "one.csv").write_text("a\n1\n")
+    assert Source(tmp_path / "one.csv").names == ["a"]
+
+
+def test_the_kinds_of_columns() -> None:
+    from decimal import Decimal
+
+    table = pa.table({
+        "t": ["x"], "b": [True], "n": [1], "f": [0.5], "d": pa.array([Decimal("1.5")]), "l": pa.array([["x"]]),
+        "i": pa.array([[1]]), "z": pa.nulls(1), "s": pa.array([{"a": 1}]), "c": pa.array(["x"]).dictionary_encode(),
+        "big": pa.array(["x"], pa.large_string()), "day": pa.array([0], pa.date32()),
+    })  # fmt: skip
+    assert [Source(table).kind(name) for name in table.column_names] == [
+        "text", "boolean", "number", "number", "number", "list", "other", "text", "other", "text", "text", "other",
+    ]  # fmt: skip
+    assert (
+        numbers_of(table["d"].combine_chunks()).tolist() == [1.5]
+        and np.isnan(numbers_of(table["z"].combine_chunks()))[0]
+    )
+    assert Source({"a": ["x", "y", "", None, "x"], "l": [["p"], ["q", "p"], [], None, [""]]}).distinct("a") == 2
+    assert Source({"l": [["p"], ["q", "p"], [], None, [""]]}).distinct("l") == 2
+    assert Source({"a": [1, "x"]}).kind("a") == "other"
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounded", "column"), [("mean", False, "mean"), ("bounded", True, "mean"), ("change", True, "change")]
+)
+def test_what_a_difference_of_scores_is_told_to_be(kind: str, bounded: bool, column: str) -> None:
+    made = rows.Rows({"g": ["a", "b"] * 9, "x": [0.0, -1.0, 1.0] * 6}, ["g"], ["x"], Settings(kinds={"x": kind}))
+    assert made.bounded == [bounded] and made.columns[0].kind == column
+    assert rows.Rows({"g": ["a", "b"], "x": [0.5, 1.5]}, ["g"], ["x"], Settings()).bounded == [False]
+    assert rows.Rows({"g": ["a", "b"], "x": [0.5, 0.7]}, ["g"], ["x"], Settings()).bounded == [True]

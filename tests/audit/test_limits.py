@@ -12,23 +12,32 @@ from countenance.audit import (
     audit,
     blocks,
     cautions,
+    condensed,
+    contingency,
     equity,
     exact,
+    large_columns,
     minp,
     permute,
     permute_rows,
     plan,
+    ranking,
     spread,
+    tests,
+    work,
 )
 from countenance.audit.batch import Batch
 from countenance.audit.cautions import _large_clusters, _skewness, _small_and_unlike
-from countenance.audit.effects import _spread, rank_biserial
+from countenance.audit.comparisons import Draft
+from countenance.audit.effects import MeanGap, _spread, equivalence, rank_biserial
 from countenance.audit.estimates import TRUSTED
 from countenance.audit.layout import Column, Shape
 from countenance.audit.paired import Pairs, Pooled, _together
 from countenance.audit.power import FEW_CASES
-from countenance.audit.settings import Settings
+from countenance.audit.ranks import EXACT_UP_TO
+from countenance.audit.settings import Judged, Settings
 from countenance.audit.sums import clustered, simple
+from countenance.audit.table import MAX_NUMERIC
 from countenance.errors import InputError
 
 
@@ -38,6 +47,33 @@ def test_numbers_that_say_when_something_else_is_done() -> None:
     assert (cautions.FEW_UNITS, cautions.MOST_UNLIKE, cautions.MOST_SKEWED, cautions.WORTH_FEW) == (40, 9.0, 3.0, 10)
     assert (minp.MOST_CLUSTER_STEPS, minp.MOST_ROW_STEPS, minp.MOST_VALUES) == (10**9, 3 * 10**8, 2 * 10**8)
     assert (spread.MOST_STEPS, TRUSTED, FEW_CASES, cautions.MOST_NAMED) == (2 * 10**9, 0.3, 12, 4)
+    assert (tests.SMALLEST_EXPECTED, tests.SMALLEST_EXPECTED_FAR_OUT, tests.LARGEST_EXACT) == (5, 20, 50_000)
+    assert (condensed.LARGE, condensed.MOST_SHUFFLED, large_columns.MOST_DISTINCT) == (2_000_000,) * 3
+    assert (tests.CLOSEST, contingency.SAMPLE, contingency.SAVING, ranking.DRAWS) == (0.9999, 2000, 4, 2000)
+    assert (work.MOST_COMPARISONS, MAX_NUMERIC, EXACT_UP_TO) == (50_000, 20, 8)
+
+
+def test_too_many_comparisons_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"g": list("abcd") * 10, "ok": [0, 1] * 20}
+    asked = {"by": ["g"], "metrics": ["ok"], "comparison": "pairs", "adjust": "holm", "min_n": 5}
+    monkeypatch.setattr(work, "MOST_COMPARISONS", 6)
+    assert len(audit(rows, **asked).findings) == 6
+    monkeypatch.setattr(work, "MOST_COMPARISONS", 5)
+    with pytest.raises(InputError, match="6 comparisons, more than 5; lower depth"):
+        audit(rows, **asked)
+    assert audit(rows, **(asked | {"comparison": "spread"})).findings
+
+
+def test_numbers_that_never_vary_show_nothing() -> None:
+    rows = {"g": ["a", "b"] * 40, "ms": [5.0] * 80}
+    (one,) = audit(rows, ["g"], ["ms"], delta={"ms": 1.0}, adjust="holm").findings
+    assert one.verdict == "insufficient evidence" and math.isnan(one.diff_low) and "neither side varies" in one.reason
+
+
+def test_progress_of_a_spread_counts_permutations() -> None:
+    seen: list[tuple[int, int]] = []
+    audit(rows_of(30), ["g"], ["ok"], comparison="spread", min_n=5, replicates=700, progress=lambda *n: seen.append(n))
+    assert seen == [(500, 700), (700, 700)]
 
 
 # ranks
@@ -61,6 +97,18 @@ def test_ranks_of_few_people(people: int) -> None:
         2 * auc - 1
     )
     assert _spread(np.array([0.5])) == 0.25 and _spread(np.array([0.5, 0.1])) == pytest.approx(2 * 0.26)
+
+
+def test_p_of_equivalence_is_on_the_side_of_its_verdict() -> None:
+    """The search for p is not exact: just below the level it must stay below, just above it above."""
+    alpha = np.linspace(0.011, 0.11, 40)
+    for off, below in ((1 - 1e-4, True), (1 + 1e-4, False)):
+        gap = MeanGap(np.zeros(40), 0.1 / stats.norm.isf(alpha * off), np.full(40, np.inf))
+        for k, level in enumerate(alpha):
+            one = MeanGap(gap.gap[k], gap.se[k], math.inf)
+            shown, p = equivalence(one, 0.1, float(level))
+            assert bool(shown) is below and bool(p < level) is below
+    assert np.isnan(equivalence(MeanGap(0.0, 1.0, math.inf), math.nan, 0.05)[1])
 
 
 # pairs
@@ -115,6 +163,28 @@ def test_pairs_of_two_ways_have_the_variance_of_both() -> None:
         return count / (count - 1) * ((1 + 2 * (sizes / 60 - 1 / count)) * sums**2).sum() / 3600
 
     assert side.variance == pytest.approx(variance(person) + variance(image) - variance(person * 100 + image))
+
+
+def test_two_ways_that_cross_are_as_sure_as_the_less_sure_of_three_tests() -> None:
+    bound = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        person, image = np.repeat(np.arange(8), 8), np.tile(np.arange(8), 8)
+        lean = rng.normal(size=8)[person] + rng.normal(size=8)[image] + rng.normal(size=64)
+        one, two = (lean > 0.9) * 1.0, (lean < -1) * 1.0
+        pairs = Pairs(one, two, "rate", [person, image])
+        made = Draft({}, Judged(0.05, "higher"))
+        pairs.gap(made, bounded=True)
+        change = one - two
+        exact_p = []
+        for codes in (person, image):
+            counts = [np.bincount(codes, change == sign) for sign in (1, -1)]
+            exact_p.append(tests.mcnemar(*counts)[2])
+        side = pairs.side(change)
+        robust = 2 * stats.t.sf(abs(change.mean()) / math.sqrt(float(side.variance)), float(side.effective) - 1)
+        assert made.values["p"] == pytest.approx(max(*exact_p, robust))
+        bound += robust > max(exact_p)
+    assert 0 < bound < 12  # each of the tests was the less sure one
 
 
 # plans

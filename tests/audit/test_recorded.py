@@ -130,6 +130,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "crossed, pairs": (CROSSED, {"by": ["tone", "light"], "metrics": ["ok", "px"], "comparison": "pairs", "depth": 1}),
     "crossed, spread": (CROSSED, {"by": ["tone"], "metrics": ["ok"], "comparison": "spread", "replicates": 300}),
     "twins": (TWINS, {"by": ["condition"], "metrics": ["ok", "px", "iou"], **PAIR}),
+    "twins of people and shots": (TWINS, {"by": ["condition"], "metrics": ["ok", "px"],
+                                          "cluster": ["identity", "shot"], "min_n": 3, **PAIR}),
     "twins without people": (TWINS, {"by": ["condition"], "metrics": ["ok", "px"], "cluster": None, **PAIR}),
     **{
         f"tiny, {comparison}, {cluster}": (TINY, {

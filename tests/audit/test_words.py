@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import countenance as ct
+from countenance.audit.audit import _left_out
 from countenance.audit.comparisons import Draft, direction, disjoint, is_alarming, referred, which, why_untestable
 from countenance.audit.finding import Audit, Finding
 from countenance.audit.groups import Grouping
@@ -282,6 +284,42 @@ def test_the_verdict_of_many_findings() -> None:
         and "0 people in g = z, fewer than 20; 1 people" in reason
         and reason.endswith(" and 2 more")
     )
+
+
+def test_the_side_that_is_too_small_is_left_out() -> None:
+    def told(clusters: int, other: int, versus: str = "b") -> tuple[Any, ...]:
+        one = finding(versus=versus, verdict="untestable", clusters=clusters, clusters_versus=other, n_versus=90)
+        entry = _left_out(one, 20, "people")
+        return entry["group"], entry["n"], entry["clusters"], entry["why"], entry["untested"]
+
+    assert told(20, 19) == ("b", 90, 19, "why a", True) and told(19, 19)[0] == "a" and told(20, 20)[0] == "a"
+    assert told(20, 19, "rest") == ("a", 40, 20, "why a", True)
+
+
+def test_what_a_finding_does_not_say_is_not_made_up() -> None:
+    bare = Finding(
+        metric="m", attribute="g", group="a", versus="b", comparison="pairs", n=1, clusters=1, n_versus=1, estimate=0.5,
+        low=0.1, high=0.9, estimate_versus=0.4,
+    )  # fmt: skip
+    given = {"n", "clusters", "n_versus", "estimate", "low", "high", "estimate_versus"}
+    numbers = {
+        name: value for name, value in bare.model_dump().items() if isinstance(value, float) and name not in given
+    }
+    assert len(numbers) == 22 and all(math.isnan(value) for value in numbers.values())
+    assert (bare.depth, bare.clusters_versus, bare.family_size, bare.alarming) == (1, 0, 0, False)
+    assert (bare.n_needed, bare.clusters_needed, bare.severity, bare.kind) == (None, None, None, "rate")
+
+
+def test_the_package_is_called_like_its_function() -> None:
+    rows = {"g": ["a"] * 30 + ["b"] * 30, "ok": [1, 0] * 15 + [1] * 30}
+    found = ct.audit(rows, by=["g"], metrics=["ok"], alpha=0.01, adjust="holm")
+    assert found.settings["alpha"] == 0.01 and found.settings["metrics"] == ["ok"] and found.settings["by"] == ["g"]
+
+    class Run:
+        def audit(self, **given: Any) -> Any:
+            return given
+
+    assert ct.audit(Run(), ["g"], alpha=0.1) == {"by": ["g"], "metrics": None, "alpha": 0.1}
 
 
 # which comparisons

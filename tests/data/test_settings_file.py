@@ -10,7 +10,7 @@ from countenance.errors import InputError
 
 class Mine(SettingsFile):
     defaults = {  # noqa: RUF012
-        "folder": "here", "which": "one", "file": "{folder}/{which}.txt", "gpu": -1,
+        "folder": "here", "which": "one", "workers": 2, "file": "{folder}/{which}.txt", "gpu": -1,
         "eval": {"iou": 0.5, "linear": False, "limits": [0.2, 0.3], "files": ["{file}"], "labels": [], "rank": 1},
     }  # fmt: skip
     least = {"gpu": -1, "eval.rank": 1}  # noqa: RUF012
@@ -26,6 +26,7 @@ def test_the_command_line_comes_before_the_file_and_the_file_before_the_defaults
     made = read(tmp_path, "folder: there\neval: {iou: 0.4, linear: true}\n", "--eval.iou", "1", "--which=two")
     assert made.path("file") == Path("there/two.txt") and made["eval.files"] == ["there/two.txt"]
     assert (made["eval.iou"], made["eval.linear"], made["eval.rank"], made["gpu"]) == (1, True, 1, -1)
+    assert Mine.made({"workers": 0}, {})["workers"] == 0 and Mine.read(None)["workers"] == 2
     assert Mine.read(None)["file"] == "here/one.txt" and read(tmp_path, "")["file"] == "here/one.txt"
 
 
@@ -48,6 +49,7 @@ def test_lists_may_be_given_as_one_value_and_words_as_numbers():
     ("given", "message"),
     [
         ({"gpu": -2}, "gpu is -2, expected a whole number, at least -1"),
+        ({"workers": -1}, "workers is -1, expected a whole number, at least 0"),
         ({"gpu": True}, "gpu is True, expected a whole number"),
         ({"gpu": 0.5}, "gpu is 0.5, expected a whole number"),
         ({"eval": {"rank": 0}}, "eval.rank is 0, expected a whole number, at least 1"),

@@ -15,14 +15,16 @@ from countenance.data.manifest import ManifestWriter
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.processes import Death
-from countenance.run import early_stop, evaluation, feeding, plan, stale
+from countenance.run import early_stop, evaluate, evaluation, feeding, plan, stale, store
 from countenance.run.early_stop import Watch, hopeless
 from countenance.run.engine import local
+from countenance.run.engine.arena import Arena
 from countenance.run.engine.base import Job, Rate
 from countenance.run.engine.local import _Probes, _Shards, _Work
 from countenance.run.engine.settings import EngineSettings
 from countenance.run.manifest import DatasetRecord, Manifest
 from countenance.run.plan import InManifest, Piece, RunSettings, make_plan
+from countenance.run.provenance import located
 from countenance.run.shard import FailedImage, answers, kept, predictions, run_shard, started
 from countenance.run.stale import Difference, _same, differs, draw, lowest_score
 from countenance.tasks import load_task
@@ -39,7 +41,7 @@ def test_defaults_that_numbers_depend_on() -> None:
     assert RunSettings() == RunSettings(batch=8, seed=0, limit=None, shard=None, decode="exact")
     assert (plan.SMALLEST, plan.LARGEST) == (64, 50_000)
     assert (stale.PROBED, stale.EDGES) == (8, 4) and (early_stop.FIRST, early_stop.LOST) == (10, 3)
-    assert (evaluation.LONG, evaluation.ATTEMPTS) == (10_000, 3)
+    assert (evaluation.LONG, evaluation.ATTEMPTS, store.MOST_ROWS) == (10_000, 3, 10_000_000)
     assert (feeding.AHEAD, feeding.BUDGET) == (2, 268_435_456)
     assert (local.MOST_AT_ONCE, local.MOST_DEATHS) == (8, 10)
     engine = EngineSettings()
@@ -263,7 +265,7 @@ def test_of_several_shards_only_those_begun_become_careful() -> None:
     crew.heard(order, {"shard": 1, "asking": ["a"]})
     crew.died(order, Death("gone"))
     assert [(work.piece.number, work.careful) for work in crew.waiting] == [(1, True), (2, False)]
-    assert crew.deaths == 1 and crew.left == 2
+    assert crew.deaths == 1 and crew.left == 2 and crew.watch.answered == 0
     crew.heard(crew.next(), {"shard": 1, "answered": 1, "failures": []})
     assert crew.deaths == 0
 
@@ -366,3 +368,51 @@ def test_a_thread_that_reads_ahead_ends_with_its_reader() -> None:
     values.close()
     time.sleep(0.3)
     assert len(made) <= 6
+
+
+# where things come from
+
+
+def test_sources_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "faces").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert located("faces") == str(tmp_path / "faces") and located("s3://b/p") == "s3://b/p"
+    assert located("uccs:faces?set=test") == f"uccs:{tmp_path}/faces?set=test" and located("uccs:gone") == "uccs:gone"
+    assert located("people:") == "people:" and located("gone") == "gone" and located("faces?x=1") == "faces?x=1"
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"box_format": "xywh"}, {"form": "xywh", "units": "pixels"}), ({}, {"form": "corners", "units": "pixels"}),
+        ({"units": "share"}, {"form": "corners", "units": "share"}),
+    ],
+)  # fmt: skip
+def test_boxes_are_read_as_the_user_says(tmp_path: Path, given: dict[str, Any], read: dict[str, str]) -> None:
+    data = small_dataset(4, 16)
+    box = [[0, 0, 0.5, 0.5]]
+    run = evaluate(lambda images: [box for _ in images], TASK, data, out=tmp_path / "r", max_failures=1.0, **given)
+    assert run.manifest.boxes == read
+    if given:
+        with pytest.raises(InputError, match="has no boxes; leave --box-format and --units out"):
+            evaluate(lambda images: [], "face_verification", data, out=tmp_path / "v", **given)
+
+
+def test_memory_that_cannot_be_pinned_is_an_error() -> None:
+    given: list[Any] = []
+
+    def torch(code: int) -> Any:
+        def register(*what: Any) -> int:
+            given.append(what)
+            return code
+
+        return types.SimpleNamespace(
+            cuda=types.SimpleNamespace(cudart=lambda: types.SimpleNamespace(cudaHostRegister=register))
+        )
+
+    arena = Arena(10)
+    arena.pin(torch(0))
+    assert given == [(arena.bytes.ctypes.data, 10, 0)]
+    with pytest.raises(RuntimeError, match="CUDA error 1"):
+        Arena(10).pin(torch(1))
+    assert feeding.FedGroup([]).last is False

@@ -188,6 +188,8 @@ def test_predictions_are_stored_in_blocks(tmp_path: Path) -> None:
     assert [markers[k].answered for k in range(3)] == [256, 256, 1] and len(run.answers()) == 513
     assert [len(run.store.shard_failures(k)) for k in range(3)] == [1, 0, 0]
     assert run.manifest.dataset.images == 514 and run.manifest.failed == 1 and SHARD == 256
+    single = record(tmp_path / "single", manifest(), table[:1], answers=answers[:1])
+    assert list(single.answers()) == ["s0"]
     plain = record(tmp_path / "other", manifest(), table)
     assert plain.store.answer_files() == [] and plain.manifest.dataset.images == 513
 

@@ -5,7 +5,6 @@ import time
 import types
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +255,7 @@ def group(count: int, width: int = 20, height: int = 20) -> Any:
 def begin(decoders: Any, group: Any) -> Any:
     """Room for a batch, as `_batches` asks for it."""
     sizes = [decoders._size(sample) for sample in group.samples]
-    return decoders._begin(group, sizes) if len(signature(decoders._begin).parameters) > 1 else decoders._begin(group)
+    return decoders._begin(group, sizes)
 
 
 def test_batches_get_room_while_there_is_some(decoders: Any) -> None:
@@ -275,6 +274,61 @@ def test_half_of_the_memory_is_the_most_that_a_batch_may_take(decoders: Any) -> 
     decoders.arena.size = 9_840
     assert begin(decoders, group(1, 40, 41)).start == 0  # exactly half
     assert decoders._size(Sample("s", None, 0, 9)) == 1  # type: ignore[arg-type]
+
+
+def given(decoders: Any) -> list[list[list[int]]]:
+    """For each process, the places in their batches of the pictures in each of its orders."""
+    return [[[picture.index for picture in order] for order in process.given] for process in decoders.processes]
+
+
+def test_pictures_are_given_to_whoever_has_least_to_do(decoders: Any) -> None:
+    work = begin(decoders, group(4))
+    assert work.start == 0 and work.left == 4 and work.places == [(k * 1200, 1200) for k in range(4)]
+    assert begin(decoders, group(5)) is not None  # 10,800 of 10,000 bytes: too large, decoded here
+    assert begin(decoders, group(5)).start is None
+    decoders._give()
+    assert given(decoders) == [[[0, 1], [3]], [[2]]]  # fewer at once towards the end, so that nobody waits
+    orders = [[(start, room) for start, room, _ in order] for _, order in decoders.sent]
+    assert orders == [[(0, 1200), (1200, 1200)], [(2400, 1200)], [(3600, 1200)]]
+    assert begin(decoders, group(4)).start == 4800
+    assert begin(decoders, group(1)) is None  # no room
+    decoders._give()
+    assert given(decoders) == [[[0, 1], [3]], [[2], [0, 1]]] and len(decoders.todo) == 2
+
+
+def test_an_order_holds_so_many_pictures_at_most(decoders: Any) -> None:
+    begin(decoders, group(40, 5, 5))
+    decoders._give()
+    assert given(decoders) == [[list(range(8)), list(range(16, 24))], [list(range(8, 16)), list(range(24, 32))]]
+
+
+def test_a_picture_that_cannot_be_fetched_fails_and_is_given_to_nobody(
+    decoders: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = {"s0", "s2"}
+    monkeypatch.setattr(decoding, "_alone", lambda sample: InputError("gone") if sample.id in gone else sample)
+    work = begin(decoders, group(3))
+    decoders._give()
+    assert given(decoders) == [[[1]], []] and work.left == 1
+    assert work.found == [{"error": "gone"}, {}, {"error": "gone"}]
+
+
+def test_a_picture_on_which_two_processes_died_is_a_failed_image(decoders: Any) -> None:
+    work = begin(decoders, group(4))
+    decoders._give()
+    first = decoders.processes[0]
+    decoders._replace(first)  # it worked on 0 and 1, and 3 was to come
+    assert first not in decoders.processes and [p.index for p in decoders.todo] == [0, 1, 3] and work.left == 4
+    assert [p.deaths for p in decoders.todo] == [1, 1, 0]
+    decoders._give()
+    assert given(decoders) == [[[0], [1]], [[2], [3]]]  # each of the two alone
+    decoders._replace(decoders.processes[0])
+    assert work.left == 3 and work.found[0] == {"error": "a decode process ended on this picture twice (5)"}
+    assert [(p.index, p.deaths) for p in decoders.todo] == [(1, 1)]  # it was not reached
+    decoders.processes[1].given.popleft()[0].note({"shape": (20, 20)})
+    assert work.left == 2 and work.found[2] == {"shape": (20, 20)}
+    decoders._replace(decoders.processes[0])  # it had nothing to do
+    assert work.left == 2 and [p.index for p in decoders.todo] == [1]
 
 
 def test_what_processes_found_becomes_a_batch(decoders: Any) -> None:

@@ -47,5 +47,5 @@ def both(x: Any, df: Any = math.inf) -> Any:
     >>> round(both(1.650523), 6)
     0.098836
     """
-    found = np.minimum(1.0, 2 * np.asarray(tail(np.abs(x), df)))
+    found = 2 * np.asarray(tail(np.abs(x), df))
     return float(found) if np.ndim(found) == 0 else found

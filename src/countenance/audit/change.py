@@ -44,7 +44,7 @@ def _upper(gained: Array, lost: Array, n: Array, t: Array) -> Array:
         was_inside = was_outside = np.zeros(np.shape(n), dtype=bool)
         for _ in range(STEPS):
             step = over - under
-            found = np.where(step > 0, (low * -under + high * over) / np.where(step > 0, step, 1.0), high)
+            found = np.where(step > 0, (low * -under + high * over) / step, high)
             excess = _excess(gained, lost, n, found, t)
             inside = excess > 0
             # Where one end stays for a second time, its value is halved, or the other would creep.
@@ -99,7 +99,7 @@ class GainAndLoss:
         first, second = (clopper_pearson_limits(share, self.n, t) for share in (self.gained, self.lost))
         with np.errstate(all="ignore"):
             odds = self.gained / (1 - self.gained) * self.lost / (1 - self.lost)
-        rho = -np.sqrt(np.where(np.isfinite(odds), np.clip(odds, 0.0, 1.0), 0.0))
+            rho = -np.sqrt(np.where(odds > 0, odds, 0.0))
         return mover(self.gained, first, self.lost, second, rho)
 
     def within(self, delta: Numbers, alpha: float | Array) -> Array:

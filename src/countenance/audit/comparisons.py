@@ -86,7 +86,7 @@ def which(sums: GroupSums, grouping: Grouping, settings: Settings, judged: Judge
 
 def disjoint(sums: GroupSums) -> bool:
     """Whether no row is in two cells."""
-    return bool(abs(float(np.sum(sums.cells.n)) - float(sums.whole.n)) < 0.5)
+    return bool(np.sum(sums.cells.n) == sums.whole.n)
 
 
 def referred(cells: Side, grouping: Grouping, settings: Settings, judged: Judged) -> tuple[int, float]:

@@ -40,7 +40,7 @@ class Contingency:
         """
         count = len(codes)
         most = count // (SAVING * patterns)
-        if count <= SAMPLE or most < 2 or _kinds([column[:SAMPLE] for column in columns]).max() >= most:
+        if count <= SAMPLE or _kinds([column[:SAMPLE] for column in columns]).max() >= most:
             return None
         kinds = _kinds(columns)
         units = np.bincount(kinds)

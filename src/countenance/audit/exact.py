@@ -68,10 +68,9 @@ def _block(tables: Array, low: Array, width: Array) -> Array:
         # log p(x + 1) / p(x) of the hypergeometric distribution, added up from its lower end
         up = (small[:, None] - x) * (rare[:, None] - x)
         step = np.log(up / ((x + 1.0) * ((large - rare)[:, None] + x + 1.0)))
-    inside = steps < width[:, None]
-    height = np.zeros(x.shape)
-    height[:, 1:] = np.cumsum(np.where(inside[:, 1:], step[:, :-1], 0.0), axis=1)
-    height[~inside] = -np.inf
+        height = np.zeros(x.shape)
+        height[:, 1:] = np.cumsum(step[:, :-1], axis=1)
+    height[steps >= width[:, None]] = -np.inf
     weight = np.exp(height - height.max(axis=1, keepdims=True))
     own = weight[np.arange(len(x)), seen - low]
     tail = np.where(weight <= own[:, None] * (1 + 1e-7), weight, 0.0).sum(axis=1)

@@ -77,7 +77,7 @@ def variances(cells: Side, kind: str) -> Array:
             excess = np.where(varied, way_residual(cells, way) - n * cells.spread, 0.0)
             most = np.where(varied, n * cells.spread * (way.nn / n - 1), 0.0)
             excess, most = (part.sum(axis=-1, keepdims=True) for part in (excess, most))
-            iccs.append(np.where(most > 0, np.clip(excess / np.where(most > 0, most, 1.0), 0.0, 1.0), 0.0))
+            iccs.append(np.where(most > 0, np.clip(excess / most, 0.0, 1.0), 0.0))
         pooled = np.asarray(cells.total).sum(axis=-1, keepdims=True) / rows
         whole = np.asarray(cells.squares).sum(axis=-1, keepdims=True) / rows - pooled**2
         if kind == "rate":

@@ -125,10 +125,10 @@ class Side:
 class CrossWay:
     """Products of two sides summed over the clusters they share: Σy₁y₂, Σy₁n₂, Σn₁y₂, Σn₁n₂."""
 
-    yy: Numbers = 0.0
-    yn: Numbers = 0.0
-    ny: Numbers = 0.0
-    nn: Numbers = 0.0
+    yy: Numbers
+    yn: Numbers
+    ny: Numbers
+    nn: Numbers
 
 
 @dataclass(frozen=True)

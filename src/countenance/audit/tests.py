@@ -81,7 +81,7 @@ def correlations(sides: list[Side]) -> list[Numbers]:
                 varied = ~np.asarray(side.constant)
                 excess = excess + np.where(varied, way_residual(side, way) - n * side.spread, 0.0)
                 most = most + np.where(varied, n * side.spread * (mean_size(side, way) - 1), 0.0)
-            found.append(np.where(most > 0, np.clip(excess / np.where(most > 0, most, 1.0), 0.0, 1.0), 0.0))
+            found.append(np.where(most > 0, np.clip(excess / most, 0.0, 1.0), 0.0))
     return found
 
 
@@ -118,7 +118,7 @@ def freedom(v1: Numbers, v2: Numbers, one: Side, two: Side, cross: Cross) -> Num
     with np.errstate(all="ignore"):
         parts = v1 * v1 / np.maximum(one.effective - 1, 0.5) + v2 * v2 / np.maximum(two.effective - 1, 0.5)
         parts = parts + 2 * v1 * v2 * cross.shared / (np.asarray(one.n, dtype=float) * two.n)
-        return np.where(parts > 0, (v1 + v2) ** 2 / np.where(parts > 0, parts, 1.0), 1.0)
+        return np.where(parts > 0, (v1 + v2) ** 2 / parts, 1.0)
 
 
 def rates(one: Side, two: Side, cross: Cross, least: Numbers = SMALLEST_EXPECTED) -> Tested:

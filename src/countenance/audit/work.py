@@ -84,12 +84,12 @@ class Work:
         """Note the numbers of a grouping's groups, of the unknown too, and of what cannot be compared."""
         cells, alpha = sums.cells, self.settings.alpha
         each = [cells.take(g) for g in range(len(grouping.cells))]
-        iccs = tests.correlations(each) if each else [0.0]
+        iccs = tests.correlations(each) if each else []
         heavy = self._kurtosis(column)
         if each:
             with np.errstate(all="ignore"):
                 n = np.asarray(cells.n, dtype=float)
-                row = np.nansum(n * cells.spread) / max(n.sum(), 1.0)
+                row = np.nansum(n * cells.spread) / n.sum()
             low, high, deff = interval(cells, column.kind, alpha, iccs, row, heavy)
             low, high = within_bounds(self.bounded[column.name], low, high)
             for g, name in enumerate(grouping.cells):

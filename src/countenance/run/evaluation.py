@@ -25,7 +25,7 @@ from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
-from countenance.run.stale import draw, lowest_score
+from countenance.run.stale import draw, lowest_score, some
 from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, Marker, RunStore
 from countenance.run.verify import verify
 from countenance.storage import is_url
@@ -208,7 +208,7 @@ class Evaluation:
         """Make a few stored predictions again where the model's hash does not cover all that it is."""
         if self.model.card.hashed:
             return
-        pieces = [piece for piece in self.plan.pieces() if piece.number in markers]
+        pieces = some([piece for piece in self.plan.pieces() if piece.number in markers], self.plan.settings.seed)
         stored = {
             piece.number: {name: lowest_score(one) for name, one in self.store.shard_answers(piece.number).items()}
             for piece in pieces

@@ -11,6 +11,8 @@ from countenance.run.shard import needs_pixels, predictions
 from countenance.tasks import Context, Task
 from countenance.tasks.task import CONTEXT
 
+READ = 8
+"""Shards of a large run from which those predictions are taken."""
 PROBED = 8
 """Stored predictions, drawn by seed, that are made again."""
 EDGES = 4
@@ -26,6 +28,18 @@ class Difference:
     sample: str
     repeatable: bool
     """Whether the model at least agrees with itself: if not, it is nondeterministic rather than another model."""
+
+
+def some(shards: Sequence[Any], seed: int, most: int = READ) -> list[Any]:
+    """Shards whose stored predictions are looked at: all of them, or some drawn by seed, so that going on stays quick.
+
+    >>> some([1, 2, 3], 0), len(some(range(1000), 0))
+    ([1, 2, 3], 8)
+    """
+    if len(shards) <= most:
+        return list(shards)
+    chosen = np.random.default_rng([seed, len(shards)]).permutation(len(shards))[:most]
+    return [shards[i] for i in sorted(chosen.tolist())]
 
 
 def draw(stored: Mapping[int, Mapping[str, float | None]], seed: int, most: int = PROBED) -> dict[int, list[str]]:

@@ -84,7 +84,7 @@ def partial(shard: Shard) -> State:
 
 def finish(state: State, whole: Whole, options: AgeOptions) -> Reduced:
     """Errors over the whole run, by age and by group."""
-    rows = whole.rows()
+    rows = whole.rows(["identity", "attr.age", f"attr.{options.sex}", "m.error"])
     if "m.error" not in rows.column_names:  # every image failed
         return Reduced(notes=["no age was estimated"])
     ages = report.Ages.of(rows, options.sex, options.minimum_age, options.challenge_age)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from countenance.data.vocabulary import AGE_GROUPS, age_group, in_order
 from countenance.metrics.intervals import IntervalEstimate, by_cluster, clustered_mean, clustered_rate, macro_mean
 from countenance.metrics.pairs.groups import Groups
+from countenance.tasks.groups import numbers, people_of
 from countenance.tasks.results import Axis, Curve, Line, Matrix, Number, Result
 from countenance.tasks.verification_results import few, number
 
@@ -39,11 +40,10 @@ class Ages:
     @classmethod
     def of(cls, table: Any, sex: str, minimum: float, challenge: float) -> "Ages":
         """From the score table; a picture without an identity is a person by itself."""
-        error = np.array([np.nan if value is None else value for value in table["m.error"].to_pylist()], np.float64)
+        error = numbers(table["m.error"])
         rows = np.flatnonzero(~np.isnan(error))
-        truth = np.array(table["attr.age"].to_pylist(), dtype=np.float64)[rows]
-        names = [who or f"\0{i}" for i, who in enumerate(table["identity"].to_pylist())]
-        _, person = np.unique(np.array(names, dtype=np.str_)[rows], return_inverse=True)
+        truth = numbers(table["attr.age"])[rows]
+        _, person = np.unique(people_of(table["identity"])[rows], return_inverse=True)
         column = f"attr.{sex}"
         has = column in table.column_names
         words = np.array([str(value or "") for value in table[column].to_pylist()] if has else [""] * len(error))[rows]

@@ -15,7 +15,7 @@ from countenance.data import Sample
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
 from countenance.tasks.attribute_results import Answered, results_of
-from countenance.tasks.groups import all_groups
+from countenance.tasks.groups import all_groups, people_of, rows_of
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.results import Result
 from countenance.tasks.task import Context, Metric, Row, Task, subject_row
@@ -152,14 +152,12 @@ def partial(shard: Shard) -> State:
 
 def finish(state: State, whole: Whole) -> Reduced:
     """Confusion, error rates and calibration of each attribute."""
-    table, groups = whole.rows(), dict(all_groups(whole))
-    place = {sample: row for row, sample in enumerate(table["sample"].to_pylist())}
-    people = [who or f"\0{i}" for i, who in enumerate(table["identity"].to_pylist())]
-    _, person = np.unique(np.array(people, dtype=np.str_), return_inverse=True)
+    table, groups = whole.rows(["sample", "identity"]), dict(all_groups(whole))
+    place, person = rows_of(state["sample"], table["sample"]), people_of(table["identity"])
     results: list[Result] = []
     for name in np.unique(state["name"]).tolist():
         chosen = state["name"] == name
-        rows = np.array([place[sample] for sample in state["sample"][chosen].tolist()])
+        rows = place[chosen]
         _, who = np.unique(person[rows], return_inverse=True)
         spelling = {plain(word): word for word in state["truth"][chosen].tolist()}
         said = np.array([spelling.get(plain(word), word) for word in state["said"][chosen].tolist()])

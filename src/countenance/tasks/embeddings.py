@@ -9,6 +9,7 @@ from countenance.answers import Embedding
 from countenance.answers.types import real
 from countenance.data import Sample
 from countenance.errors import InputError
+from countenance.tasks.groups import rows_of
 from countenance.tasks.reduce import Shard, State, Whole
 from countenance.tasks.task import Metric, Row, subject_row
 
@@ -72,16 +73,13 @@ def embedded(state: State, whole: Whole) -> Embedded:
     lengths = np.unique(state["length"])
     if len(lengths) > 1:
         raise InputError(f"embeddings of {len(lengths)} lengths ({', '.join(map(str, lengths))}), expected one")
-    table = whole.rows()
-    place = {sample: row for row, sample in enumerate(table["sample"].to_pylist())}
+    table = whole.rows(["sample", "identity"])
     people = np.array(table["identity"].to_pylist(), dtype=np.str_)
     size = int(lengths.sum())  # there is one, or none
     kind = np.float64 if state["double"].any() else np.float32
-    vectors, rows = np.empty((len(state["length"]), size), kind), np.empty(len(state["length"]), np.int64)
-    count = 0
-    for shard in whole.shards():
-        for sample, answer in shard.answered():
-            if answer.vector is not None:
-                vectors[count], rows[count] = answer.vector, place[sample.id]
-                count += 1
-    return Embedded(vectors, rows, people)
+    vectors, samples = np.empty((len(state["length"]), size), kind), list[str]()
+    for sample, answer in whole.answers():
+        if answer.vector is not None:
+            vectors[len(samples)] = answer.vector
+            samples.append(sample)
+    return Embedded(vectors, rows_of(np.array(samples, np.str_), table["sample"]), people)

@@ -32,6 +32,12 @@ def test_names_numbers_and_pairs_become_arrays(tmp_path):
     assert found.listed.tolist() == [0, 2, 0] and found.pairs.tolist() == [[7, 0.25], [8, -1]]
 
 
+def test_large_whole_numbers_are_read_by_both_ways(tmp_path):
+    for text in (f"a,1,2,{2**53 - 1},107,1\n", f'"a",1,2,{2**53 - 1},107,1\n'):
+        found = read_table(write(tmp_path, text), PAIRED)
+        assert found.numbers[0, 2] == 2**53 - 1 and found.pairs.tolist() == [[107, 1]]
+
+
 def test_the_largest_listed_numbers_of_a_line_become_pairs(tmp_path):
     listed = (*NUMBERS[:1], NumberColumn("A", 2), NumberColumn("B", 3), NumberColumn("C", 4))
     layout = LineLayout(("FILE",), 0, listed, 5, "", exact=True, listed=np.array([10, 20, 30]), top=2)
@@ -111,6 +117,12 @@ def test_blocks_of_any_size_have_whole_lines_and_their_numbers(tmp_path, ends):
             for start, block in found:
                 assert start == line and block.endswith(b"\n")
                 line += block.count(b"\n")
+
+
+def test_a_byte_order_mark_is_dropped_at_the_very_beginning_alone(tmp_path):
+    path = write(tmp_path, "\ufeffa\n\ufeffb\n")
+    for size in (5, 100):  # a block of five ends before the second mark
+        assert b"".join(block for _, block in blocks(path, size)) == "a\n\ufeffb\n".encode()
 
 
 def test_what_lies_above_the_header_line_is_left_out(tmp_path, monkeypatch):

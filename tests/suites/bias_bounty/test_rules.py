@@ -1,12 +1,14 @@
 """The rules of the leaderboard at their edges: prizes, timings, names, intervals; no network, no challenge."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from countenance.audit.estimates import wilson
 from countenance.audit.ranking import Pair, Ranking
 from countenance.errors import InputError
 from countenance.metrics import bounty
@@ -211,3 +213,53 @@ def test_notes_name_what_was_not_timed() -> None:
     half = BoardEntry("fair", few[0].handed, None, timing=timing(), claimed=timing((0.5,) * 3))  # type: ignore[arg-type]
     assert not any("claims" in note for note in boards._notes([half], Rules()))
     assert boards._notes([], Rules(strict_rubric=True))[-1].startswith("strict rubric")
+
+
+def test_a_class_has_wilsons_interval_on_its_effective_rows() -> None:
+    truth, said = tables(400, 0.7)
+    score = score_tables(Truth(truth), said, Draws(replicates=100)).attributes["gender"]
+    n = score.class_rows["male"]
+    assert n == int((truth.codes["gender"] == CLASSES["gender"].index("male")).sum())
+    k = round(score.per_class["male"] * n)
+    assert score.class_interval("male") == pytest.approx(wilson(k, n), abs=0.01)  # every row is a person of its own
+    doubled = replace(score, design_effect=4 * score.design_effect)
+    (low, high), (wider, higher) = score.class_interval("male"), doubled.class_interval("male")
+    assert higher - wider == pytest.approx(2 * (high - low), rel=0.05)
+
+
+def test_the_results_of_a_run_name_every_number_once() -> None:
+    truth, said = tables(200, 0.7)
+    plain = [one.name for one in score_tables(Truth(truth), said, Draws(replicates=100)).results()]
+    each = [f"{what} of {name}" for what in ("accuracy", "disparity") for name in ATTRIBUTES]
+    assert plain == ["Score₁", *each, *(f"confusion of {name}" for name in ATTRIBUTES)]
+    outside = score_tables(Truth(truth, nonfaces=truth.names[:60]), said, Draws(replicates=100))
+    found = {one.name: one for one in outside.results()}
+    assert set(found) - set(plain) == {"randomness multiplier", *(f"randomness of {name}" for name in ATTRIBUTES)}
+    assert found["randomness multiplier"].value == outside.multiplier and found["randomness multiplier"].n == 60
+    for name, one in outside.attributes.items():
+        assert found[f"randomness of {name}"].note == ("passed" if one.randomness.passed else "failed")
+
+
+@pytest.mark.parametrize("outside", [0, 1])
+def test_one_non_face_makes_randomness_applicable(outside: int) -> None:
+    truth, said = tables(60, 0.7)
+    score = score_tables(Truth(truth, nonfaces=truth.names[:outside]), said, Draws(replicates=100))
+    told = score.to_json()["randomness"]
+    assert (told["applicable"], told["nonfaces"]) == (outside > 0, outside)
+
+
+def test_a_single_row_counts_as_independent() -> None:
+    truth, said = tables(1, 1.0)
+    score = score_tables(Truth(truth), said, Draws(replicates=100))
+    assert [one.design_effect for one in score.attributes.values()] == [1.0, 1.0, 1.0]
+
+
+def test_only_of_the_holdout_the_non_faces_are_known(tmp_path: Path) -> None:
+    words = {name: CLASSES[name][0] for name in ATTRIBUTES}
+    for split in ("test", "holdout"):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "labels.csv").write_text(predictions_text(["a.png", "b.png"], [words, words]))
+        assert Truth.of_split(tmp_path, split).nonfaces == ()
+        (tmp_path / split / "nonfaces.txt").write_text("b.png\n")
+    assert Truth.of_split(tmp_path, "test").nonfaces == ()
+    assert Truth.of_split(tmp_path, "holdout").nonfaces == ("b.png",)

@@ -13,8 +13,8 @@ from .small import SIDE, body, outputs, perfect_boxes
 CORNERS = Reading("corners", "pixels")
 
 
-def scored(tmp_path, reading: Reading, task: str = "person_localization"):
-    rows = body(tmp_path, people=12, per_image=2)
+def scored(tmp_path, reading: Reading, task: str = "person_localization", per_image: int = 2):
+    rows = body(tmp_path, people=12, per_image=per_image)
     for row in rows:
         path = tmp_path / row["filepath"]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,3 +38,8 @@ def test_every_other_reading_is_named_with_what_it_would_find(tmp_path, reading,
         (told,) = problems
         assert f"read as {reading} ({reading.numbers_are}), the same predictions would localise 12 of 12" in told
         assert told.endswith("write detections as [x0, y0, x1, y1] in pixels")
+
+
+def test_pictures_of_one_person_are_read_alike(tmp_path):
+    (told,) = scored(tmp_path, Reading("centre", "normalised"), per_image=1).problems
+    assert "the same predictions would localise 12 of 12" in told

@@ -12,7 +12,7 @@ from countenance.suites.fhibe.outputs import Images
 from countenance.suites.fhibe.places import CONTINENTS, continents, is_largest, number, regions
 from countenance.suites.fhibe.recording import metric_records
 from countenance.suites.fhibe.settings import FhibeSettings, check_options, model_folder
-from countenance.suites.fhibe.table import FhibeTable, dataset_folder, everyone_in, mini
+from countenance.suites.fhibe.table import FhibeTable, dataset_folder, everyone_in, mini, processed, read_table
 from countenance.suites.fhibe.truth import FAR, coco_keypoints, face_diagonals, person_runs, usable, visible_parts
 from countenance.suites.fhibe.vocabulary import ATTRIBUTES, METRICS, MULTIPLE, TASKS, UNNUMBERED
 
@@ -138,6 +138,7 @@ SEEN, HIDDEN = [1, 1, 1], [1, 1, 0]
         ({"1. Right thumb knuckle": SEEN}, [], ["Right hand", "Hand"], ["Right hand", "Hand"]),
         ({"1. Right index knuckle": HIDDEN}, [], [], []),
         ({}, ["17. Glove"], ["Glove", "Hand"], ["Glove", "Hand"]),
+        ({"Left thumb knuckle": SEEN}, ["Glove"], ["Glove", "Left hand", "Hand"], ["Glove", "Left hand", "Hand"]),
         ({}, ["15. Left shoe"], ["Left shoe", "Left leg", "Leg"], ["Left shoe", "Left leg", "Leg"]),
         ({"1. Right ankle": SEEN}, [], ["Right leg", "Leg"], []),
         ({"1. Right knee": SEEN}, [], ["Right leg", "Leg"], []),
@@ -168,6 +169,8 @@ def test_verification_uses_people_with_two_pictures_alone():
     assert usable(table).line == [1, 2]
     more = table_of(multiple_subjects=["False"] * 3, subject_id=["a", "b", "b"])
     assert usable(more).line == [2, 3]
+    last = table_of(multiple_subjects=["False", "False", "True"], subject_id=["a", "a", "z"])
+    assert usable(last).line == [1, 2]
     with pytest.raises(InputError, match="row 1: multiple_subjects: 'maybe', expected True or False"):
         usable(table_of(multiple_subjects=["maybe"], subject_id=["a"]))
 
@@ -233,6 +236,24 @@ def test_folders_options_and_names_of_models(tmp_path):
         check_options("face_parsing", {"dept": 3})
     with pytest.raises(InputError, match="compat 'loose' is neither default nor strict"):
         FhibeSettings(tmp_path, "fhibe", "m", "person_parsing", compat="loose")
+    usual = FhibeSettings(tmp_path, "fhibe", "m", "person_parsing")
+    assert not usual.layout and not usual.strict and usual.mini is None and usual.depth is None
+
+
+def test_the_table_of_a_dataset_is_below_data_or_not(tmp_path):
+    with pytest.raises(InputError, match=r"data/processed/fhibe/fhibe.csv: no such file; expected FHIBE's annotation"):
+        read_table(tmp_path, "fhibe", "face_encoding", ())
+    folder = tmp_path / "processed" / "fhibe"
+    folder.mkdir(parents=True)
+    (folder / "fhibe.csv").write_text("filepath,image_id,subject_id\na.png,1,s\n")
+    assert processed(tmp_path, "fhibe") == folder and len(read_table(tmp_path, "fhibe", "face_encoding", ())) == 1
+    for name in ("/a.png", "../a.png", "a/../../b.png", "C:/a.png", ""):
+        (folder / "fhibe.csv").write_text(f'filepath,image_id,subject_id\na.png,1,s\n"{name}",1,s\n')
+        with pytest.raises(InputError, match="row 2: filepath"):
+            read_table(tmp_path, "fhibe", "face_encoding", ())
+    (folder / "fhibe.csv").write_text("filepath,image_id,subject_id\n")
+    with pytest.raises(InputError, match="no rows below the header"):
+        read_table(tmp_path, "fhibe", "face_encoding", ())
 
 
 def test_outputs_of_the_whole_dataset_serve_a_draw(tmp_path):

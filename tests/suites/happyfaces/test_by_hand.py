@@ -1,5 +1,6 @@
 """Numbers that can be checked by hand: draws, tables, stored records, windows and the regions made of them."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from countenance.errors import InputError
 from countenance.suites.happyfaces.ask import means
 from countenance.suites.happyfaces.dataset import TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces.people import FEATURES, PersonPicture, assign
 from countenance.suites.happyfaces.protocol import MIX_RATES, MixTask, Outcome, draw, method_input
 from countenance.suites.happyfaces.report import _seeds, _told, heat_map
 from countenance.suites.happyfaces.runs import (
@@ -22,7 +24,14 @@ from countenance.suites.happyfaces.runs import (
 )
 from countenance.suites.happyfaces.scores import auc, lowest_mix_rate_above, part_of, score_parts, summary
 from countenance.suites.happyfaces.spatial.assumption import separation
-from countenance.suites.happyfaces.spatial.regions import Region, RegionGroups, regions, residuals, weigh_again
+from countenance.suites.happyfaces.spatial.regions import (
+    Region,
+    RegionGroups,
+    regions,
+    residuals,
+    two_groups,
+    weigh_again,
+)
 from countenance.suites.happyfaces.spatial.windows import Windows
 
 
@@ -78,6 +87,7 @@ def test_both_heads_are_scored_by_type_and_named_by_validation(tiny):
 def test_the_area_needs_both_ends_and_is_a_mean_over_the_rates():
     assert auc({0.0: 0.5, 0.3: 0.9}) == pytest.approx(0.7) and auc({0.0: 0.5, 0.3: 0.9, 0.4: 0.0}) == pytest.approx(0.7)
     assert auc({0.0: 1.0, 0.1: 0.4, 0.3: 1.0}) == pytest.approx(0.7)
+    assert auc({0.005: 0.5, 0.3: 0.9}) is None and auc({0.0: 0.5, 0.295: 0.9}) is None
     assert auc({0.0: 0.5}) is None and auc({0.0: 0.5, 0.2: 0.9}) is None and auc({0.1: 0.5, 0.3: 0.9}) is None
     assert auc({0.0: 1.0, 0.2: 0.5}, 0.2) == pytest.approx(0.75)
     assert lowest_mix_rate_above({0.2: 0.95, 0.1: 0.9, 0.3: 0.99}) == 0.2
@@ -119,6 +129,32 @@ def test_a_table_has_means_and_deviations_over_seeds():
     assert _seeds(table) == [1, 2] and _told(table) == "1 to 2 seeds" and _told(summary(runs[:2])) == "2 seeds"
 
 
+def person(k: int, first: bool) -> PersonPicture:
+    return PersonPicture(None, f"p{k}", first, None)
+
+
+def test_each_set_needs_five_pictures_of_a_type_and_people_are_in_one_set_only():
+    smallest, refused = [], []
+    for n in range(60, 160, 4):
+        try:
+            sets = assign([person(k, k % 2 == 0) for k in range(n)], 1)
+        except InputError as error:
+            refused.append(int(str(error).split("only ")[1].split()[0]))
+            continue
+        counts = {name: Counter(tag for _, tag in some) for name, some in sets.items()}
+        assert all(len(set(one.values())) == 1 for one in counts.values()), "as many of every type"
+        smallest.append(min(min(one.values()) for one in counts.values()))
+        labelled, unlabelled, validation = ({picture.identity for picture, _ in some} for some in sets.values())
+        assert not labelled & unlabelled and not unlabelled & validation and not labelled & validation
+    assert min(smallest) == 5 and max(refused) == 4
+
+
+def test_tones_in_the_middle_say_neither_yes_nor_no():
+    attribute, yes, no = FEATURES["tone"]
+    assert attribute == "skin_tone" and list(yes) == ["monk_1", "monk_2", "monk_3", "monk_4"]
+    assert list(no) == ["monk_7", "monk_8", "monk_9", "monk_10"]
+
+
 def test_answers_are_averaged_question_by_question():
     def point(n, worst, rest):
         return {"questions": n, "validation": {"worst_head": worst}, "not_drawn": rest and {"worst_head": rest}}
@@ -157,7 +193,7 @@ def stored(data: HappyFaces, place: Path, task: MixTask, probabilities: np.ndarr
 
 def test_a_record_is_read_back_from_its_run_and_only_for_the_same_question(tiny, tmp_path):
     task = MixTask("spatial", 0.1, 0)
-    told, run = stored(tiny, tmp_path / "run", task, np.array([[1, 1], [1, 1], [0, 0], [0, 0.0]]))
+    told, run = stored(tiny, tmp_path / "run", task, np.array([[0.51, 1], [1, 1], [0.5, 0], [0, 0.49]]))
     back = record_of(run)
     assert {name: back[name] for name in told} == told
     assert back["data"] == tiny.fingerprint() and back["real_people"] is True
@@ -243,6 +279,19 @@ def test_a_region_is_weighed_again_inside_its_own_blocks_only():
     assert again[0] == pytest.approx(np.array([1, 1, 2, 2, 1, 1]) / 16), "the second window tells nothing"
     same = weigh_again(Region((old,)), windows([0.5, 0.6]), 1.0)
     assert (same.weights[0] == old).all(), "where no window tells anything the weights stay"
+
+
+def test_the_group_of_the_most_accurate_window_comes_first():
+    """Windows 0 and 1 err on the same photos, 2 and 3 on others; the best of all is the third."""
+    rng = np.random.default_rng(0)
+    target = np.where(np.arange(200) % 2, 1.0, -1.0)
+    errors = rng.normal(size=(2, 200))[[0, 0, 1, 1]] + 0.1 * rng.normal(size=(4, 200))
+    made = Windows(*(np.arange(4),) * 3, target + errors, np.array([0.9, 0.89, 0.95, 0.7]), 200)
+    assert two_groups(made, target).group.tolist() == [1, 1, 0, 0]
+    better = Windows(*(np.arange(4),) * 3, target + errors, np.array([0.96, 0.7, 0.95, 0.94]), 200)
+    assert two_groups(better, target).group.tolist() == [0, 0, 1, 1], "the best window decides, not the mean"
+    with pytest.raises(ValueError, match="windows that do better than chance: 1; two are needed"):
+        two_groups(Windows(*(np.arange(4),) * 3, target + errors, np.array([0.9, 0.5, 0.5, 0.5]), 200), target)
 
 
 def test_residuals_are_what_the_class_means_leave():

@@ -14,7 +14,7 @@ from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.errors import InputError
 from countenance.suites.mask_fairness.assess import assess, summary_lines
 from countenance.suites.mask_fairness.assessment import METRICS, SIDES, mirrored
-from countenance.suites.mask_fairness.compare import compare
+from countenance.suites.mask_fairness.compare import compare, open_run
 from countenance.suites.mask_fairness.datasets import ONE_FACE, MaskData
 from countenance.suites.mask_fairness.make_data import make_data
 
@@ -279,3 +279,10 @@ def test_findings_at_a_greater_depth_are_not_those_of_a_group(tmp_path):
     assert any(finding.depth == 2 for finding in deep.audit.findings)
     assert all(row.finding is None or row.finding.depth == 1 for row in deep.rows)
     assert [(row.seed.group, row.seed.p) for row in deep.rows] == [(row.seed.group, row.seed.p) for row in shallow.rows]
+
+
+def test_the_run_of_an_older_assessment_is_opened_in_its_folder(done, tmp_path):
+    _, _, out = done
+    (tmp_path / "older").mkdir()
+    out.rename(tmp_path / "older" / "run")
+    assert open_run(tmp_path / "older").path == open_run(tmp_path / "older" / "run").path

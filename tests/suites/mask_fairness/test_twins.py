@@ -83,3 +83,13 @@ def test_a_detector_that_does_not_care_shows_no_effect(tmp_path):
 def test_pictures_that_are_no_twins_are_refused(tmp_path, people):
     with pytest.raises(InputError, match="has no twins"):
         twins_audit(Detector(), tmp_path / "out", dataset=people)
+
+
+def test_two_tones_are_enough_to_compare(tmp_path):
+    """And a question that varies nothing is left out."""
+    tones = ("monk_1", "monk_10")
+    two = twins().filter(lambda s: s.attributes["change"] != "mask" and s.subjects[0].attributes["skin_tone"] in tones)
+    effects = twins_audit(Detector(), tmp_path / "out", dataset=two)
+    assert {effect.question for effect in effects.compared} == {"skin tone"}
+    (found,) = [effect.finding for effect in effects.compared if effect.finding.metric == "localised"]
+    assert (found.group, found.versus, found.n, found.difference) == ("monk_1", "monk_10", 30, pytest.approx(0.5))

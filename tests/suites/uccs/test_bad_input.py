@@ -147,7 +147,7 @@ def test_harmless_differences_change_nothing(small, tmp_path, good_lines, change
 
 
 def test_a_file_larger_than_a_block_is_read_in_pieces(tmp_path, monkeypatch, good_lines):
-    from countenance.data import text_blocks as files
+    from countenance.data.reading import text_blocks as files
 
     path = tmp_path / "mine.txt"
     path.write_text("\n".join(good_lines) + "\n")
@@ -162,7 +162,7 @@ def test_a_file_larger_than_a_block_is_read_in_pieces(tmp_path, monkeypatch, goo
 
 
 def test_windows_line_ends_survive_a_block_border(tmp_path, monkeypatch, good_lines):
-    from countenance.data import text_blocks as files
+    from countenance.data.reading import text_blocks as files
 
     path = tmp_path / "mine.txt"
     path.write_bytes("\r\n".join(good_lines).encode())

@@ -6,14 +6,21 @@ import numpy as np
 import pytest
 from challenge_files import write_truth, write_v2, write_v3
 
-from countenance.answers import Boxes, Embedding
+from countenance.answers import Boxes, Embedding, Identifications
+from countenance.data import ArrayImage, Sample, Subject
 from countenance.errors import InputError
-from countenance.suites.uccs import evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.baseline.recognize import box_of_landmarks, named
 from countenance.suites.uccs.baseline.score import Templates, enroll
 from countenance.suites.uccs.baseline.steps import detect_step, embed_step, embedding, enlarged
+from countenance.suites.uccs.comparison import compare, write_comparison
 from countenance.suites.uccs.dataset import Face, load, read_dataset
+from countenance.suites.uccs.errors import missed_faces
+from countenance.suites.uccs.format import detects
 from countenance.suites.uccs.operating import default_targets, group_curves, middle, operating_points, table_lines
+from countenance.suites.uccs.protocol import LANDMARKS, read_gallery
+from countenance.suites.uccs.task import _results, merge, partial
+from countenance.tasks import Shard
 
 FACE, INSIDE, AWAY = (0.0, 0.0, 10.0, 10.0), (1.0, 1.0, 8.0, 8.0), (80.0, 80.0, 9.0, 9.0)
 
@@ -43,6 +50,14 @@ def test_targets_are_powers_of_ten_up_to_all_false_alarms(crowd):
     }  # fmt: skip
 
 
+def test_ten_is_a_target_of_eleven_false_alarms(tmp_path):
+    data = write_truth(tmp_path / "data", [("a.jpg", 1, FACE)])
+    for n, targets in ((0, [0.0]), (1, [1.0]), (10, [1.0, 10.0]), (11, [1.0, 10.0, 11.0])):
+        rows = [("a.jpg", FACE, 0.9, []), *(("a.jpg", AWAY, 0.1 + k / 100, []) for k in range(n))]
+        found = evaluate_detector(data, [write_v2(tmp_path / "s.txt", rows)])[0]
+        assert default_targets(found) == targets and middle(found) == 1.0
+
+
 def test_an_operating_point_lets_pass_what_was_asked_for(crowd):
     *_, found = crowd
     scale = found.scale
@@ -52,6 +67,126 @@ def test_an_operating_point_lets_pass_what_was_asked_for(crowd):
         assert point.threshold == pytest.approx(threshold) and point.false_alarms == pytest.approx(wanted / scale)
         assert point.rate == 0.5 and 0.36 < point.low < 0.38 and 0.62 < point.high < 0.64
     assert found.hit(0.74).sum() == 1 and found.hit(0.7401).sum() == 0
+
+
+def test_a_band_lies_around_its_curve_in_the_curve_s_own_unit(crowd):
+    data, path, plain = crowd
+    for numbers in (False, True):
+        settings = CurveSettings(bootstrap=60, numbers=numbers)
+        found = evaluate_detector(data, [path], version=plain.version, settings=settings)[0]
+        low, y, high = found.band.low, found.curve.y, found.band.high
+        assert (low <= y + 1e-9).all() and (y <= high + 1e-9).all()
+        assert y[-1] == (25 if numbers else 0.5) and high[-1] - low[-1] == pytest.approx(0.27 * y[-1] * 2, rel=0.4)
+        assert found.band.x.tolist() == found.curve.x.tolist()
+        assert found.to_dict()["low"] == low.tolist() and "low" not in plain.to_dict()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_band_is_read_at_the_curve_s_own_numbers_of_false_alarms(tmp_path, version):
+    """Faces and false alarms have the same scores: at few false alarms few faces are found, with or without a band."""
+    names = [f"{k:02d}.jpg" for k in range(60)]
+    data = write_truth(tmp_path / "data", [(name, 1, FACE) for name in names])
+    scores = [0.1 + (7 * k % 60) / 100 for k in range(60)]
+    rows = [(name, box, score + shift, [1.0]) for name, score in zip(names, scores, strict=True)
+            for box, shift in ((FACE, 0.0), (AWAY, 0.003))]  # fmt: skip
+    rows = [(*row[:3], []) for row in rows] if version == 2 else rows
+    path = (write_v2 if version == 2 else write_v3)(tmp_path / "s.txt", rows)
+    found = evaluate_detector(data, [path], version=version, settings=CurveSettings(bootstrap=80))[0]
+    low, y, high = found.band.low, found.curve.y, found.band.high
+    inside = (y > 0.1) & (y < 0.9)
+    assert inside.any() or version == 2
+    assert (low[inside] < y[inside]).all() and (y[inside] < high[inside]).all()
+    end = found.curve.x.argmax()
+    assert low[end] > 0.9 and y[end] > 0.9 and high[end] == 1.0
+
+
+def test_faces_of_another_dataset_are_counted_by_their_boxes_and_numbers():
+    subjects = (
+        Subject("a", identity="3", face_box=np.array([1.0, 2, 11, 22])),
+        Subject("b"),
+        Subject("c", identity="x"),
+    )
+    samples = [Sample(name, ArrayImage(np.zeros((9, 9, 3), np.uint8)), 9, 9, subjects) for name in ("one", "two")]
+    said = {name: Identifications(np.array([[0.0, 0, 5, 5]]), np.array([0.5])) for name in ("one", "two")}
+    state = merge(partial(Shard(samples[:1], said, None)), partial(Shard(samples[1:], said, None)))
+    assert state["face_box"][:2].tolist() == [[1, 2, 10, 20], [0, 0, 0, 0]] and len(state["face_box"]) == 6
+    assert state["face_subject"].tolist() == [3, -1, -1] * 2 and not state["face_excluded"].any()
+    assert state["version"].tolist() == [3] * 6 and state["images"].tolist() == ["one", "two"]
+    assert state["face_image"].tolist() == [0, 0, 0, 1, 1, 1] and state["image"].tolist() == [0, 1]
+
+
+def test_a_score_file_is_known_by_its_columns(crowd, tmp_path):
+    _, path, _ = crowd
+    assert detects(path)
+    lines = path.read_text().splitlines()
+    short = tmp_path / "short.txt"
+    short.write_text("\n".join(line.rsplit(",", 1)[0] for line in lines[-3:]))
+    assert not detects(short), "five fields are too few, and they have no header"
+    short.write_text("a.jpg,1,2,3,4,high\n")
+    assert not detects(short) and not detects(tmp_path) and not detects(path.with_name("none.txt"))
+    copy = path.with_suffix(".dat")
+    copy.write_bytes(path.read_bytes())
+    assert not detects(copy)
+
+
+def test_results_are_the_curve_and_the_operating_point(crowd):
+    *_, found = crowd
+    (point,) = operating_points(found, (), [10 / found.scale])
+    rate, lowest, threshold, curve = _results(found, point, 10.0)
+    per_image = " per image" if found.version == 3 else ""
+    assert (curve.name, curve.x.label, curve.y.label) == ("FROC", f"false alarms{per_image}", "share of faces")
+    assert curve.meaning == f"share of faces found over false alarms{per_image}" and curve.x.log is (found.version == 3)
+    assert curve.marks == [10 / found.scale] and curve.lines[0].y == found.curve.y.tolist()
+    assert (rate.value, rate.n, rate.low, rate.high) == (0.5, 50, point.low, point.high)
+    assert (lowest.value, lowest.n, lowest.meaning) == (0.5, 50, "with 25 false alarms")
+    assert (threshold.value, threshold.n) == (0.16, 25)
+
+
+def test_a_gallery_has_whole_subjects_from_one_and_landmarks_anywhere(tmp_path):
+    head = ",".join(("FILE", "SUBJECT_ID", *LANDMARKS))
+    path = tmp_path / "gallery.csv"
+    path.write_text(f"{head}\na.png,3,{','.join(f'{k}.5' for k in range(10))}\n")
+    (face,) = read_gallery(tmp_path)
+    assert (face.file, face.subject, face.line, face.landmarks.tolist()) == (
+        "a.png",
+        3,
+        2,
+        [k + 0.5 for k in range(10)],
+    )
+    for wrong, said in (("3.5", "expected a whole number"), ("0", "SUBJECT_ID is 0"), ("-1", "SUBJECT_ID is -1")):
+        path.write_text(f"{head}\na.png,{wrong},{','.join('1' * 10)}\n")
+        with pytest.raises(InputError, match=f"line 2: .*{said}"):
+            read_gallery(tmp_path)
+
+
+def test_submissions_are_compared_at_what_all_of_them_reach(tmp_path):
+    data = write_truth(tmp_path / "data", [(f"{k}.jpg", 1, FACE) for k in range(20)])
+    files = []
+    for n in (40, 11):
+        hits = [(f"{k}.jpg", FACE, 0.9 - k / 100, []) for k in range(20)]
+        rows = hits + [(f"{k % 20}.jpg", AWAY, 0.5 - k / 100, []) for k in range(n)]
+        files.append(write_v2(tmp_path / f"{n}.txt", rows))
+    found = evaluate_detector(data, files, settings=CurveSettings(bootstrap=20))
+    compared = compare(found, rounds=20)
+    assert [one.wanted for one in compared] == [1.0, 10.0, 11.0]
+    assert [one.what for one in compared[:2]] == ["1 false alarm", "10 false alarms"]
+    write_comparison(found, compared, [tmp_path / "a.html", tmp_path / "b.html"], data, tmp_path / "page.html")
+    plain = evaluate_detector(data, files)
+    write_comparison(plain, compared, [tmp_path / "a.html", tmp_path / "b.html"], data, tmp_path / "plain.html")
+    bands = [(tmp_path / name).read_text().count('<polygon class="band') for name in ("page.html", "plain.html")]
+    assert bands == [2, 0]
+
+
+def test_a_face_that_is_covered_too_little_is_missed_for_its_version_s_reason(tmp_path):
+    data = write_truth(tmp_path / "data", [("a.jpg", 1, FACE), ("b.jpg", 2, FACE)])
+    beside = (6.0, 0.0, 10.0, 10.0)
+    rows = [("a.jpg", beside, 0.9, [1.0]), ("b.jpg", FACE, 0.8, [1.0])]
+    for version, said in ((2, "no detection covers it well enough"), (3, "no detection on it")):
+        given = [(*row[:3], []) for row in rows] if version == 2 else rows
+        path = (write_v2 if version == 2 else write_v3)(tmp_path / f"{version}.txt", given)
+        (mistake,) = missed_faces(evaluate_detector(data, [path], version=version)[0])
+        assert (mistake.kind, mistake.name, mistake.said, mistake.score) == ("miss", "a.jpg", said, None)
+        assert mistake.cost == "Costs 1 of 2, at every threshold." and mistake.box.tolist() == list(FACE)
 
 
 def test_the_table_has_a_line_for_each_point(crowd):
@@ -162,6 +297,7 @@ def test_a_set_is_a_dataset_whose_faces_keep_the_protocol_s_numbers(tmp_path):
         ("a.jpg#0", "3", 3, True), ("a.jpg#1", None, -1, False), ("b.jpg#0", None, 0, False),
     ]  # fmt: skip
     assert [face.attributes["known"] for face in (first, second, third)] == ["known", "unknown", "ignored"]
+    assert {(sample.width, sample.height) for sample in made} == {(0, 0)}, "no picture was opened"
     again = read_dataset(data, version=3, pictures=False)
     assert [sample.sha256 for sample in again] == [sample.sha256 for sample in made]
     other = read_dataset(write_truth(tmp_path / "other", faces), version=3, pictures=False)

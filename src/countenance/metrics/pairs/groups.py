@@ -33,8 +33,12 @@ class Groups:
         array([[1, 0], [0, 0], [1, 1]])
         """
         kinds = {kind: i for i, kind in enumerate(dict.fromkeys(values))}
+        return cls.of_kinds(list(kinds), np.array([kinds[value] for value in values], dtype=np.int64), names)
+
+    @classmethod
+    def of_kinds(cls, kinds: Sequence[tuple[str, ...]], cell: Ints, names: Sequence[str]) -> "Groups":
+        """Groups from the different combinations of values and the combination of each picture."""
         member = np.array([[name in kind for name in names] for kind in kinds], dtype=bool)
-        cell = np.array([kinds[value] for value in values], dtype=np.int64)
         return cls(tuple(names), cell, member.reshape(len(kinds), len(names)))
 
     @classmethod

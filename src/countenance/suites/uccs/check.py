@@ -10,7 +10,7 @@ from countenance.errors import InputError
 from countenance.suites.uccs.evaluation import CurveSettings, Submission
 from countenance.suites.uccs.protocol import detect_version, protocol_path, read_gallery, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
-from countenance.suites.uccs.scores import Scores, file_version, layout_of, on_protocol, read_scores
+from countenance.suites.uccs.scores import ScoreFile, file_version, layout_of, on_protocol, read_scores
 
 MOST_PROBLEMS = 20
 
@@ -69,7 +69,7 @@ def _problems(path: Path, version: int) -> list[str]:
     return problems
 
 
-def _summary(scores: Scores) -> dict[str, str]:
+def _summary(scores: ScoreFile) -> dict[str, str]:
     per_image = np.bincount(scores.image)
     summary = {
         "version": f"{scores.version} ({scores.kind})",
@@ -93,7 +93,7 @@ def _summary(scores: Scores) -> dict[str, str]:
     return summary
 
 
-def _suspicions(scores: Scores, found: Check) -> None:
+def _suspicions(scores: ScoreFile, found: Check) -> None:
     """What is allowed and still looks like a mistake."""
     path = scores.path
     if len(scores) > 1 and scores.score.min() == scores.score.max():
@@ -125,7 +125,7 @@ def _suspicions(scores: Scores, found: Check) -> None:
         )
 
 
-def _against_protocol(scores: Scores, data: Path, which: str, found: Check) -> None:
+def _against_protocol(scores: ScoreFile, data: Path, which: str, found: Check) -> None:
     if not protocol_path(data, which, scores.version).is_file():
         other = detect_version(data, which)
         found.problems.append(

@@ -10,7 +10,7 @@ from countenance.data.reading.lines import Bools, Ints
 from countenance.metrics.curves import MISSED, Band, RateCurve
 from countenance.metrics.curves.open_set import Outcomes
 from countenance.suites.uccs.protocol import Protocol
-from countenance.suites.uccs.scores import Scores
+from countenance.suites.uccs.scores import ScoreFile
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Submission:
 
     label: str
     protocol: Protocol
-    scores: Scores
+    scores: ScoreFile
     row_image: Ints
     """Each detection's image in the protocol, or -1."""
     settings: CurveSettings

@@ -8,7 +8,7 @@ from countenance.answers import Identifications
 from countenance.answers.formats import Format, Predictions, Wanted
 from countenance.data.reading.lines import Ints
 from countenance.errors import InputError
-from countenance.suites.uccs.scores import Scores, file_version, on_protocol, read_scores
+from countenance.suites.uccs.scores import ScoreFile, file_version, on_protocol, read_scores
 
 TOP = 11
 """How many of a detection's similarities are kept where nobody says which rank is asked for: enough for rank 10."""
@@ -34,7 +34,7 @@ def read(path: Path, wanted: Wanted) -> Predictions:
     )
 
 
-def _answer(scores: Scores, rows: Ints) -> Identifications:
+def _answer(scores: ScoreFile, rows: Ints) -> Identifications:
     labels = scores.labels
     count = labels.count[rows]
     first = np.cumsum(count) - count

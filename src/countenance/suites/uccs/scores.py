@@ -30,7 +30,7 @@ EMPTY = "no detection in it; an algorithm that found nothing has no curve"
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoreFile:
     """The detections of a score file in the order of its lines."""
 
     path: Path
@@ -68,7 +68,7 @@ def file_version(path: Path) -> int:
     return 3 if header else 2
 
 
-def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> Scores:
+def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> ScoreFile:
     """Read a score file; of version 3's similarities so many of the largest are kept (a detection curve needs none)."""
     version = version or file_version(path)
     layout, subjects = layout_of(path, version, top)
@@ -79,7 +79,7 @@ def read_scores(path: Path, version: int | None = None, *, top: int = 0) -> Scor
         f"{path} line {table.line[over[0]]}: {table.listed[over[0]]} labels, the challenge allows "
         f"{MOST_LABELS} a face ({len(over)} such lines); all of them are used"
     )  # fmt: skip
-    return Scores(
+    return ScoreFile(
         path,
         version,
         "recognition" if len(subjects) or table.listed.any() else "detection",
@@ -128,7 +128,7 @@ def _box(places: Sequence[int]) -> tuple[NumberColumn, ...]:
                  for name, k in zip(COLUMNS_V2[1:], places, strict=True))  # fmt: skip
 
 
-def on_protocol(scores: Scores, images: tuple[str, ...], protocol: str) -> tuple[Ints, tuple[str, ...]]:
+def on_protocol(scores: ScoreFile, images: tuple[str, ...], protocol: str) -> tuple[Ints, tuple[str, ...]]:
     """Each detection's image as a number in the protocol's `images`, -1 for others, which a warning names once."""
     number = {name: k for k, name in enumerate(images)}
     stems: dict[str, int] = {}

@@ -25,7 +25,7 @@ from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEv
 from countenance.suites.uccs.operating import Point, middle, operating_points
 from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.rules import evaluated
-from countenance.suites.uccs.scores import Scores
+from countenance.suites.uccs.scores import ScoreFile
 from countenance.tasks import Metric, Options, Reduce, Reduced, Result, Row, Shard, State, Task, Whole
 from countenance.tasks.results import Axis, Curve, Line, Number
 from countenance.tasks.task import subject_row
@@ -117,7 +117,7 @@ def evaluation_of(state: State, rules: CurveOptions, *, recognition: bool) -> Uc
         state["face_subject"], state["face_box"], state["face_excluded"],
     )  # fmt: skip
     labels = ListedIdentities(np.cumsum(count) - count, count, state["identity"], state["similarity"])
-    scores = Scores(
+    scores = ScoreFile(
         Path("predictions"), version, "recognition" if count.any() else "detection", protocol.images, state["image"],
         np.arange(len(state["image"])), state["box"], state["score"], labels,
     )  # fmt: skip
