@@ -583,3 +583,9 @@ def test_no_neighbour_and_more_than_there_are():
     assert topk.cosine_top_k(probes, gallery, 0)[0].shape == (3, 0)
     assert topk.cosine_top_k(probes, np.zeros((0, 3)))[0].shape == (3, 0)
     assert topk.cosine_top_k(probes, np.eye(3)[np.zeros(30, int)])[0].shape == (3, 10)
+
+
+def test_pairs_of_people_who_may_be_in_both_groups():
+    values = [("a",)] * 2 + [("a", "b")] * 2 + [("b",)] * 2
+    found = fmr_by_group(AcceptedCounts(np.arange(6), [Groups.of(values, ["a", "b"])]))
+    assert found.high[0, 1] == pytest.approx(3 / 14) and found.high[0, 0] == pytest.approx(3 / 6)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countenance.metrics.kernel_ridge import fit_platt, fit_ridge, soft_targets
+from countenance.metrics.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
 
 
 @settings(max_examples=20, deadline=None)
@@ -46,3 +46,8 @@ def test_separable_scores_do_not_give_infinite_slopes():
     labels = np.array([1] * 10 + [0] * 10)
     platt = fit_platt(np.where(labels == 1, 1.0, -1.0), soft_targets(labels))
     assert 0 < platt.slope < 10
+
+
+def test_distances_are_squared_differences():
+    a, b = (np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32) for seed, n in ((0, 4), (1, 5)))
+    np.testing.assert_allclose(distances(a, b), ((a[:, None] - b[None]) ** 2).sum(axis=2), atol=1e-5)

@@ -146,3 +146,13 @@ def test_all_false_alarms_in_one_image_move_the_threshold_most():
     assert together.threshold == apart.threshold == negatives[10]
     assert together.threshold_high > apart.threshold_high and together.elsewhere_high == 20 / (10 * 0.5)
     assert together.elsewhere_low == 0.0 and not together.stable
+
+
+def test_an_unknown_face_may_have_the_first_detection():
+    one = OpenSet(
+        face_box=np.array([square(0)]), face_image=np.array([0]), subject=np.array([-1]), excluded=np.array([False]),
+        present=np.array([True]), box=np.array([square(0)]), image=np.array([0]), score=np.array([0.9]),
+        labels=labels([(4, 0.5)]),
+    )  # fmt: skip
+    found = oroc_v3(one)
+    assert found.stranger.tolist() == [0.5] and found.negatives.tolist() == [0.5] and found.total == 0

@@ -113,3 +113,8 @@ def test_matching_equals_a_plain_loop_and_does_not_depend_on_order(faces, found,
     assert [best is not None for best in best_boxes(faces, Boxes(found))] == expected
     random.shuffle(found)
     assert [best is not None for best in best_boxes(faces, Boxes(found))] == expected
+
+
+def test_an_overlap_just_above_one_half_localises():
+    (row,) = MASK_DETECTION.score(picture(([0, 0, 10, 10], "no")), Boxes([[0, 0, 10, 5.1]], labels=["no_mask"]))
+    assert metrics(row) == (1.0, None, 1.0)

@@ -42,7 +42,9 @@ class Answered:
     def judged(self) -> list[str]:
         """The words that error rates are given for: one of two, or each of several."""
         words = self.words
-        return words[-1:] if len(words) == 2 else words if 2 < len(words) <= MOST_WORDS else []
+        if len(words) < 2 or len(words) > MOST_WORDS:
+            return []
+        return words[-1:] if len(words) == 2 else words
 
     def sums(self, errors: Flags, chosen: Flags) -> tuple[Any, Any]:
         """Errors and pictures of each person."""

@@ -75,7 +75,7 @@ def embedded(state: State, whole: Whole) -> Embedded:
         raise InputError(f"embeddings of {len(lengths)} lengths ({', '.join(map(str, lengths))}), expected one")
     table = whole.rows(["sample", "identity"])
     people = np.array(table["identity"].to_pylist(), dtype=np.str_)
-    size = int(lengths[0]) if len(lengths) else 0
+    size = int(lengths.sum())  # there is one, or none
     kind = np.float64 if state["double"].any() else np.float32
     vectors, samples = np.empty((len(state["length"]), size), kind), list[str]()
     for sample, answer in whole.answers():
