@@ -28,6 +28,7 @@ from countenance.audit import (
 )
 from countenance.audit.batch import Batch
 from countenance.audit.cautions import _large_clusters, _skewness, _small_and_unlike
+from countenance.audit.change import tango_limits
 from countenance.audit.comparisons import Draft
 from countenance.audit.effects import MeanGap, _spread, equivalence, rank_biserial
 from countenance.audit.estimates import TRUSTED
@@ -185,6 +186,16 @@ def test_two_ways_that_cross_are_as_sure_as_the_less_sure_of_three_tests() -> No
         assert made.values["p"] == pytest.approx(max(*exact_p, robust))
         bound += robust > max(exact_p)
     assert 0 < bound < 12  # each of the tests was the less sure one
+
+
+def test_limits_of_a_change_in_one_row_and_in_none() -> None:
+    low, high = tango_limits(1.0, 0.0, 1.0, 1.959964)
+    assert -1 < float(low) < 1 and float(high) == 1.0
+    same = tango_limits(0.0, 0.0, 1.0, 1.959964)
+    assert float(same[1]) == pytest.approx(1.959964**2 / (1 + 1.959964**2), abs=1e-6) and float(same[0]) == -float(
+        same[1]
+    )
+    assert np.isnan(tango_limits(0.0, 0.0, 0.0, 1.959964)).all()
 
 
 # plans
