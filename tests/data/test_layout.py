@@ -9,7 +9,7 @@ import pytest
 from countenance.data import ArrayImage, Dataset, Sample, Subject
 from countenance.data.card import DatasetCard
 from countenance.data.image import decode
-from countenance.data.layout import Layout, face_crop, listed_faces, whole_people
+from countenance.data.layout import FolderWriter, face_crop, listed_faces, whole_people
 from countenance.data.reading.box_files import write_boxes
 
 CARD = DatasetCard(name="made", licence="CC0")
@@ -48,7 +48,7 @@ def test_faces_with_a_box_are_listed_with_their_picture():
 
 def test_pictures_are_cut_and_scaled_and_each_is_a_step(tmp_path):
     steps = []
-    layout = Layout(tmp_path, lambda: steps.append(1))
+    layout = FolderWriter(tmp_path, lambda: steps.append(1))
     pixels = np.zeros((8, 6, 3), np.uint8)
     pixels[2:6, 1:5] = 200
     layout.picture("a/whole.png", pixels)
@@ -62,7 +62,7 @@ def test_pictures_are_cut_and_scaled_and_each_is_a_step(tmp_path):
 
 
 def test_tables_texts_and_cards(tmp_path):
-    layout = Layout(tmp_path)
+    layout = FolderWriter(tmp_path)
     layout.table("t/a.csv", [{"a": 1, "b": "x, y"}, {"a": [2], "b": ""}])
     layout.table("t/b.csv", [{"a": 1}], line_end="\r\n")
     layout.text("t/c.txt", ["é", "f"])

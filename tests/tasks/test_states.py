@@ -14,7 +14,7 @@ from countenance.data import Sample, Subject
 from countenance.data.image import ArrayImage
 from countenance.metrics import detection
 from countenance.tasks import load_task, precision
-from countenance.tasks.precision import ROW, Column, sorted_by_score
+from countenance.tasks.precision import ROW, DiskColumn, sorted_by_score
 from countenance.tasks.reduce import joined
 from countenance.tasks.states import Spool, Unstorable, merged, state_from_bytes, state_to_bytes
 from countenance.testing import reduced
@@ -81,7 +81,7 @@ def test_a_tree_holds_few_states_at_once():
 def test_sorting_on_disk_is_a_stable_sort(scores, run, block):
     rows = np.zeros(len(scores), ROW)
     rows["score"], rows["image"] = scores, np.arange(len(scores))
-    with Column(ROW) as given_rows, Column(ROW) as found:
+    with DiskColumn(ROW) as given_rows, DiskColumn(ROW) as found:
         given_rows.add(rows)
         sorted_by_score(given_rows, found, run=run, block=block)
         expected = rows[np.argsort(-rows["score"], kind="stable")]
@@ -99,7 +99,7 @@ def test_sorting_on_disk_never_sorts_more_than_two_blocks_beside_its_parts():
         sizes.append(len(values))
         return argsort(values, **options)
 
-    with Column(ROW) as given_rows, Column(ROW) as found, mock.patch.object(precision.np, "argsort", counted):
+    with DiskColumn(ROW) as given_rows, DiskColumn(ROW) as found, mock.patch.object(precision.np, "argsort", counted):
         given_rows.add(rows)
         sorted_by_score(given_rows, found, run=2000, block=500)
     assert max(sizes[:10]) == 2000 and max(sizes[10:]) <= 1000

@@ -69,11 +69,11 @@ def listed_faces(samples: Iterable[Sample], file: Callable[[Sample], str]) -> It
 
 
 @dataclass(frozen=True)
-class Layout:
+class FolderWriter:
     """A folder to fill; the names of files are relative to it, and their folders are made.
 
     >>> import tempfile
-    >>> layout = Layout(Path(tempfile.mkdtemp()))
+    >>> layout = FolderWriter(Path(tempfile.mkdtemp()))
     >>> layout.picture("a/b.png", np.zeros((4, 4, 3), np.uint8), side=2)
     >>> layout.table("t.csv", [{"file": "a/b.png", "age": 3}])
     >>> (layout.root / "t.csv").read_text()

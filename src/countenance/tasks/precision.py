@@ -29,13 +29,13 @@ TRUTH = np.dtype([("image", "<u4"), ("kind", "<i4")])
 Group = tuple[str, str]
 
 
-class Column:
+class DiskColumn:
     """Rows of one kind in a temporary file, written one after the other and read block by block."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype, self.rows = np.dtype(dtype), 0
 
-    def __enter__(self) -> "Column":
+    def __enter__(self) -> "DiskColumn":
         self.file = tempfile.TemporaryFile(prefix="countenance-column-")
         return self
 
@@ -60,20 +60,20 @@ class Column:
             yield self.read(start, start + size)
 
 
-def sorted_by_score(rows: Column, into: Column, run: int, block: int) -> None:
+def sorted_by_score(rows: DiskColumn, into: DiskColumn, run: int, block: int) -> None:
     """Write rows, the highest score first; rows of equal score keep their order.
 
     Parts that fit into memory are sorted each. Of every part some scores are drawn at even distances, and of all these
     some again: between two neighbouring ones there are at most two blocks of rows, which are sorted together, and rows
     with just that score need no sorting.
 
-    >>> with Column(ROW) as rows, Column(ROW) as ranked:
+    >>> with DiskColumn(ROW) as rows, DiskColumn(ROW) as ranked:
     ...     rows.add(np.array([(0.5, 0, 0), (0.9, 1, 0), (0.5, 2, 0), (0.7, 3, 0)], ROW))
     ...     sorted_by_score(rows, ranked, run=2, block=2)
     ...     ranked.read(0, 4)["image"].tolist()
     [1, 3, 0, 2]
     """
-    with Column(ROW) as parts:
+    with DiskColumn(ROW) as parts:
         starts, drawn = list(range(0, rows.rows, run)), [np.zeros(0)]
         step = max(block // max(len(starts), 1), 1)
         for start in starts:
@@ -98,7 +98,7 @@ def sorted_by_score(rows: Column, into: Column, run: int, block: int) -> None:
                     into.add(parts.read(start, min(start + block, high)))
 
 
-def _first_below(parts: Column, low: int, high: int, score: float, *, strictly: bool) -> int:
+def _first_below(parts: DiskColumn, low: int, high: int, score: float, *, strictly: bool) -> int:
     """The first of some falling scores that is below `score`, or below or equal to it."""
     while low < high:
         middle = (low + high) // 2
@@ -159,8 +159,8 @@ def collected_precisions(states: Iterable[State], whole: Whole) -> Reduced:
     numbered within the state, and the number of `images`.
     """
     with ExitStack() as files:
-        detections, ranked = (files.enter_context(Column(ROW)) for _ in range(2))
-        truths, kinds_of = files.enter_context(Column(TRUTH)), files.enter_context(Column("<i4"))
+        detections, ranked = (files.enter_context(DiskColumn(ROW)) for _ in range(2))
+        truths, kinds_of = files.enter_context(DiskColumn(TRUTH)), files.enter_context(DiskColumn("<i4"))
         kinds = _kinds(whole, kinds_of)
         images, count, owners = 0, kinds_of.rows, 0
         for state in states:
@@ -184,7 +184,7 @@ def collected_precisions(states: Iterable[State], whole: Whole) -> Reduced:
         return Reduced(numbers_of(found_all, list(groups), seed=whole.seed))
 
 
-def _kinds(whole: Whole, into: Column) -> Kinds:
+def _kinds(whole: Whole, into: DiskColumn) -> Kinds:
     """Write the kind of every person with a row, and say which groups each kind is in."""
     kinds = Kinds(whole.attributes)
     columns = ["subject", *(f"attr.{name}" for name in whole.attributes)]

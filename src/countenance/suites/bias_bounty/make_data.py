@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import load_dataset
-from countenance.data.layout import Layout
+from countenance.data.layout import FolderWriter
 from countenance.data.sample import Dataset, Sample
 from countenance.errors import InputError
 from countenance.files import staged
@@ -142,7 +142,7 @@ def write_challenge(
     total = sum(map(len, plan.values()))
     counts: dict[str, dict[str, int]] = {}
     with staged(out) as folder, progress("writing", total) if progress else nullcontext(lambda n=1: None) as step:
-        layout = Layout(folder, step)
+        layout = FolderWriter(folder, step)
         for number, (split, pictures) in enumerate(plan.items()):
             rng = np.random.default_rng([seed, 62, number])
             rows = _labels(pictures, rng, unlabelled if split == "train" else 0.0)
@@ -152,7 +152,7 @@ def write_challenge(
 
 
 def _write_split(
-    layout: Layout, split: str, pictures: list[ChallengePicture], rows: list[dict[str, str]], people: list[str]
+    layout: FolderWriter, split: str, pictures: list[ChallengePicture], rows: list[dict[str, str]], people: list[str]
 ) -> dict[str, int]:
     """Every picture is encoded again in the same way, whether whole or cut."""
     names = [f"{split.upper()}{number:04d}{SUFFIX}" for number in range(len(pictures))]

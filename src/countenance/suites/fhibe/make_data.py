@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from countenance.data import Dataset, Sample, Subject
 from countenance.data.card import AttributeCard
-from countenance.data.layout import Layout, copy_image, face_crop
+from countenance.data.layout import FolderWriter, copy_image, face_crop
 from countenance.data.reading.label_maps import outlines
 from countenance.errors import InputError
 from countenance.tasks.face_parsing import true_classes, without_ears
@@ -62,7 +62,7 @@ def make_data(
     out: Path, bodies: Dataset, portraits: Dataset, *, side: int = 256, step: Callable[[], None] = lambda: None
 ) -> dict[str, int]:
     """Write `out/data/...` from full bodies and portraits; returns how many rows each dataset has."""
-    layout = Layout(out)
+    layout = FolderWriter(out)
     rows = {BODY: _bodies(layout, bodies, step), FACE: _faces(layout, portraits, side, step)}
     for name, found in rows.items():
         if not found:
@@ -100,7 +100,7 @@ def _about(sample: Sample, subject: Subject, path: str) -> dict[str, Any]:
     }
 
 
-def _bodies(layout: Layout, dataset: Dataset, step: Callable[[], None]) -> list[dict[str, Any]]:
+def _bodies(layout: FolderWriter, dataset: Dataset, step: Callable[[], None]) -> list[dict[str, Any]]:
     rows = []
     for sample in dataset:
         step()
@@ -157,7 +157,7 @@ def _segments(subject: Subject) -> list[dict[str, Any]]:
     ]
 
 
-def _faces(layout: Layout, dataset: Dataset, side: int, step: Callable[[], None]) -> list[dict[str, Any]]:
+def _faces(layout: FolderWriter, dataset: Dataset, side: int, step: Callable[[], None]) -> list[dict[str, Any]]:
     rows = []
     for sample in dataset:
         step()

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from countenance.data import Sample, load_dataset
-from countenance.data.layout import Layout
+from countenance.data.layout import FolderWriter
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged
@@ -117,7 +117,7 @@ def build_people(out: Path, *, pair: str = "smile+text", seed: int = 0, people: 
     """Write the three sets of a pair; returns how many pictures."""
     features = features_of(pair)
     with staged(out) as made:
-        layout = Layout(made)
+        layout = FolderWriter(made)
         sets = assign(usable(load_dataset(people), pair), seed)
         card = {"features": features, "pair": pair, "seed": seed, "people": people, "real_people": False}
         layout.text(CARD, [json.dumps(card, indent=1)])

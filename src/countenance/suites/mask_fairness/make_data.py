@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.data import Dataset
-from countenance.data.layout import Layout, ListedFace, copy_image, listed_faces
+from countenance.data.layout import FolderWriter, ListedFace, copy_image, listed_faces
 from countenance.data.reading.box_files import BOX_FILES, write_boxes
 from countenance.data.sample import Sample
 from countenance.errors import InputError
@@ -35,7 +35,7 @@ def make_data(dataset: Dataset, out: Path, form: str = "bafmd", step: Callable[[
     faces = list(listed_faces(dataset, copied))
     if not faces:
         raise InputError(f"dataset {dataset.name!r} has no face with a box")
-    Layout(out).card(dataset.card)
+    FolderWriter(out).card(dataset.card)
     known = dict.fromkeys(name for face in faces for name in (*face.sample.attributes, *face.subject.attributes))
     names = [name for name in known if name not in ("mask", "masked")]
     if form == "bafmd":

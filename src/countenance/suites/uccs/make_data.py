@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from countenance.data import Dataset, Sample
-from countenance.data.layout import Layout, ListedFace, listed_faces
+from countenance.data.layout import FolderWriter, ListedFace, listed_faces
 from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.files import staged
@@ -92,7 +92,7 @@ def make_data(dataset: Dataset, out: Path, version: int, *, portraits: Sequence[
     made = Made(out, version, len(numbers))
     with staged(out) as folder:
         known = [s for s in portraits if s.subjects and s.subjects[0].identity in numbers]
-        (_write_v2 if version == 2 else _write_v3)(Layout(folder), scenes, known, numbers, made)
+        (_write_v2 if version == 2 else _write_v3)(FolderWriter(folder), scenes, known, numbers, made)
         about = {"made_from": dataset.name, "real_people": dataset.card.real_people}
         (folder / CARD).write_text(json.dumps(about) + "\n")
     return made
@@ -121,7 +121,9 @@ def file_name(sample: Sample) -> str:
     return sample.id.replace("/", "-") + ".jpg"
 
 
-def _write_v2(layout: Layout, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made) -> None:
+def _write_v2(
+    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made
+) -> None:
     sets = {**scenes, "training": [*scenes["training"], *portraits]}
     sets["sample"] = sets["training"][:5]
     first = 1
@@ -131,7 +133,9 @@ def _write_v2(layout: Layout, scenes: Scenes, portraits: list[Sample], numbers: 
         first += len(faces)
 
 
-def _write_v3(layout: Layout, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made) -> None:
+def _write_v3(
+    layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made
+) -> None:
     validation = _faces(scenes["validation"], numbers, 1)
     test = _faces(scenes["test"], numbers, len(validation) + 1)
     for which, faces in (("validation", validation), ("test", test)):
@@ -161,8 +165,8 @@ def _clear(face: ListedFace) -> bool:
 
 
 def _write_set(
-    layout: Layout, protocols: str, pictures: str, which: str, samples: Sequence[Sample], faces: list[RenderedFace],
-    made: Made,
+    layout: FolderWriter, protocols: str, pictures: str, which: str, samples: Sequence[Sample],
+    faces: list[RenderedFace], made: Made,
 ) -> None:  # fmt: skip
     """The pictures and the protocol of one set."""
     for sample in samples:
@@ -175,7 +179,7 @@ def _write_set(
     made.counts[which] = len(samples), len(faces)
 
 
-def _gallery_picture(layout: Layout, name: str, face: ListedFace) -> Floats:
+def _gallery_picture(layout: FolderWriter, name: str, face: ListedFace) -> Floats:
     """Cut the face out with space around it, scaled to one size; the landmarks in the cut-out."""
     assert face.subject.landmarks is not None
     x, y, w, h = face.sized
