@@ -60,7 +60,7 @@ def _annotation_file(source: Path) -> Path:
     if source.is_file():
         return source
     if not source.is_dir():
-        raise InputError(f"{source}: no such folder; --data-directory names the folder with the annotations")
+        raise InputError(f"{source}: no such folder; name the one with the annotations")
     tables = sorted(source.glob("*.csv"))
     if len(tables) != 1:
         listed = ", ".join(path.name for path in tables[:4])

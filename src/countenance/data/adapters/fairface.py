@@ -67,7 +67,7 @@ def _table(source: Path) -> Path:
     if source.is_file():
         return source
     if not source.is_dir():
-        raise InputError(f"{source}: no such folder; --data-directory names the folder with FairFace's label file")
+        raise InputError(f"{source}: no such folder; name the one with FairFace's label file")
     named = [source / name for name in ("fairface_label_val.csv", "fairface_label_train.csv")]
     found = next((path for path in named if path.is_file()), None)
     if found is None:
