@@ -199,3 +199,9 @@ def test_a_faster_entry_never_earns_less(times: list[float]) -> None:
     ranked = sorted(zip(times, bounty.efficiency(times), strict=True))
     multipliers = [multiplier for _, multiplier in ranked]
     assert multipliers == sorted(multipliers, reverse=True)
+
+
+def test_a_monte_carlo_p_counts_the_observed_table_in():
+    drawn = np.random.default_rng(3).multinomial(4, [0.5, 0.5], size=50)
+    as_uneven = sum(abs(a - b) >= 2 for a, b in drawn)
+    assert bounty.uniformity_p([3, 1], seed=3, replicates=50) == (1.0, (1 + as_uneven) / 51, "Monte Carlo")

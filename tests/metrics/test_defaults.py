@@ -20,6 +20,7 @@ from countenance.metrics import (
     reading_trials,
     readings,
     topk,
+    two_views,
 )
 from countenance.metrics.bounty import score
 from countenance.metrics.pairs import comparisons, curves, distributions, genuine, tail, vectors
@@ -103,6 +104,7 @@ def test_numbers_of_the_method():
     assert (readings.LARGEST_NORMALISED, readings.LARGEST_SHARE_OUTSIDE) == (1.5, 0.05)
     limits = (reading_trials.NEAR_ZERO, reading_trials.WORTH_TRYING, reading_trials.WORTH_NAMING)
     assert (*limits, reading_trials.MOST_OUTSIDE, reading_trials.MOST_TRIED) == (0.05, 0.8, 0.2, 0.2, 500)
+    assert (two_views.ROUNDS, two_views.LEAST, two_views.MOST) == (4, 0.005, 0.5)
     assert (curves.POINTS, curves.LEAST_FMR, curves.SUBSET) == (61, 1e-6, 2000)
     assert (tail.BINS, tail.EXACT) == (2**13, 2**19)
     assert (comparisons.LEAST_KEPT, comparisons.MOST_KEPT) == (2**22, 2**23)

@@ -152,3 +152,8 @@ def test_hidden_keypoints_count_for_nobody():
     pairs = similarities(one, KeypointOptions())
     assert best_similarity(one, pairs, KeypointOptions()).tolist() == [1]
     assert np.isnan(correct_shares(one, pairs, KeypointOptions())).all()
+
+
+def test_a_prediction_without_a_similarity_comes_last():
+    pairs = np.array([0, 0]), np.array([0, 1]), np.array([np.nan, 0.2])
+    assert _by_similarity(np.array([0]), np.array([2]), pairs).tolist() == [1]

@@ -47,8 +47,8 @@ def search(
     people, starts = np.unique(owner[order], return_index=True)
     right = _ready(gallery[order], similarity)
     n = len(probes)
-    own, other = np.full(n, -np.inf), np.full(n, -np.inf)
-    candidate, rank = np.full(n, -1, np.int64), np.zeros(n, np.int64)
+    own, other = np.full(n, -np.inf), np.empty(n)
+    candidate, rank = np.empty(n, np.int64), np.zeros(n, np.int64)
     for a in range(0, n, BLOCK):
         here = slice(a, min(a + BLOCK, n))
         left = _ready(probes[here], similarity)
