@@ -147,6 +147,8 @@ def test_the_threshold_of_another_run(tmp_path):
         threshold_of(str(tmp_path / "e"), "cosine")
     task = FACE_VERIFICATION.configured({"threshold_from": run})
     assert task.options.threshold == 0.25 and task.options.threshold_from == "a"
+    with pytest.raises(ct.InputError, match="its threshold is of cosine similarity, this run's is euclidean"):
+        FACE_VERIFICATION.configured({"threshold_from": run, "similarity": "euclidean"})
     made = Made(FACE_VERIFICATION, SIZES)
     assert "taken over from a" in found_by(made, {"threshold_from": run})[0].notes[0]
 
