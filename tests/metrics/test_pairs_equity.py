@@ -109,6 +109,7 @@ def test_shuffling_keeps_people_whole_where_they_have_one_value_and_sizes_where_
     random = np.random.default_rng(0)
     shuffled = within._shuffled(random)
     assert sorted(shuffled) == sorted(within.groups.cell)
+    assert shuffled.tolist() != within.groups.cell.tolist()  # pictures of a person change places
     assert all((shuffled[a : a + 3] == within.groups.cell[0]).sum() == 1 for a in range(0, 30, 3))
     whole, _ = made(0, 10, [("m",) if k // 3 < 4 else ("n",) for k in range(30)], ["m", "n"], 0.3)
     moved = whole._shuffled(random).reshape(10, 3)

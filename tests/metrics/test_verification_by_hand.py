@@ -303,3 +303,9 @@ def test_rates_of_drawn_pairs(n):
     folds = min(10, sum(n))
     expected = published(distance, truth, 0.001, folds, np.arange(-1, 1, 0.001))
     assert rates_of_pairs(vectors, same, different) == pytest.approx((*expected, folds), abs=1e-9)
+
+
+def test_a_similarity_at_the_threshold_is_not_accepted():
+    embeddings, identity = np.array([[1.0, 0], [1, 0], [0, 1]]), np.array([0, 0, 1])
+    at, below = (accepted_shares(embeddings, identity, threshold)[0][0] for threshold in (1.0, 0.999))
+    assert (at, below) == (0, 1)

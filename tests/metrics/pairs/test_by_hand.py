@@ -13,7 +13,7 @@ from countenance.metrics.pairs import groups as grouping
 from countenance.metrics.pairs.blocks import cuts, ends_of, impostor_pairs
 from countenance.metrics.pairs.comparisons import Comparisons
 from countenance.metrics.pairs.curves import Curves
-from countenance.metrics.pairs.distributions import dyadic_mean, impostor_scores
+from countenance.metrics.pairs.distributions import PairScores, dyadic_mean, impostor_scores
 from countenance.metrics.pairs.genuine import _drawn, genuine_pairs
 from countenance.metrics.pairs.groups import AcceptedCounts, Groups
 from countenance.metrics.pairs.influence import Influence
@@ -283,3 +283,8 @@ def test_blocks_hold_every_row_once_and_whole_people_where_they_can(sizes, size)
         split = b < len(identity) and identity[b - 1] == identity[b]
         assert not split or (identity[a:b] == identity[a]).all()
     assert impostor_pairs(np.array(sizes)) == sum(a * b for a, b in itertools.combinations(sizes, 2))
+
+
+def test_the_density_of_no_scores_is_unknown_in_every_bin():
+    empty = PairScores(np.zeros(0), None, math.nan, 0)
+    assert np.isnan(empty.density(np.linspace(0, 1, 5))).tolist() == [True] * 4
