@@ -15,9 +15,9 @@ from countenance.run.early_stop import Watch
 from countenance.run.engine import cluster, ray
 from countenance.run.engine.base import Job, Rate
 from countenance.run.engine.search import Bisection
+from countenance.run.marker import Committed
 from countenance.run.plan import Piece
 from countenance.run.stale import Difference
-from countenance.run.store import Committed
 
 
 class RayError(Exception):

@@ -19,8 +19,9 @@ from countenance.data import DatasetCard
 from countenance.data.image import UrlImage, encode_png
 from countenance.data.manifest import ManifestWriter
 from countenance.run import Run, evaluate
+from countenance.run.marker import Committed
 from countenance.run.rows import columns_of, rows_table
-from countenance.run.store import Committed, RunStore
+from countenance.run.store import RunStore
 from countenance.run.verify import verify
 from countenance.storage import open_storage
 from countenance.tasks import load_task

@@ -17,8 +17,9 @@ from countenance.run.engine.settings import EngineSettings
 from countenance.run.evaluation import Evaluation
 from countenance.run.given import GivenModel
 from countenance.run.manifest import DatasetRecord, Manifest, read_manifest
+from countenance.run.marker import Committed, Marker
 from countenance.run.plan import Piece, RunSettings, make_plan
-from countenance.run.store import Committed, Marker, RunStore, answers_name, marker_name, work_rows
+from countenance.run.store import RunStore, answers_name, marker_name, work_rows
 from countenance.tasks import load_task
 from countenance.testing import DiscDetector, small_dataset
 

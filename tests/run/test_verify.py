@@ -126,7 +126,7 @@ def test_what_is_published_names_no_folder_of_this_machine(run: Run, tmp_path: P
 
 
 def test_a_marker_of_another_version_is_read() -> None:
-    from countenance.run.store import Marker
+    from countenance.run.marker import Marker
 
     old = b'{"number": 3, "answered": 1, "failures": [], "files": {"answers/00003.parquet": "a"}, "extra": {}}'
     found = Marker.read(old)

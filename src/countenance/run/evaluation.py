@@ -20,13 +20,14 @@ from countenance.run.engine.local import thread_environment
 from countenance.run.engine.settings import EngineSettings, ProgressMaker
 from countenance.run.given import GivenModel
 from countenance.run.manifest import DamagedManifest, Manifest, Place
+from countenance.run.marker import Marker
 from countenance.run.plan import InManifest, InMemory, Piece, RunPlan
 from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
 from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
 from countenance.run.stale import draw, lowest_score, some
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, Marker, RunStore
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, RunStore
 from countenance.run.verify import verify
 from countenance.storage import is_url
 from countenance.tasks import findable

@@ -15,6 +15,7 @@ from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.run.around import forget_beside
 from countenance.run.auditing import audit_again, store_audit
+from countenance.run.marker import Marker
 from countenance.run.plan import hashed_id
 from countenance.run.run import Run
 from countenance.run.stages import reduce, write_scores
@@ -35,7 +36,6 @@ from countenance.run.store import (
     VIEWED,
     VIEWS,
     WORK,
-    Marker,
     RunStore,
     digest,
     marker_name,

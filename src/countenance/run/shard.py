@@ -19,8 +19,9 @@ from countenance.answers.store import KINDS
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
+from countenance.run.marker import Committed
 from countenance.run.rows import failure_row, rows_table
-from countenance.run.store import Committed, RunStore
+from countenance.run.store import RunStore
 from countenance.tasks import Context, Row, Shard, Task
 from countenance.tasks.states import state_to_bytes
 from countenance.tasks.task import CONTEXT, Refused

@@ -14,10 +14,11 @@ from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.run.early_stop import Watch
 from countenance.run.manifest import Manifest
+from countenance.run.marker import Marker
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
-from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, Marker, RunStore
+from countenance.run.store import FAILURES, MANY_SCORES, MOST_ROWS, SCORES, WORK, RunStore
 from countenance.run.whole import BLOCK, Progress, WholeRun, planned
 from countenance.tasks import Context, Reduced, State, Task
 from countenance.tasks.reduce import joined

@@ -11,18 +11,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from countenance.answers.store import answers_from_table, answers_table
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.run.manifest import DamagedManifest, Manifest, Place, read_manifest
+from countenance.run.marker import Committed, Marker
 from countenance.storage import Missing, Storage, open_storage
 from countenance.tasks.results import Result, results_from_json, results_to_json
 from countenance.tasks.states import State, state_from_bytes
@@ -53,63 +50,6 @@ UNSEALED = (LOCAL, FILES, JOURNAL, VIEWED, VIEWS)
 def digest(content: bytes) -> str:
     """The sha256 of some bytes."""
     return hashlib.sha256(content).hexdigest()
-
-
-@dataclass(frozen=True)
-class Marker:
-    """What a committed shard says about itself."""
-
-    number: int
-    answered: int
-    failures: list[dict[str, Any]]
-    """The images that failed; a list of all shards has only their number, `failed`."""
-    files: Mapping[str, str]
-    """File names with their hashes."""
-    skipped: int = 0
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    """File names with their sizes, so that a listing says whether an upload was cut off."""
-    pictures: str = ""
-    """A hash of the hashes of the pictures that were read."""
-    failed: int = 0
-    """How many images failed."""
-
-    def file(self, folder: str, ending: str = ".parquet") -> str | None:
-        """The shard's table in a folder of the run, or its file with another ending."""
-        return next((name for name in self.files if name.startswith(folder) and name.endswith(ending)), None)
-
-    def same(self, other: "Marker") -> bool:
-        """Whether two writers of a shard had the same predictions, rows and failures."""
-        mine, theirs = sorted(self.files.values()), sorted(other.files.values())
-        return mine == theirs and json.loads(to_json(self.failures)) == json.loads(to_json(other.failures))
-
-    def to_bytes(self) -> bytes:
-        return to_json({name: value for name, value in vars(self).items() if name != "failed"}).encode()
-
-    @classmethod
-    def read(cls, content: bytes) -> "Marker | None":
-        """A marker, or None when the file is damaged."""
-        try:
-            found = _markers().validate_json(content)
-        except ValueError:
-            return None
-        if not all(isinstance(row.get("sample"), str) for row in found.failures):
-            return None
-        return replace(found, failed=len(found.failures))
-
-
-@cache
-def _markers() -> TypeAdapter[Marker]:
-    return TypeAdapter(Marker)
-
-
-class Committed(StrEnum):
-    """What became of a shard that was handed to the store."""
-
-    FIRST = "first"
-    SAME = "same"
-    """Another writer was first, with the same content."""
-    DIFFERENT = "different"
-    """Another writer was first, with other predictions for the same images: the model is nondeterministic."""
 
 
 class RunStore:

@@ -4,7 +4,8 @@ import json
 from dataclasses import dataclass
 
 from countenance.errors import InputError
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, Marker, RunStore, digest
+from countenance.run.marker import Marker
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, RunStore, digest
 from countenance.storage import Missing
 
 

@@ -1,5 +1,6 @@
 """A run as a reducer sees it: score rows, predictions and states, part by part."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -27,12 +28,12 @@ FIRST_GROUPS = ("skin_tone", "age_group", "gender")
 """Attributes that results are given for where nobody named any."""
 
 
-class RunParts:
+class RunParts(ABC):
     """The parts of a run, in its order; a kind of run says how its shards are read."""
 
+    @abstractmethod
     def shards(self) -> Iterator[Shard]:
         """Samples, predictions and rows."""
-        raise NotImplementedError
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """The score table in parts, or the columns named."""

@@ -124,7 +124,7 @@ class Spool(Mapping[str, NDArray[Any]]):
 
 
 def merged(states: Iterable[State], merge: Callable[[State, State], State]) -> State | None:
-    """All states as one, merged pairwise like a tree while they come; None where there are none.
+    """All states as one, merged pairwise, like a tree, as they arrive; None without any state.
 
     No array is copied more than log n times, and at most log n states are held at once.
 

@@ -47,7 +47,7 @@ class Cache:
         return self.folder / kind / key[:2] / f"{key}.npz"
 
     def get(self, kind: str, key: str) -> Arrays | None:
-        """The kept arrays; None when there are none, or the file is damaged."""
+        """The kept arrays; None where the file does not exist or is damaged."""
         try:
             return None if self.force else load_arrays(self.path(kind, key))
         except UNREADABLE:

@@ -11,10 +11,11 @@ from countenance.processes import Death, Order, Pool
 from countenance.run.early_stop import Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.probing import probe
+from countenance.run.marker import Committed
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
 from countenance.run.stale import Difference
-from countenance.run.store import Committed, RunStore
+from countenance.run.store import RunStore
 
 MOST_AT_ONCE = 8
 """Pieces that one of several workers gets at once."""

@@ -19,9 +19,9 @@ from countenance.run.engine.cluster import connect
 from countenance.run.engine.local import MOST_DEATHS
 from countenance.run.engine.search import Bisection
 from countenance.run.engine.worker import WRITING
+from countenance.run.marker import Committed
 from countenance.run.plan import Piece
 from countenance.run.stale import Difference
-from countenance.run.store import Committed
 
 IN_FLIGHT = 2
 """Shards that an actor has at once: one under way, one waiting, so that it never waits for the driver."""
