@@ -14,6 +14,7 @@ they guard against a mistake in the code and change no result.
 
 import argparse
 import ast
+import functools
 import io
 import json
 import os
@@ -24,13 +25,14 @@ import tempfile
 import time
 import tokenize
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import mutate_code  # noqa: E402
 import mutate_tests  # noqa: E402
 
 OTHERS = {
@@ -95,6 +97,11 @@ def mutated(source: str, what: Mutation) -> str:
     return "".join(lines)
 
 
+@functools.cache
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
 def lines_around(source: str, line: int) -> set[int]:
     """The lines of the innermost statement at a line: its head where it has a body; empty where it runs at import.
 
@@ -119,26 +126,50 @@ def lines_around(source: str, line: int) -> set[int]:
             else:
                 visit(child, inside)
 
-    visit(ast.parse(source), False)
+    visit(_parsed(source), False)
     return found
 
 
-def _try_all(some: list[Mutation], tests: mutate_tests.Map, copy: Path, end: float, seconds: float) -> Iterator[dict]:
-    """Each mutation with what became of it."""
+def _try_all(
+    some: list[Mutation], tests: mutate_tests.Map, copy: Path, end: float, seconds: float, write: Callable[[dict], None]
+) -> None:
+    """Write each mutation with what became of it."""
+    left_out = {}
+
+    def tell(what: Mutation, outcome: str, by: str) -> None:
+        if outcome == "survived" and left_out.get(what):
+            by += ", more left out for time"
+        text = (copy / what.file).read_text(encoding="utf-8").splitlines()[what.line - 1].strip()
+        write(asdict(what) | {"outcome": outcome, "by": by, "text": text})
+
+    quick, slow = [], []
     for what in some:
+        text = (copy / what.file).read_text(encoding="utf-8")
+        around = lines_around(text, what.line)
+        chosen, all_of_them = tests.those_that_run(what.file, around, seconds)
+        left_out[what] = not all_of_them
+        trial = (what, text, mutated(text, what), chosen)
+        (slow if tests.at_import(what.file, around) else quick).append(trial)
+    mutate_code.try_all(copy, quick, tell, end)
+    for what, text, new, chosen in slow:
         if time.monotonic() > end:
             return
         path = copy / what.file
-        text = path.read_text(encoding="utf-8")
-        chosen, all_of_them = tests.those_that_run(what.file, lines_around(text, what.line), seconds)
         mutate_tests.forget_compiled(path)
-        path.write_text(mutated(text, what), encoding="utf-8")
-        outcome, by = mutate_tests.run(copy, chosen) if chosen else ("survived", "no test runs this line")
+        path.write_text(new, encoding="utf-8")
+        outcome, by = mutate_tests.run(copy, chosen)
         path.write_text(text, encoding="utf-8")
         mutate_tests.forget_compiled(path)
-        if outcome == "survived" and chosen:
-            by = f"{len(chosen)} tests" + ("" if all_of_them else ", more left out for time")
-        yield asdict(what) | {"outcome": outcome, "by": by, "text": text.splitlines()[what.line - 1].strip()}
+        tell(what, outcome, f"{len(chosen)} tests" if outcome == "survived" else by)
+
+
+def _write(report: Path, terminal: int, row: dict) -> None:
+    """Add a row to a report, and show it where the mutation was not caught."""
+    with report.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(row) + "\n")
+    if row["outcome"] != "caught":
+        what = f"{row['file']}:{row['line']}: {row['old']} became {row['new']}"
+        os.write(terminal, f"{row['outcome']}: {what}: {row['text']}   ({row['by']})\n".encode())
 
 
 def main() -> int:
@@ -185,13 +216,8 @@ def main() -> int:
             if pid == 0:
                 code = 1
                 try:
-                    with report.open("w", encoding="utf-8") as stream:
-                        for row in _try_all(chosen[k :: options.jobs], tests, copies[k], end, options.seconds):
-                            stream.write(json.dumps(row) + "\n")
-                            stream.flush()
-                            if row["outcome"] != "caught":
-                                what = f"{row['file']}:{row['line']}: {row['old']} became {row['new']}"
-                                print(f"{row['outcome']}: {what}: {row['text']}   ({row['by']})", flush=True)
+                    write = functools.partial(_write, report, os.dup(1))
+                    _try_all(chosen[k :: options.jobs], tests, copies[k], end, options.seconds, write)
                     code = 0
                 except BaseException:
                     traceback.print_exc()
@@ -203,7 +229,7 @@ def main() -> int:
         ended = [os.waitpid(pid, 0)[1] for pid in pids]
         if any(ended):
             print("a process of the draw ended early", file=sys.stderr)
-        rows = [json.loads(line) for report in reports for line in report.read_text().splitlines()]
+        rows = [json.loads(line) for report in reports if report.exists() for line in report.read_text().splitlines()]
     survived = sum(row["outcome"] == "survived" for row in rows)
     late = sum(row["outcome"] == "not in time" for row in rows)
     total = f"{len(rows) - survived} of {len(rows)} caught ({late} by the time limit), of {len(drawn)} mutations"

@@ -1,6 +1,7 @@
 """The tests of a mutation: which test runs which line, and one run of some of them in a process of its own."""
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import json
@@ -24,7 +25,7 @@ LEFT_OUT = ("countenance", "tests", "conftest", "mutate", "__main__", "_pytest",
 """Modules that are not loaded ahead: ours, and those that start threads."""
 
 
-def _settle_hypothesis() -> None:
+def settle_hypothesis() -> None:
     """The same examples every time, and none refused for a slow machine."""
     import hypothesis
 
@@ -32,7 +33,7 @@ def _settle_hypothesis() -> None:
     hypothesis.settings.load_profile("mutate")
 
 
-def _is_test(item: pytest.Item) -> bool:
+def is_test(item: pytest.Item) -> bool:
     """Whether an item is a test or a doctest; a function of the sources whose name begins with test is neither."""
     return isinstance(item, pytest.DoctestItem) or not item.nodeid.startswith("src/")
 
@@ -68,10 +69,10 @@ class _Recorder:
         return local
 
     def pytest_configure(self) -> None:
-        _settle_hypothesis()
+        settle_hypothesis()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [one for one in items if _is_test(one)]
+        items[:] = [one for one in items if is_test(one)]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
@@ -109,6 +110,10 @@ class _Recorder:
                 files.setdefault(code.co_filename, set()).update(seen)
         return files
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.failed.append(report.nodeid)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self.failed.append(report.nodeid)
@@ -124,11 +129,11 @@ class _Chosen:
         self.first = ""
 
     def pytest_configure(self) -> None:
-        _settle_hypothesis()
+        settle_hypothesis()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((one for one in items if _is_test(one) and one.nodeid in self.order), key=self._place)
+        items[:] = sorted((one for one in items if is_test(one) and one.nodeid in self.order), key=self._place)
 
     def _place(self, item: pytest.Item) -> int:
         return self.order[item.nodeid]
@@ -142,7 +147,7 @@ class _Chosen:
             self.first = self.first or report.nodeid
 
 
-def _inside(copy: Path) -> None:
+def inside(copy: Path) -> None:
     """This process works in the copy, with its sources first."""
     os.chdir(copy)
     os.environ["PYTHONPATH"] = str(copy / "src")
@@ -150,14 +155,14 @@ def _inside(copy: Path) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-def _quiet(log: Path) -> None:
+def quiet(log: Path) -> None:
     """What the tests print goes to a file."""
     null, out = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for number, target in ((null, 0), (out, 1), (out, 2)):
         os.dup2(number, target)
 
 
-@dataclass
+@dataclass(eq=False)
 class Map:
     """Each test with its seconds and the lines that it runs."""
 
@@ -165,23 +170,23 @@ class Map:
     failed: list[str] = field(default_factory=list)
     libraries: list[str] = field(default_factory=list)
     imported: dict[str, list[int]] = field(default_factory=dict)
-    """By file the lines of functions that run when the package is imported."""
+    """By file the lines of functions that run when the package is imported or tests are collected."""
 
     @classmethod
     def made(cls, copy: Path, paths: list[str], kept: Path) -> "Map":
-        """Run the tests once, those that ran before with the same sources left out."""
+        """Run the tests once; a file of tests is left out where neither it nor a source that it runs has changed."""
         kept.mkdir(parents=True, exist_ok=True)
-        sources = hashlib.sha256()
-        for path in sorted((copy / "src").rglob("*.py")):
-            sources.update(path.read_bytes())
+        sources = {str(path.relative_to(copy)): _hash(path) for path in (copy / "src").rglob("*.py")}
         made = cls()
         new: list[Path] = []
         for path in paths:
             files = sorted((copy / path).rglob("*.py")) if (copy / path).is_dir() else [copy / path]
             for file in files:
                 if file.name.startswith("test_") or "src" in file.relative_to(copy).parts:
-                    if (place := kept / _key(file, copy, sources.hexdigest())).exists():
-                        made._add(json.loads(place.read_text()))
+                    place = kept / _key(file, copy)
+                    old = json.loads(place.read_text()) if place.exists() else None
+                    if old and all(sources.get(name) == known for name, known in old["sources"].items()):
+                        made._add(old)
                     else:
                         new.append(file)
         if new:
@@ -195,15 +200,15 @@ class Map:
                 made.failed.append("the run that maps tests to lines")
                 return made
             found = json.loads(out.read_text())
-            if not found["tests"]:
-                made.failed.append((copy / "log").read_text()[-2000:])
-                return made
             for file in new:
                 name = str(file.relative_to(copy))
                 of_file = {key: one for key, one in found["tests"].items() if key.split("::")[0] == name}
-                part = found | {"tests": of_file, "failed": []}
+                ran = {source for one in of_file.values() for source in one["lines"]} | {name}
+                part = {"tests": of_file, "failed": [], "libraries": found["libraries"]}
+                part["sources"] = {source: known for source, known in sources.items() if source in ran}
+                part["imported"] = {source: lines for source, lines in found["imported"].items() if source in ran}
                 if not found["failed"]:
-                    (kept / _key(file, copy, sources.hexdigest())).write_text(json.dumps(part))
+                    (kept / _key(file, copy)).write_text(json.dumps(part))
             made._add(found)
         return made
 
@@ -211,17 +216,28 @@ class Map:
         self.tests |= found["tests"]
         self.failed += found["failed"]
         self.libraries = sorted({*self.libraries, *found["libraries"]})
-        self.imported |= found["imported"]
+        for name, lines in found["imported"].items():
+            self.imported[name] = sorted({*self.imported.get(name, ()), *lines})
+
+    def at_import(self, file: str, lines: set[int]) -> bool:
+        """Whether lines run when modules are imported or tests are collected; no lines: a module's own."""
+        return not lines or bool(lines & set(self.imported.get(file, ())))
+
+    @functools.cache  # noqa: B019
+    def _quickest(self) -> dict[str, dict[str, list[int]]]:
+        """By test, quickest first, the lines that it runs of each file."""
+        order = sorted(self.tests.items(), key=lambda test: float(test[1]["seconds"]))
+        return {name: one["lines"] for name, one in order}
 
     def those_that_run(self, file: str, lines: set[int], seconds: float) -> tuple[list[str], bool]:
         """The tests that run one of the lines, quickest first; whether none was left out for time.
 
         Any test may read what a line made at import, so there all others come after those that run the file.
         """
-        at_import = not lines or bool(lines & set(self.imported.get(file, ())))
-        seen = {name: set(one["lines"].get(file, ())) for name, one in self.tests.items()}
-        quickest = sorted(self.tests, key=lambda name: float(self.tests[name]["seconds"]))
-        found = [name for name in quickest if seen[name] and (at_import or lines & seen[name])]
+        at_import = self.at_import(file, lines)
+        quickest = self._quickest()
+        seen = {name: one for name, one in quickest.items() if file in one}
+        found = [name for name, files in seen.items() if at_import or not lines.isdisjoint(files[file])]
         if at_import or not found:
             found += [name for name in quickest if name not in set(found)]
         total, chosen = 0.0, []
@@ -232,8 +248,12 @@ class Map:
         return chosen, len(chosen) == len(found)
 
 
-def _key(file: Path, copy: Path, sources: str) -> str:
-    text = f"{file.relative_to(copy)}{sources}".encode() + file.read_bytes()
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _key(file: Path, copy: Path) -> str:
+    text = f"{file.relative_to(copy)} {_hash(file)}".encode()
     return hashlib.sha256(text).hexdigest()[:24] + ".json"
 
 
@@ -242,8 +262,8 @@ def _record(copy: Path, paths: list[str], out: Path) -> None:
     code = 1
     try:
         before = set(sys.modules)
-        _quiet(copy / "log")
-        _inside(copy)
+        quiet(copy / "log")
+        inside(copy)
         recorder = _Recorder(str(copy / "src"))
         recorder._begin()
         for path in {name.removeprefix("src/").removeprefix("tests/").split("/")[0] for name in paths}:
@@ -251,6 +271,9 @@ def _record(copy: Path, paths: list[str], out: Path) -> None:
                 importlib.import_module(path if path == "countenance" else f"countenance.{path}")
         imported = recorder._end()
         pytest.main([*(one for one in ARGUMENTS if one != "-x"), *paths], plugins=[recorder])
+        for files in recorder.collecting.values():
+            for name, seen in files.items():
+                imported.setdefault(name, set()).update(seen)
         start = f"{copy}/"
         tests = {
             name: {"seconds": one["seconds"], "lines": {f.removeprefix(start): v for f, v in one["lines"].items()}}
@@ -290,8 +313,8 @@ def run(copy: Path, names: list[str]) -> tuple[str, str]:
         code = 70
         try:
             os.setsid()
-            _quiet(copy / "log")
-            _inside(copy)
+            quiet(copy / "log")
+            inside(copy)
             sys.dont_write_bytecode = True
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
             chosen = _Chosen(names)

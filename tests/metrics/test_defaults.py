@@ -46,10 +46,11 @@ RESOLUTION = {
 """Bins of histograms, the rounding of single precision, and the largest number that it counts to."""
 
 AT_ONCE = {
-    "curves.outcomes.PIECE": 2**17, "curves.pairs.BUDGET": 2**21,
+    "curves.outcomes.PIECE": 2**17, "curves.outcomes.ROUNDS": 16, "curves.pairs.BUDGET": 2**21,
     "detection.MOST_WEIGHTS": 2**25, "detection.DRAWN_AT_ONCE": 2**18, "identification.BLOCK": 512,
     "pairs.blocks.ROWS": 256, "pairs.blocks.COLUMNS": 4096, "pairs.vectors.CHUNK": 4096, "pairs.groups.FEW": 2**22,
-    "pairs.comparisons.LEAST_KEPT": 2**22, "pairs.comparisons.MOST_KEPT": 2**23, "pairs.tail.SAMPLE": 2**22,
+    "pairs.comparisons.LEAST_KEPT": 2**22, "pairs.comparisons.MOST_KEPT": 2**23, "pairs.tail.SAMPLE": 2**22, "pairs.tail.TWICE": 2,
+    "pairs.tail.EXTRA": 50, "pairs.comparisons.MORE": 1.05, "pairs.comparisons.EXTRA": 1000,
     "pairs.equity.MOST_PAIRS": 2**22, "pairs.equity.MOST_STEPS": 200_000_000,
     "pairs.device.ROWS": 8192, "pairs.device.COLUMNS": 16_384, "pairs.device.WORTH": 10**9,
     "pairs.device_count.ROOM": 2**24, "pairs.device_count.MOST_BINS": 8192, "pairs.device_count.THREADS": 512,

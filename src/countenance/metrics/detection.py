@@ -41,10 +41,8 @@ def average_precision(scores: Array, hit: Bools, n_truth: int) -> float:
     >>> average_precision(np.array([0.9, 0.8]), np.array([True, True]), 2)
     1.0
     """
-    if n_truth == 0:
+    if not n_truth:
         return float("nan")
-    if len(scores) == 0:
-        return 0.0
     precision, recall = precision_recall(scores, hit, n_truth)
     envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
     return float(envelope[np.searchsorted(recall, RECALLS, side="left")].mean())

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.metrics.pairs.roc import equal_error_rate
+from countenance.metrics.pairs.tail import sure_cut
+from countenance.metrics.pairs.vectors import reach_of
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,7 +72,7 @@ def pair_similarities(embeddings: Array, identity: Ints, keep: int) -> Tail:
     coarse = rows.astype(np.float32)
     n = len(ids)
     ends = np.searchsorted(ids, ids, side="right")
-    reach = float((rows * rows).sum(axis=1).max()) * (1 + 1e-4) + 1e-30 if n else 1.0
+    reach = reach_of(float((rows * rows).sum(axis=1).max(initial=0.0)))
     histogram, scale = np.zeros(BINS, dtype=np.int64), np.float32(BINS / (2 * reach))
     edges = np.linspace(-reach, reach, BINS + 1)
     own: list[tuple[Ints, Ints]] = []
@@ -92,8 +94,7 @@ def pair_similarities(embeddings: Array, identity: Ints, keep: int) -> Tail:
                 continue
             level = ((values.ravel() + np.float32(reach)) * scale).astype(np.int32)
             histogram += np.bincount(level, minlength=BINS)
-            top = np.flatnonzero(np.cumsum(histogram[::-1]) >= keep)
-            cut = edges[max(BINS - 2 - int(top[0]), 0)] if top.size else -np.inf
+            cut = sure_cut(histogram, edges, keep)
             if first is None or second is None:
                 p, q = np.nonzero(values >= cut)
                 kept.append((values[p, q], a + p, a + near + q))
@@ -261,4 +262,4 @@ def _roc(tail: Tail) -> tuple[Array, Array]:
     different = np.cumsum(tail.histogram[::-1])
     ranked = np.sort(tail.same)
     val = 1 - np.searchsorted(ranked, tail.edges[:-1][::-1], side="left") / len(ranked)
-    return np.append(0.0, different / different[-1]), np.append(0.0, val)
+    return np.append(0.0, different / tail.histogram.sum()), np.append(0.0, val)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.metrics.pairs.vectors import reach_of
 from countenance.metrics.verification import BLOCK
 
 Array = NDArray[np.float64]
@@ -62,7 +63,7 @@ def roc_bands(embeddings: Array, identity: Ints, *, points: int = 60, replicates
 def _counts(embeddings: Array, identity: Ints, people: int) -> tuple[Array, Array]:
     """For each identity and threshold, from the highest down: its same and its different pairs above it."""
     rows = embeddings.astype(np.float32)
-    reach = np.float32(float((rows * rows).sum(axis=1).max()) * (1 + 1e-4) + 1e-30)
+    reach = np.float32(reach_of(float((rows * rows).sum(axis=1).max())))
     genuine, impostor = (np.zeros(people * BINS, dtype=np.int64) for _ in range(2))
     n = len(rows)
     for a in range(0, n, BLOCK):

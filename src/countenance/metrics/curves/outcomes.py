@@ -23,6 +23,9 @@ MISSED = -np.inf
 
 NOBODY = -1
 PIECE = 131_072
+"""Pairs whose overlaps are made at once."""
+ROUNDS = 16
+"""So often all pairs are looked at together before those that are left are taken one by one."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ def match_one_to_one(faces: Boxes, face_image: Ints, found: Boxes, found_image: 
     g, d, o = g[~alone], d[~alone], o[~alone]
     order = np.lexsort((d, g, -o))
     g, d = g[order], d[order]
-    for _ in range(16):  # a pair that is first for both its sides is what the greedy walk would take
+    for _ in range(ROUNDS):  # a pair that is first for both its sides is what the greedy walk would take
         if not g.size:
             return matched
         rank = np.arange(len(g))
@@ -163,19 +166,13 @@ def keep_last_label(labels: ListedIdentities) -> ListedIdentities:
     >>> keep_last_label(one).score
     array([0.2, 0.3])
     """
-    identity, n = labels.identity, labels.identity.size
+    identity = labels.identity
     row = np.repeat(np.arange(len(labels.count)), labels.count)
-    again = np.zeros(n, dtype=bool)
-    longest = int(labels.count.max(initial=0))
-    low, high = (int(identity.min()), int(identity.max())) if n else (0, 0)
-    if longest <= 24 and len(labels.count) * (high - low + 1) < 2**62:
-        key = row * (high - low + 1) + (identity - low)  # equal for the same identity in the same row only
-        for shift in range(1, longest):
-            again[:-shift] |= key[shift:] == key[:-shift]
-    else:
-        order = np.lexsort((np.arange(n), identity, row))
-        same = (row[order[1:]] == row[order[:-1]]) & (identity[order[1:]] == identity[order[:-1]])
-        again[order[:-1][same]] = True
+    names, code = np.unique(identity, return_inverse=True)
+    key = row * len(names) + code  # equal for the same identity in the same row only
+    order = np.argsort(key, kind="stable")
+    again = np.zeros(len(key), dtype=bool)
+    again[order[:-1]] = key[order[1:]] == key[order[:-1]]
     if not again.any():
         return labels
     count = np.bincount(row[~again], minlength=len(labels.count))

@@ -42,17 +42,18 @@ def choose_threshold(
     >>> choose_threshold(np.linspace(0, 1, 101), np.arange(101), 101, 50, rounds=20).threshold
     0.51
     """
-    order = np.argsort(-negatives, kind="stable")  # once: what is in order already is sorted fast
+    order = np.argsort(-negatives, kind="stable")
     negatives, image = negatives[order], image[order]
+    ends = _ends(negatives)
     threshold = float(thresholds_at(negatives, np.array([wanted]))[0])
     random = np.random.default_rng(seed)
     thresholds, elsewhere = [], []
     for _ in range(rounds):
         weight = np.bincount(random.integers(0, images, images), minlength=images)
-        thresholds.append(weighted_threshold(negatives, weight[image], wanted))
+        thresholds.append(_lowest(negatives, ends, weight[image], wanted))
         half = random.permutation(images) < images // 2
         inside = half[image]
-        chosen = weighted_threshold(negatives, inside.astype(np.int64), wanted / 2)
+        chosen = _lowest(negatives, ends, inside.astype(np.int64), wanted / 2)
         share = (images - images // 2) / images
         elsewhere.append(np.count_nonzero((negatives >= chosen) & ~inside) / (wanted * share))
     finite = [t for t in thresholds if np.isfinite(t)] or [threshold]
@@ -67,9 +68,16 @@ def weighted_threshold(negatives: Floats, weight: Ints, wanted: float) -> float:
     0.8
     """
     order = np.argsort(-negatives, kind="stable")
-    scores, passed = negatives[order], np.cumsum(weight[order])
-    ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
-    index = int(np.searchsorted(passed[ends], wanted, side="right")) - 1
+    return _lowest(negatives[order], _ends(negatives[order]), weight[order], wanted)
+
+
+def _ends(falling: Floats) -> Ints:
+    """Where each run of equal scores ends."""
+    return np.flatnonzero(np.append(falling[1:] != falling[:-1], True))
+
+
+def _lowest(falling: Floats, ends: Ints, weight: Ints, wanted: float) -> float:
+    index = int(np.searchsorted(np.cumsum(weight)[ends], wanted, side="right")) - 1
     if index < 0:
-        return float(np.nextafter(scores[0], np.inf))
-    return float(scores[ends[index]])
+        return float(np.nextafter(falling[0], np.inf))
+    return float(falling[ends[index]])

@@ -20,6 +20,8 @@ from countenance.metrics.pairs.vectors import Array, Index, Ints, Vectors
 
 LEAST_KEPT, MOST_KEPT = 4_194_304, 8_388_608
 """Impostor pairs that are kept: all where there are no more than the first number, never more than the second."""
+MORE, EXTRA = 1.05, 1000
+"""With a rate so many more pairs are kept than it accepts: the next higher scores are looked at too."""
 
 Accept = Callable[[Index, Index], None]
 
@@ -54,7 +56,7 @@ class Comparisons:
         """
         ends = ends_of(identity)
         pairs = impostor_pairs(np.bincount(identity)) if len(identity) else 0
-        wanted = int(1.05 * fmr * pairs) + 1000
+        wanted = int(MORE * fmr * pairs) + EXTRA
         keep = LEAST_KEPT if wanted > MOST_KEPT else max(LEAST_KEPT, wanted)
         found = genuine_pairs(vectors, ends, seed=seed)
         return cls(vectors, identity, found, find_tail(vectors, ends, keep, seed=seed, step=step))
@@ -97,7 +99,7 @@ class Comparisons:
         if refused is None:
             tail = self.tail
             place = int(np.searchsorted(-tail.above, -allowed, side="left"))
-            return Threshold(float(tail.edges[min(place, len(tail.edges) - 1)]), False)
+            return Threshold(float(tail.edges[place]), False)
         return Threshold(between(refused, self._next_above(refused)), True)
 
     def _ranked_impostor(self, rank: int) -> float | None:
@@ -148,7 +150,7 @@ class Comparisons:
         Where they are kept they are read off; otherwise the blocks are made again.
         """
         tail = self.tail
-        if tail.whole or threshold - tail.margin >= tail.cut:
+        if threshold - tail.margin >= tail.cut:  # -inf where all pairs are kept
             sure, close = self._range(threshold - tail.margin, threshold + tail.margin)
             first, second, score = tail.first[sure:close], tail.second[sure:close], tail.score[sure:close]
             at = (score if tail.margin == 0 else self.vectors.exact(first, second)) >= threshold
@@ -164,7 +166,7 @@ class Comparisons:
         if found.exact:
             return found, self.accepted(found.score, accept, step)
         place = int(np.searchsorted(tail.edges, found.score))
-        low = float(tail.edges[max(place - 1, 0)])
+        low = float(tail.edges[place - 1])
         return self._again(found, low, found.score, int(fmr * self.impostors + 1e-9), accept, step)
 
     def _again(
@@ -174,6 +176,7 @@ class Comparisons:
 
         With `allowed` the threshold is then the smallest one between low and high that accepts no more pairs.
         """
+        near = np.float32(high - self.vectors.margin)
         low, high = low - self.vectors.margin, high + self.vectors.margin
         lock, kept, count, held = threading.Lock(), [], 0, 0
 
@@ -184,7 +187,7 @@ class Comparisons:
                 accept(first[sure], second[sure])
                 count += int(sure.sum())
                 # Very many equal scores: the threshold stays an edge, and only pairs near that are needed.
-                close = ~sure if held < MOST_KEPT else ~sure & (score >= np.float32(high - 2 * self.vectors.margin))
+                close = ~sure if held < MOST_KEPT else ~sure & (score >= near)
                 kept.append((first[close], second[close]))
                 held += int(close.sum())
 

@@ -19,6 +19,8 @@ EXACT = 524_288
 """Up to so many impostor pairs every score is computed in double precision."""
 SAMPLE = 4_194_304
 """Pairs of the subsample from which the first cut is estimated."""
+TWICE, EXTRA = 2, 50
+"""So many more of them are let through than are wanted: the subsample errs, and too many do no harm."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,8 @@ def _first_cut(vectors: Vectors, ends: Ints, share: float, seed: int) -> float:
     scores = vectors.left[rows] @ vectors.right[columns].T
     other = ends[rows][:, None] != ends[columns][None, :]
     values = scores[other]
-    wanted = int(2 * share * len(values)) + 50  # twice as many: the subsample errs, and too many do no harm
-    if wanted >= len(values):
-        return -np.inf
-    return float(np.partition(values, len(values) - wanted)[len(values) - wanted])
+    wanted = int(TWICE * share * len(values)) + EXTRA
+    return float(np.sort(values)[-wanted]) if wanted < len(values) else -np.inf
 
 
 class _Histogram:
@@ -142,18 +142,12 @@ class _Rising:
         """Take the bins and the pairs of a block of rows."""
         with self.lock:
             self.histogram += histogram
-            self.cut = max(self.cut, self._cut())
+            self.cut = max(self.cut, sure_cut(self.histogram, self.edges, self.keep))
             self.kept += [_narrow(block) for block in kept if len(block[0])]
             self.held += sum(len(block[0]) for block in kept)
             if self.held > 3 * self.keep:  # seldom: looking at every block took a third of the time with a GPU
-                self.kept = [_above(_joined(self.kept), self.cut)]
-                self.held = len(self.kept[0][0])
-
-    def _cut(self) -> float:
-        """The highest edge that at least `keep` of the pairs seen so far reach."""
-        reached = np.flatnonzero(np.cumsum(self.histogram[::-1]) >= self.keep)
-        # One bin lower: a score in the bin may be, by rounding, a little below the bin's edge.
-        return float(self.edges[max(BINS - 2 - int(reached[0]), 0)]) if reached.size else -np.inf
+                first, second, score = _above(_joined(self.kept), self.cut)
+                self.kept, self.held = [(first, second, score)], len(score)
 
     def tail(self, vectors: Vectors, pairs: int, device: str | None = None) -> ImpostorTail:
         """What was found, in an order that does not depend on the threads."""
@@ -174,6 +168,19 @@ class _Rising:
         return ImpostorTail(values, first, second, cut, margin, self.edges, above, pairs)
 
 
+def sure_cut(histogram: Ints, edges: Array, keep: int) -> float:
+    """An edge that at least `keep` of the scores counted surely reach; -inf where there are fewer scores.
+
+    One bin lower than the counts say: a score in a bin may be, by rounding, a little below the bin's edge.
+
+    >>> histogram, edges = np.array([5, 1, 1, 2]), np.array([0.0, 0.5, 1.0, 1.5, 2.0])
+    >>> [sure_cut(histogram, edges, keep) for keep in (2, 3, 9, 10)]
+    [1.0, 0.5, 0.0, -inf]
+    """
+    reached = np.flatnonzero(np.cumsum(histogram[::-1]) >= keep)
+    return float(edges[max(len(histogram) - 2 - int(reached[0]), 0)]) if reached.size else -np.inf
+
+
 def best_first(first: Index, second: Index, score: NDArray[np.float32]) -> NDArray[np.int64]:
     """The order of pairs by falling score, equal ones by row and column; sorting whole numbers is four times faster.
 
@@ -190,7 +197,8 @@ def best_first(first: Index, second: Index, score: NDArray[np.float32]) -> NDArr
 
 def _joined(blocks: list[Any]) -> tuple[Any, Any, Any]:
     if not blocks:
-        return np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32)
+        nothing = np.zeros(0, np.int32)
+        return nothing, nothing, nothing.astype(np.float32)
     first, second, score = (np.concatenate([block[k] for block in blocks]) for k in range(3))
     return first, second, score
 

@@ -61,13 +61,13 @@ class Vectors:
         length = np.ones(len(rows))
         if similarity == "dot":
             left = rows.astype(np.float32)
-            edge = largest * (1 + 1e-4) + 1e-30
+            edge = reach_of(largest)
             return cls(similarity, rows, length, left, left, (-edge, edge), terms * ROUNDING * largest)
         # -|a - b|² = 2 a·b - |a|² - |b|², as one product with two more columns.
         single, one = square.astype(np.float32)[:, None], np.ones((len(rows), 1), np.float32)
         plain = rows.astype(np.float32)
         left, right = np.hstack([2 * plain, -single, one]), np.hstack([plain, one, -single])
-        edge = 4 * largest * (1 + 1e-4) + 1e-30
+        edge = reach_of(4 * largest)
         return cls(similarity, rows, length, left, right, (-edge, edge * 1e-4), terms * ROUNDING * 4 * largest)
 
     def exact(self, first: Index, second: Index) -> Array:
@@ -105,6 +105,15 @@ class Vectors:
         -0.25
         """
         return -(shown**2) if self.similarity == "euclidean" else float(shown)
+
+
+def reach_of(largest: float) -> float:
+    """A little more than the largest score that vectors can have, so that rounding leaves no score outside.
+
+    >>> round(reach_of(2.0), 6), reach_of(0.0)
+    (2.0002, 1e-30)
+    """
+    return largest * 1.0001 + 1e-30
 
 
 def _squares(rows: NDArray[Any]) -> Array:
