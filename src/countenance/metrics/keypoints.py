@@ -58,7 +58,7 @@ def pair_by_overlap(overlap: Array) -> NDArray[np.intp]:
     """
     answers, people = overlap.shape
     paired = np.full(people, -1, dtype=np.intp)
-    if answers == 0 or people == 0:
+    if not overlap.size:
         return paired
     if answers == 1 or people == 1:
         value = np.where(np.isnan(overlap), -1.0, overlap)

@@ -74,14 +74,16 @@ def sorted_by_score(rows: DiskColumn, into: DiskColumn, run: int, block: int) ->
     [1, 3, 0, 2]
     """
     with DiskColumn(ROW) as parts:
-        starts, drawn = list(range(0, rows.rows, run)), [np.zeros(0)]
-        step = max(block // max(len(starts), 1), 1)
+        starts, drawn = list(range(0, rows.rows, run)), []
+        if not starts:
+            return
+        step = max(block // len(starts), 1)
         for start in starts:
             part = rows.read(start, start + run)
             part = part[np.argsort(-part["score"], kind="stable")]
             drawn.append(part["score"][::step].copy())  # a view would keep the whole part
             parts.add(part)
-        at, chosen = list(starts), np.sort(np.concatenate(drawn))[:: max(len(starts), 1)]
+        at, chosen = list(starts), np.sort(np.concatenate(drawn))[:: len(starts)]
         for score in [*np.unique(chosen)[::-1].tolist(), -np.inf]:
             above, equal = [], []
             for k, start in enumerate(starts):
@@ -91,7 +93,7 @@ def sorted_by_score(rows: DiskColumn, into: DiskColumn, run: int, block: int) ->
                 above.append((at[k], first))
                 equal.append((first, last))
                 at[k] = last
-            between = np.concatenate([np.zeros(0, ROW), *(parts.read(*span) for span in above)])
+            between = np.concatenate([parts.read(*span) for span in above])
             into.add(between[np.argsort(-between["score"], kind="stable")])
             for low, high in equal:
                 for start in range(low, high, block):
@@ -102,7 +104,7 @@ def _first_below(parts: DiskColumn, low: int, high: int, score: float, *, strict
     """The first of some falling scores that is below `score`, or below or equal to it."""
     while low < high:
         middle = (low + high) // 2
-        value = float(parts.read(middle, middle + 1)["score"][0])
+        value = float(parts.read(middle, middle + 1)["score"][-1])
         if value < score or (value == score and not strictly):
             high = middle
         else:
@@ -120,8 +122,6 @@ class Kinds:
 
     def of(self, rows: Any) -> NDArray[np.int32]:
         """The kind of each row of a score table."""
-        if not self.attributes or not rows.num_rows:
-            return np.zeros(rows.num_rows, np.int32)
         codes = np.zeros((rows.num_rows, len(self.attributes)), np.int64)
         for k, attribute in enumerate(self.attributes):
             known = self.values[k]

@@ -3,6 +3,7 @@
 A worker stores the state of its shard beside the shard; whoever puts the run together reads them one after the other.
 """
 
+import functools
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -137,7 +138,5 @@ def merged(states: Iterable[State], merge: Callable[[State, State], State]) -> S
         while len(waiting) > 1 and waiting[-2][0] == waiting[-1][0]:
             (height, one), (_, two) = waiting[-2:]
             waiting[-2:] = [(height + 1, merge(one, two))]
-    while len(waiting) > 1:
-        (height, one), (_, two) = waiting[-2:]
-        waiting[-2:] = [(height + 1, merge(one, two))]
-    return waiting[0][1] if waiting else None
+    left = [state for _, state in waiting]
+    return functools.reduce(lambda two, one: merge(one, two), reversed(left)) if left else None
