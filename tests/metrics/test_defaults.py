@@ -33,7 +33,7 @@ CHOSEN = {
     "reading_trials.NEAR_ZERO": 0.05, "reading_trials.WORTH_TRYING": 0.8, "reading_trials.WORTH_NAMING": 0.2,
     "reading_trials.MOST_OUTSIDE": 0.2, "reading_trials.MOST_TRIED": 500,
     "two_views.ROUNDS": 4, "two_views.LEAST": 0.005, "two_views.MOST": 0.5,
-    "pairs.curves.POINTS": 61, "pairs.curves.LEAST_FMR": 1e-6, "pairs.curves.SUBSET": 2000,
+    "pairs.curves.POINTS": 61, "pairs.curves.LEAST_FMR": 1e-6, "pairs.curves.SUBSET": 2000, "pairs.curves.STREAM": 5,
     "pairs.equity.DRAWS": 1000, "pairs.equity.FEWEST": 200, "pairs.equity.LEAST_PEOPLE": 20, "pairs.equity.ALPHA": 0.05,
     "pairs.distributions.MOST": 200_000, "pairs.genuine.MOST": 1_000_000,
 }  # fmt: skip
@@ -51,12 +51,14 @@ AT_ONCE = {
     "pairs.blocks.ROWS": 256, "pairs.blocks.COLUMNS": 4096, "pairs.vectors.CHUNK": 4096, "pairs.groups.FEW": 2**22,
     "pairs.comparisons.LEAST_KEPT": 2**22, "pairs.comparisons.MOST_KEPT": 2**23, "pairs.tail.SAMPLE": 2**22,
     "pairs.tail.TWICE": 2, "pairs.tail.EXTRA": 50, "pairs.comparisons.MORE": 1.05, "pairs.comparisons.EXTRA": 1000,
+    "pairs.comparisons.FURTHER": 64,
     "pairs.equity.MOST_PAIRS": 2**22, "pairs.equity.MOST_STEPS": 200_000_000,
     "pairs.device.ROWS": 8192, "pairs.device.COLUMNS": 16_384, "pairs.device.WORTH": 10**9,
     "pairs.device_count.ROOM": 2**24, "pairs.device_count.MOST_BINS": 8192, "pairs.device_count.THREADS": 512,
     "pairs.device_count.GROUPS": 4,
     "topk.PROBES": 1024, "topk.GALLERY": 8192, "topk.FIRST": 128,
     "verification.BLOCK": 512, "verification.SPARE": 64, "verification.CELLS": 4_000_000,
+    "verification.KEPT": 2, "verification.EXTRA": 256, "verification.FURTHER": 4,
 }  # fmt: skip
 """How much is worked on together, measured on 2 cores and on an H200; tests elsewhere make them small."""
 

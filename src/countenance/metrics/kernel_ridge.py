@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack  # not when first used: limits on threads reach only libraries that are loaded
+from scipy.special import expit
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +56,11 @@ def fit_ridge(kernel: Floats, target: Floats, ridge: float) -> Ridge:
 
 @dataclass(frozen=True)
 class Platt:
-    """A line from score to log-odds."""
+    """A line from score to log-odds.
+
+    >>> Platt(2.0, -1.0, 0.0)(np.array([0.5, 1.0])).round(4)  # log-odds of 0 and 1
+    array([0.5   , 0.7311])
+    """
 
     slope: float
     offset: float
@@ -63,7 +68,7 @@ class Platt:
     """Mean log-loss on the scores it was fitted to."""
 
     def __call__(self, score: Floats) -> Floats:
-        return np.asarray(1 / (1 + np.exp(-np.clip(self.slope * score + self.offset, -50, 50))))
+        return np.asarray(expit(self.slope * score + self.offset))
 
 
 def soft_targets(labels: NDArray[np.int64]) -> Floats:
@@ -89,7 +94,7 @@ def fit_platt(score: Floats, target: Floats) -> Platt:
 
     now = loss(beta)
     for _ in range(100):
-        p = 1 / (1 + np.exp(-design @ beta))
+        p = expit(design @ beta)
         gradient = design.T @ (p - target) / len(score)
         curvature = (design * (p * (1 - p))[:, None]).T @ design / len(score) + 1e-9 * np.eye(2)
         step, size = np.linalg.solve(curvature, gradient), 1.0

@@ -23,6 +23,8 @@ SPARE = 64
 """More pairs than asked for that are compared in double precision: single precision may swap neighbours."""
 CELLS = 4_000_000
 """Numbers of a bootstrap that are in memory at once."""
+KEPT, EXTRA, FURTHER = 2, 256, 4
+"""Different pairs kept: twice as many as the rate allows and some more; four times as many where a fold needs it."""
 
 
 class Verification(NamedTuple):
@@ -145,19 +147,20 @@ def validation_rate(
     """
     names, identity = np.unique(identity, return_inverse=True)
     people = len(names)
-    sizes = np.bincount(identity, minlength=people).astype(np.float64)
+    sizes = np.bincount(identity).astype(np.float64)
     different = int(_different(sizes))
-    fold = np.random.default_rng(seed).permutation(people) % max(1, min(folds, people))
-    keep = 2 * (int(far * different + 1e-9) + 1) + 256
+    folds = min(folds, people)
+    fold = np.random.default_rng(seed).permutation(people) % folds
+    keep = KEPT * int(far * different) + EXTRA
     while True:
         tail = pair_similarities(embeddings, identity, keep)
-        thresholds = _fold_thresholds(tail, sizes, fold, far)
+        thresholds = _fold_thresholds(tail, sizes, fold, folds, far)
         if not np.isnan(thresholds).any() or len(tail.different) >= different:
             break
-        keep *= 4
+        keep *= FURTHER
     n_same = len(tail.same)
     nan = float("nan")
-    if n_same == 0 or different == 0:
+    if not n_same or not different:
         empty = np.zeros(0)
         return Verification(nan, nan, nan, nan, nan, nan, n_same, different, people, len(identity), False, empty, empty)
     thresholds = np.where(np.isnan(thresholds), -np.inf, thresholds)
@@ -214,9 +217,9 @@ def _threshold(ranked: Array, weights: Array, total: float, far: float) -> float
     return float(ranked[int(np.argmax(over))]) if over.any() else float("nan")
 
 
-def _fold_thresholds(tail: Tail, sizes: Array, fold: Ints, far: float) -> Array:
-    out = np.full(int(fold.max()) + 1 if len(fold) else 1, np.nan)
-    for f in range(len(out)):
+def _fold_thresholds(tail: Tail, sizes: Array, fold: Ints, folds: int, far: float) -> Array:
+    out = np.empty(folds)
+    for f in range(folds):
         others = fold != f
         if not others.any():  # one fold only: nothing is left to train on
             others = np.ones_like(others)

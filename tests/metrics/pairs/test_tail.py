@@ -31,7 +31,7 @@ def test_the_first_cut_lets_twice_as_many_through_and_fifty_more(monkeypatch, sa
     assert (expected == -np.inf) == (share == 0.6)
 
 
-def test_where_every_pair_is_kept_there_is_no_cut():
+def test_where_every_pair_is_kept_there_is_no_cut(monkeypatch):
     rows, _ = faces(30, 30, 2)
     ends = np.arange(1, 31)
     for keep in (435, 436):  # 30 · 29 / 2 pairs: just enough, and one more
@@ -39,6 +39,9 @@ def test_where_every_pair_is_kept_there_is_no_cut():
         assert found.whole and found.cut == -np.inf and len(found.score) == found.pairs == 435
         assert found.margin == 0 and found.score.dtype == np.float64  # few pairs: double precision
     part = find_tail(Vectors.of(rows), ends, 100)
+    assert part.doubt == part.margin == 0
+    monkeypatch.setattr(tail, "EXACT", 0)
+    assert find_tail(Vectors.of(rows), ends, 100).doubt == 2 * Vectors.of(rows).margin > 0
     assert not part.whole and 100 <= len(part.score) < 300 and part.cut > -1
     assert (np.diff(part.score) <= 0).all()
     assert part.above[0] == 435 and part.above[-1] == 0

@@ -22,6 +22,8 @@ LEAST_KEPT, MOST_KEPT = 4_194_304, 8_388_608
 """Impostor pairs that are kept: all where there are no more than the first number, never more than the second."""
 MORE, EXTRA = 1.05, 1000
 """With a rate so many more pairs are kept than it accepts: the next higher scores are looked at too."""
+FURTHER = 64
+"""Scores that are looked at next where those nearest to a threshold are all the same."""
 
 Accept = Callable[[Index, Index], None]
 
@@ -110,16 +112,16 @@ class Comparisons:
         near = float(tail.score[rank])
         if tail.margin == 0:
             return near if near >= tail.cut else None
-        if near - 2 * tail.margin < tail.cut:
+        if near - tail.doubt < tail.cut:
             return None
-        a, b = self._range(near - 2 * tail.margin, near + 2 * tail.margin)
+        a, b = self._range(near, tail.doubt)
         close = np.sort(self.vectors.exact(tail.first[a:b], tail.second[a:b]))[::-1]
         return float(close[rank - a])
 
-    def _range(self, low: float, high: float) -> tuple[int, int]:
-        """Which of the kept pairs have (rounded) scores between low and high."""
-        a = np.searchsorted(self._falling, -high, side="left")
-        b = np.searchsorted(self._falling, -low, side="right")
+    def _range(self, score: float, around: float) -> tuple[int, int]:
+        """Which of the kept pairs have (rounded) scores around a score."""
+        a = np.searchsorted(self._falling, -score - around, side="left")
+        b = np.searchsorted(self._falling, -score + around, side="right")
         return int(a), int(b)
 
     @cached_property
@@ -133,8 +135,7 @@ class Comparisons:
         place = int(np.searchsorted(self.ranked, score, side="right"))
         if place < len(self.ranked):
             found = float(self.ranked[place])
-        reach = 2 * tail.margin
-        a, b = self._range(score - reach, score + reach)
+        a, b = self._range(score, tail.doubt)
         while True:
             close = tail.score[a:b] if tail.margin == 0 else self.vectors.exact(tail.first[a:b], tail.second[a:b])
             higher = close[close > score]
@@ -142,7 +143,7 @@ class Comparisons:
                 return min(found, float(higher.min()))
             if a == 0:
                 return found
-            a, b = max(a - 64, 0), a  # the scores just above are further away than the rounding
+            a, b = max(a - FURTHER, 0), a  # the scores just above are further away than the rounding
 
     def accepted(self, threshold: float, accept: Accept, step: Step | None = None) -> int:
         """Call `accept(first, second)` with all impostor pairs that a threshold accepts; returns how many.
@@ -151,7 +152,7 @@ class Comparisons:
         """
         tail = self.tail
         if threshold - tail.margin >= tail.cut:  # -inf where all pairs are kept
-            sure, close = self._range(threshold - tail.margin, threshold + tail.margin)
+            sure, close = self._range(threshold, tail.margin)
             first, second, score = tail.first[sure:close], tail.second[sure:close], tail.score[sure:close]
             at = (score if tail.margin == 0 else self.vectors.exact(first, second)) >= threshold
             first = np.concatenate([tail.first[:sure], first[at]])

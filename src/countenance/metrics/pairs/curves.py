@@ -14,6 +14,8 @@ from countenance.metrics.pairs.vectors import Array
 
 POINTS = 61
 LEAST_FMR = 1e-6
+STREAM = 5
+"""Of random numbers, beside the seed: other draws use others."""
 SUBSET = 2000
 """Pictures of the people drawn for intervals where the pairs kept do not reach."""
 
@@ -109,7 +111,7 @@ class Curves:
     def _subset(self) -> Comparisons:
         """Some people, drawn by the seed, with all their pairs: enough to say how unlike people are."""
         compared = self.compared
-        random = np.random.default_rng([self.seed, 5])
+        random = np.random.default_rng([self.seed, STREAM])
         people = random.permutation(len(compared.sizes))
         wanted = np.sort(people[: max(2, int(np.searchsorted(np.cumsum(compared.sizes[people]), SUBSET)))])
         rows = np.flatnonzero(np.isin(compared.identity, wanted))

@@ -42,6 +42,11 @@ class ImpostorTail:
     pairs: int
 
     @property
+    def doubt(self) -> float:
+        """How far apart the scores of two pairs may be whose exact scores are in the other order."""
+        return 2 * self.margin
+
+    @property
     def whole(self) -> bool:
         """Whether every impostor pair is kept."""
         return len(self.score) == self.pairs
