@@ -181,3 +181,11 @@ def test_correlation_at_its_ends():
 
 def test_an_estimate_is_read_by_name():
     assert IntervalEstimate(1, 2, 3, 4, 5)._asdict() == {"value": 1, "low": 2, "high": 3, "n": 4, "clusters": 5}
+
+
+def test_wilson_stays_between_0_and_1_and_holds_the_rate():
+    size, t = np.meshgrid(np.arange(1.0, 300.0), np.linspace(0.5, 9, 30))
+    low, high = wilson(np.ones_like(size), size, t)
+    assert (high == 1).all() and (low < 1).all()
+    low, high = wilson(np.zeros_like(size), size, t)
+    assert (low == 0).all() and (high > 0).all()

@@ -102,6 +102,8 @@ def test_an_excluded_unknown_face_still_takes_one_off_the_total(crowd):
     """The published rule subtracts every excluded face; a gallery holds known people only, so it is their number."""
     other = replace(crowd, excluded=np.array([False, False, True, False, False]))
     assert oroc_v3(other).total == 3 and oroc_v3(other).negative_row.tolist() == [3]
+    first = replace(other, subject=np.array([-1, 2, 5, 3, 4]), excluded=np.array([True, False, False, False, False]))
+    assert oroc_v3(first).negative_row.tolist() == [3]
 
 
 def test_open_set_identification_of_version_2(crowd):

@@ -165,3 +165,9 @@ def test_no_pair_has_no_band():
     from countenance.metrics.verification_bands import roc_bands
 
     assert np.isnan(roc_bands(np.eye(3), np.array([0, 1, 2])).eer)
+
+
+def test_a_rate_of_one_accepts_everybody():
+    vectors, identity = faces(12, 4, 3)
+    found = validation_rate(vectors, identity, far=1.0, replicates=5)
+    assert found.val == 1 and found.sufficient and found.same_pairs == 12

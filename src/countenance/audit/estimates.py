@@ -13,6 +13,7 @@ from countenance.audit.sums import Numbers, Side, simple
 from countenance.audit.table import Array
 from countenance.audit.tests import design_effect as _larger_effect
 from countenance.audit.tests import implied, own_effect
+from countenance.metrics import intervals
 
 __all__ = ["Side", "bootstrap", "design_effect", "interval", "resampled", "simple", "wilson"]
 
@@ -38,12 +39,7 @@ def wilson_limits(p: Numbers, n: Numbers, t: Numbers) -> tuple[Array, Array]:
     >>> [round(float(bound), 6) for bound in wilson_limits(0.8, 150, 1.959964)]
     [0.728859, 0.856159]
     """
-    p, n = np.asarray(p, dtype=float), np.asarray(n, dtype=float)
-    with np.errstate(all="ignore"):
-        denominator = 1 + t * t / n
-        centre = (p + t * t / (2 * n)) / denominator
-        half = t * np.sqrt(p * (1 - p) / n + t * t / (4 * n * n)) / denominator
-    return np.minimum(np.maximum(0.0, centre - half), p), np.maximum(np.minimum(1.0, centre + half), p)
+    return intervals.wilson(p, n, t)
 
 
 def clopper_pearson_limits(p: Numbers, n: Numbers, t: Numbers) -> tuple[Array, Array]:

@@ -41,20 +41,20 @@ def draw_pairs(
     for i in range(n):
         members.setdefault(int(code[i]), []).append(i)
     for group in members.values():
-        after_same[group] = np.arange(len(group) - 1, -1, -1)
-    same_ends = np.cumsum(after_same)
-    different_ends = np.cumsum(np.arange(n - 1, -1, -1) - after_same)
-    n_same, n_different = int(same_ends[-1]) if n else 0, int(different_ends[-1]) if n else 0
+        after_same[group] = np.arange(len(group))[::-1]
+    after_different = np.arange(n)[::-1] - after_same
+    same_ends, different_ends = np.cumsum(after_same), np.cumsum(after_different)
+    n_same, n_different = int(after_same.sum()), int(after_different.sum())
 
     def same_pair(position: int) -> tuple[int, int]:
         i = int(np.searchsorted(same_ends, position, side="right"))
-        nth = position - (int(same_ends[i - 1]) if i else 0)
+        nth = position - int(same_ends[i] - after_same[i])
         group = members[int(code[i])]
         return order[i], order[group[group.index(i) + 1 + nth]]
 
     def different_pair(position: int) -> tuple[int, int]:
         i = int(np.searchsorted(different_ends, position, side="right"))
-        nth = position - (int(different_ends[i - 1]) if i else 0)
+        nth = position - int(different_ends[i] - after_different[i])
         j = i + 1 + nth
         for skip in members[int(code[i])]:
             if i < skip <= j:

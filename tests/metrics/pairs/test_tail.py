@@ -104,3 +104,9 @@ def test_one_person_behind_most_errors_makes_the_interval_wide(taken):
     for place, cell in cells.items():
         expected = cell.interval(alike, within)
         assert (found.low[place], found.high[place]) == pytest.approx(expected, rel=1e-9)
+
+
+def test_everybody_is_one_group():
+    one = Groups.everybody(3)
+    assert one.names == ("",) and one.pictures.tolist() == [[True], [True], [True]]
+    assert one.member.shape == (1, 1)

@@ -214,7 +214,7 @@ def identification_outcomes(
     entry, owner = _entries(labels, face_row[taken])
     face = taken[owner]
     score, own = labels.score[entry], labels.identity[entry] == subject[face]
-    known = subject[face] > 0
+    known = probe_of[face] != NOBODY
 
     # The first face of a probe that lists its subject gives the positive; entries come in the order of faces.
     own_known = np.flatnonzero(own & known)[::-1]

@@ -76,7 +76,7 @@ class Curves:
         else:
             far, val = tail.above[::-1] / compared.impostors, 1 - compared.fnmr(tail.edges[::-1])
         rate = equal_error_rate(far, val)
-        at = np.array([min(max(rate, 1 / compared.impostors), 1.0)])
+        at = np.array([max(rate, 1 / compared.impostors)])
         share = 1 / (1 + self.slope(at) / at)  # how much of the rate moves with FNMR; the rest moves with FMR
         band = self._band(share, 1 - share, np.array([rate]), self.rough(at))
         return IntervalEstimate(rate, float(band.low[0]), float(band.high[0]), len(genuine), len(compared.sizes))
