@@ -121,6 +121,14 @@ def test_every_kind_of_comparison_that_sums_can_make(
     assert differences(*both(tmp_path / "s.parquet", by, METRICS, **asked)) == []
 
 
+def test_rates_of_pairs_and_a_metric_that_is_always_the_same(tmp_path: Path) -> None:
+    """Ranks are what needs rows: rates have none, and values that are all equal have no kurtosis."""
+    rows = table(6, split=False)
+    pq.write_table(rows.append_column("m.same", pa.array([2.5] * 600)), tmp_path / "s.parquet")
+    assert differences(*both(tmp_path / "s.parquet", ["tone"], ["ok"], comparison="pairs", adjust="holm")) == []
+    assert differences(*both(tmp_path / "s.parquet", ["tone"], ["same"], adjust="holm")) == []
+
+
 @pytest.mark.parametrize(
     "asked",
     [

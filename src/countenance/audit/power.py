@@ -27,8 +27,8 @@ def reach(alpha: float, power: float, df: float = math.inf) -> float:
 def detectable_h(n1: float, n2: float, alpha: float = 0.05, power: float = 0.8, df: float = math.inf) -> float:
     """The smallest Cohen's h two (effective) sizes can see.
 
-    >>> round(detectable_h(150, 545), 4)
-    0.2583
+    >>> round(detectable_h(150, 545), 4), round(detectable_h(1, 1), 4)
+    (0.2583, 3.962)
     """
     return reach(alpha, power, df) * math.sqrt(1 / n1 + 1 / n2) if n1 > 0 and n2 > 0 else math.nan
 
@@ -58,12 +58,11 @@ def detectable_rate(
     rough = shifted(versus, reach(alpha, power, df) * math.sqrt(1 / n1 + 1 / n2))
     rare = min(versus, 1 - versus)
     guess = 1.0 if math.isnan(rough) else (rough if versus < 0.5 else 1 - rough)
-    small, large = max(1, round(n1)), max(1, round(n2))
+    small, large = round(n1), round(n2)
     if min(small, large) * guess >= FEW_CASES:
         return rough
     middle, far = large * rare, 4 * math.sqrt(large * rare * (1 - rare)) + 2
     other = np.unique(np.linspace(max(0.0, middle - far), min(float(large), middle + far), 31).round())
-    other = other if rare > 0 else np.zeros(1)
     weight = _binomial(other, large, rare)
     cases = np.arange(min(small, math.ceil(2 * small * min(guess, 2 * FEW_CASES / small) + 20)) + 1.0)
     shape = (len(cases), len(other))
