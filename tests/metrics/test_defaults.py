@@ -56,7 +56,7 @@ AT_ONCE = {
     "pairs.device.ROWS": 8192, "pairs.device.COLUMNS": 16_384, "pairs.device.WORTH": 10**9,
     "pairs.device_count.ROOM": 2**24, "pairs.device_count.MOST_BINS": 8192, "pairs.device_count.THREADS": 512,
     "pairs.device_count.GROUPS": 4,
-    "topk.PROBES": 1024, "topk.GALLERY": 8192, "topk.FIRST": 128,
+    "topk.PROBES": 1024, "topk.GALLERY": 8192, "topk.FIRST": 128, "topk.WIDER": 3, "topk.FEW": 12,
     "verification.BLOCK": 512, "verification.SPARE": 64, "verification.CELLS": 4_000_000,
     "verification.KEPT": 2, "verification.EXTRA": 256, "verification.FURTHER": 4,
 }  # fmt: skip

@@ -1,18 +1,22 @@
 """Exact nearest neighbours by cosine, in blocks: little more memory than the templates themselves take."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
+
+from countenance.metrics.pairs.blocks import cores, one_blas_thread
 
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 PROBES, GALLERY, FIRST = 1024, 8192, 128
+WIDER = 3
+"""By how much a block is larger than all before it, up to `GALLERY`: the sooner the k-th best is high, the fewer
+candidates the large ones let through."""
+FEW = 12
+"""Up to so many largest values are found one by one, of more the whole row is sorted."""
 
 
 def unit_rows(templates: NDArray[np.floating]) -> Singles:
@@ -32,7 +36,7 @@ def largest(matrix: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], I
     >>> largest(np.array([[0.1, 0.9, 0.5]]), 2)
     (array([[0.9, 0.5]]), array([[1, 2]]))
     """
-    if k > 12:
+    if k > FEW:
         column = np.argsort(-matrix, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(matrix, column, axis=1), column
     matrix, rows = matrix.copy(), np.arange(len(matrix))
@@ -74,24 +78,11 @@ def cosine_top_k(
         index[start:stop], score[start:stop] = _search(rows[start:stop], columns, k)
         return stop - start
 
-    with _single_threaded_blas(), ThreadPoolExecutor(threads or _cores()) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads or cores()) as pool:
         for done in pool.map(work, range(0, len(rows), PROBES)):
             if step is not None:
                 step(done)
     return index, score
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _single_threaded_blas() -> AbstractContextManager[object]:
-    """Each of our threads multiplies alone; threads of BLAS beside them would fight for the same cores."""
-    try:
-        limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(1, user_api="blas")
-    except ImportError:  # slower, not wrong
-        return nullcontext()
-    return limits
 
 
 def _search(probes: Singles, gallery: Singles, k: int) -> tuple[Ints, Singles]:
@@ -102,8 +93,7 @@ def _search(probes: Singles, gallery: Singles, k: int) -> tuple[Ints, Singles]:
     buffer, larger = np.empty(len(probes) * GALLERY, np.float32), np.empty(len(probes) * GALLERY, bool)
     start = first
     while start < len(gallery):
-        # Small blocks first: the sooner the k-th best is high, the fewer candidates the large ones let through.
-        width = min(3 * start, GALLERY, len(gallery) - start)
+        width = min(WIDER * start, GALLERY, len(gallery) - start)
         cosine, above = (x[: len(probes) * width].reshape(len(probes), width) for x in (buffer, larger))
         np.matmul(probes, gallery[start : start + width].T, out=cosine)
         np.greater(cosine, score[:, -1:], out=above)

@@ -76,7 +76,7 @@ def cuts(ends: Ints, start: int, size: int) -> Iterator[tuple[int, int]]:
 
 def tiles(vectors: Vectors, ends: Ints, a: int, b: int) -> Iterator[Tile]:
     """The scores of rows a … b with all their impostors to the right. Each tile is overwritten by the next one."""
-    buffer = np.empty((b - a) * min(COLUMNS, len(ends)), np.float32)
+    buffer = np.empty((b - a) * COLUMNS, np.float32)
     near = int(ends[b - 1])
     for c, d in cuts(ends, a, COLUMNS):
         scores = buffer[: (b - a) * (d - c)].reshape(b - a, d - c)
