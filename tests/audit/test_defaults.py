@@ -9,6 +9,7 @@ METHOD = {
     "estimates.TRUSTED": 0.3, "ranks.EXACT_UP_TO": 8, "power.FEW_CASES": 12, "layout.UNEQUAL": 4,
     "minp.PERMUTATIONS": 2000, "minp.MORE_PERMUTATIONS": 10_000, "minp.FEWEST_UNITS": 20,
     "equity.DRAWS": 1000, "equity.FEWEST": 200, "ranking.DRAWS": 2000, "change.STEPS": 14,
+    "plan.NEAR": 0.02, "plan.CLOSE": 0.002, "plan.WIDER": 1.5,
     "table.MAX_NUMERIC": 20, "attributes.MOST_VALUES": 30,
     "minp.NEAR": 1 + 1e-9, "codes.ROUNDING": 1e-9,
 }  # fmt: skip

@@ -16,6 +16,9 @@ from countenance.audit.settings import Settings
 from countenance.errors import InputError
 
 MOST_ROWS = 10**9
+NEAR, CLOSE, WIDER = 0.02, 0.002, 1.5
+"""A size is searched for where the approximation is off by more than the first share, and found within the second; the
+range in which it must lie grows by the third."""
 
 
 class Plan(BaseModel):
@@ -120,14 +123,14 @@ def _with_few_cases(n: float, baseline: float, gap: float, others: int, alpha: f
         return not math.isnan(rate) and abs(rate - baseline) <= gap
 
     rough = detectable_rate(baseline, n, n * others, alpha, power)
-    if math.isnan(gap) or abs(abs(rough - baseline) - gap) <= 0.02 * gap:
+    if math.isnan(gap) or abs(abs(rough - baseline) - gap) <= NEAR * gap:
         return n
     low, high = n / 4, n
     while not seen(high):
-        low, high = high, high * 1.5
+        low, high = high, high * WIDER
         if high > MOST_ROWS:
             return n
-    while high - low > max(0.5, 0.002 * high):
+    while high - low > max(0.5, CLOSE * high):
         middle = (low + high) / 2
         low, high = (low, middle) if seen(middle) else (middle, high)
     return high

@@ -222,7 +222,7 @@ def mcnemar(gains: Array, losses: Array) -> tuple[str, float, float]:
     statistic = float(min(gains.sum(), losses.sum()))
     name = "McNemar exact" if (gains + losses).max(initial=0) <= 1 else "McNemar exact (clusters swapped)"
     net = net[net > 0]
-    if observed == 0 or not len(net):
+    if not observed:
         return name, statistic, 1.0
     from scipy import stats
 
