@@ -32,13 +32,13 @@ def test_a_pair_counts_only_where_both_sides_have_the_metric(kind: str) -> None:
     assert finding.clusters == N - 7
 
 
-@pytest.mark.parametrize("gained", [6, 12])
+@pytest.mark.parametrize("gained", [4, 6])
 def test_two_ways_that_cross_are_tested_by_the_robust_test_too(gained: int) -> None:
     """No row is lost, so the exact test of either way alone is surer than both ways together allow."""
     random = np.random.default_rng(gained)
     one, two = np.ones(N), np.ones(N)
     person, scene = np.arange(N) % 12, random.permutation(np.arange(N) % 10)
-    two[(person < 3) & (np.arange(N) < 5 * gained)] = 0
+    two[(random.random(N) < gained / 20) | (person == 0)] = 0
     rows = table(one, two)
     rows["identity"], rows["scene"] = ([f"p{k}" for k in [*person, *person]], [f"c{k}" for k in [*scene, *scene]])
     asked = {"by": ["model"], "comparison": "paired", "pair": ["sample"], "min_n": 5}
@@ -55,5 +55,5 @@ def test_two_ways_that_cross_are_tested_by_the_robust_test_too(gained: int) -> N
 
     robust = variance(person) + variance(scene) - variance(joint)
     t = abs(change.mean()) / math.sqrt(robust)
-    assert crossed.p >= max(one.p for one in alone)
+    assert crossed.p > 1.2 * max(one.p for one in alone)
     assert crossed.p == pytest.approx(max(max(one.p for one in alone), 2 * stats.t.sf(t, crossed.df)), rel=0.25)
