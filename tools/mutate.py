@@ -1,7 +1,7 @@
 """Change one operator or number of a package at random and see whether the package's own tests notice.
 
     python tools/mutate.py metrics [--n 20] [--seed 0] [--jobs 1] [--minutes 60] [--file PART] [--tests PATH ...]
-                                   [--seconds 60] [--json OUT]
+                                   [--seconds 60] [--older] [--json OUT]
 
 Works in a copy of the repository. Each mutation is one token of one file (`<` becomes `<=`, `+` becomes `-`, `and`
 becomes `or`, 3 becomes 4, …). A first pass runs `tests/PACKAGE` and the doctests of `src/countenance/PACKAGE` once and
@@ -183,6 +183,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="of tests for one mutation")
     parser.add_argument("--file", default="", help="only files whose name contains one of these, with commas")
     parser.add_argument("--tests", nargs="+", help="default: tests/PACKAGE and the doctests of the package")
+    parser.add_argument("--older", action="store_true", help="use what is known of tests whose sources changed since")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     source = ROOT / "src" / "countenance" / options.package
@@ -202,7 +203,7 @@ def main() -> int:
             ignored = shutil.ignore_patterns(".venv", ".git", "out", "__pycache__", ".*_cache", ".hypothesis")
             shutil.copytree(ROOT, copy, ignore=ignored)
         (Path(folder) / "shared").symlink_to(ROOT.parent / "shared")
-        tests = mutate_tests.Map.made(copies[0], paths, ROOT / "out" / "mutate")
+        tests = mutate_tests.Map.made(copies[0], paths, ROOT / "out" / "mutate", options.older)
         if tests.failed:
             print(f"fail without any mutation: {', '.join(tests.failed)}", file=sys.stderr)
             return 2

@@ -171,10 +171,16 @@ class Map:
     libraries: list[str] = field(default_factory=list)
     imported: dict[str, list[int]] = field(default_factory=dict)
     """By file the lines of functions that run when the package is imported or tests are collected."""
+    changed: set[str] = field(default_factory=set)
+    """Sources that are no longer as they were when the lines were noted."""
 
     @classmethod
-    def made(cls, copy: Path, paths: list[str], kept: Path) -> "Map":
-        """Run the tests once; a file of tests is left out where neither it nor a source that it runs has changed."""
+    def made(cls, copy: Path, paths: list[str], kept: Path, older: bool = False) -> "Map":
+        """Run the tests once; a file of tests is left out where neither it nor a source that it runs has changed.
+
+        With `older`, one whose sources alone have changed is left out as well: of a changed source its tests are then
+        known by file, not by line.
+        """
         kept.mkdir(parents=True, exist_ok=True)
         sources = {str(path.relative_to(copy)): _hash(path) for path in (copy / "src").rglob("*.py")}
         made = cls()
@@ -185,8 +191,12 @@ class Map:
                 if file.name.startswith("test_") or "src" in file.relative_to(copy).parts:
                     place = kept / _key(file, copy)
                     old = json.loads(place.read_text()) if place.exists() else None
-                    if old and all(sources.get(name) == known for name, known in old["sources"].items()):
+                    changed = (
+                        {name for name, known in old["sources"].items() if sources.get(name) != known} if old else ()
+                    )
+                    if old and (older or not changed):
                         made._add(old)
+                        made.changed.update(changed)
                     else:
                         new.append(file)
         if new:
@@ -221,7 +231,7 @@ class Map:
 
     def at_import(self, file: str, lines: set[int]) -> bool:
         """Whether lines run when modules are imported or tests are collected; no lines: a module's own."""
-        return not lines or bool(lines & set(self.imported.get(file, ())))
+        return not lines or (file not in self.changed and bool(lines & set(self.imported.get(file, ()))))
 
     @functools.cache  # noqa: B019
     def _quickest(self) -> dict[str, dict[str, list[int]]]:
@@ -237,7 +247,8 @@ class Map:
         at_import = self.at_import(file, lines)
         quickest = self._quickest()
         seen = {name: one for name, one in quickest.items() if file in one}
-        found = [name for name, files in seen.items() if at_import or not lines.isdisjoint(files[file])]
+        by_file = at_import or file in self.changed
+        found = [name for name, files in seen.items() if by_file or not lines.isdisjoint(files[file])]
         if at_import or not found:
             found += [name for name in quickest if name not in set(found)]
         total, chosen = 0.0, []

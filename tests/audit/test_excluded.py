@@ -1,9 +1,14 @@
 """What an audit leaves out is listed with its size and the reason."""
 
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from countenance.audit import audit
+from countenance.audit.parquet import ParquetFiles
 
 N = 60
 
@@ -21,3 +26,12 @@ def test_an_attribute_with_nothing_to_compare(values: list[str | None], group: s
     assert "nothing to compare with" in last["why"] and last["untested"] is True and last["alarming"] is False
     unknown = [one for one in found.excluded if one["why"] == "unknown values are shown, not tested"]
     assert [(one["n"], one["clusters"], one["untested"]) for one in unknown] == [(N, N, False)] * (n == 0)
+
+
+def test_rows_that_are_about_none_of_some_columns_are_left_out(tmp_path: Path) -> None:
+    rows = {"a": [1, None, None, None], "b": [None, 2, None, None], "c": [None, None, 3, None], "n": [0, 1, 2, 3]}
+    pq.write_table(pa.table(rows), tmp_path / "one.parquet")
+    for about, left in (((), [0, 1, 2, 3]), (("a",), [0]), (("b", "a"), [0, 1]), (("a", "b", "c"), [0, 1, 2])):
+        found = ParquetFiles((tmp_path / "one.parquet",), about)
+        assert found.read(["n"])["n"].to_pylist() == left
+        assert [n for batch in found.batches("n") for n in batch["n"].to_pylist()] == left

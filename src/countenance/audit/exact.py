@@ -37,13 +37,12 @@ def fisher(right1: Array, wrong1: Array, right2: Array, wrong2: Array) -> Array:
     expected = rare * small / np.maximum(small + large, 1)
     far = np.maximum(seen, expected + 12 * np.sqrt(expected)) + 100
     width = (np.minimum(np.minimum(rare, small), far) - low + 1).astype(np.int64)
-    order = np.argsort(width, kind="stable")
-    start = 0
-    while start < len(order):
-        size = max(1, min(len(order) - start, BLOCK // int(width[order[min(start + 4000, len(order)) - 1]]), 4000))
-        here = order[start : start + size]
-        found[here] = _block(tables[:, here], low[here], width[here])
-        start += size
+    level = np.frexp(width)[1]  # tables of similar width together: each is padded to the widest
+    for one in np.unique(level):
+        alike = np.flatnonzero(level == one)
+        for here in np.array_split(alike, (len(alike) << int(one)) // BLOCK + 1):
+            if len(here):  # a block may be smaller than one table
+                found[here] = _block(tables[:, here], low[here], width[here])
     return found[place]
 
 
