@@ -76,7 +76,8 @@ def on_cluster(data: str, out: str, cluster: Cluster, asked: argparse.Namespace)
     words.append(str(asked.workers))
     started = time.perf_counter()
     while True:
-        driver = subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL)  # Ray tells of every death
+        said = tempfile.TemporaryFile()  # Ray tells of every death: shown only if the driver fails
+        driver = subprocess.Popen(words, env=environment, stderr=said)
         while driver.poll() is None:
             end = time.monotonic() + chance.uniform(0.5, 1.5) * every
             while driver.poll() is None and time.monotonic() < end:
@@ -102,7 +103,10 @@ def on_cluster(data: str, out: str, cluster: Cluster, asked: argparse.Namespace)
         if driver.returncode == 0:
             return {"seconds": round(time.perf_counter() - started, 1), "killed": killed}
         if driver.returncode != -9:
-            raise SystemExit(f"the driver ended with code {driver.returncode}")
+            said.seek(0)
+            last = said.read().decode(errors="replace")[-4000:]
+            raise SystemExit(f"the driver ended with code {driver.returncode}:\n{last}")
+        said.close()
 
 
 def differing(one: Run, two: Run) -> list[str]:

@@ -1,7 +1,7 @@
 """The columns that an audit needs of a table too large for memory, as duckdb sees them.
 
-`units` is a view with units u0 and u1; `src` also has groups as codes a0, a1 …, and metrics m0, m1 … Codes are joined to
-every row, which costs more than grouping by units does.
+`units` is a view with units u0 and u1; `src` also has groups as codes a0, a1 …, and metrics m0, m1 … Codes are joined
+to every row, which costs more than grouping by units does.
 """
 
 from __future__ import annotations
