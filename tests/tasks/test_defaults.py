@@ -15,7 +15,7 @@ METHOD = {
 WORDS = {"attribute_results.MOST_WORDS": 12, "attributes.MOST_LISTED": 12, "attributes.MOST_NOTES": 8}
 """How many answers a table or a note lists."""
 
-AT_ONCE = {"precision.BLOCK": 2**17, "precision.RUN": 2**20, "states.LENGTH": 8}
+AT_ONCE = {"precision.BLOCK": 2**17, "precision.RUN": 2**20, "face_parsing.TABLE": 32, "states.LENGTH": 8}
 """How much is held together; tests elsewhere make the first two small."""
 
 

@@ -21,6 +21,8 @@ FACE_LABELS = (
 
 EARS_TO_SKIN = {8: 1, 9: 1}
 """FHIBE draws no ears: they belong to the skin."""
+TABLE = 32
+"""Labels that pixels are counted by: more than there are; predictions beyond count as the last."""
 
 NEAREST = {"beard": "skin", "face_mask": "cloth"}
 """Parts that rendered faces have and the 19 classes do not."""
@@ -78,7 +80,7 @@ def label_scores(truth: NDArray[np.uint8], runs: Mapping[int, Ints], options: Pa
     """
     if options.map_ears_to_skin:
         runs = map_labels(runs, EARS_TO_SKIN, truth.size)
-    found = f1_by_label(joint_counts_from_runs(truth, runs, labels=32))
+    found = f1_by_label(joint_counts_from_runs(truth, runs, labels=TABLE))
     return {FACE_LABELS[label]: value for label, value in found.items()}
 
 

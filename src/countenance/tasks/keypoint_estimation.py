@@ -165,20 +165,15 @@ def _copied(image: Ints, counts: Ints) -> Ints:
 
 def _by_similarity(image: Ints, counts: Ints, pairs: tuple[Ints, Ints, Array]) -> Ints:
     """Each person's prediction when every one serves once and the similarities are largest together."""
-    person, answer, similar = pairs
-    people = np.bincount(image, minlength=len(counts))
+    _, _, similar = pairs
     out = np.full(len(image), -1, dtype=np.int64)
-    value = np.nan_to_num(similar, nan=-1.0)
-    order = np.lexsort((answer, -value, person))
-    whose, first = np.unique(person[order], return_index=True)
-    out[whose] = answer[order[first]]
     starts = np.cumsum(counts) - counts
     pairs_of = np.cumsum(counts[image]) - counts[image]
-    for i in np.flatnonzero((people > 1) & (counts > 0)).tolist():
-        rows = np.flatnonzero(image == i)
-        matrix = np.stack([similar[pairs_of[row] : pairs_of[row] + counts[i]] for row in rows], axis=1)
-        paired = pair_by_overlap(matrix)
-        out[rows] = np.where(paired >= 0, starts[i] + paired, -1)
+    order = np.argsort(image, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(image[order])) + 1) if len(image) else ():
+        here = image[rows[0]]
+        paired = pair_by_overlap(np.stack([similar[pairs_of[row] :][: counts[here]] for row in rows], axis=1))
+        out[rows] = np.where(paired >= 0, starts[here] + paired, -1)
     return out
 
 

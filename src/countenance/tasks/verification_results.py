@@ -224,7 +224,7 @@ def _histogram(
         density = one.density(edges) * stretch
         order = np.argsort(middle)
         lines.append(Line(label=label, x=middle[order].tolist(), y=density[order].tolist()))
-    drawn = max((one.pairs for one in found if one.pairs > len(one.score)), default=0)
+    drawn = any(one.pairs > len(one.score) for one in found)
     note = f"from {len(max(found, key=lambda one: one.pairs).score)} pairs drawn by the seed" if drawn else ""
     label = "distance" if vectors.similarity == "euclidean" else "cosine similarity"
     return Curve(
