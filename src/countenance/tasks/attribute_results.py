@@ -44,7 +44,7 @@ class Answered:
         words = self.words
         if len(words) < 2 or len(words) > MOST_WORDS:
             return []
-        return words[-1:] if len(words) == 2 else words
+        return words[1:] if len(words) == 2 else words
 
     def sums(self, errors: Flags, chosen: Flags) -> tuple[Any, Any]:
         """Errors and pictures of each person."""

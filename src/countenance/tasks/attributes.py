@@ -144,10 +144,9 @@ def partial(shard: Shard) -> State:
                 said = answer.values[name]
                 stated = ((answer.probabilities or {}).get(name) or {}).get(said, np.nan)
                 found.append((sample.id, own, truth, truth if plain(said) == plain(truth) else said, stated))
-    columns = list(zip(*found, strict=True)) if found else [()] * 5
-    words = dict(zip(("sample", "name", "truth", "said"), columns[:4], strict=True))
-    state = {name: np.array(values, dtype=np.str_) for name, values in words.items()}
-    return state | {"stated": np.array(columns[4], dtype=np.float64)}
+    names = ("sample", "name", "truth", "said")
+    state = {name: np.array([one[k] for one in found], dtype=np.str_) for k, name in enumerate(names)}
+    return state | {"stated": np.array([stated for *_, stated in found], dtype=np.float64)}
 
 
 def finish(state: State, whole: Whole) -> Reduced:
