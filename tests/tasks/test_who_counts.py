@@ -7,6 +7,8 @@ import numpy as np
 
 from countenance.data import Rle, Sample, Subject
 from countenance.tasks import attributes, keypoint_estimation
+from countenance.tasks.states import Spool
+from countenance.tasks.validation_rate import Pictures
 
 
 def test_people_with_keypoints_a_mask_and_a_face_box_have_keypoint_rows() -> None:
@@ -26,3 +28,28 @@ def test_a_shard_without_answers_has_a_state_of_nothing() -> None:
     assert {name: (len(one), one.dtype.kind) for name, one in state.items()} == {
         "sample": (0, "U"), "name": (0, "U"), "truth": (0, "U"), "said": (0, "U"), "stated": (0, "f"),
     }  # fmt: skip
+
+
+def test_the_published_rate_is_rounded_to_two_places() -> None:
+    random = np.random.default_rng(2)
+    people = np.append(np.repeat([f"p{k:02d}" for k in range(12)], 4), "alone")
+    vectors = np.repeat(random.normal(size=(13, 8)), [4] * 12 + [1], axis=0) + 0.8 * random.normal(size=(49, 8))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    found = Pictures(vectors, people).published(np.arange(49), [f"k{k:02d}" for k in range(49)])
+    assert found is not None
+    exact = found["_unrounded"]
+    for name in ("VAL", "VAL_Error"):
+        assert found[name] == round(exact[name], 2) != round(exact[name], 3)
+    assert (found["Class_Size"], found["Identities"], exact["folds"]) == (48, 12, 10)  # who is alone has no pair
+    assert found["Same / Different Pairs"] == f"{12 * 6}/{48 * 47 // 2 - 72}"
+    assert Pictures(vectors, people).published(np.arange(4), ["a", "b", "c", "d"]) is None
+    two = Pictures(vectors, people).published(np.arange(8), [f"k{k}" for k in range(8)])
+    assert two is not None and two["Identities"] == 2
+
+
+def test_a_spool_names_its_arrays() -> None:
+    with Spool() as spool:
+        assert list(spool) == [] and len(spool) == 0 and "n" not in spool
+        spool.add({"n": np.array([1]), "m": np.array([2.0, 3.0])})
+        assert list(spool) == ["n", "m"] and len(spool) == 2 and spool.count == 1
+        assert spool["m"].tolist() == [2, 3]

@@ -85,7 +85,7 @@ def average_precisions(found: RankedDetections, *, replicates: int = 1000, seed:
     """
     people, values = _weighted(found, np.ones((1, found.images), np.uint8))
     generator, made = np.random.default_rng(seed), [values[:0]]
-    at_once = min(max(MOST_WEIGHTS // max(found.images, 1), 1), max(replicates, 1))
+    at_once = MOST_WEIGHTS // (found.images + 1) + 1
     for start in range(0, replicates if found.images else 0, at_once):
         weights = _resampled(generator, min(at_once, replicates - start), found.images)
         made.append(_weighted(found, weights)[1])
