@@ -130,6 +130,25 @@ def lines_around(source: str, line: int) -> set[int]:
     return found
 
 
+@functools.cache
+def called_at_import(source: str) -> set[int]:
+    """The lines of a module's functions that it calls itself when it is imported, directly or through each other.
+
+    >>> sorted(called_at_import("def a():\\n    return b()\\ndef b():\\n    return 1\\ndef c():\\n    pass\\nA = a()\\n"))
+    [1, 2, 3, 4]
+    """
+    body = _parsed(source).body
+    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    waiting: list[ast.AST] = [node for node in body if not isinstance(node, ast.FunctionDef)]
+    found: set[str] = set()
+    while waiting:
+        calls = [node.func for node in ast.walk(waiting.pop()) if isinstance(node, ast.Call)]
+        names = {one.id for one in calls if isinstance(one, ast.Name) and one.id in functions} - found
+        waiting += [functions[name] for name in names]
+        found |= names
+    return {line for name in found for line in range(functions[name].lineno, (functions[name].end_lineno or 0) + 1)}
+
+
 def _try_all(
     some: list[Mutation], tests: mutate_tests.Map, copy: Path, end: float, seconds: float, write: Callable[[dict], None]
 ) -> None:
@@ -146,6 +165,7 @@ def _try_all(
     for what in some:
         text = (copy / what.file).read_text(encoding="utf-8")
         around = lines_around(text, what.line)
+        tests.called[what.file] = called_at_import(text)
         chosen, all_of_them = tests.those_that_run(what.file, around, seconds)
         left_out[what] = not all_of_them
         trial = (what, text, mutated(text, what), chosen)

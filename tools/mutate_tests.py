@@ -171,6 +171,8 @@ class Map:
     libraries: list[str] = field(default_factory=list)
     imported: dict[str, list[int]] = field(default_factory=dict)
     """By file the lines of functions that run when the package is imported or tests are collected."""
+    called: dict[str, set[int]] = field(default_factory=dict)
+    """By file the lines of functions that its own module calls when it is imported, whenever that is."""
     changed: set[str] = field(default_factory=set)
     """Sources that are no longer as they were when the lines were noted."""
 
@@ -231,7 +233,9 @@ class Map:
 
     def at_import(self, file: str, lines: set[int]) -> bool:
         """Whether lines run when modules are imported or tests are collected; no lines: a module's own."""
-        return not lines or (file not in self.changed and bool(lines & set(self.imported.get(file, ()))))
+        if not lines or not lines.isdisjoint(self.called.get(file, ())):
+            return True
+        return file not in self.changed and not lines.isdisjoint(self.imported.get(file, ()))
 
     @functools.cache  # noqa: B019
     def _quickest(self) -> dict[str, dict[str, list[int]]]:

@@ -148,8 +148,8 @@ class _Rising:
         with self.lock:
             self.histogram += histogram
             self.cut = max(self.cut, sure_cut(self.histogram, self.edges, self.keep))
-            self.kept += [_narrow(block) for block in kept if len(block[0])]
-            self.held += sum(len(block[0]) for block in kept)
+            self.kept += [_narrow(block) for block in kept]
+            self.held += sum(len(score) for _, _, score in kept)
             if self.held > 3 * self.keep:  # seldom: looking at every block took a third of the time with a GPU
                 first, second, score = _above(_joined(self.kept), self.cut)
                 self.kept, self.held = [(first, second, score)], len(score)
