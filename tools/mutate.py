@@ -134,7 +134,8 @@ def lines_around(source: str, line: int) -> set[int]:
 def called_at_import(source: str) -> set[int]:
     """The lines of a module's functions that it calls itself when it is imported, directly or through each other.
 
-    >>> sorted(called_at_import("def a():\\n    return b()\\ndef b():\\n    return 1\\ndef c():\\n    pass\\nA = a()\\n"))
+    >>> source = "def a():\\n    return b()\\ndef b():\\n    return 1\\ndef c():\\n    pass\\nA = a()\\n"
+    >>> sorted(called_at_import(source))
     [1, 2, 3, 4]
     """
     body = _parsed(source).body

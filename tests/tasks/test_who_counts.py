@@ -4,9 +4,10 @@ import itertools
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from countenance.data import Rle, Sample, Subject
-from countenance.tasks import attributes, keypoint_estimation
+from countenance.tasks import attributes, face_parsing, keypoint_estimation
 from countenance.tasks.states import Spool
 from countenance.tasks.validation_rate import Pictures
 
@@ -53,3 +54,10 @@ def test_a_spool_names_its_arrays() -> None:
         spool.add({"n": np.array([1]), "m": np.array([2.0, 3.0])})
         assert list(spool) == ["n", "m"] and len(spool) == 2 and spool.count == 1
         assert spool["m"].tolist() == [2, 3]
+
+
+def test_labels_that_no_part_of_a_face_has_are_refused() -> None:
+    assert face_parsing.to_label_map(np.array([[0, 18]])).classes.tolist() == [[0, 18]]
+    for wrong in ([[0, 19]], [[-1, 0]], [[19, 3], [0, 0]]):
+        with pytest.raises(ValueError, match="18"):
+            face_parsing.to_label_map(np.array(wrong))

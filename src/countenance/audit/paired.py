@@ -219,7 +219,6 @@ def paired_tables(
             source.resolve(name)
     parts = []
     for source, called in zip(sources, names, strict=True):
-        columns = source.read([], shared)
-        rows = len(columns[shared[0]]) if shared else 0
-        parts.append(pa.table(columns | {condition: pa.array([called] * rows)}))
+        part = pa.table(source.read([], shared))
+        parts.append(part.append_column(condition, pa.array([called] * part.num_rows, pa.string())))
     return pa.concat_tables(parts, promote_options="permissive")

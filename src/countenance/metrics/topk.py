@@ -22,7 +22,7 @@ FEW = 12
 def unit_rows(templates: NDArray[np.floating]) -> Singles:
     """Rows of length 1 in single precision; a row of zeros stays zero and resembles nothing.
 
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    >>> unit_rows(np.array([[0.3, 0.4], [0.0, 0.0]]))
     array([[0.6, 0.8], [0. , 0. ]], dtype=float32)
     """
     rows = np.ascontiguousarray(templates, dtype=np.float32)

@@ -108,8 +108,8 @@ def best_similarity(people: KeypointBlock, pairs: tuple[Ints, Ints, Array], opti
     A person without a prediction has 0; in strict mode NaN, as published.
     """
     person, _, similar = pairs
-    best = np.full(len(people.truth), -1.0)
-    np.maximum.at(best, person, np.nan_to_num(similar, nan=-1.0))
+    best = np.full(len(people.truth), -np.inf)
+    np.maximum.at(best, person, np.nan_to_num(similar, nan=-np.inf))
     unseen = ~(people.truth[:, :, 2] > 0).any(axis=1)
     return np.where(unseen, np.nan, np.where(best < 0, np.nan if options.strict else 0.0, best))
 

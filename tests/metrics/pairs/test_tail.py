@@ -8,7 +8,7 @@ import pytest
 from tests.metrics.pairs import naive
 from tests.metrics.pairs.test_by_hand import ByHand, faces
 
-from countenance.metrics.pairs import comparisons, tail
+from countenance.metrics.pairs import blocks, comparisons, tail
 from countenance.metrics.pairs.comparisons import Comparisons, Threshold
 from countenance.metrics.pairs.groups import AcceptedCounts, Groups
 from countenance.metrics.pairs.matrix import fmr_by_group
@@ -42,6 +42,9 @@ def test_where_every_pair_is_kept_there_is_no_cut(monkeypatch):
     assert part.doubt == part.margin == 0
     monkeypatch.setattr(tail, "EXACT", 0)
     assert find_tail(Vectors.of(rows), ends, 100).doubt == 2 * Vectors.of(rows).margin > 0
+    done = []
+    find_tail(Vectors.of(rows), ends, 100, step=done.append)
+    assert sum(done) == 435
     assert not part.whole and 100 <= len(part.score) < 300 and part.cut > -1
     assert (np.diff(part.score) <= 0).all()
     assert part.above[0] == 435 and part.above[-1] == 0
@@ -110,3 +113,19 @@ def test_everybody_is_one_group():
     one = Groups.everybody(3)
     assert one.names == ("",) and one.pictures.tolist() == [[True], [True], [True]]
     assert one.member.shape == (1, 1)
+
+
+def test_rates_allow_whole_numbers_of_pairs():
+    compared = Comparisons.of(Vectors.of(np.eye(25)), np.arange(25))
+    assert compared.impostors == 300 and 0.29 * 300 < 87
+    assert [compared._allowed(rate) for rate in (0.0, 0.29, 0.2899, 1.0)] == [0, 87, 86, 300]
+
+
+def test_cores_are_those_that_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(blocks.os, "sched_getaffinity", lambda _: {1, 4, 7}, raising=False)
+    monkeypatch.setattr(blocks.os, "cpu_count", lambda: 9)
+    assert blocks.cores() == 3
+    monkeypatch.delattr(blocks.os, "sched_getaffinity")
+    assert blocks.cores() == 9
+    monkeypatch.setattr(blocks.os, "cpu_count", lambda: None)
+    assert blocks.cores() == 1

@@ -94,7 +94,7 @@ class Comparisons:
         rounding elsewhere does not change a decision. Where the pairs kept do not reach so far it is an edge of the
         histogram.
         """
-        allowed = int(fmr * self.impostors + 1e-9)
+        allowed = self._allowed(fmr)
         if allowed >= self.impostors:
             return Threshold(-np.inf, True)
         refused = self._ranked_impostor(allowed)
@@ -103,6 +103,10 @@ class Comparisons:
             place = int(np.searchsorted(-tail.above, -allowed, side="left"))
             return Threshold(float(tail.edges[place]), False)
         return Threshold(between(refused, self._next_above(refused)), True)
+
+    def _allowed(self, fmr: float) -> int:
+        """How many impostor pairs a rate allows; 0.29 of 100 pairs are 29, though not for a machine."""
+        return int(fmr * self.impostors + 1e-9)
 
     def _ranked_impostor(self, rank: int) -> float | None:
         """The exact score of the impostor pair of that rank (0 is the highest); None where it is not kept."""
@@ -168,7 +172,7 @@ class Comparisons:
             return found, self.accepted(found.score, accept, step)
         place = int(np.searchsorted(tail.edges, found.score))
         low = float(tail.edges[place - 1])
-        return self._again(found, low, found.score, int(fmr * self.impostors + 1e-9), accept, step)
+        return self._again(found, low, found.score, self._allowed(fmr), accept, step)
 
     def _again(
         self, found: Threshold, low: float, high: float, allowed: int | None, accept: Accept, step: Step | None
