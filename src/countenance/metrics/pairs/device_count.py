@@ -120,11 +120,8 @@ class PlainCount:
         return self.total.cpu().numpy(), self.kept
 
     def _counted(self, scores: Any) -> Any:
-        """How many scores are in each bin; in parts where a bin might hold more ones than single precision can."""
+        """How many scores are in each bin; in parts, or a bin might hold more ones than single precision can."""
         low, high = self.reach
-        counts = self.torch.histc(scores, self.bins, min=low, max=high)
-        if scores.numel() <= EXACT_COUNT or float(counts.max()) < EXACT_COUNT / 2:
-            return counts.to(self.torch.int64)
         parts = scores.reshape(-1).split(EXACT_COUNT)
         return sum(self.torch.histc(part, self.bins, min=low, max=high).to(self.torch.int64) for part in parts)
 
