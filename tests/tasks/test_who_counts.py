@@ -8,6 +8,7 @@ import pytest
 
 from countenance.data import Rle, Sample, Subject
 from countenance.tasks import attributes, face_parsing, keypoint_estimation
+from countenance.tasks.age_results import Ages
 from countenance.tasks.states import Spool
 from countenance.tasks.validation_rate import Pictures
 
@@ -61,3 +62,16 @@ def test_labels_that_no_part_of_a_face_has_are_refused() -> None:
     for wrong in ([[0, 19]], [[-1, 0]], [[19, 3], [0, 0]]):
         with pytest.raises(ValueError, match="18"):
             face_parsing.to_label_map(np.array(wrong))
+
+
+def test_somebody_estimated_at_just_the_challenge_age_passes() -> None:
+    truth = np.array([16.0, 17.0, 30.0, 40.0, 50.0, 60.0])
+    estimated = np.array([25.0, 24.0, 25.0, 24.0, 25.0, 26.0])
+    sex = np.array([""] * 6)
+    ages = Ages(np.arange(6), truth, estimated - truth, np.arange(6), sex, False, 18.0, 25.0, 0)
+    everybody = np.ones(6, bool)
+    assert ages.passed(everybody).value == pytest.approx(4 / 6) and ages.refused(everybody).value == pytest.approx(
+        2 / 6
+    )
+    assert ages.minor.tolist() == [True, True, False, False, False, False]
+    assert ages.passed(everybody, 26.0).value == pytest.approx(1 / 6)

@@ -107,8 +107,9 @@ def referred(cells: Side, grouping: Grouping, settings: Settings, judged: Judged
     if reference in (None, "largest"):
         return int(np.argmax(np.where(large, cells.n, -1.0))), 1.0
     if reference == "best":
-        sign = -1.0 if judged.better == LOWER else 1.0
-        return int(np.argmax(np.where(large, sign * np.asarray(cells.mean), -np.inf))), max(large.sum() / 2, 1.0)
+        mean = np.asarray(cells.mean)
+        good = -mean if judged.better == LOWER else mean
+        return int(np.argmax(np.where(large, good, -np.inf))), max(large.sum() / 2, 1.0)
     raise InputError(
         f"reference {reference!r} is not a group of {grouping.name!r}; the groups are "
         f"{', '.join(map(repr, grouping.cells[:12]))} (or 'best', 'largest', or a mapping by attribute)"

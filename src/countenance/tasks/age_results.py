@@ -77,12 +77,16 @@ class Ages:
 
     def passed(self, chosen: Flags, challenge: float | None = None) -> IntervalEstimate:
         """The share of the pictures chosen that pass the age check, clustered by person."""
-        over = self.estimated >= (self.challenge if challenge is None else challenge)
+        over = self._over(self.challenge if challenge is None else challenge)
         return clustered_rate(*self.sums(over.astype(np.float64), chosen))
 
     def refused(self, chosen: Flags) -> IntervalEstimate:
         """The share that does not pass."""
-        return clustered_rate(*self.sums((self.estimated < self.challenge).astype(np.float64), chosen))
+        return clustered_rate(*self.sums((~self._over(self.challenge)).astype(np.float64), chosen))
+
+    def _over(self, challenge: float) -> Flags:
+        """Whether each picture passes: somebody estimated at just the challenge age does."""
+        return np.asarray(self.estimated >= challenge)
 
 
 def _mean(name: str, meaning: str, found: IntervalEstimate, better: Any = "", **about: Any) -> Number:
@@ -124,7 +128,8 @@ def _check(ages: Ages, chosen: Flags, prefix: str, **about: Any) -> list[Result]
 
 def _cells(ages: Ages) -> Matrix:
     """MAE in each cell of the macro-average."""
-    sexes, groups = in_order("gender", set(ages.sex.tolist())), [g for g in AGE_GROUPS if (ages.group == g).any()]
+    there = set(ages.group.tolist())
+    sexes, groups = in_order("gender", set(ages.sex.tolist())), [g for g in AGE_GROUPS if g in there]
     found = [[ages.mean(np.abs(ages.error), (ages.sex == s) & (ages.group == g)) for g in groups] for s in sexes]
     return Matrix(
         name="MAE by sex and age", meaning="mean absolute error in years", rows=[s or "everybody" for s in sexes],
