@@ -107,8 +107,8 @@ class Permutations:
         sizes, starts = np.diff(layout.starts), layout.starts[:-1]
         order = np.argsort(layout.codes + self.rng.random(layout.total))  # rows of a cluster in random order
         place = np.arange(layout.total) - starts[layout.codes]
-        if (sizes == sizes[0]).all():
-            m = int(sizes[0])
+        m, *other_sizes = np.unique(sizes).tolist()
+        if not other_sizes:
             first = self.rng.integers(0, m, size=donors.shape, dtype=np.int32)
             inside = (first[:, :, None] + np.arange(m, dtype=np.int32)) % m
             rows = (donors[:, :, None] * m + inside).reshape(len(donors), -1)

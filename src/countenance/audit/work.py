@@ -120,7 +120,7 @@ class Work:
         known = members.known(self.rows.size)
         if known.all():
             return
-        cells = np.where(known, -1, 0).astype(np.int32)
+        cells = -known.astype(np.int32)  # -1: in no cell
         one = Grouping(grouping.attributes, grouping.name, [UNKNOWN], np.array([0]))
         side = self.sums.of(one, Members(cells), column).cells.take(0)
         low, high, deff = interval(side, column.kind, self.settings.alpha)
