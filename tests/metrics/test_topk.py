@@ -57,3 +57,14 @@ def test_progress_counts_every_probe():
 def test_templates_of_different_length_are_refused():
     with pytest.raises(ValueError, match="cannot be compared"):
         topk.cosine_top_k(np.ones((1, 3)), np.ones((1, 4)))
+
+
+@pytest.mark.parametrize("k", [1, 12, 13, 20])
+def test_the_largest_of_a_row_come_first_and_equal_ones_in_their_order(k):
+    matrix = np.random.default_rng(k).integers(0, 9, (5, 20)) / 8
+    kept = matrix.copy()
+    score, column = topk.largest(matrix, k)
+    for row, found, places in zip(matrix.tolist(), score.tolist(), column.tolist(), strict=True):
+        expected = sorted(range(20), key=lambda j, row=row: (-row[j], j))[:k]
+        assert places == expected and found == [row[j] for j in expected]
+    assert (matrix == kept).all()
