@@ -17,6 +17,7 @@ import argparse
 import ast
 import functools
 import io
+import itertools
 import json
 import os
 import random
@@ -65,7 +66,7 @@ def _number(text: str) -> str:
 
 
 def mutations(path: Path, draw: random.Random) -> list[Mutation]:
-    """Every mutation of a file that still compiles."""
+    """Every mutation of a file."""
     source = path.read_text(encoding="utf-8")
     found = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -77,13 +78,17 @@ def mutations(path: Path, draw: random.Random) -> list[Mutation]:
             continue
         if token.line[: token.start[1]].endswith(tuple(f"{name}=" for name in GUARDS)):
             continue
-        made = Mutation(str(path.relative_to(ROOT)), token.start[0], token.start[1], token.string, new)
-        try:
-            compile(mutated(source, made), str(path), "exec")
-        except SyntaxError:
-            continue
-        found.append(made)
+        found.append(Mutation(str(path.relative_to(ROOT)), token.start[0], token.start[1], token.string, new))
     return found
+
+
+def _compiles(what: Mutation) -> bool:
+    """Whether the source is still Python: the star of `*names` is no product."""
+    try:
+        compile(mutated((ROOT / what.file).read_text(encoding="utf-8"), what), what.file, "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 def mutated(source: str, what: Mutation) -> str:
@@ -231,7 +236,7 @@ def main() -> int:
             return 2
         mutate_tests.load_libraries(tests.libraries)
         end = time.monotonic() + 60 * options.minutes
-        chosen = drawn[: options.n]
+        chosen = list(itertools.islice(filter(_compiles, drawn), options.n))
         reports = [Path(folder) / f"rows{k}.jsonl" for k in range(options.jobs)]
         pids = []
         for k, report in enumerate(reports):
