@@ -129,3 +129,9 @@ def test_cores_are_those_that_this_process_may_use(monkeypatch):
     assert blocks.cores() == 9
     monkeypatch.setattr(blocks.os, "cpu_count", lambda: None)
     assert blocks.cores() == 1
+
+
+def test_a_score_at_the_cut_is_kept():
+    place = np.arange(3, dtype=np.int32)
+    first, second, score = tail._above((place, place + 3, np.array([0.5, 0.25, 0.75], np.float32)), 0.5)
+    assert (first.tolist(), second.tolist(), score.tolist()) == ([0, 2], [3, 5], [0.5, 0.75])
