@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from countenance.audit import ranking
 from countenance.audit.ranking import effective_df, numerical_bootstrap, rank_paired, rank_scores
 
 
@@ -159,3 +160,13 @@ def test_replicates_of_a_mean_spread_as_its_standard_error() -> None:
     estimate, drawn = numerical_bootstrap(sums, lambda s: s[:, :1] / s[:, 1:], draws=20_000)
     assert estimate[0] == pytest.approx(values.mean())
     assert drawn.std(ddof=1) == pytest.approx(values.std(ddof=1) / math.sqrt(60), rel=0.03)
+
+
+def test_two_draws_make_an_interval_and_one_does_not() -> None:
+    low, high, p = ranking._compare(0.5, np.array([0.4, 0.6, math.nan]), 3.0, 0.05)
+    spread = math.sqrt(0.02)  # of 0.4 and 0.6
+    half = stats.t.ppf(0.975, 3) * spread
+    assert (low, high) == pytest.approx((0.5 - half, 0.5 + half))
+    assert p == pytest.approx(2 * stats.t.sf(0.5 / spread, 3))
+    for difference, drawn, df in ((0.5, [0.4], 3.0), (math.nan, [0.4, 0.6], 3.0), (0.5, [0.4, 0.6], 0.0)):
+        assert np.isnan(ranking._compare(difference, np.array(drawn), df, 0.05)).all()
