@@ -39,9 +39,12 @@ def exchange(of_file: list[types.FunctionType], path: str, old: str, new: str) -
     (1, 0)
     """
     changed: dict[types.CodeType, types.CodeType] = {}
+    placed: dict[tuple[str, int], list[types.CodeType]] = {}
 
     def pair(one: types.CodeType, two: types.CodeType) -> None:
         changed[one] = two
+        if one != two:
+            placed.setdefault((one.co_qualname, one.co_firstlineno), []).append(two)
         inner, other = ([x for x in code.co_consts if isinstance(x, types.CodeType)] for code in (one, two))
         for pair_of_codes in zip(inner, other, strict=True):
             pair(*pair_of_codes)
@@ -50,6 +53,9 @@ def exchange(of_file: list[types.FunctionType], path: str, old: str, new: str) -
     count = 0
     for one in of_file:
         made = changed.get(one.__code__)
+        if made is None:  # pytest rewrites assertions of files that it is given
+            there = placed.get((one.__code__.co_qualname, one.__code__.co_firstlineno), [])
+            made = there[0] if len(there) == 1 else None
         if made is not None and made != one.__code__:
             one.__code__ = made
             count += 1
