@@ -212,3 +212,16 @@ def test_too_little_memory_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(condensed, "LARGE", 1)
     with pytest.raises(InputError, match=r"t\.parquet: adding up the rows takes more than the 8MB"):
         audit(tmp_path / "t.parquet", ["g"], ["found"])
+
+
+def test_the_shape_of_a_metric_is_that_of_scipy(tmp_path: Path) -> None:
+    from scipy import stats
+
+    from countenance.audit.settings import Settings
+
+    rows = table(8)
+    pq.write_table(rows, tmp_path / "s.parquet")
+    found = CondensedRows(Source(tmp_path / "s.parquet"), ["tone"], ["ms"], Settings(adjust="holm"))
+    (shape,), values = [column.shape for column in found.columns], np.array(rows["m.ms"])
+    assert shape is not None
+    assert (shape.kurtosis, shape.skewness) == pytest.approx((stats.kurtosis(values, fisher=False), stats.skew(values)))

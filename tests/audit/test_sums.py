@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from countenance.audit.estimates import bootstrap
 from countenance.audit.from_rows import RowSums
 from countenance.audit.groups import group, subsets
 from countenance.audit.layout import Column
@@ -190,3 +191,8 @@ def relabelled(one, rows, total):
         return Attribute(one.name, one.levels, one.codes[rows])
     where = np.nonzero(table_of(one, total)[rows])
     return Attribute(one.name, one.levels, where[1].astype(np.int32), where[0])
+
+
+def test_a_bootstrap_without_a_finite_value_has_limits_of_nothing() -> None:
+    low, high, drawn = bootstrap(np.ones((3, 2)), lambda sums: np.full((len(sums), 4), np.nan), replicates=7)
+    assert low.shape == high.shape == (4,) and np.isnan(low).all() and np.isnan(high).all() and drawn.shape == (7, 4)
