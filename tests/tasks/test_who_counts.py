@@ -1,13 +1,15 @@
 """Whose truth is known: who has a row, and what a shard without answers leaves."""
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from countenance.data import Rle, Sample, Subject
-from countenance.tasks import attributes, face_parsing, keypoint_estimation
+from countenance.errors import InputError
+from countenance.tasks import attributes, face_parsing, keypoint_estimation, load_task
 from countenance.tasks.age_results import Ages
 from countenance.tasks.states import Spool
 from countenance.tasks.validation_rate import Pictures
@@ -75,3 +77,10 @@ def test_somebody_estimated_at_just_the_challenge_age_passes() -> None:
     )
     assert ages.minor.tolist() == [True, True, False, False, False, False]
     assert ages.passed(everybody, 26.0).value == pytest.approx(1 / 6)
+
+
+def test_a_task_that_cannot_be_made_again_has_no_options_to_set() -> None:
+    task = replace(load_task("keypoint_estimation"), make=None)
+    with pytest.raises(InputError, match=r"'keypoint_estimation' has no options; it was given strict"):
+        task.configured({"strict": True})
+    assert task.configured({}) is task
