@@ -72,7 +72,11 @@ def mutations(path: Path, draw: random.Random) -> list[Mutation]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.NUMBER and not token.string.lower().startswith(("0x", "0o", "0b")):
             new = _number(token.string.replace("_", ""))
-        elif token.string in OTHERS and token.type in (tokenize.OP, tokenize.NAME) and "*, " not in f"{token.line.strip()} ":
+        elif (
+            token.string in OTHERS
+            and token.type in (tokenize.OP, tokenize.NAME)
+            and "*, " not in f"{token.line.strip()} "
+        ):
             new = draw.choice(OTHERS[token.string])
         else:
             continue
