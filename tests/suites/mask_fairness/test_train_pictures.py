@@ -8,7 +8,13 @@ pytest.importorskip("cv2")
 from scripted import Noted, Scripted
 
 from countenance.suites.mask_fairness.train import augment
-from countenance.suites.mask_fairness.train.augment import TrainingPicture, _cloth, augmented, draw_distraction, draw_mask
+from countenance.suites.mask_fairness.train.augment import (
+    TrainingPicture,
+    _cloth,
+    augmented,
+    draw_distraction,
+    draw_mask,
+)
 
 FACE = np.array([100.0, 80, 300, 340])
 LANDMARKS = np.array([[150.0, 160], [250, 160], [210, 220], [160, 260], [240, 260]])
@@ -153,7 +159,11 @@ def test_a_picture_is_varied_by_chance(monkeypatch, chances, known, drawn, worn)
     monkeypatch.setattr(augment, "recolour", lambda pixels, random: pixels + np.uint8(1))
     unknown = np.full((5, 2), np.nan)
     picture = TrainingPicture(
-        grey(7), np.stack([FACE, FACE]), np.array([0.0, known]), np.stack([unknown, LANDMARKS]), np.ones((400, 400), bool)
+        grey(7),
+        np.stack([FACE, FACE]),
+        np.array([0.0, known]),
+        np.stack([unknown, LANDMARKS]),
+        np.ones((400, 400), bool),
     )
 
     random = Scripted(chances, choices=[0])

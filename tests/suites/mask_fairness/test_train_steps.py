@@ -45,7 +45,9 @@ def told(monkeypatch):
     def descend(optimiser, loss, clip):
         made.clips.append(clip)
         made.rates.append([group["lr"] for group in optimiser.param_groups])
-        made.decay.append([(group["weight_decay"], {w.ndim for w in group["params"]}) for group in optimiser.param_groups])
+        made.decay.append(
+            [(group["weight_decay"], {w.ndim for w in group["params"]}) for group in optimiser.param_groups]
+        )
         with torch.no_grad():
             for group in optimiser.param_groups:
                 for weight in group["params"]:
@@ -77,9 +79,9 @@ def test_rates_rise_for_forty_steps_and_fall_like_a_cosine(told):
     weights = 6 * 3 * 8 * 8 + 6 + 6 + 6
     assert told.said[0] == f"{weights:,} weights"
     # The clock shows 24, 48, … seconds when more than 15 have passed since the last line.
-    assert [line.split(":")[0] for line in told.said[1:]] == [
-        f"step {k}/45, {12 * k} s" for k in range(2, 45, 2)
-    ] + ["step 45/45, 540 s"]
+    assert [line.split(":")[0] for line in told.said[1:]] == [f"step {k}/45, {12 * k} s" for k in range(2, 45, 2)] + [
+        "step 45/45, 540 s"
+    ]
     assert "loss 1" in told.said[1] and "(faces " in told.said[1]
 
 

@@ -15,7 +15,11 @@ def file(tmp_path):
 
 
 def test_a_recognition_file_is_summed_up(file):
-    rows = [("a.jpg", FACE, 0.5, [(3, 0.7), (-1, 0.2)]), ("a.jpg", AWAY, 0.25, [(3, 0.6)]), ("b.jpg", FACE, 0.5, [(1, 0.9)])]
+    rows = [
+        ("a.jpg", FACE, 0.5, [(3, 0.7), (-1, 0.2)]),
+        ("a.jpg", AWAY, 0.25, [(3, 0.6)]),
+        ("b.jpg", FACE, 0.5, [(1, 0.9)]),
+    ]
     found = check_file(write_v2(file, rows))
     assert found.good and found.notices == [] and found.version == 2
     assert found.summary == {
@@ -77,7 +81,9 @@ def test_a_file_against_its_protocol(file, tmp_path):
     assert found.summary["protocol"] == f"2 of the 4 images of {data / 'protocol' / 'validation.csv'}"
     strange, absent = found.notices
     assert "image 'x.jpg' is not in validation.csv; 1 detections" in strange
-    assert absent.endswith("2 images of the protocol have no detection ('a.jpg' is the first); their faces count as missed")
+    assert absent.endswith(
+        "2 images of the protocol have no detection ('a.jpg' is the first); their faces count as missed"
+    )
     whole = [(name, FACE, 0.5 + k / 10, []) for k, name in enumerate(("a.jpg", "b.jpg", "c.jpg", "d.jpg"))]
     assert check_file(write_v2(file, whole), data=data).notices == []
     (problem,) = check_file(write_v2(file, [("x.jpg", FACE, 0.5, [])]), data=data).problems

@@ -134,7 +134,12 @@ def test_a_gallery_has_as_many_fields_as_its_header_in_any_order(tmp_path):
     path = tmp_path / "gallery.csv"
     path.write_text(",".join(columns) + "\n\n" + ",".join(cells) + "\n")
     (face,) = read_gallery(tmp_path)
-    assert (face.file, face.subject, face.landmarks.tolist(), face.line) == ("a.png", 12, [k + 0.5 for k in range(10)], 3)
+    assert (face.file, face.subject, face.landmarks.tolist(), face.line) == (
+        "a.png",
+        12,
+        [k + 0.5 for k in range(10)],
+        3,
+    )
     for wrong in ([*cells, "more"], cells[:-1]):
         path.write_text(",".join(columns) + "\n" + ",".join(wrong) + "\n")
         with pytest.raises(InputError, match=f"line 2: {len(wrong)} fields, expected 13 as in the header"):

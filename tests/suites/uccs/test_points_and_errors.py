@@ -56,7 +56,12 @@ def test_at_most_twelve_errors_are_shown_the_costliest_first(tmp_path):
     # Found faces score .50, .53, .56, .59 … .77: ten of them, of which four do not exceed .59.
     assert alarms[0].cost == "To keep it out, the threshold must exceed 0.59; that loses 4 of 10 found faces."
     assert alarms[1].cost.endswith("must exceed 0.58; that loses 3 of 10 found faces.")
-    assert (alarms[0].kind, alarms[0].name, alarms[0].image, alarms[0].said) == ("false alarm", "19.jpg", 19, "taken for a face")
+    assert (alarms[0].kind, alarms[0].name, alarms[0].image, alarms[0].said) == (
+        "false alarm",
+        "19.jpg",
+        19,
+        "taken for a face",
+    )
     assert alarms[0].box.tolist() == list(AWAY) and misses[0].cost == "Costs 1 of 30, at every threshold."
 
 
@@ -91,7 +96,9 @@ def test_the_picture_of_an_error_is_a_window_three_boxes_wide(tmp_path):
     assert '<rect class="truth" x="10.0" y="20.0" width="30.0" height="40.0"/>' in drawn
     assert '<rect class="answer" x="150.0" y="90.0" width="20.0" height="10.0"/>' in drawn and drawn.count("<rect") == 4
     noise = np.random.default_rng(0).integers(0, 255, (200, 400, 3), dtype=np.uint8)
-    sharp, blurred = (picture(replace(sample, image=ArrayImage(noise)), found, mistake, mode)[0] for mode in ("full", "blurred"))
+    sharp, blurred = (
+        picture(replace(sample, image=ArrayImage(noise)), found, mistake, mode)[0] for mode in ("full", "blurred")
+    )
     assert len(blurred) < len(sharp) / 2 and shown.startswith("data:image/jpeg")
 
 
@@ -134,7 +141,9 @@ def test_a_calibration_in_words():
     ]
 
 
-@pytest.mark.parametrize(("version", "overlap", "hits"), [(2, 1.0, [True, False]), (3, 0.64, [True, False]), (3, 0.65, [False, False])])
+@pytest.mark.parametrize(
+    ("version", "overlap", "hits"), [(2, 1.0, [True, False]), (3, 0.64, [True, False]), (3, 0.65, [False, False])]
+)
 def test_a_face_is_found_by_its_version_s_own_overlap(version, overlap, hits):
     """A box inside of a face covers it wholly by version 2's measure, and .64 of it by version 3's."""
     truth = np.array([[0.0, 0, 10, 10], [50, 50, 60, 60]])
