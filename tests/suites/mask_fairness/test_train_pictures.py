@@ -150,7 +150,7 @@ def test_what_is_no_mask_lies_on_forehead_eye_cheek_or_neck(noted):
     ],
 )
 def test_a_picture_is_varied_by_chance(monkeypatch, chances, known, drawn, worn):
-    """Half of the pictures get another background, .4 of the bare faces a mask, a quarter of the rest something else."""
+    """Half get another background, .4 of the bare faces a mask, a quarter of the rest something that is none."""
     said = []
     monkeypatch.setattr(augment, "set_before", lambda pixels, people, scene, random: said.append("before") or pixels)
     monkeypatch.setattr(augment, "draw_mask", lambda *given: said.append("mask"))

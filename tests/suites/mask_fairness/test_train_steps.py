@@ -6,9 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-
 from scripted import Scripted
 
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
@@ -17,6 +14,8 @@ from countenance.errors import InputError
 from countenance.suites.mask_fairness import train as training
 from countenance.suites.mask_fairness.train import augment, network
 from countenance.suites.mask_fairness.train.pictures import to_picture, training_pictures
+
+torch = pytest.importorskip("torch")
 
 
 class Clock:

@@ -150,7 +150,8 @@ def test_a_run_of_a_recognition_says_who_was_turned_away(tmp_path):
     data = write_truth(tmp_path / "data", faces)
     rows = [
         ("a.jpg", FACE, 0.9, [(1, 0.7)]), ("a.jpg", AWAY, 0.9, [(1, 0.6)]), ("b.jpg", FACE, 0.9, [(1, 0.5)]),
-        ("b.jpg", AWAY, 0.9, [(2, 0.3)]), ("c.jpg", FACE, 0.9, [(2, 0.55)]), ("c.jpg", (40.0, 40.0, 5.0, 5.0), 0.9, [(2, 0.2)]),
+        ("b.jpg", AWAY, 0.9, [(2, 0.3)]), ("c.jpg", FACE, 0.9, [(2, 0.55)]),
+        ("c.jpg", (40.0, 40.0, 5.0, 5.0), 0.9, [(2, 0.2)]),
     ]  # fmt: skip
     (found,) = evaluate_recognizer(data, [write_v2(tmp_path / "s.txt", rows)], settings=CurveSettings())
     assert sorted(found.negatives.tolist()) == [0.2, 0.3, 0.6] and (found.total, found.found) == (2, 2)

@@ -33,7 +33,8 @@ def test_detections_come_by_image_each_with_its_own_labels(tmp_path):
     """Lines of three images (one of them strange) in turn, with 2, 0, 1, 3, 1 and 1 labels."""
     rows = [
         ("b.jpg", FACE, 0.9, [(3, 0.7), (4, 0.6)]), ("x.jpg", FACE, 0.8, [(9, 0.5)]), ("a.jpg", AWAY, 0.7, []),
-        ("b.jpg", AWAY, 0.6, [(5, 0.4)]), ("a.jpg", FACE, 0.5, [(6, 0.3), (7, 0.2), (8, 0.1)]), ("b.jpg", FACE, 0.4, [(2, 0.05)]),
+        ("b.jpg", AWAY, 0.6, [(5, 0.4)]), ("a.jpg", FACE, 0.5, [(6, 0.3), (7, 0.2), (8, 0.1)]),
+        ("b.jpg", FACE, 0.4, [(2, 0.05)]),
     ]  # fmt: skip
     found = read(write_v2(tmp_path / "s.txt", rows), wanted(["a.jpg", "b.jpg", "c.jpg"]))
     assert list(found.by_id) == ["a.jpg", "b.jpg"]

@@ -36,7 +36,8 @@ def people(*further):
     """Anna and bert are known; bert is nowhere clear but in a validation scene."""
     samples = [
         scene("t1", "train", person("anna"), person("cleo", role="unknown")),
-        scene("t2", "train", person("bert", masked="yes"), person("bert", landmarks=False), person("bert", visible=0.6)),
+        scene("t2", "train", person("bert", masked="yes"), person("bert", landmarks=False),
+              person("bert", visible=0.6)),
         scene("v1", "validation", person("anna"), person("bert", (0, 0, 10, 64.0))),
         scene("v2", "validation", person("bert", (0, 0, 10, 32), age_group="old", skin_tone="monk_1"), person("bert")),
         scene("s1", "test", person("anna", (5, 5, 12, 36.99))),
@@ -213,5 +214,5 @@ def test_a_gallery_picture_lies_in_its_folder_or_in_its_subject_s(tmp_path):
     path = tmp_path / "gallery_images" / "0001" / "0001_7.png"
     path.touch()
     assert gallery_picture(tmp_path, "0001_7.png", "here") == path
-    with pytest.raises(InputError, match="here: '0002_7.png' is not in"):
+    with pytest.raises(InputError, match=r"here: '0002_7\.png' is not in"):
         gallery_picture(tmp_path, "0002_7.png", "here")

@@ -152,7 +152,7 @@ def test_a_face_is_found_by_its_version_s_own_overlap(version, overlap, hits):
 
 
 def test_a_band_of_detections_is_strict_in_version_two_alone(tmp_path):
-    """At the curve's first point even the highest false alarm is too many: version 2's FROC is 0 there, others are not."""
+    """Where even the highest false alarm is too many, version 2's FROC is 0, and other curves are not."""
     names = [f"{k:02d}.jpg" for k in range(12)]
     data = write_truth(tmp_path / "data", [(name, 1, FACE) for name in names])
     rows = [(name, box, score, [1.0]) for k, name in enumerate(names)
