@@ -9,6 +9,7 @@ from challenge_files import write_truth, write_v2, write_v3
 from countenance.answers import Boxes, Identifications
 from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
+from countenance.suites.uccs.dataset import read_dataset
 from countenance.suites.uccs.plot import GREY, HEIGHT, chart_of, group_charts
 from countenance.suites.uccs.run import check_places, places, write_runs
 from countenance.suites.uccs.sections import _divides, evaluation_again
@@ -139,7 +140,8 @@ def test_rows_of_a_run_are_read_at_a_tenth_of_the_false_alarms(files, tmp_path):
         assert metric(run, "found") == metric(run, "found_at_all") == [1.0] * 10 + [0.0] * 2
         assert metric(run, "false_alarms") == [0, 0, 1, 1] + [0] * 8 and sum(metric(run, "false_alarms")) == 2
         assert run.manifest.about == {"kind": kind, "protocol_version": found.version, "which_set": "validation"}
-        assert run.manifest.suite == "uccs"
+        unread = read_dataset(data, "validation", found.version, pictures=False)
+        assert run.manifest.suite == "uccs" and run.manifest.dataset.fingerprint == unread.fingerprint()
     half = evaluate_detector(data, [two], settings=CurveSettings(rank=4))[0]
     (run,) = write_runs([half], data, [tmp_path / "half"])
     assert evaluation_again(run)[0].settings.rank == 4 and evaluation_again(run)[1].name.startswith("uccs ")

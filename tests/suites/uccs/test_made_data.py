@@ -149,6 +149,21 @@ def test_version_three_takes_fifty_detections_of_an_image(tmp_path, monkeypatch,
     assert len(read_scores(out)) == kept == len(found.found[0]["box"])
 
 
+def test_true_faces_are_drawn_on_their_own_picture(tmp_path):
+    """One face in the upper left of a.png, one in the lower right of b.png, both red; the detection of c.png green."""
+    faces = [("a.b.png", 1, (10.0, 10.0, 20.0, 20.0)), ("b.png", 1, (100.0, 30.0, 20.0, 20.0))]
+    data = write_truth(tmp_path / "data", faces)
+    painted(data / "validation", "a.b.png")
+    painted(data / "validation", "b.png", (50, 5))
+    asked = Baseline(data, version=2, detector="challenge_models:Exact", display=tmp_path / "shown",
+                     result_file=tmp_path / "d.txt")  # fmt: skip
+    detect(asked, How(Cache(tmp_path / "t")))
+    one, two = (np.asarray(Image.open(tmp_path / "shown" / name)) for name in ("a.b.png", "b.png"))
+    red, green = [230, 30, 30], [0, 190, 60]
+    assert one[10, 20].tolist() == red == two[30, 110].tolist() and two[5, 60].tolist() == green
+    assert not (one[:, 90:] == red).all(axis=2).any() and not (two[:, :49] == red).all(axis=2).any()
+
+
 def test_what_a_baseline_is_asked_for_by_default(tmp_path):
     asked, how = Baseline(tmp_path, version=3), How(Cache(tmp_path / "t"))
     assert asked.face_detector(how).settings == {"thresholds": (0.2, 0.2, 0.2)} and asked.labels == 10
