@@ -150,7 +150,7 @@ def test_a_gallery_has_as_many_fields_as_its_header_in_any_order(tmp_path):
 def test_a_set_with_pictures_opens_them_and_one_that_is_missing_has_no_size(tmp_path):
     from PIL import Image
 
-    data = write_truth(tmp_path / "data", [("a.jpg", 3, FACE), ("b.jpg", -1, FACE)])
+    data = write_truth(tmp_path / "data", [("a.jpg", 1, FACE), ("b.jpg", -1, FACE)])
     text = (data / "validation.csv").read_text().splitlines()
     (data / "validation.csv").write_text("\n".join([text[0] + ",AGE", text[1] + ",old", text[2] + ","]) + "\n")
     (data / "validation_images").mkdir()
@@ -161,6 +161,7 @@ def test_a_set_with_pictures_opens_them_and_one_that_is_missing_has_no_size(tmp_
         assert [face.attributes for one in made for face in one.subjects] == [
             {"known": "known", "age": "old"}, {"known": "unknown", "age": None},
         ]  # fmt: skip
+    assert [face.identity for one in made for face in one.subjects] == ["1", None]
     assert {(one.width, one.height) for one in load(f"{data}?version=3&pictures=no")} == {(0, 0)}
     assert read_dataset(data).card.version == "2", "both are there, and pictures are opened unless told otherwise"
     (data / "mine.txt").write_text("2\n")
