@@ -29,7 +29,15 @@ def defaults(function):
     return {one.name: one.default for one in given if isinstance(one.default, bool | int | float | str)}
 
 
-def test_functions_have_the_published_defaults():
+def test_functions_have_the_published_defaults(tmp_path):
+    with pytest.raises(InputError, match="model is None: give a model"):
+        evaluate_task(tmp_path, "fhibe", None, "m", "person_parsing")
+    with pytest.raises(InputError, match="no results of m for person_parsing; call evaluate_task first"):
+        published.BiasReport("m", "person_parsing", "d", "1", str(tmp_path), "fhibe")
+    with pytest.raises(InputError, match="gallery 'some', expected off, blurred or full"):
+        pages.write_bias_report(None, gallery="some")
+    helpers.create_folders(str(tmp_path / "a" / "b.json"))
+    assert disparity.significant_pairs({"a": [1.0], "b": [1.0]}) is None
     assert defaults(evaluate_task) == {
         "use_mini_dataset": False, "mini_dataset_size": 50, "downsampled": True, "reuse_model_outputs": False,
         "cuda": True,

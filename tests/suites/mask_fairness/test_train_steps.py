@@ -92,12 +92,9 @@ def test_a_training_ends_with_its_minutes(told):
     assert [rate for rate, _ in told.rates] == pytest.approx(expected)
 
 
-def test_one_step_is_a_training(told):
+def test_one_step_is_a_training_and_the_defaults_are_those_of_the_pages(told):
     training.train([], [], training.TrainSettings(steps=1, batch=2))
     assert told.keys == [(0, 0), ([0, 1], 0)] and told.rates == [pytest.approx([0.003 / 40] * 2)]
-
-
-def test_the_defaults_are_those_of_the_pages():
     assert vars(training.TrainSettings()) == {
         "steps": 1200, "minutes": 8.0, "batch": 24, "threads": 1, "seed": 0, "device": "cpu",
     }  # fmt: skip

@@ -107,6 +107,7 @@ def test_the_tasks_have_the_challenge_s_options_and_say_what_they_measure():
         "version": None, "overlap": 0.5, "rank": 1, "log": False, "only_present": False, "bootstrap": 0, "seed": 0,
         "false_alarms": None,
     }  # fmt: skip
+    assert CurveOptions().settings() == CurveSettings()
     for wrong in ({"overlap": 0}, {"overlap": 1.01}, {"rank": 0}, {"bootstrap": -1}, {"false_alarms": 0}):
         with pytest.raises(ValueError):
             CurveOptions(**wrong)

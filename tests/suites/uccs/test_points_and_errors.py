@@ -14,6 +14,7 @@ from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_r
 from countenance.suites.uccs.calibration import ScoreCalibration, calibrate
 from countenance.suites.uccs.comparison import ROUNDS, compare, names_of
 from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
+from countenance.suites.uccs.evaluation import Submission
 from countenance.suites.uccs.operating import default_targets, group_curves, middle
 from countenance.suites.uccs.readings import _found
 
@@ -36,6 +37,7 @@ def test_the_settings_of_a_curve_are_the_challenge_s():
         "log": False, "only_present": False, "overlap": 0.5, "rank": 1, "numbers": False, "bootstrap": 0, "seed": 0,
         "exclude": None,
     }  # fmt: skip
+    assert Submission("", SimpleNamespace(version=2), None, None, CurveSettings()).version == 2
 
 
 def crowd(tmp_path, alarms=20, faces=30):
