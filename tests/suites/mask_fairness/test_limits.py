@@ -12,7 +12,7 @@ from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS
-from countenance.suites.mask_fairness.assess import assess
+from countenance.suites.mask_fairness.assess import assess, summary_lines
 from countenance.suites.mask_fairness.compare import compare, table_rows
 from countenance.suites.mask_fairness.datasets import MaskData, compared_by
 from countenance.suites.mask_fairness.detectors import ALGORITHMS
@@ -184,6 +184,21 @@ class Judge:
 
     def __call__(self, images):
         return [Boxes([[4, 4, 24, 24]], [0.9], [self.word]) for _ in images]
+
+
+def test_pictures_without_an_answer_are_told_first(tmp_path):
+    class Fails(Judge):
+        def __call__(self, images):
+            if any(image[0, 0, 0] == 3 for image in images):
+                raise ValueError("no")
+            return super().__call__(images)
+
+    run, found = assess(
+        MaskData(people(12, sex=lambda i: "fm"[i // 6])), Fails("mask", "x"), tmp_path / "a", by=["sex"]
+    )
+    first, *_, positive, _, _, _ = (line for line in summary_lines(run, found) if not line.startswith(("  ", "note")))
+    assert first == "evaluated           x on 12 pictures of few, 1 without an answer"
+    assert positive.startswith("true positive rate  ")
 
 
 def test_a_comparison_is_the_first_less_the_second(tmp_path):
