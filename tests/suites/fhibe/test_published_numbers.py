@@ -36,7 +36,8 @@ def test_functions_have_the_published_defaults(tmp_path):
         published.BiasReport("m", "person_parsing", "d", "1", str(tmp_path), "fhibe")
     with pytest.raises(InputError, match="gallery 'some', expected off, blurred or full"):
         pages.write_bias_report(None, gallery="some")
-    helpers.create_folders(str(tmp_path / "a" / "b.json"))
+    for name in ("b.json", "c.json"):
+        helpers.create_folders(str(tmp_path / "a" / "new" / name))
     assert disparity.significant_pairs({"a": [1.0], "b": [1.0]}) is None
     assert defaults(evaluate_task) == {
         "use_mini_dataset": False, "mini_dataset_size": 50, "downsampled": True, "reuse_model_outputs": False,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from countenance.errors import InputError
+from countenance.models.model import file_hash
 from countenance.suites.fhibe import FhibeRun, demo, evaluate_task
 from countenance.suites.fhibe import evaluate as evaluating
 from countenance.suites.fhibe import report as pages
@@ -46,7 +47,7 @@ def test_a_mini_dataset_has_fifty_rows_unless_told_otherwise(monkeypatch, tmp_pa
 
 def test_times_are_kept_with_three_digits_and_rates_with_two(monkeypatch, tmp_path):
     rows = small.body(tmp_path, people=5)
-    small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
+    outputs = small.outputs(tmp_path, "person_localization", small.perfect_boxes(rows))
     clock = iter([10.0, 11.23456])
     monkeypatch.setattr(evaluating, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     run = evaluate_task(
@@ -54,6 +55,7 @@ def test_times_are_kept_with_three_digits_and_rates_with_two(monkeypatch, tmp_pa
         results_rootdir=tmp_path / "results", attributes=["age", "pronoun"],
     )  # fmt: skip
     assert (run.manifest.seconds, run.manifest.images_per_second) == (1.235, 4.05)
+    assert run.manifest.model.content == file_hash(outputs), "stored outputs are known by what is in them"
     assert run.manifest.dataset.images == 5 and run.manifest.dataset.card.real_people is True
     assert run.folders() == (tmp_path, tmp_path / "results", run.path.parent) and run.replaced == ()
     again = settings_of(run)

@@ -52,7 +52,9 @@ def test_a_batch_without_faces_or_masks_has_a_loss_all_the_same():
     torch = pytest.importorskip("torch")
     nobody = np.zeros((1, 6, CELLS, CELLS), np.float32)
     output = np.full((1, 6, CELLS, CELLS), 0.3, np.float32)
-    for wanted in (nobody, fast.targets(np.array([[40.0, 40, 90, 90]]), np.array([-1.0]))[None]):
+    one, small = (fast.targets(np.array([[40.0, 40, side, side]]), np.array([-1.0]))[None] for side in (90, 48))
+    assert (small[0, 0] == 1).sum() == 1
+    for wanted in (nobody, one, small):
         total, parts = fast.loss(torch.from_numpy(output), torch.from_numpy(wanted))
         expected, expected_parts = naive_loss.loss(output.tolist(), wanted.tolist())
         assert float(total) == pytest.approx(expected, rel=1e-4)

@@ -134,15 +134,15 @@ def test_it_learns_from_the_train_split_and_never_sees_people_of_another(tmp_pat
         sample("b", person("bert", "yes"), person("back", None, face=False)),
         sample("c", person("carl"), split="test"),
         sample("d", person("anna"), person("carl"), part="groups"),
-        sample("e", person("anna"), person("new"), part="groups"),
+        sample("e", person("anna"), person("new"), person("anna"), part="groups"),
         sample("f", person("anna"), part="twins"),
         sample("g"),
         sample("h", split="test"),
         sample("i", person("new"), part="groups", split="test"),
     ]
     pictures, scenes = training_pictures(Dataset(DatasetCard(name="few"), samples))
-    assert [len(one.boxes) for one in pictures] == [1, 1, 2] and len(scenes) == 1
-    assert [one.masked.tolist() for one in pictures] == [[0.0], [1.0], [0.0, 0.0]]
+    assert [len(one.boxes) for one in pictures] == [1, 1, 3] and len(scenes) == 1
+    assert [one.masked.tolist() for one in pictures] == [[0.0], [1.0], [0.0, 0.0, 0.0]]
     with pytest.raises(InputError, match="dataset 'few' has no train split with faces"):
         training.train_and_export(
             tmp_path / "net.onnx", training.TrainSettings(), dataset=Dataset(DatasetCard(name="few"), samples[6:])
