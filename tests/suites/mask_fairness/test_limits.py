@@ -4,6 +4,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from countenance.answers import Boxes
@@ -16,7 +18,7 @@ from countenance.suites.mask_fairness.assess import assess, summary_lines
 from countenance.suites.mask_fairness.compare import compare, table_rows
 from countenance.suites.mask_fairness.datasets import MaskData, compared_by
 from countenance.suites.mask_fairness.detectors import ALGORITHMS
-from countenance.suites.mask_fairness.given import predictions_of
+from countenance.suites.mask_fairness.given import _is_stored, predictions_of
 from countenance.suites.mask_fairness.make_data import _bafmd, label
 from countenance.suites.mask_fairness.notes import _inverted, assessment_notes
 from countenance.suites.mask_fairness.predictions import detects, read_table
@@ -103,6 +105,8 @@ def test_a_line_that_the_first_65536_bytes_cut_is_not_looked_at(tmp_path):
         assert text[65535] == "7" and text[65536:65538] == "0\n" and len(rows) < 98
         (tmp_path / "x.csv").write_text(text)
         assert detects(tmp_path / "x.csv")
+    (tmp_path / "x.csv").write_text(head + row + wrong + "".join(rows) + last)
+    assert not detects(tmp_path / "x.csv")
     (tmp_path / "x.csv").write_text(head + row + wrong)
     assert not detects(tmp_path / "x.csv"), "a file that is read whole has no cut line"
 
@@ -147,6 +151,15 @@ def test_a_fifth_right_looks_inverted(right, told):
         assert said.endswith("check the classes of the detector")
     notes = assessment_notes(data, None)(data.dataset.samples, answers(data, right), SimpleNamespace(reading=CORNERS))
     assert len(notes) == told
+
+
+def test_stored_predictions_are_told_from_tables(tmp_path):
+    table = pa.table({"image": ["a"]})
+    pq.write_table(table.replace_schema_metadata({b"answer": b"boxes"}), tmp_path / "run.PARQUET")
+    pq.write_table(table, tmp_path / "table.parquet")
+    (tmp_path / "bad.parquet").write_bytes(b"no")
+    names = ("run.PARQUET", "table.parquet", "bad.parquet", "none.parquet")
+    assert [_is_stored(tmp_path / name) for name in names] == [True, False, False, False]
 
 
 def test_boxes_are_counted_in_words(tmp_path):

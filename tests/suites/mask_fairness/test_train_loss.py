@@ -20,6 +20,7 @@ def some_boxes(seed: int) -> tuple[np.ndarray, np.ndarray]:
 EDGES = {
     "sides on the middles of cells": [[20, 28, 24, 60], [60, 100, 100, 104]],
     "7 pixels are enough": [[20, 20, 27, 40], [100, 100, 140, 107], [60, 60, 66.9, 90]],
+    "too small, with a cell inside": [[57, 58, 63, 62], [97, 10, 103, 90], [10, 97, 90, 103]],
     "a cell at .22 of the size": [[-8, -8, 92, 92]],
     "a cell at 1.8 times that": [[57 - 125, 57 - 125, 57 + 125, 57 + 125]],
     "as near to four cells": [[40, 40, 56, 56], [41, 41, 55, 55]],

@@ -62,7 +62,7 @@ def told(monkeypatch):
 
 
 def test_rates_rise_for_forty_steps_and_fall_like_a_cosine(told):
-    found = training.train([], [], training.TrainSettings(steps=45, minutes=100, batch=2, seed=3), told.said.append)
+    found = training.train([], [], training.TrainSettings(steps=45, minutes=100, batch=1, seed=3), told.said.append)
     cosine = [0.01 + 0.99 * (1 + math.cos(math.pi * k / 45)) / 2 for k in range(45)]
     expected = [0.003 * min(1, (k + 1) / 40) * one for k, one in enumerate(cosine)]
     assert told.rates == [pytest.approx([rate, rate]) for rate in expected]
