@@ -99,6 +99,21 @@ def decode_some(asked: tuple[list[str], float]) -> int:
     return done
 
 
+@contextmanager
+def decode_processes(cores: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes with the environment of decode processes."""
+    from countenance.run.engine.decoding import ENVIRONMENT
+
+    before = dict(os.environ)
+    os.environ.update(ENVIRONMENT)
+    try:
+        with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
+            yield pool
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def cores_decode(pool: ProcessPoolExecutor, cores: int, files: list[Path], windows: int, seconds: float) -> list[float]:
     """Pictures a second that all cores read and decode, in windows that follow each other: cores may slow down."""
     parts = [[str(files[(k + i) % len(files)]) for i in range(len(files))] for k in range(0, cores * 40, 40)]
@@ -206,7 +221,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = [folder / f"{k}.jpg" for k in range(asked.distinct)]
-        with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
+        with decode_processes(cores) as pool:
             sizes = list(pool.map(write, [(str(path), k) for k, path in enumerate(files)], chunksize=8))
             figures["bytes"] = round(float(np.mean(sizes)))
             os.sync()  # what is still being written must not disturb what is measured
@@ -225,6 +240,8 @@ def main() -> None:
                 label = f"{decode} {count}"
                 figures[label] = engine(data, folder / label, decode=decode, decoders=count)
                 print(label, json.dumps(figures[label]), flush=True)
+        with decode_processes(cores) as pool:
+            figures["by_5_seconds_afterwards"] = cores_decode(pool, cores, files, asked.windows, 5.0)
     print(json.dumps(figures, indent=1))
 
 
