@@ -96,17 +96,24 @@ def test_a_test_set_has_images_and_no_faces(tmp_path):
 
 def test_columns_of_version_three_may_be_anywhere_and_further_ones_are_attributes(tmp_path):
     text = "FACE_HEIGHT,AGE,SUBJECT_ID,,FILE,FACE_WIDTH,FACE_X,FACE_Y,FACE_ID\n40,old,7,-,a.jpg,30,10,20,5\n"
-    (tmp_path / "validation.csv").write_text(text + "0,,0,-,a.jpg,3,1,2,6\n1,new,-1,-,b.jpg,0,1,2,8\n")
+    (tmp_path / "validation.csv").write_text(
+        text + "0,,0,-,a.jpg,3,1,2,6\n1,new,-1,-,b.jpg,0,1,2,8\n1,,2,-,c.jpg,1,0,0,9\n"
+    )
     found = read_protocol(tmp_path, "validation", 3, attributes=True)
-    assert found.box.tolist() == [[10, 20, 30, 40], [1, 2, 3, 0], [1, 2, 0, 1]] and found.image.tolist() == [0, 0, 1]
-    assert (found.face_id.tolist(), found.subject.tolist()) == ([5, 6, 8], [7, 0, -1])
-    assert found.attributes == {"AGE": ["old", "", "new"]} and not found.excluded.any() and found.truth
+    assert found.box.tolist() == [[10, 20, 30, 40], [1, 2, 3, 0], [1, 2, 0, 1], [0, 0, 1, 1]]
+    assert (found.face_id.tolist(), found.subject.tolist()) == ([5, 6, 8, 9], [7, 0, -1, 2])
+    assert (
+        found.attributes == {"AGE": ["old", "", "new", ""]}
+        and found.image.tolist() == [0, 0, 1, 2]
+        and not found.excluded.any()
+        and found.truth
+    )
     assert "2 faces have no area" in found.warnings[0]
     assert found.warnings[1] == "exclude_gallery_validation.txt is not beside the protocol: no face is excluded"
     assert read_protocol(tmp_path, "validation", 3).attributes == {}
     (tmp_path / "list.txt").write_text("8\n5\n")
     listed = read_protocol(tmp_path, "validation", 3, exclude=tmp_path / "list.txt")
-    assert listed.excluded.tolist() == [True, False, True] and len(listed.warnings) == 1
+    assert listed.excluded.tolist() == [True, False, True, False] and len(listed.warnings) == 1
     (tmp_path / "list.txt").write_text("5,1\n")
     with pytest.raises(InputError, match=r"line 1: 2 fields, expected 1 \(FACE_ID\)"):
         read_protocol(tmp_path, "validation", 3, exclude=tmp_path / "list.txt")
