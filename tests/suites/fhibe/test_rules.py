@@ -247,7 +247,7 @@ def test_the_table_of_a_dataset_is_below_data_or_not(tmp_path):
     folder.mkdir(parents=True)
     (folder / "fhibe.csv").write_text("filepath,image_id,subject_id\na.png,1,s\n")
     assert processed(tmp_path, "fhibe") == folder and len(read_table(tmp_path, "fhibe", "face_encoding", ())) == 1
-    for name in ("/a.png", "../a.png", "a/../../b.png", "C:/a.png", ""):
+    for name in ("/a.png", "../a.png", "a/../../b.png", "C:/a.png", "", "a\\..\\b.png", "..\\b.png"):
         (folder / "fhibe.csv").write_text(f'filepath,image_id,subject_id\na.png,1,s\n"{name}",1,s\n')
         with pytest.raises(InputError, match="row 2: filepath"):
             read_table(tmp_path, "fhibe", "face_encoding", ())
