@@ -153,6 +153,7 @@ def test_parts_that_can_be_seen(points, classes, default, strict):
 
 def test_corners_are_cut_to_whole_pixels_and_not_too_far_away():
     corner = {"x": FAR, "y": -FAR}
+    assert FAR == 16_777_216
     segment = {"polygon": [{"x": 0, "y": 0}, {"x": 1.9, "y": 0.9}]}
     assert person_runs([segment], 1, 3, "here").tolist() == [0, 2, 1]
     assert person_runs([], 2, 2, "here").sum() == 4

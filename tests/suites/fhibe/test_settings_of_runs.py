@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from countenance.audit.groups import CROSS
 from countenance.errors import InputError
 from countenance.models.model import file_hash
 from countenance.suites.fhibe import FhibeRun, demo, evaluate_task
@@ -14,9 +15,12 @@ from countenance.suites.fhibe import report as pages
 from countenance.suites.fhibe.dataset import read_dataset
 from countenance.suites.fhibe.rundir import load, settings_of
 from countenance.suites.fhibe.table import read_table
+from countenance.suites.fhibe.wrapper_answers import entry_of
 from countenance.tasks import Metric
+from countenance.tasks.results import Table
 
 from . import small
+from .test_default import embeddings
 
 
 class Told(Exception):
@@ -157,6 +161,31 @@ def test_faces_fill_their_pictures_and_a_source_names_its_table(tmp_path):
     for wrong in (None, "", f"{tmp_path}?dataset=x&task=y", "?dataset=x&task=y&attributes=z"):
         with pytest.raises(InputError, match="expected fhibe:ROOT"):
             load(wrong)
+
+
+def test_every_row_is_one_step_and_two_attributes_are_crossed(tmp_path):
+    rows = small.faces(tmp_path, people=6, each=3)
+    labels = np.zeros((64, 64), np.uint8)
+    labels[10:50, 10:50], labels[20:30, 20:30] = 1, 2
+    entry = entry_of("face_parsing", {"detections": labels}, "x")
+    small.outputs(tmp_path, "face_parsing", {row["filepath"]: entry for row in rows})
+    folder = small.outputs(
+        tmp_path, "face_super_resolution", {row["filepath"]: {"super_res_filename": "a.png"} for row in rows}
+    )
+    (folder.parent / "a.png").write_bytes((tmp_path / rows[0]["filepath"]).read_bytes())
+    small.outputs(tmp_path, "face_verification", embeddings(rows))
+    usual = {
+        "reuse_model_outputs": True,
+        "results_rootdir": tmp_path / "results",
+        "attributes": ["pronoun", "age", "ancestry"],
+    }
+    for task, metrics in (("face_parsing", None), ("face_super_resolution", ["PSNR", "SSIM"])):
+        steps = []
+        made = evaluate_task(tmp_path, "fhibe_face_crop_align", None, "m", task, metrics, step=steps.append, **usual)
+        assert sum(steps) == len(rows) == 18 and made.manifest.failed == 0
+    run = evaluate_task(tmp_path, "fhibe_face_crop_align", None, "m", "face_verification", **usual)
+    table = next(one for one in run.results() if isinstance(one, Table))
+    assert {str(row[0]).count(CROSS) for row in table.rows} == {0, 1}
 
 
 def test_the_demo_s_embeddings_have_64_numbers_and_its_seed_is_zero(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS
 from countenance.suites.mask_fairness.assess import assess, summary_lines
+from countenance.suites.mask_fairness.assessment import Row
 from countenance.suites.mask_fairness.compare import compare, table_rows
 from countenance.suites.mask_fairness.datasets import MaskData, compared_by
 from countenance.suites.mask_fairness.detectors import ALGORITHMS
@@ -212,6 +213,12 @@ def test_pictures_without_an_answer_are_told_first(tmp_path):
     first, *_, positive, _, _, _ = (line for line in summary_lines(run, found) if not line.startswith(("  ", "note")))
     assert first == "evaluated           x on 12 pictures of few, 1 without an answer"
     assert positive.startswith("true positive rate  ")
+    clear, none = seed_row("f", 100, 200, 150, 200), seed_row("m", 100, 200, 101, 200)
+    cases = ((clear, "no disparity"), (none, "disparity"), (clear, "disparity"))
+    sides = {"group": "f", "versus": "m"}
+    rows = [Row("localization", "sex", seed, finding(verdict=word, **sides), "", "") for seed, word in cases]
+    words = [line.split()[0] for line in summary_lines(run, replace(found, rows=rows)) if line.startswith("  ")]
+    assert words == ["both", "audit", "published"], "what the audit finds comes first, the clearest before others"
 
 
 def test_a_comparison_is_the_first_less_the_second(tmp_path):
