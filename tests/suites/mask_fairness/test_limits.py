@@ -14,8 +14,8 @@ from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS
-from countenance.suites.mask_fairness.assess import assess, summary_lines
-from countenance.suites.mask_fairness.assessment import Row
+from countenance.suites.mask_fairness.assess import _two, assess, summary_lines
+from countenance.suites.mask_fairness.assessment import SIDES, Row, mirrored
 from countenance.suites.mask_fairness.compare import compare, table_rows
 from countenance.suites.mask_fairness.datasets import MaskData, compared_by
 from countenance.suites.mask_fairness.detectors import ALGORITHMS
@@ -188,6 +188,29 @@ def test_written_classes_are_none_and_one():
     with pytest.raises(InputError, match="a: whether a mask is worn is not known"):
         label(face(None))
     assert sum(one.assessed for one in ALGORITHMS) == 6 and len([one.status for one in ALGORITHMS]) == 10
+
+
+def test_two_groups_are_one_disparity_seen_from_both_sides():
+    numbers = {name: float(k + 1) for k, name in enumerate(
+        ("difference", "z", "diff_low", "diff_high", "effect", "effect_low", "effect_high"))}  # fmt: skip
+    sides = {name: 10.0 * k for k, name in enumerate((*SIDES, *(f"{name}_versus" for name in SIDES)))}
+    given = SimpleNamespace(group="f", versus="m", **numbers, **sides, model_copy=lambda update: update)
+    assert mirrored(given) == {
+        "group": "m", "versus": "f", "difference": -1, "z": -2, "diff_low": -4, "diff_high": -3, "effect": -5,
+        "effect_low": -7, "effect_high": -6, **{name: sides[f"{name}_versus"] for name in SIDES},
+        **{f"{name}_versus": sides[name] for name in SIDES},
+    }  # fmt: skip
+    seed = seed_row("f", 100, 200, 150, 200)
+
+    def rows(*verdicts):
+        groups = [("f", "m"), ("m", "f"), ("f", "m")]
+        made = [finding(verdict=word, group=a, versus=b) for word, (a, b) in zip(verdicts, groups, strict=False)]
+        return [Row("localization", "sex", seed, one, "", "") for one in made]
+
+    assert [row.ours for row in rows("disparity", "no disparity")] == [True, False]
+    assert not Row("localization", "sex", seed, None, "", "").ours
+    assert _two(rows("disparity", "disparity")) and not _two(rows("disparity"))
+    assert not _two(rows("no disparity", "no disparity")) and not _two(rows("disparity", "no disparity"))
 
 
 class Judge:
