@@ -19,7 +19,7 @@ from countenance.suites.fhibe.original import helpers, published
 from countenance.suites.fhibe.published import keypoint_file, part_files, threshold_files
 from countenance.suites.fhibe.recording import failures
 from countenance.suites.fhibe.rundir import FhibeRun
-from countenance.suites.fhibe.vocabulary import OWN_METRICS, age_bin
+from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, OWN_METRICS, UNNUMBERED, age_bin
 
 from .test_rules import table_of
 
@@ -106,7 +106,13 @@ def test_medians_of_nothing_and_below_nothing():
     )
 
 
-def test_ages_fall_into_five_bins():
+def test_seventeen_attributes_have_several_values_and_ages_fall_into_five_bins():
+    one = "age scene camera_position camera_distance natural_skin_color apparent_skin_color hairstyle natural_hair_type"
+    one += (
+        " apparent_skin_color_hue_lum apparent_hair_type head_pose action_body_pose user_hour_captured location_country"
+    )
+    assert set(ATTRIBUTES) - MULTIPLE == set(one.split()) and len(MULTIPLE) == 17
+    assert set(one.split()) >= UNNUMBERED and len(UNNUMBERED) == 4
     assert [age_bin(age)[:3] for age in (0, 18, 29.99, 30, 39.9, 40, 50, 59.9, 60, 99)] == [
         "[18", "[18", "[18", "[30", "[30", "[40", "[50", "[50", "[60", "[60",
     ]  # fmt: skip

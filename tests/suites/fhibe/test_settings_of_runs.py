@@ -13,6 +13,7 @@ from countenance.suites.fhibe import FhibeRun, demo, evaluate_task
 from countenance.suites.fhibe import evaluate as evaluating
 from countenance.suites.fhibe import report as pages
 from countenance.suites.fhibe.dataset import read_dataset
+from countenance.suites.fhibe.purge import files_again
 from countenance.suites.fhibe.rundir import load, settings_of
 from countenance.suites.fhibe.table import read_table
 from countenance.suites.fhibe.wrapper_answers import entry_of
@@ -122,6 +123,17 @@ def test_pages_are_written_as_their_names_say(monkeypatch, tmp_path, name, pdf, 
     monkeypatch.setattr(pages, "write_pdf", lambda source, path, said, verdicts: made.append((path.name, said)))
     pages.write_pages(None, tmp_path / name, gallery="off", pdf=pdf)
     assert [one for one, _ in made] == written and made[0][1] == {"card": {"attributes": {"age": 1}, "name": "x"}}
+
+
+def test_a_section_is_made_from_its_template_and_pages_are_made_again_where_they_were(monkeypatch):
+    template = SimpleNamespace(from_string=lambda text: SimpleNamespace(render=lambda **told: f"{text[:1]}{told}"))
+    monkeypatch.setattr(pages, "render", SimpleNamespace(environment=lambda: template))
+    monkeypatch.setattr(pages, "_section", lambda run, source: {"by": "age"})
+    ((key, title, text),) = pages.sections(SimpleNamespace(run=FhibeRun.__new__(FhibeRun)))
+    assert (key, title, str(text)[1:]) == ("fhibe", "FHIBE: the task and its metrics", "{'by': 'age'}")
+    for names, audits in ((["other"], [1]), (["report.html"], [])):
+        storage = SimpleNamespace(entries=lambda name, audits=audits: audits)
+        assert files_again(SimpleNamespace(store=SimpleNamespace(storage=storage)), names) == []
 
 
 def test_a_metric_is_told_with_its_thresholds():

@@ -13,7 +13,7 @@ from countenance.run.image_jobs import How
 from countenance.suites.uccs import read_protocol
 from countenance.suites.uccs.baseline import Baseline, detect, recognize
 from countenance.suites.uccs.baseline.recognize import box_of_landmarks, gallery_picture
-from countenance.suites.uccs.baseline.steps import DETECT, detect_step, enlarged
+from countenance.suites.uccs.baseline.steps import DETECT, detect_step, embedding, enlarged
 from countenance.suites.uccs.make_data import face_size, make_data, subject_numbers
 from countenance.suites.uccs.protocol import read_gallery
 from countenance.suites.uccs.scores import read_scores
@@ -109,6 +109,17 @@ def test_an_enlarged_box_by_hand():
     assert enlarged(np.array([-90.0, -90, 20, 20]), *large) == (0, 0, 1, 1)
     shapes = {name: array.shape for name, array in DETECT.instead.items()}
     assert shapes == {"box": (0, 4), "score": (0,), "landmarks": (0, 10)}
+
+
+def test_a_model_is_told_where_the_face_lies_in_its_cut_out():
+    class Told:
+        def embed(self, crop, box):
+            return [*crop.shape[:2], *box]
+
+    found = embedding(
+        Told(), np.zeros((100, 120, 3), np.uint8), np.array([10.0, 30, 24, 16])
+    )  # cut out from (6, 27) on
+    assert (found / found[2]).tolist() == pytest.approx([22 / 4, 32 / 4, 1, 3 / 4, 28 / 4, 19 / 4])
 
 
 def test_a_face_around_landmarks_by_hand():
