@@ -97,6 +97,9 @@ def test_the_picture_of_an_error_is_a_window_three_boxes_wide(tmp_path):
     assert 'viewBox="130 65 60 60"' in drawn and "false alarm in a.jpg: taken for a face" in drawn
     assert '<rect class="truth" x="10.0" y="20.0" width="30.0" height="40.0"/>' in drawn
     assert '<rect class="answer" x="150.0" y="90.0" width="20.0" height="10.0"/>' in drawn and drawn.count("<rect") == 4
+    low = [("a.jpg", (380.0, 185.0, 12.0, 14.0), 0.9, [])]  # 42 pixels wide, moved into the picture
+    (other,) = worst_false_alarms(evaluate_detector(data, [write_v2(tmp_path / "t.txt", low)])[0])
+    assert 'viewBox="358 158 42 42"' in picture(sample, found, other, "full")[1]
     noise = np.random.default_rng(0).integers(0, 255, (200, 400, 3), dtype=np.uint8)
     sharp, blurred = (
         picture(replace(sample, image=ArrayImage(noise)), found, mistake, mode)[0] for mode in ("full", "blurred")
