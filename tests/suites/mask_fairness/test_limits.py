@@ -110,6 +110,9 @@ def test_a_line_that_the_first_65536_bytes_cut_is_not_looked_at(tmp_path):
     assert not detects(tmp_path / "x.csv")
     (tmp_path / "x.csv").write_text(head + row + wrong)
     assert not detects(tmp_path / "x.csv"), "a file that is read whole has no cut line"
+    for line, form in (("p00,1,5,5,20,30", True), ("p00,mask,5,5,20,30", False), ("p00,5,5,20,30", False)):
+        (tmp_path / "x.csv").write_text(f"{line}\n")
+        assert detects(tmp_path / "x.csv") is form
 
 
 def people(count, **attributes):

@@ -25,6 +25,8 @@ EDGES = {
     "a cell at 1.8 times that": [[57 - 125, 57 - 125, 57 + 125, 57 + 125]],
     "as near to four cells": [[40, 40, 56, 56], [41, 41, 55, 55]],
     "a small one in a large one": [[20, 20, 120, 120], [60, 60, 65, 66], [64, 64, 76, 76], [20, 100, 60, 150]],
+    "the larger one is not the longer one": [[0, 90, 100, 130], [30, 70, 80, 130]],
+    "the larger one is not the higher one": [[40, 10, 80, 90], [0, 0, 100, 60]],
     "nobody": [],
 }
 
