@@ -23,8 +23,9 @@ from countenance.suites.mask_fairness.given import _is_stored, predictions_of
 from countenance.suites.mask_fairness.make_data import _bafmd, label
 from countenance.suites.mask_fairness.notes import _inverted, assessment_notes
 from countenance.suites.mask_fairness.predictions import detects, read_table
+from countenance.suites.mask_fairness.report import _table
 from countenance.suites.mask_fairness.seed_rule import seed_row, seed_table
-from countenance.suites.mask_fairness.twins import Effect, Effects, _rows, effect_lines
+from countenance.suites.mask_fairness.twins import _rows
 from countenance.suites.mask_fairness.why import why
 
 
@@ -212,6 +213,12 @@ def test_two_groups_are_one_disparity_seen_from_both_sides():
 
     assert [row.ours for row in rows("disparity", "no disparity")] == [True, False]
     assert not Row("localization", "sex", seed, None, "", "").ours
+    judged = [replace(row, metric="true_positive", attribute="race") for row in rows("disparity")]
+    one = SimpleNamespace(rows=[*rows("disparity"), *judged], not_assessable={})
+    other = SimpleNamespace(rows=judged, not_assessable={"true_positive": "no masks"})
+    found, tested = (_table(metric, [one, other]) for metric in ("localization", "true_positive"))
+    assert [(row[:2], row[2][0]["n"], row[2][1]["n"]) for row in found["rows"]] == [(("sex", "f"), "200", "–")]
+    assert [(row[:2], row[2][0]["n"], row[2][1]["n"]) for row in tested["rows"]] == [(("race", "f"), "200", "–")]
     assert _two(rows("disparity", "disparity")) and not _two(rows("disparity"))
     assert not _two(rows("no disparity", "no disparity")) and not _two(rows("disparity", "no disparity"))
 
@@ -259,27 +266,6 @@ def test_a_comparison_is_the_first_less_the_second(tmp_path):
     ]
     assert (rows["true_positive", "all"]["first"], rows["true_positive", "all"]["second"]) == (1, 0)
     assert (rows["true_positive", "f"]["difference"], rows["true_negative", "f"]["difference"]) == (1, -1)
-
-
-def test_effects_in_words_and_what_the_rest_can_exclude():
-    def one(verdict, low, high, **more):
-        given = {"metric": "localised", "group": "a", "versus": "b", "estimate": 1.0, "estimate_versus": 0.5, "n": 30}
-        given |= {"difference": 0.5, "p_adjusted": 0.01, "verdict": verdict, "diff_low": low, "diff_high": high}
-        return Effect("skin tone", SimpleNamespace(**given | more))
-
-    nothing = float("nan")
-    effects = [one("disparity", 0.2, 0.7, p_adjusted=0.04), one("disparity", 0.3, 0.7, group="c", p_adjusted=0.001),
-               one("insufficient evidence", -0.25, 0.1), one("no disparity", -0.1, 0.125),
-               one("untestable", nothing, nothing), one("no disparity", -0.9, 0.9, metric="confidence")]  # fmt: skip
-    lines = effect_lines(Effects(effects, {("mask", "localised"): (1.0, 90)}))
-    assert lines[0] == "skin tone: 2 of 6 paired comparisons show an effect"
-    assert lines[1].startswith(
-        "  found: c 1.000, b 0.500, difference +0.500 [+0.300, +0.700] on 30 pairs (adjusted p 0.001)"
-    )
-    assert lines[3] == "  otherwise the share of faces found changes by less than 0.250 (95 % interval)"
-    assert lines[4:] == [
-        "mask: 0 of 0 paired comparisons show an effect", "  found: 1 in each of the 90 pictures, whatever was changed",
-    ]  # fmt: skip
 
 
 def test_a_twin_that_was_not_found_has_no_confidence():

@@ -51,7 +51,7 @@ def predictions_of(
 
 def _is_stored(path: Path) -> bool:
     """Whether a file holds stored predictions of a run, and not a table of boxes."""
-    if path.suffix.lower() != ".parquet" or not path.is_file():
+    if path.suffix.lower() != ".parquet":
         return False
     import pyarrow as pa
     import pyarrow.parquet as pq
