@@ -153,6 +153,7 @@ def test_parts_that_can_be_seen(points, classes, default, strict):
 
 def test_corners_are_cut_to_whole_pixels_and_not_too_far_away():
     corner = {"x": FAR, "y": -FAR}
+    assert FAR == 16_777_216
     segment = {"polygon": [{"x": 0, "y": 0}, {"x": 1.9, "y": 0.9}]}
     assert person_runs([segment], 1, 3, "here").tolist() == [0, 2, 1]
     assert person_runs([], 2, 2, "here").sum() == 4
@@ -247,7 +248,7 @@ def test_the_table_of_a_dataset_is_below_data_or_not(tmp_path):
     folder.mkdir(parents=True)
     (folder / "fhibe.csv").write_text("filepath,image_id,subject_id\na.png,1,s\n")
     assert processed(tmp_path, "fhibe") == folder and len(read_table(tmp_path, "fhibe", "face_encoding", ())) == 1
-    for name in ("/a.png", "../a.png", "a/../../b.png", "C:/a.png", ""):
+    for name in ("/a.png", "../a.png", "a/../../b.png", "C:/a.png", "", "a\\..\\b.png", "..\\b.png"):
         (folder / "fhibe.csv").write_text(f'filepath,image_id,subject_id\na.png,1,s\n"{name}",1,s\n')
         with pytest.raises(InputError, match="row 2: filepath"):
             read_table(tmp_path, "fhibe", "face_encoding", ())

@@ -1,5 +1,6 @@
-"""Small pictures with faces, written as each adapter expects them."""
+"""Small pictures with faces, written as each adapter expects them, and the modules beside the tests importable."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from PIL import Image
 
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Twins: an effect that is there is found and measured, one that is not is not invented."""
 
 import csv
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from countenance.answers import Boxes
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.twins import effect_lines, twins_audit
+from countenance.suites.mask_fairness.twins import Effect, Effects, effect_lines, twins_audit
 
 TONES = ("monk_1", "monk_5", "monk_10")
 MASKS = ("none", "blue", "black")
@@ -93,3 +94,24 @@ def test_two_tones_are_enough_to_compare(tmp_path):
     assert {effect.question for effect in effects.compared} == {"skin tone"}
     (found,) = [effect.finding for effect in effects.compared if effect.finding.metric == "localised"]
     assert (found.group, found.versus, found.n, found.difference) == ("monk_1", "monk_10", 30, pytest.approx(0.5))
+
+
+def test_effects_in_words_and_what_the_rest_can_exclude():
+    def one(verdict, low, high, **more):
+        given = {"metric": "localised", "group": "a", "versus": "b", "estimate": 1.0, "estimate_versus": 0.5, "n": 30}
+        given |= {"difference": 0.5, "p_adjusted": 0.01, "verdict": verdict, "diff_low": low, "diff_high": high}
+        return Effect("skin tone", SimpleNamespace(**given | more))
+
+    nothing = float("nan")
+    effects = [one("disparity", 0.2, 0.7, p_adjusted=0.04), one("disparity", 0.3, 0.7, group="c", p_adjusted=0.001),
+               one("insufficient evidence", -0.25, 0.1), one("no disparity", -0.1, 0.125),
+               one("untestable", nothing, nothing), one("no disparity", -0.9, 0.9, metric="confidence")]  # fmt: skip
+    lines = effect_lines(Effects(effects, {("mask", "localised"): (1.0, 90)}))
+    assert lines[0] == "skin tone: 2 of 6 paired comparisons show an effect"
+    assert lines[1].startswith(
+        "  found: c 1.000, b 0.500, difference +0.500 [+0.300, +0.700] on 30 pairs (adjusted p 0.001)"
+    )
+    assert lines[3] == "  otherwise the share of faces found changes by less than 0.250 (95 % interval)"
+    assert lines[4:] == [
+        "mask: 0 of 0 paired comparisons show an effect", "  found: 1 in each of the 90 pictures, whatever was changed",
+    ]  # fmt: skip

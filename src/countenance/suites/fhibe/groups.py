@@ -108,7 +108,7 @@ def _selections(cell: str, place: str) -> list[str]:
 
 def _options(selections: Iterable[list[str]]) -> list[str]:
     seen = dict.fromkeys(option for selected in selections for option in selected)
-    return sorted(seen, key=lambda option: (number(option) is None, number(option) or 0))
+    return sorted(seen, key=lambda option: math.inf if (n := number(option)) is None else n)
 
 
 def _memberships(attribute: str, cell: str, selected: list[str], options: list[str], compat: Compat) -> list[str]:
@@ -136,11 +136,9 @@ def all_groups(labels: Sequence[AttributeLabels], depth: int | None = None) -> l
     return out
 
 
-def _sort_key(attribute: str, value: str | None) -> tuple[int, int, str]:
+def _sort_key(attribute: str, value: str | None) -> tuple[bool, float, str]:
     """Numbered values by their number, others as words, the unknown last."""
     if value is None or value == UNKNOWN:
-        return 2, 0, ""
-    if attribute in UNNUMBERED:
-        return 0, 0, value
-    n = number(value)
-    return (1, 0, value) if n is None else (0, n, "")
+        return True, math.inf, ""
+    n = None if attribute in UNNUMBERED else number(value)
+    return (False, math.inf, value) if n is None else (False, n, "")

@@ -68,12 +68,11 @@ def person_runs(segments: Any, height: int, width: int, place: str) -> Ints:
     for segment in segments:
         try:
             corners = [[int(corner["x"]), int(corner["y"])] for corner in segment["polygon"]]
-            polygons.append(np.array(corners, dtype=np.int64).reshape(-1, 2))
+            polygons.append(np.array(corners, dtype=np.int64).reshape(len(corners), 2))
         except (KeyError, TypeError, ValueError, OverflowError):
             raise InputError(f"{place}: {segment!r:.60} is not a segment with a polygon of x and y") from None
-        farthest = np.abs(polygons[-1]).max(initial=0)
-        if farthest > FAR:
-            raise InputError(f"{place}: a corner is {farthest} pixels away, too far to draw")
+        if (np.abs(polygons[-1]) > FAR).any():
+            raise InputError(f"{place}: a corner is {np.abs(polygons[-1]).max()} pixels away, too far to draw")
     return polygon_runs(polygons, height, width)
 
 
@@ -152,6 +151,6 @@ def usable(table: FhibeTable) -> FhibeTable:
         if word not in TRUE + FALSE:
             raise InputError(f"{table.place(i, 'multiple_subjects')}: {cell!r}, expected True or False")
         alone[i] = word in FALSE
-    _, code = np.unique(np.array(table.text("subject_id")), return_inverse=True)
-    count = np.bincount(code[alone], minlength=int(code.max()) + 1)
+    people, code = np.unique(np.array(table.text("subject_id")), return_inverse=True)
+    count = np.bincount(code[alone], minlength=len(people))
     return table.take(np.flatnonzero(alone & (count[code] >= 2)))

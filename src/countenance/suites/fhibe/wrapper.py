@@ -143,10 +143,11 @@ def _by_image(table: FhibeTable, values: Sequence[Any]) -> dict[str, list[Any]]:
 
 def _with_rows(task: str, entry: dict[str, Any], lines: list[int] | None, place: str) -> dict[str, Any]:
     """An entry with the row that each answer belongs to, where the model answered once for each person."""
-    answers = len(entry["detections"]) if lines is not None else 0
-    if lines is not None and answers == len(lines):
+    if lines is None:
+        return entry
+    if (answers := len(entry["detections"])) == len(lines):
         return entry | {"rows": lines}
-    if lines is not None and task == "body_parts_detection" and answers < len(lines):
+    if task == "body_parts_detection" and answers < len(lines):
         raise InputError(f"{place}: {answers} answers for {len(lines)} people; one for each, in the order of the boxes")
     return entry
 

@@ -51,7 +51,7 @@ def predictions_of(
 
 def _is_stored(path: Path) -> bool:
     """Whether a file holds stored predictions of a run, and not a table of boxes."""
-    if path.suffix.lower() != ".parquet" or not path.is_file():
+    if path.suffix.lower() != ".parquet":
         return False
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -67,8 +67,8 @@ def _refuse_negative(found: Predictions, data: MaskData, path: Path) -> None:
     boxes = [
         (sample, box) for sample in data.dataset if sample.id in found.by_id for box in found.by_id[sample.id].xyxy
     ]
-    numbers = np.array([box for _, box in boxes]).reshape(-1, 4)
-    sizes = np.array([[sample.width, sample.height] for sample, _ in boxes], dtype=np.float64).reshape(-1, 2)
+    numbers = np.array([box for _, box in boxes]).reshape(len(boxes), 4)
+    sizes = np.array([[sample.width, sample.height] for sample, _ in boxes], dtype=np.float64).reshape(len(boxes), 2)
     corners = found.reading.corners(numbers, sizes)
     bad = np.flatnonzero((corners[:, 2:] < corners[:, :2]).any(axis=1))
     if not len(bad):

@@ -133,7 +133,7 @@ def _predictions(form: MaskForm, rows: TableRows, wanted: Wanted, folder: Path |
     table = TableRows(rows.place, header, (plain(number, row) for number, row in rows.rows), rows.unit)
     found = read_rows(table, wanted)
     by_id = found.by_id
-    if any(boxes.scores.max(initial=0) > 1 for boxes in by_id.values()):  # some of the algorithms write percent
+    if any((boxes.scores > 1).any() for boxes in by_id.values()):  # some of the algorithms write percent
         by_id = {name: Boxes(boxes.xyxy, boxes.scores / 100, boxes.labels) for name, boxes in by_id.items()}
     units = wanted.units or units_of(by_id.values())
     box = form.box or ("centre" if units == "normalised" else "topleft")

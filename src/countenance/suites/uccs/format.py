@@ -49,10 +49,10 @@ def detects(path: Path) -> bool:
     from countenance.data.reading.text_blocks import first_line
 
     try:
-        if file_version(path) == 3:
-            return True
-        _, text = first_line(path) or (0, "")
-        fields = text.split(",")
+        head = first_line(path)
+        if head is None or file_version(path) == 3:
+            return head is not None
+        fields = head[1].split(",")
         [float(field) for field in fields[1:6]]
         return len(fields) >= 6
     except (InputError, ValueError):

@@ -104,7 +104,7 @@ def subject_numbers(dataset: Dataset) -> dict[str, int]:
     return {name: k for k, name in enumerate(sorted({one.identity for one in people if one.identity is not None}), 1)}
 
 
-def _faces(samples: Sequence[Sample], numbers: dict[str, int], first: int) -> list[RenderedFace]:
+def _faces(samples: Sequence[Sample], numbers: dict[str, int], first: int = 1) -> list[RenderedFace]:
     return [
         RenderedFace(first + k, numbers.get(face.subject.identity or "", -1), face)
         for k, face in enumerate(listed_faces(samples, file_name))
@@ -136,11 +136,11 @@ def _write_v2(
 def _write_v3(
     layout: FolderWriter, scenes: Scenes, portraits: list[Sample], numbers: dict[str, int], made: Made
 ) -> None:
-    validation = _faces(scenes["validation"], numbers, 1)
+    validation = _faces(scenes["validation"], numbers)
     test = _faces(scenes["test"], numbers, len(validation) + 1)
     for which, faces in (("validation", validation), ("test", test)):
         _write_set(layout, "", f"{which}_images", which, scenes[which], faces, made)
-    sources = [*_faces(portraits, numbers, 0), *_faces(scenes["training"], numbers, 0)]
+    sources = _faces([*portraits, *scenes["training"]], numbers)
     excluded, lines = [], []
     for subject in sorted(numbers.values()):
         mine = [one for one in sources if one.subject_id == subject and _clear(one.face)][:GALLERY_MOST]

@@ -75,8 +75,7 @@ def group_curves(evaluation: UccsEvaluation, by: Sequence[str], *, least: int = 
             if len(units) < least or not group:
                 continue
             y = (len(units) - np.searchsorted(units, curve.thresholds)) / len(units)
-            if evaluation.kind == "FROC" and evaluation.version == 2:
-                y = np.where(nothing, 0, y)  # as on the whole curve, where the target cannot be kept
+            y = np.where(nothing, 0, y)  # as on the whole curve: version 2 has targets that cannot be kept
             y = np.where(np.isneginf(curve.thresholds), (units > MISSED).mean(), y)
             found.append(GroupCurve(attribute, group, len(units), RateCurve(curve.x, y, curve.thresholds)))
     return found

@@ -57,11 +57,11 @@ def real_people(data: Path) -> bool:
 
 def detect_version(data: Path, which: str) -> int:
     """The version whose protocol lies in a data directory (2 when both do)."""
-    found = [version for version in (2, 3) if protocol_path(data, which, version).is_file()]
+    places = {version: protocol_path(data, which, version) for version in (2, 3)}
+    found = [version for version, path in places.items() if path.is_file()]
     if not found:
-        places = " nor ".join(str(protocol_path(data, which, version)) for version in (2, 3))
         raise InputError(
-            f"{data}: no protocol of the {which} set: neither {places}; "
+            f"{data}: no protocol of the {which} set: neither {' nor '.join(map(str, places.values()))}; "
             "give the folder that the challenge's zip files were extracted into, or make one with "
             "`countenance uccs make-data`"
         )

@@ -73,7 +73,7 @@ def partial(shard: Shard) -> State:
     return {
         "images": np.array([sample.id for sample, _ in pairs], dtype=np.str_),
         "face_image": np.array([k for k, _ in faces], dtype=np.int64),
-        "face_box": np.array([_published(face) for _, face in faces], dtype=np.float64).reshape(-1, 4),
+        "face_box": np.array([_published(face) for _, face in faces], dtype=np.float64).reshape(len(faces), 4),
         "face_subject": np.array([_number(face) for _, face in faces], dtype=np.int64),
         "face_excluded": np.array([getattr(face, "excluded", False) for _, face in faces], dtype=bool),
         "version": np.array([getattr(face, "version", 3) for _, face in faces], dtype=np.int64),

@@ -30,8 +30,9 @@ def write_v2(
 def write_detections(path: Path, found: Iterable[tuple[str, Iterable[Sequence[float]]]]) -> None:
     """A version 3 detection file: for each image, detections as score, box and, if there are, ten landmark numbers."""
     rows = [(name, row, "") for name, rows in sorted(found, key=lambda item: item[0]) for row in rows]
-    landmarks = LANDMARKS if any(len(row) >= len(COLUMNS_V3) for _, row, _ in rows) else ()
-    _write(path, ",".join((*COLUMNS_V3, *landmarks)), rows)
+    columns = (*COLUMNS_V3, *LANDMARKS)
+    full = any(len(row) == len(columns[1:]) for _, row, _ in rows)
+    _write(path, ",".join(columns if full else COLUMNS_V3), rows)
 
 
 def write_scoring(

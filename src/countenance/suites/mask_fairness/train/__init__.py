@@ -79,8 +79,8 @@ def train(
     average = torch.optim.swa_utils.AveragedModel(
         network, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.98)
     )
-    decayed = [p for p in network.parameters() if p.ndim > 1]
-    plain = [p for p in network.parameters() if p.ndim <= 1]
+    decayed = [p for p in network.parameters() if p.ndim != 1]
+    plain = [p for p in network.parameters() if p.ndim == 1]
     optimiser = torch.optim.AdamW(
         [{"params": decayed, "weight_decay": 0.02}, {"params": plain, "weight_decay": 0.0}], lr=RATE
     )
@@ -126,7 +126,7 @@ def _batch(pictures: Sequence[Any], scenes: Sequence[Any], size: int, seed: np.r
     for _ in range(size):
         if scenes and random.random() < WITHOUT_FACES:
             scene, boxes, _ = random_window(scenes[int(random.integers(len(scenes)))], np.zeros((0, 4)), random, SIDE)
-            image, masked = recolour(scene, random), np.zeros(0)
+            image, masked = recolour(scene, random), np.zeros(len(boxes))
         else:
             image, boxes, masked = augmented(pictures[int(random.integers(len(pictures)))], list(scenes), random)
         pixels.append(image.transpose(2, 0, 1).astype(np.float32) / 255)

@@ -78,4 +78,4 @@ def _box_loss(output: Any, wanted: Any, there: Any) -> Any:
     both = (high - low).clamp(min=0).prod(dim=1)
     union = (found[:, 2:] - found[:, :2]).prod(dim=1) + (truth[:, 2:] - truth[:, :2]).prod(dim=1) - both
     hull = (torch.maximum(found[:, 2:], truth[:, 2:]) - torch.minimum(found[:, :2], truth[:, :2])).prod(dim=1)
-    return (1 - both / union.clamp(min=1e-6) + (hull - union) / hull.clamp(min=1e-6)).mean()
+    return (1 - both / union + (hull - union) / hull).mean()

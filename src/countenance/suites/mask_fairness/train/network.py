@@ -21,7 +21,7 @@ def make_network() -> Any:
     from torch import nn
 
     def conv(inputs: int, outputs: int, stride: int = 1) -> Any:
-        layers = [nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)]
+        layers = [nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
         return nn.Sequential(*layers)
 
     def separable(inputs: int, outputs: int, stride: int = 1, size: int = 3) -> Any:
@@ -30,7 +30,7 @@ def make_network() -> Any:
             nn.BatchNorm2d(inputs),
             nn.Conv2d(inputs, outputs, 1, bias=False),
             nn.BatchNorm2d(outputs),
-            nn.ReLU(inplace=True),
+            nn.ReLU(),
         )
 
     class MaskNetwork(nn.Module):  # type: ignore[misc]

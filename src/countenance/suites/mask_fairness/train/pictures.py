@@ -44,8 +44,8 @@ def to_picture(sample: Sample) -> TrainingPicture:
     unknown = np.full((5, 2), np.nan)
     return TrainingPicture(
         pixels=sample.load(),
-        boxes=np.array([subject.face_box for subject in faces], dtype=np.float64).reshape(-1, 4),
+        boxes=np.array([subject.face_box for subject in faces], dtype=np.float64).reshape(len(faces), 4),
         masked=np.array([{"yes": 1.0, "no": 0.0}.get(str(s.attributes.get("masked")), -1.0) for s in faces]),
-        landmarks=np.array([unknown if s.landmarks is None else s.landmarks for s in faces]).reshape(-1, 5, 2),
+        landmarks=np.array([unknown if s.landmarks is None else s.landmarks for s in faces]).reshape(len(faces), 5, 2),
         people=people,
     )

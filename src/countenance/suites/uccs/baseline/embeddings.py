@@ -56,7 +56,7 @@ def _of_images(folder: Path) -> Arrays:
     images, boxes, scores, vectors = [], [], [], []
     for path in _files(folder):
         score, box, rows = read_tensors(path, OF_IMAGE)
-        score, box, rows = score.reshape(-1), box.reshape(-1, 4), np.atleast_2d(rows)
+        score, box, rows = score.ravel(), box.reshape(-1, 4), np.atleast_2d(rows)
         if not len(score) == len(box) == len(rows):
             raise InputError(f"{path}: {len(score)} scores, {len(box)} boxes, {len(rows)} embeddings; expected as many")
         images += [path.relative_to(folder).with_suffix("").as_posix()] * len(score)

@@ -133,7 +133,7 @@ def _enrolled(asked: Baseline, how: How, jobs: list[ImageJob], subject: Ints, la
     key = digest("enrolled", subject, embedding)
     kept = how.cache.get("enrolled", key)
     if kept is None:
-        kept = enroll(np.where(subject < 0, UNKNOWN, subject), embedding)._asdict()
+        kept = enroll(np.maximum(subject, UNKNOWN), embedding)._asdict()
         how.cache.put("enrolled", key, kept)
     return Templates(**kept)
 

@@ -29,7 +29,8 @@ def detect_step(model: Any, image: NDArray[np.uint8], boxes: Any) -> Arrays:
     order = np.argsort(-answer.scores, kind="stable")
     corners = answer.xyxy[order]
     box = np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1).round(2)
-    landmarks = np.zeros((len(order), 0)) if answer.landmarks is None else answer.landmarks[order].reshape(-1, 10)
+    points, n = answer.landmarks, len(order)
+    landmarks = np.zeros((n, 0)) if points is None else points[order].reshape(n, 10)
     keep = (box[:, 2:] > 0).all(axis=1)
     score = answer.scores[order][keep].round(2)
     return {"box": box[keep], "score": score, "landmarks": landmarks[keep].round(2)}
@@ -37,8 +38,7 @@ def detect_step(model: Any, image: NDArray[np.uint8], boxes: Any) -> Arrays:
 
 def embed_step(model: Any, image: NDArray[np.uint8], boxes: Any) -> Arrays:
     """An embedding of length 1 for every box of an image."""
-    found = [embedding(model, image, box) for box in boxes]
-    return {"embedding": np.array(found, dtype=np.float32).reshape(len(found), -1)}
+    return {"embedding": np.array([embedding(model, image, box) for box in boxes], dtype=np.float32)}
 
 
 ENLARGED = 1.3
@@ -60,7 +60,7 @@ def embedding(model: Any, image: NDArray[np.uint8], box: Floats) -> Floats:
         vector = getattr(answer, "vector", answer)
         if vector is None:  # no face found in the cut-out
             raise InputError("the embedding model gave no vector; take one that embeds every cut-out it is given")
-    vector = np.asarray(vector, dtype=np.float64).reshape(-1)
+    vector = np.asarray(vector, dtype=np.float64).ravel()
     length = float(np.linalg.norm(vector))
     return vector / length if length > 0 else vector
 
