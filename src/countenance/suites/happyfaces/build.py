@@ -85,7 +85,7 @@ def read_list(path: Path) -> list[tuple[str, str, str]]:
     return entries
 
 
-def build_official(official: Path, lfw: Path, out: Path, step: Callable[..., None] = lambda n=1: None) -> int:
+def build_official(official: Path, lfw: Path, out: Path, step: Callable[..., None] = lambda *_: None) -> int:
     """Complete an official folder with the unlabelled set made from LFW originals; returns how many were made.
 
     The folder's own sets are copied as they are. Sets that it lacks and its list names are made: always the
