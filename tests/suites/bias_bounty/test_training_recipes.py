@@ -184,6 +184,7 @@ def test_classes_weigh_by_rarity_and_running_loss() -> None:
         assert found == pytest.approx((np.array(losses) * scale).sum() / scale.sum(), rel=1e-5)
     assert hard.min() == 0.5 and hard.max() == 2
     assert float(weights(torch.ones(2), torch.tensor([0, 1]), torch.zeros(2))) == 0, "no face at all is no loss"
+    assert float(weights(torch.tensor([3.0]), torch.tensor([0]), torch.tensor([1e-4]))) == pytest.approx(3.0)
 
 
 def test_clusters_are_named_by_the_nearness_of_prototypes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_a_crop_is_moved_turned_and_scaled_about_its_middle(view):
         right = 118 - 3 * 4 + across + np.cos(angle) * u - np.sin(angle) * v - 0.5
         below = 96 + 2 * 4 + down + np.sin(angle) * u + np.cos(angle) * v - 0.5
         lost = np.array([right, below]) - found[i, j, :2]  # Pillow cuts the fraction off
-        assert -0.01 < lost.min() and lost.max() < 1.01
+        assert lost.min() > -0.01 and lost.max() < 1.01
     assert found.shape == (96, 96, 3)
 
 
