@@ -213,7 +213,7 @@ def test_a_place_s_score_is_the_mean_over_photo_and_mirror_image(monkeypatch):
 
     def trunk(pictures):
         asked.append(len(pictures))
-        maps = torch.from_numpy(pictures).float().permute(0, 3, 1, 2)
+        maps = torch.from_numpy(pictures).float().permute(0, 3, 1, 2) / 1e5  # so small that the added 1e-6 shows
         return torch.stack([maps, maps.flip(3)], 1)
 
     photos = np.random.default_rng(0).integers(0, 256, (101, 3, 3, 3)).astype(np.uint8)
@@ -221,9 +221,7 @@ def test_a_place_s_score_is_the_mean_over_photo_and_mirror_image(monkeypatch):
     scores, left_out = evidence.train_on_trunk(trunk, photos, fold, fold, NetworkSettings(window=2, folds=2))
     found = scores(photos).numpy()
     assert asked == [101, 100, 1], "a hundred photos at a time"
-    maps = (
-        np.stack([photos, photos[:, :, ::-1]], 1).astype(float).transpose(0, 1, 4, 2, 3)
-    )  # photo, side, channel, y, x
+    maps = np.stack([photos, photos[:, :, ::-1]], 1).transpose(0, 1, 4, 2, 3) / 1e5  # photo, side, channel, y, x
     flat = maps.transpose(2, 0, 1, 3, 4).reshape(3, -1)
     maps = (maps - maps.mean((0, 1))) / (flat.std(1, ddof=1)[:, None, None] + 1e-6)
     for n in (0, 7, 100):
