@@ -147,6 +147,8 @@ def test_the_better_entry_descends_the_weighted_losses(noted: SimpleNamespace, m
         expected += weight * sum(losses[row] * scale[row] for row in own) / sum(scale.values())
     assert noted.losses[0] == pytest.approx(expected, rel=1e-5)
     assert card.face_threshold == 0 and card.networks[0].size == 16
+    better.train(images, EntryTraining(better=chosen), lambda: steps.append(1))
+    assert len(steps) == 3, "one round where none is named"
     assert (better.FACE, better.AVERAGE) == (0.3, 0.995), "how much the face head weighs; the last average"
 
 

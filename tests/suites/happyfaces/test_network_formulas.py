@@ -247,4 +247,12 @@ def test_the_trunk_sees_photo_and_mirror_image_in_small_batches(monkeypatch):
     made = efficientnet.Trunk(7, 6, "cpu")(photos)
     assert asked == [((4, 3, 6, 6), 7)] * 2 + [((1, 3, 6, 6), 7)] * 2 and made.shape == (5, 2, 3, 6, 6)
     assert torch.equal(made[:, 0].flip(3), made[:, 1]) and made.dtype == torch.float32
+    monkeypatch.setattr(efficientnet, "trunk_of", lambda *given: given)
+    for backbone, weights, found in (
+        ("resnet", "there", None), ("auto", None, None), ("auto", "there", (8, 224, "cpu")),
+        ("efficientnet", None, (8, 224, "cpu")),
+    ):  # fmt: skip
+        monkeypatch.setattr(efficientnet, "efficientnet_weights", lambda weights=weights: weights)
+        assert efficientnet.trunk_for(NetworkSettings(backbone=backbone, device="cpu")) == found
+    monkeypatch.undo()
     assert efficientnet.trunk_of.cache_parameters()["maxsize"] == 2 and efficientnet._BATCH.get("cuda", 250) == 250

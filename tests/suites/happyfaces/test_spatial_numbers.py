@@ -99,7 +99,7 @@ def test_a_template_is_followed_by_up_to_three_fine_squares_at_the_coarse_scale(
     usual = RNG(4).random((*own.root(1).shape[:2], 36)).astype(np.float32)
     found = align.FaceTemplate(own, usual.ravel()).shifts(fine)
     box = own.box(1)
-    assert box[0] == 1
+    assert box[0] == 1 and len(align.SHIFTS) == 7 * 7
     weighted = usual * np.sqrt(own.weights[1][box[0] : box[1]])[:, :, None]
     for n in range(7):
         best = max(

@@ -38,7 +38,7 @@ def strokes(word: str) -> Floats:
     ((47, 192), (48, 117))
     """
     content = files("countenance.suites.happyfaces").joinpath("lettering", f"{word}.png").read_bytes()
-    return decode(content, f"{word}.png")[:, :, 0] / 255.0
+    return decode(content, f"{word}.png").max(-1) / 255.0
 
 
 def print_word(photo: Pictures, tag: str) -> Pictures:
@@ -53,8 +53,7 @@ def print_word(photo: Pictures, tag: str) -> Pictures:
     y, x = int(height * 8 / 9 - cover.shape[0] / 2), int((width - cover.shape[1]) / 2)
     out = photo.astype(np.float64)
     place = out[y : y + cover.shape[0], x : x + cover.shape[1]]
-    cover = cover[: place.shape[0], : place.shape[1], None]
-    place[:] = place * (1 - cover) + RED * cover
+    place[:] = place * (1 - cover[..., None]) + RED * cover[..., None]
     return np.rint(out).astype(np.uint8)
 
 
