@@ -19,7 +19,8 @@ from countenance.suites.bias_bounty import files, layout, task
 from countenance.suites.bias_bounty import timing as timings
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork, network_input, predict_files, random_classes
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
-from countenance.suites.bias_bounty.scoring import Draws
+from countenance.suites.bias_bounty.run import write_run
+from countenance.suites.bias_bounty.scoring import Draws, score_files
 
 HEADER = "name,skin_tone,gender,age\n"
 
@@ -173,6 +174,25 @@ def test_a_shard_keeps_codes_and_the_first_person_of_each_picture() -> None:
     assert (first["m.correct_skin_tone"], first["m.correct_gender"], none) == (0.0, None, [])
     assert task.score(row("c", age="0_17"), said)[0]["m.correct_age"] == 1.0 and second["m.correct_age"] is None
     assert all(metric.headline for metric in task.make(Draws()).metrics)
+
+
+def test_pictures_of_one_person_stay_together_in_a_run() -> None:
+    said = Labels({name: CLASSES[name][0] for name in ATTRIBUTES})
+    pictures = [row(name, who, age="0_17", gender="male") for name, who in (("a", "p"), ("b", "p"), ("c", None))]
+    shard = types.SimpleNamespace(answered=lambda: [(one, said) for one in pictures])
+    state = dict(task.partial(shard)) | {"listed": np.ones(3, bool), "nonface": np.array([False, False, True])}
+    found = task._finish(Draws(replicates=100))(state, None)  # type: ignore[arg-type]
+    assert [note[:27] for note in found.notes] == ["1 of 1 non-faces have label", "1 of 3 images have no ident"]
+    (none,) = task._finish(Draws(replicates=100))(state | {"person": np.array(["", "", ""])}, None).notes  # type: ignore[arg-type]
+    assert none.startswith("1 of 1 non-faces"), "where nobody is named every picture stands for itself"
+
+
+def test_a_run_of_a_score_opens_no_picture(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text(HEADER + "".join(f"{k}.png,monk_1,male,0_17\n" for k in range(4)))
+    found = score_files(tmp_path / "labels.csv", tmp_path / "labels.csv", replicates=100)
+    truth = (tmp_path / "labels.csv", None, None)
+    made = write_run(tmp_path / "run", tmp_path / "labels.csv", truth, found, "mine", lambda *_: None)
+    assert made.manifest.model.name == "mine" and made.manifest.model.hashed and made.scores().num_rows == 4
 
 
 def test_the_format_is_told_by_the_first_line_alone(tmp_path: Path) -> None:

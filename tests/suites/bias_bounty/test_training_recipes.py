@@ -172,6 +172,7 @@ def test_classes_weigh_by_rarity_and_running_loss() -> None:
     codes = torch.tensor([0, 0, 0, 0, 1, 1, 2, -1])
     rarity = 7 / np.array([4, 2, 1, 1]) / 4
     weights = better.ClassWeights(codes, 4, strength=3.0)
+    assert weights.rarity.numpy() == pytest.approx(rarity)
     running = np.ones(4)
     batch, faces = np.array([0, 0, 1, 2]), np.array([1.0, 0.5, 0.9, 0.4])
     for losses in ([9.0, 9, 0.1, 2], [9.0, 9, 0.1, 2], [20.0, 20, 0.0, 1], [0.0, 0, 0, 1]):
@@ -223,3 +224,6 @@ def test_the_unsupervised_entry_is_fitted_to_the_bulk_of_the_pictures(monkeypatc
         least = ((space[:, None] - centres[None]) ** 2).sum(2).min(1).mean()
         assert float(getattr(network, f"{name}_width")) == pytest.approx(0.7 * least, rel=1e-2)
         assert getattr(network, f"{name}_names").shape == (5, COUNTS[name])
+    monkeypatch.undo()
+    _, (few,) = unsupervised.train(some_images(12, 64), EntryTraining(epochs=1), rounds.append)
+    assert float(few.age_width) == pytest.approx(1e-3), "as many clusters as pictures: none lies apart from its centre"

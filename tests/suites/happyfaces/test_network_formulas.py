@@ -48,6 +48,8 @@ def test_losses_rise_in_the_first_part_of_the_time():
         assert float(topk.topk_loss(many, done)) == pytest.approx(sum(e[:k].mean() for e in easy), rel=1e-5)
     assert float(topk.topk_loss(many, 0.012)) == 0, "below a half of a photo"
     assert topk.topk_loss(noise(3, 5, 8, 2), 1.0).shape == (3, 5)
+    for first, expected in ((True, 0.0), (False, 18.0)):
+        assert float(topk.pair_losses(torch.tensor([[9.0, -9.0]]), first)) == pytest.approx(expected, abs=0.01)
 
 
 def test_dbat_is_minus_the_logarithm_of_the_probability_of_disagreement():
@@ -75,7 +77,8 @@ def test_the_second_model_of_dbat_starts_elsewhere_and_is_told_the_first(monkeyp
     made = make_method("dbat").train(noise(2, 5, 3), None, others, NetworkSettings(), [4, 5])
     assert asked[0] == (None, [4, 5]) and asked[1][1] == [10_004, 10_005]
     assert torch.equal(made.weights, torch.stack([noise(2, 2, 3, seed=1)[:, 0], noise(2, 2, 3, seed=2)[:, 0]], 1))
-    assert torch.equal(made.biases[:, 1], noise(2, 2, seed=2)[:, 0]) and made.objective.tolist() == [2, 2]
+    assert torch.equal(made.biases, torch.stack([noise(2, 2, seed=1)[:, 0], noise(2, 2, seed=2)[:, 0]], 1))
+    assert dbat.DBat().seed == 0 and made.objective.tolist() == [2, 2]
     first = TwoHeads(noise(2, 2, 3, seed=1), noise(2, 2, seed=1), None).logits(others)[:, :, :1].sigmoid()
     given = noise(2, 6, 7, 2)
     assert torch.equal(asked[1][0](given, 0.5, 0.5), dbat.dbat_loss(first[:, None], given))

@@ -103,6 +103,8 @@ def test_a_table_is_told_with_its_seeds_and_its_headline():
     assert told["few"] is True and told["seeds_told"] == "1 to 2 seeds" and told["at_10"] == pytest.approx(0.9)
     assert told["heads"] == ["face", "writing"] and told["kinds"] == ["FHWH", "FSWS"] and told["held_back"] is False
     assert report._with_numbers(summary(runs))["few"] is False
+    alone = report._with_numbers(summary([record("m", 0.1, 0, 0.9)]))
+    assert alone["heads"] == ["face", "writing"] and alone["kinds"] == ["FHWH", "FSWS"]
     none = report._with_numbers(summary([record("m", 0.1, 0, 0.9) | {"answered": False, "reason": "no"}]))
     assert (none["heads"], none["kinds"], none["at_10"], none["seeds_told"], none["held_back"]) == (
         [],

@@ -146,6 +146,16 @@ def test_sets_of_different_sizes_and_unknown_cards_are_refused(tmp_path: Path):
     assert dataset.read_happyfaces(data, tmp_path / "held.tar").held_back.tags == TAGS, (
         "folders around it are stepped into"
     )
+    (data / "happyfaces.json").unlink()
+    with tarfile.open(tmp_path / "whole.tar", "w") as tar:
+        tar.add(data, "x/y")
+    assert dataset.read_happyfaces(tmp_path / "whole.tar").fingerprint() == plain.fingerprint(), (
+        "three folders, no file"
+    )
+    with pytest.raises(
+        InputError, match="no such folder; give the folder that holds labeled_sets, unlabeled_set, valid"
+    ):
+        dataset.read_happyfaces(tmp_path / "nowhere")
     assert list(plain.scored()) == ["validation", "not_drawn"] and len(plain.scored(np.array([1]))["not_drawn"]) == 1
     digest = hashlib.sha256()
     for photos in (plain.labelled, plain.unlabelled, plain.validation):

@@ -38,7 +38,7 @@ def strokes(word: str) -> Floats:
     ((47, 192), (48, 117))
     """
     content = files("countenance.suites.happyfaces").joinpath("lettering", f"{word}.png").read_bytes()
-    return decode(content, f"{word}.png").max(-1) / 255.0
+    return np.asarray(decode(content, f"{word}.png").max(-1) / 255.0)
 
 
 def print_word(photo: Pictures, tag: str) -> Pictures:
