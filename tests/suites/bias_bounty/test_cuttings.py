@@ -128,7 +128,7 @@ def test_faces_are_portraits_and_in_train_twins(population: Dataset) -> None:
         assert [picture.identity for picture in found] == [sample.subjects[0].identity for sample in own]
 
 
-def test_the_written_challenge(population: Dataset, tmp_path: Path) -> None:
+def test_the_written_challenge(population: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Published figures rest on these draws: the same seed makes the same files in every version."""
     told: list[Any] = []
 
@@ -142,10 +142,12 @@ def test_the_written_challenge(population: Dataset, tmp_path: Path) -> None:
         def __exit__(self, *_: Any) -> None:
             pass
 
+    shares: list[float] = []
+    monkeypatch.setattr(make_data, "_labels", lambda *given: shares.append(given[2]) or _labels(*given))
     counts = make_data.write_challenge(tmp_path / "data", population, progress=Progress)  # type: ignore[arg-type]
     assert counts["train"] == {"images": 38, "nonfaces": 8, "unlabelled_faces": counts["train"]["unlabelled_faces"]}
     assert [counts[split]["images"] for split in ("test", "holdout")] == [19, 15], "15 and 12 faces, four fifths"
-    assert told[0] == ("writing", 72) and told[1:] == [1] * 72
+    assert shares == [0.1, 0.0, 0.0] and told[0] == ("writing", 72) and told[1:] == [1] * 72
     digest = hashlib.sha256()
     for split in ("train", "test", "holdout"):
         digest.update((tmp_path / "data" / split / "labels.csv").read_bytes())

@@ -1,6 +1,7 @@
 """From a submission to the leaderboard's pages with stand-ins for networks and clocks; what a training writes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -124,6 +125,9 @@ def test_only_entries_with_answers_on_the_holdout_are_timed(ranked: Any) -> None
         "all": ["one", "two"], "supervised": ["one"], "unsupervised": ["two"],
     }  # fmt: skip
     assert [row.standing.name for row in timed.places("public", "supervised")] == ["one", "three"]
+    claims = replace(timed.standings[1], claimed=timing(3.0)).to_json()
+    assert claims["timing"]["milliseconds_per_image"] == 3.0 and claims["timing_measured"] is False
+    assert timed.standings[0].to_json()["timing"]["milliseconds_per_image"] == 2.0
     assert timed.strict_rubric is False and ranked.rank(Rules(draws=FEW.draws, strict_rubric=True)).strict_rubric
 
 

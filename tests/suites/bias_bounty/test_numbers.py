@@ -20,7 +20,7 @@ from countenance.suites.bias_bounty import board as boards
 from countenance.suites.bias_bounty import page, pairing, printing
 from countenance.suites.bias_bounty.board import Board, BoardEntry, Rules
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Truth
-from countenance.suites.bias_bounty.scoring import Draws, Score, score_files, score_tables
+from countenance.suites.bias_bounty.scoring import Draws, Score, _notes, score_files, score_tables
 from countenance.suites.bias_bounty.submissions import Handed
 from countenance.tasks.results import Number
 
@@ -132,6 +132,16 @@ def test_a_comparison_is_asked_about_every_labelled_attribute(monkeypatch: pytes
     np.testing.assert_equal(after["m.correct_skin_tone"], [1.0, 0.0, np.nan])
     np.testing.assert_equal(asked["before"]["m.correct_age"], [1.0, 0.0, 0.0])
     assert after["identity"].tolist() == [0, 1, 0]
+
+
+def test_non_faces_without_labels_are_not_noted() -> None:
+    truth, _ = tables(4)
+    for codes in truth.codes.values():
+        codes[0] = -1
+    assert _notes(Truth(truth, nonfaces=("0.png", "other.png"))) == ()
+    assert _notes(Truth(truth, nonfaces=("0.png", "1.png")))[0].startswith(
+        "1 of 2 non-faces have labels (such as 1.png)"
+    )
 
 
 def number(name: str, value: float, low: float, high: float, n: int = 200) -> Number:

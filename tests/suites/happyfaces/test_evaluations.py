@@ -250,6 +250,7 @@ def test_makers_objects_and_errors_of_methods():
     silent = SimpleNamespace(fit=lambda *given: (_ for _ in ()).throw(ValueError()))
     with pytest.raises(InputError, match=r"raised ValueError: $"):
         methods.make_method(silent).fit(None, None, None)
+    assert methods.make_method("spatial", 4, insist=True).insist and methods.make_method("spatial", 4).seed == 4
     assert methods.method_name(Callable_) == "Callable_" and methods.is_code("a:b") and not methods.is_code("erm")
     made = methods.make_method(Given.__new__(Given)).fit(
         *[np.zeros((1, 2, 3, 3), np.uint8), np.zeros(1), np.zeros((1, 2, 3, 3))]

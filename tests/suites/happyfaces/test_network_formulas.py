@@ -162,6 +162,8 @@ def test_held_out_halves_are_measured_with_the_other_half_s_heads():
     assert asdict(found) == pytest.approx(dict(zip(asdict(found), np.mean(expected, 0), strict=True)), rel=1e-5)
     assert found.value == pytest.approx(found.cross_entropy + found.own_loss)
     least = [(NetworkSettings(weight=w), tuning.HeldOut(c, a, 0.1)) for w, c, a in ((1, 0.4, 0.95), (2, 0.3, 0.949))]
+    both = [*least, (NetworkSettings(weight=3), tuning.HeldOut(0.2, 0.99, 0.1))]
+    assert tuning.choose(both).weight == 3, "the lowest of those that pass"
     assert tuning.choose(least).weight == 1 and tuning.choose(least[1:]).weight == 2
 
 

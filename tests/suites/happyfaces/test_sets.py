@@ -207,6 +207,7 @@ def test_only_people_alone_whose_mouth_is_seen_can_serve():
 
 def test_people_are_divided_by_documented_shares():
     """36, 42 and 22 of 100 people, in an order drawn from the seed."""
+    assert sum(people.SHARES.values()) == pytest.approx(1)
     pictures = [people.PersonPicture(sample("x"), f"p{k:03d}", k % 2 == 0, None) for k in range(200)]
     sets = people.assign(pictures, 3)
     order = sorted({one.identity for one in pictures})

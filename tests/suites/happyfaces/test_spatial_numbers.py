@@ -156,6 +156,10 @@ def test_widths_and_ridges_are_tried_with_left_out_log_loss():
         assert one["log_loss"] == pytest.approx(platt.loss if platt.slope > 0 else np.log(2))
         assert one["accuracy"] == np.mean((left_out > 0) == (labels == 1))
     blind = list(_designs(np.zeros((16, 16)), 1.0, labels, (1.0,)))
+    weak = distances(*[(RNG(1).normal(size=(16, 3)) + 0.5 * labels[:, None]).astype(np.float32)] * 2)
+    left_out = fit_ridge(np.exp(-0.5 * weak / 2.0), np.where(labels, 1.0, -1.0), 0.01).left_out
+    platt = fit_platt(left_out, soft_targets(labels))
+    assert 0 < platt.slope < 1 and next(_designs(weak, 2.0, labels, (0.5,)))["log_loss"] == pytest.approx(platt.loss)
     assert [one["log_loss"] for one in blind] == pytest.approx([np.log(2)] * 4) and blind[0]["accuracy"] == 0
 
 
