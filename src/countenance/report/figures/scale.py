@@ -13,6 +13,8 @@ class Scale:
 
     >>> Scale.around([0.62, 0.97], "rate").ticks
     (0.6, 0.7, 0.8, 0.9, 1.0)
+    >>> Scale.around([0.0, 0.002]).ticks  # what is never negative has no negative ticks
+    (0.0, 0.02, 0.04, 0.06, 0.08, 0.1)
     """
 
     low: float
@@ -29,10 +31,10 @@ class Scale:
             low, high = max(low, 0.0), min(high, 1.0)
         if high - low < least:
             middle = (low + high) / 2
+            below = kind == "points" or low < 0
             low, high = middle - least / 2, middle + least / 2
-            if kind == "rate":
-                shift = max(0.0, -low) - max(0.0, high - 1.0)
-                low, high = low + shift, high + shift
+            shift = (0.0 if below else max(0.0, -low)) - (max(0.0, high - 1.0) if kind == "rate" else 0.0)
+            low, high = low + shift, high + shift
         step = _step((high - low) / wanted)
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         ticks = tuple(round(i * step, 10) for i in range(first, last + 1))
@@ -51,7 +53,7 @@ class Scale:
         """
         if self.kind == "points":  # changes of a rate
             return f"{100 * tick:+g}".replace("-", numbers.MINUS) if tick else "0"
-        return f"{100 * tick:g}{numbers.THIN}%" if self.kind == "rate" else f"{tick:g}"
+        return f"{100 * tick:g}{numbers.THIN}%" if self.kind == "rate" else f"{tick:g}".replace("-", numbers.MINUS)
 
 
 def _step(rough: float) -> float:
