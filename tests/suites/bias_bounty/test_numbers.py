@@ -284,4 +284,4 @@ def test_a_table_s_axis_holds_every_score_from_0(tmp_path: Path) -> None:
         board, standings=tuple(replace(one, public=replace(one.public, first=low)) for one in board.standings)
     )
     scale = page._table(small, "public")["scale"]
-    assert (scale.low, scale.high) == (-0.6, 0.6), "at least 1 wide, between round ticks"
+    assert (scale.low, scale.high) == (0.0, 1.0), "at least 1 wide, between round ticks"

@@ -24,6 +24,9 @@ def test_the_crop_holds_blocks_of_half_the_heaviest_weight_and_is_widened_to_the
     coarse[:] = 0
     coarse[2, 9] = 1
     assert deep.crop_box(Region((coarse, coarse)), 130, 170) == (29, 53, 170 - 139, 139)
+    coarse[2, 6] = 1
+    coarse[2, 10] = 1
+    assert deep.crop_box(Region((coarse, coarse)), 130, 170) == (29, 53, 170 - 151, 151)
 
 
 def test_eight_views_as_documented():

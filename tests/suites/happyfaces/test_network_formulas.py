@@ -163,6 +163,8 @@ def test_held_out_halves_are_measured_with_the_other_half_s_heads():
     assert found.value == pytest.approx(found.cross_entropy + found.own_loss)
     least = [(NetworkSettings(weight=w), tuning.HeldOut(c, a, 0.1)) for w, c, a in ((1, 0.4, 0.95), (2, 0.3, 0.949))]
     both = [*least, (NetworkSettings(weight=3), tuning.HeldOut(0.2, 0.99, 0.1))]
+    edge = [least[0], (NetworkSettings(weight=4), tuning.HeldOut(0.9, 0.99, 0.1))]
+    assert tuning.choose(edge).weight == 1, "95 % are enough"
     assert tuning.choose(both).weight == 3, "the lowest of those that pass"
     assert tuning.choose(least).weight == 1 and tuning.choose(least[1:]).weight == 2
 
