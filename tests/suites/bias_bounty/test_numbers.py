@@ -79,6 +79,12 @@ def test_a_perfect_and_a_hopeless_entry_stay_within_the_scale() -> None:
     said.codes["age"][0] = (said.codes["age"][0] + 1) % 4
     found = score_tables(Truth(truth), said, Draws(replicates=200))
     assert found.first.high == 16 and found.attributes["gender"].disparity.high == 0
+    uneven, named = tables(60, 1.0)
+    for name, codes in uneven.codes.items():  # the first class nearly always right, the others never
+        named.codes[name][:] = np.where(codes == 0, 0, (codes + 1) % len(CLASSES[name]))
+        named.codes[name][np.flatnonzero(codes == 0)[0]] = 1
+    wide = score_tables(Truth(uneven), named, Draws(replicates=200))
+    assert [one.disparity.high for one in wide.attributes.values()] == [1, 1, 1]
     none = scored(40, 0.0)
     assert (
         none.score1 == 0 and none.first.low == 0 and all(one.disparity.value == 0 for one in none.attributes.values())
