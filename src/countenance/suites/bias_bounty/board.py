@@ -163,7 +163,7 @@ class Rules:
     passes: int = PASSES
 
 
-def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda n=1: None) -> Board:
+def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_: None) -> Board:
     """Score every submission again and rank; one that cannot be scored is rejected with the reason."""
     folders = submission_folders(board)
     splits = {which: Truth.of_split(data, split) for which, split in SPLITS.items()

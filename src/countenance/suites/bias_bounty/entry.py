@@ -193,7 +193,7 @@ def image_files(folder: Path) -> dict[str, Path]:
 
 
 def predict_files(
-    entry: BountyEntry, files: Mapping[str, Path], step: Callable[..., None] = lambda n=1: None
+    entry: BountyEntry, files: Mapping[str, Path], step: Callable[..., None] = lambda *_: None
 ) -> list[Mapping[str, str]]:
     """The words for each file, a batch in memory at a time."""
     paths = list(files.values())

@@ -141,7 +141,7 @@ def write_challenge(
         plan[ours] = [pictures[i] for i in rng.permutation(len(pictures))]
     total = sum(map(len, plan.values()))
     counts: dict[str, dict[str, int]] = {}
-    with staged(out) as folder, progress("writing", total) if progress else nullcontext(lambda n=1: None) as step:
+    with staged(out) as folder, progress("writing", total) if progress else nullcontext(lambda *_: None) as step:
         layout = FolderWriter(folder, step)
         for number, (split, pictures) in enumerate(plan.items()):
             rng = np.random.default_rng([seed, 62, number])
@@ -157,8 +157,7 @@ def _write_split(
     """Every picture is encoded again in the same way, whether whole or cut."""
     names = [f"{split.upper()}{number:04d}{SUFFIX}" for number in range(len(pictures))]
     for name, picture in zip(names, pictures, strict=True):
-        left, top = picture.cut or (0, 0)
-        crop = (left, top, left + SIDE, top + SIDE) if picture.cut else None
+        crop = (*picture.cut, picture.cut[0] + SIDE, picture.cut[1] + SIDE) if picture.cut else None
         layout.picture(f"{split}/{name}", picture.source.load(), crop=crop, side=SIDE, form=FORMAT, quality=QUALITY)
     nonfaces = [name for name, picture in zip(names, pictures, strict=True) if picture.labels is None]
     private = organiser_folder(Path(), split)

@@ -37,8 +37,8 @@ def rank_predictions(
         return np.asarray(np.stack(columns, axis=1) * earned)
 
     estimates, drawn = numerical_bootstrap(sums, scores, draws=draws.replicates, seed=draws.seed)
-    df = degrees_of_freedom(sums[:, 0]) if len(sums) else 0.0  # every entry has the same rows
-    return rank_paired(names, estimates, drawn, df=df)
+    # Every entry has the same rows.
+    return rank_paired(names, estimates, drawn, df=degrees_of_freedom(sums[:, 0]))
 
 
 def read_pair(truth: Truth, new: Path, old: Path) -> dict[str, ClassTable]:

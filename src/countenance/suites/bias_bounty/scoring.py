@@ -246,7 +246,7 @@ def degrees_of_freedom(sums: NDArray[np.float64]) -> float:
 
 def score_intervals(sums: NDArray[np.float64], draws: Draws) -> list[Interval]:
     """The intervals of the three disparities and of Score₁, from the classes' sums of each cluster."""
-    df = degrees_of_freedom(sums) if len(sums) else 0.0
+    df = degrees_of_freedom(sums)
     if not df > 0:
         return [(math.nan, math.nan)] * 4
     values, drawn = numerical_bootstrap(

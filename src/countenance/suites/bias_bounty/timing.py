@@ -68,7 +68,7 @@ def measure(
     try:
         found, answers = time_model(spec, list(files.values()), passes=passes, threads=threads, answers=True)
     except InputError as error:
-        raise InputError(str(error).replace(spec.source, str(entry), 1)) from None
+        raise InputError(str(error).replace(spec.source, str(entry))) from None
     known = {"entry": card.name, "entry_sha256": entry_hash(entry), "images_sha256": images_hash(images)}
     return Timing(**found.model_dump(), **known), dict(zip(files, answers, strict=True))
 

@@ -42,7 +42,7 @@ def ask(
     questions: int = 20,
     batch: int = 5,
     by_disagreement: bool = True,
-    step: Callable[..., None] = lambda n=1: None,
+    step: Callable[..., None] = lambda *_: None,
 ) -> Record:
     """Ask `questions` questions, `batch` at a time, and score after each batch, while the next one is asked.
 

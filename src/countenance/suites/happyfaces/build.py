@@ -38,7 +38,7 @@ def strokes(word: str) -> Floats:
     ((47, 192), (48, 117))
     """
     content = files("countenance.suites.happyfaces").joinpath("lettering", f"{word}.png").read_bytes()
-    return decode(content, f"{word}.png")[:, :, 0] / 255.0
+    return np.asarray(decode(content, f"{word}.png").max(-1) / 255.0)
 
 
 def print_word(photo: Pictures, tag: str) -> Pictures:
@@ -53,8 +53,7 @@ def print_word(photo: Pictures, tag: str) -> Pictures:
     y, x = int(height * 8 / 9 - cover.shape[0] / 2), int((width - cover.shape[1]) / 2)
     out = photo.astype(np.float64)
     place = out[y : y + cover.shape[0], x : x + cover.shape[1]]
-    cover = cover[: place.shape[0], : place.shape[1], None]
-    place[:] = place * (1 - cover) + RED * cover
+    place[:] = place * (1 - cover[..., None]) + RED * cover[..., None]
     return np.rint(out).astype(np.uint8)
 
 
@@ -85,7 +84,7 @@ def read_list(path: Path) -> list[tuple[str, str, str]]:
     return entries
 
 
-def build_official(official: Path, lfw: Path, out: Path, step: Callable[..., None] = lambda n=1: None) -> int:
+def build_official(official: Path, lfw: Path, out: Path, step: Callable[..., None] = lambda *_: None) -> int:
     """Complete an official folder with the unlabelled set made from LFW originals; returns how many were made.
 
     The folder's own sets are copied as they are. Sets that it lacks and its list names are made: always the

@@ -129,7 +129,7 @@ def sweep(
     *,
     held_back: Path | None = None,
     jobs: int = 1,
-    step: Callable[..., None] = lambda n=1: None,
+    step: Callable[..., None] = lambda *_: None,
 ) -> list[Record]:
     """Evaluate what has no run below the folder `kept`; a run of other data or of other code counts as missing."""
     from countenance.suites.happyfaces.runs import kept_record

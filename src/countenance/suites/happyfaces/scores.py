@@ -22,8 +22,8 @@ def auc(accuracy: Mapping[float, float], end: float = 0.3) -> float | None:
     >>> round(auc({0: 0.765, 0.1: 0.921, 0.2: 0.94, 0.3: 0.928}), 4)
     0.9025
     """
-    rates = sorted(rate for rate in accuracy if -1e-9 <= rate <= end + 1e-9)
-    if len(rates) < 2 or abs(rates[0]) > 1e-9 or abs(rates[-1] - end) > 1e-9:
+    rates = sorted(rate for rate in accuracy if rate <= end)
+    if not rates or (rates[0], rates[-1]) != (0, end):
         return None
     return float(np.trapezoid([accuracy[rate] for rate in rates], rates) / end)
 

@@ -58,7 +58,7 @@ def train_entry(
     started, cpu = time.perf_counter(), time.process_time()
     with (
         staged(out) as folder,
-        progress(f"training {name}", epochs) if progress else nullcontext(lambda n=1: None) as step,
+        progress(f"training {name}", epochs) if progress else nullcontext(lambda *_: None) as step,
     ):
         trainer = import_module(f"countenance.suites.bias_bounty.training.{name}")
         card, networks = trainer.train(images, replace(how, device=device, epochs=epochs), step)

@@ -14,10 +14,9 @@ Tensor = Any
 MIDDLE, SPREAD = 127.5, 60.0
 
 
-def _conv(ins: int, outs: int, stride: int = 1, kernel: int = 3) -> Any:
-    return nn.Sequential(
-        nn.Conv2d(ins, outs, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outs), nn.ReLU(inplace=True)
-    )
+def _conv(ins: int, outs: int, stride: int = 1) -> Any:
+    convolution = nn.Conv2d(ins, outs, 3, stride, 1, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(outs), nn.ReLU(inplace=True))
 
 
 class Plain(nn.Module):  # type: ignore[misc]

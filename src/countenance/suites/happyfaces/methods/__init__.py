@@ -104,8 +104,8 @@ def checked(probabilities: Any, photos: int, place: str) -> Floats:
         raise InputError(f"{place} {type(probabilities).__name__}, expected {photos} × 2 probabilities") from None
     if found.shape != (photos, 2):
         raise InputError(f"{place} an array of {' × '.join(map(str, found.shape))}, expected {photos} × 2")
-    if not np.isfinite(found).all() or found.min(initial=0) < 0 or found.max(initial=0) > 1:
-        low, high = found.min(initial=0), found.max(initial=0)
+    low, high = found.min(initial=0), found.max(initial=0)
+    if not (low >= 0 and high <= 1):  # nor is NaN
         raise InputError(f"{place} numbers from {low:g} to {high:g}, expected probabilities from 0 to 1")
     return found
 

@@ -10,8 +10,8 @@ RAMP = 0.5
 """Share of the time after which the bound, or the exponential form's weight, stays where it is."""
 
 
-def pair_losses(logits: Any, first: int) -> Any:
-    """For each photo CE(f₁, g₁) + CE(f₂, g₂), for g = 10 (`first` 1) or g = 01 (`first` 0), smallest first."""
+def pair_losses(logits: Any, first: bool) -> Any:
+    """For each photo CE(f₁, g₁) + CE(f₂, g₂), for g = 10 (`first`) or g = 01, smallest first."""
     import torch
 
     sign = torch.tensor([1.0 if first else -1.0, -1.0 if first else 1.0], device=logits.device)
@@ -29,7 +29,7 @@ def topk_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
     k = round(logits.shape[-2] * LOWER_BOUND * min(1.0, done / RAMP) / 2)
     if k < 1:
         return logits.sum((-1, -2)) * 0
-    return pair_losses(logits, 1)[..., :k].mean(-1) + pair_losses(logits, 0)[..., :k].mean(-1)
+    return pair_losses(logits, True)[..., :k].mean(-1) + pair_losses(logits, False)[..., :k].mean(-1)
 
 
 def exponential_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
@@ -42,7 +42,7 @@ def exponential_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
     import torch
 
     fading = torch.exp(-torch.arange(logits.shape[-2], device=logits.device, dtype=logits.dtype))
-    both = (pair_losses(logits, 1) * fading).sum(-1) + (pair_losses(logits, 0) * fading).sum(-1)
+    both = (pair_losses(logits, True) * fading).sum(-1) + (pair_losses(logits, False) * fading).sum(-1)
     return min(1.0, done / RAMP) * both
 
 

@@ -136,10 +136,10 @@ def with_deep(head: Head, compute: DeepFeatures, pictures: Pictures, fine: Singl
     raw = compute(pictures, head.region, moves)
     centre, spread = raw.mean(0), raw.std(0) + STEADY * raw.std(0).mean()
 
-    def deep(pictures: Pictures, region: Region, moves: Labels) -> Singles:
-        return np.asarray((compute(pictures, region, moves) - centre) / spread, np.float32)
+    def scaled(some: Singles) -> Singles:
+        return np.asarray((some - centre) / spread, np.float32)
 
-    extra, seen = (raw - centre) / spread, head.features(pictures, fine)
+    extra, seen = scaled(raw), head.features(pictures, fine)
     apart, hog_apart = distances(extra, extra), distances(seen, seen)
     best, least = head, DEEP_GAIN * head.design.log_loss
     units = _unit_of(hog_apart) * head.scales[0], _unit_of(apart)
@@ -149,5 +149,6 @@ def with_deep(head: Head, compute: DeepFeatures, pictures: Pictures, fine: Singl
         for found in _designs(between, median, labels, DEEP_WIDTHS):
             if found["log_loss"] < least:
                 least = found["log_loss"]
-                best = Head(replace(head.design, deep=share, **found), head.region, head.template, median, units, deep)
+                design = replace(head.design, deep=share, **found)
+                best = Head(design, head.region, head.template, median, units, lambda *given: scaled(compute(*given)))
     return best

@@ -1,0 +1,269 @@
+"""Evaluations, sweeps, asking and methods of others, with stand-ins that note what they were given."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from countenance.errors import InputError
+from countenance.suites.happyfaces import ask as asking
+from countenance.suites.happyfaces import methods, protocol, runs
+from countenance.suites.happyfaces.dataset import MATCHED, TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces.interface import Heads
+from countenance.suites.happyfaces.protocol import MixTask, draw, evaluate, method_input
+
+
+def photos(tags: tuple[str, ...], each: int, start: int):
+    kinds = [tag for tag in tags for _ in range(each)]
+    pixels = [np.full((2, 3, 3), start + k, np.uint8) for k in range(len(kinds))]
+    return make_photos(pixels, kinds, [f"{start + k}.png" for k in range(len(kinds))], "here")
+
+
+@pytest.fixture
+def data() -> HappyFaces:
+    return HappyFaces(photos(MATCHED, 4, 0), photos(TAGS, 5, 20), photos(TAGS, 2, 60))
+
+
+class Given:
+    """Notes how it was made and fitted; says of each photo the truth of its number."""
+
+    made: list
+
+    def __init__(self, seed, k=0):
+        type(self).made.append((seed, k))
+
+    def fit(self, labelled, labels, unlabelled):
+        type(self).made.append((labelled[:, 0, 0, 0].tolist(), labels.tolist(), unlabelled[:, 0, 0, 0].tolist()))
+        return self
+
+    def predict(self, pictures):
+        return np.full((len(pictures), 2), 0.75)
+
+
+def test_an_evaluation_gives_the_method_its_seed_its_options_and_shuffled_photos(data):
+    Given.made = []
+    found = evaluate(data, MixTask(Given, 0.4, 3, (("k", 7),)))
+    assert Given.made[0] == (3, 7) and found.record["options"] == {"k": 7} and found.record["mix_rate"] == 0.4
+    order = np.random.default_rng([3, 1]).permutation(8)
+    pixels = data.labelled.pixels[:, 0, 0, 0][order]
+    labels = [int(data.labelled.tags[i][1] == "H") for i in order]
+    drawn = draw(data.unlabelled.tags, 0.4, 3).drawn
+    assert Given.made[1] == (pixels.tolist(), labels, data.unlabelled.pixels[drawn][:, 0, 0, 0].tolist())
+    assert 0 <= found.record["seconds"] < 60 and 0 <= found.record["cpu_seconds"] < 60
+    assert found.record["answered"] is True and found.record["validation"]["worst_head"] == 0.5
+    mixed = HappyFaces(photos(("FHWS", "FSWH"), 2, 0), data.unlabelled, data.validation)
+    assert sorted(method_input(mixed, drawn, 0)[1].tolist()) == [0, 0, 1, 1]
+    assert method_input(mixed, drawn, 0)[1].tolist() == [
+        int(mixed.labelled.tags[i][1] == "H") for i in np.random.default_rng([0, 1]).permutation(4)
+    ], "a label is about the first feature"
+
+
+def test_a_draw_is_numpy_s_choice_of_each_type_then_shuffled():
+    tags = tuple(tag for tag in TAGS for _ in range(20))
+    rng = np.random.default_rng(9)
+    wanted = [rng.choice(np.arange(20) + 20 * k, n, replace=False) for k, n in enumerate((14, 6, 6, 14))]
+    chosen = np.concatenate(wanted)
+    rng.shuffle(chosen)
+    found = draw(tags, 0.3, 9)
+    assert found.drawn.tolist() == chosen.tolist() and found.not_drawn.tolist() == sorted(set(range(80)) - set(chosen))
+    assert len(draw(tags, 1.0, 0).drawn) == 40 == len(draw(tags, 0.0, 0).drawn)
+
+
+def test_a_part_without_photos_is_not_predicted(data):
+    heads = Heads(lambda pictures: np.ones((len(pictures), 2)))
+    found = protocol.predicted(heads, {"validation": data.validation, "not_drawn": data.unlabelled.take([])})
+    assert found["validation"][1].shape == (8, 2) and found["not_drawn"][1].shape == (0, 2)
+    assert found["not_drawn"][1].tolist() == [] and found["validation"][1].all()
+
+
+def test_a_sweep_uses_processes_for_two_or_more_missing_runs(data, monkeypatch, tmp_path: Path):
+    tasks = [MixTask("erm", 0.1, seed) for seed in range(3)]
+    alone, together, steps, stored = [], [], [], {}
+    monkeypatch.setattr(protocol, "_data", lambda *given: data)
+    monkeypatch.setattr(runs, "kept_record", lambda place, data, task: stored.get(task))
+
+    def one(source, task, kept, held_back):
+        alone.append(task)
+        return {"seed": task.seed}
+
+    def each(work, job, orders, *, workers, done):
+        together.append((job, len(orders), workers))
+        for k, order in enumerate(orders):
+            done(k, order)
+        return [{"seed": order["seed"]} for order in orders]
+
+    monkeypatch.setattr(protocol, "run_and_keep", one)
+    monkeypatch.setattr(protocol, "each", each)
+
+    def swept(jobs: int | None, count: int):
+        alone.clear(), together.clear(), steps.clear()
+        how = {} if jobs is None else {"jobs": jobs}
+        found = protocol.sweep(tmp_path, tasks[:count], tmp_path / "kept", step=lambda n=1: steps.append(n), **how)
+        assert [record["seed"] for record in found] == list(range(count)) and sum(steps) == count
+        return len(alone), [(n, workers) for _, n, workers in together]
+
+    assert swept(None, 3) == (3, []) and swept(1, 3) == (3, []) and swept(2, 1) == (1, [])
+    assert swept(2, 2) == (0, [(2, 2)]) and together[0][0]["held_back"] == ""
+    stored[tasks[1]] = {"seed": 1}
+    assert swept(3, 3) == (0, [(2, 3)]) and steps == [1, 1, 1] and swept(3, 2) == (1, [])
+    (tmp_path / "kept").write_text("")
+    with pytest.raises(InputError, match="is a file; name a folder"):
+        protocol.sweep(tmp_path, tasks, tmp_path / "kept")
+
+
+def test_a_process_has_a_day_for_a_run_and_one_thread(data, monkeypatch, tmp_path: Path):
+    told, limited, asked = {}, [], []
+    monkeypatch.setattr(protocol, "_data", lambda *given: asked.append(given) or data)
+    monkeypatch.setattr(protocol, "evaluate", lambda data, task: asked.append(task) or "outcome")
+    monkeypatch.setattr(runs, "store", lambda place, *given: place)
+    monkeypatch.setattr(runs, "record_of", lambda run: run)
+    import threadpoolctl
+
+    real = threadpoolctl.threadpool_limits
+    monkeypatch.setattr(
+        threadpoolctl, "threadpool_limits", lambda limits: limited.append(limits) or real(limits=limits)
+    )
+    handle = protocol.worker({"source": "s", "kept": str(tmp_path), "held_back": ""})
+    order = {"method": "erm", "mix_rate": 0.1, "seed": 2, "options": [["k", 1]]}
+    assert handle(order, lambda **limits: told.update(limits)) == tmp_path / "erm_0.100_2"
+    assert told == {"limit": 24 * 60 * 60} and limited == [1]
+    assert asked == [(Path("s"), None), MixTask("erm", 0.1, 2, (("k", 1),))]
+    protocol.worker({"source": "s", "kept": str(tmp_path), "held_back": "h"})(order, lambda **_: None)
+    assert asked[2] == (Path("s"), Path("h"))
+
+
+def test_one_dataset_is_kept_in_memory():
+    assert protocol._data.cache_parameters()["maxsize"] == 1
+
+
+class Learns:
+    """A method that can be asked: the first head's disagreement grows with the photo's number."""
+
+    def __init__(self):
+        self.asked = []
+
+    def fit(self, labelled, labels, unlabelled):
+        return Heads(self.predict)
+
+    def fit_with_answers(self, labelled, labels, unlabelled, asked, answers):
+        self.asked.append((len(unlabelled), asked[:, 0, 0, 0].tolist(), answers.tolist()))
+        return Heads(self.predict)
+
+    def predict(self, pictures):
+        value = pictures[:, 0, 0, 0] / 255.0
+        return np.stack([0.5 + value / 2, 0.5 - value / 2], 1)
+
+
+def test_questions_are_asked_in_batches_where_heads_disagree_most(data, monkeypatch):
+    method, steps, seeds = Learns(), [], []
+    monkeypatch.setattr(asking, "make_method", lambda name, seed: seeds.append((name, seed)) or method)
+    chosen = draw(data.unlabelled.tags, 0.4, 2).drawn
+    values = data.unlabelled.pixels[chosen][:, 0, 0, 0]
+    most = [int(chosen[i]) for i in np.argsort(-values.astype(int), kind="stable")]
+    oracle = asking.simulated(data)
+    found = asking.ask(data, oracle, mix_rate=0.4, seed=2, questions=5, batch=2, step=lambda n=1: steps.append(n))
+    truth = data.unlabelled.truth()
+    assert [row[0] for row in found["answers"]] == most[:5] and len(steps) == 5 and seeds == [("spatial", 2)]
+    assert found["answers"] == [[k, int(truth[k, 0]), int(truth[k, 1])] for k in most[:5]]
+    assert found["disagreeing_answers"] == sum(truth[k, 0] != truth[k, 1] for k in most[:5])
+    assert [point["questions"] for point in found["curve"]] == [0, 2, 4, 5] and found["order"] == "disagreement"
+    assert [(rest, len(asked)) for rest, asked, _ in method.asked] == [(8, 2), (6, 4), (5, 5)]
+    told = np.array([truth[k] for k in most[:5]], int)
+    # the first head says yes of all, the second no: the feature that more answers say yes to is the first head's
+    agree = [(told[:, a] == 1).sum() + (told[:, b] == 0).sum() for a, b in ((0, 1), (1, 0))]
+    assert method.asked[-1][2] == told[:, (0, 1) if agree[0] >= agree[1] else (1, 0)].tolist()
+    every = asking.ask(data, oracle, mix_rate=0.4, seed=2, questions=99, batch=50, by_disagreement=False)
+    assert len(every["answers"]) == 9 and every["order"] == "random", "one of ten photos is left to learn from"
+    random = np.random.default_rng([2, 2]).permutation(10)
+    assert [row[0] for row in every["answers"]] == [int(chosen[i]) for i in random[:9]]
+    stopped = asking.ask(data, lambda index: None, mix_rate=0.4, seed=2)
+    assert stopped["answers"] == [] and [point["questions"] for point in stopped["curve"]] == [0]
+
+
+def test_by_default_twenty_questions_in_batches_of_five(monkeypatch):
+    large = HappyFaces(photos(MATCHED, 4, 0), photos(TAGS, 20, 20), photos(TAGS, 2, 120))
+    seeds = []
+    monkeypatch.setattr(asking, "make_method", lambda name, seed: seeds.append((name, seed)) or Learns())
+    found = asking.ask(large, asking.simulated(large))
+    assert [point["questions"] for point in found["curve"]] == [0, 5, 10, 15, 20] and found["order"] == "disagreement"
+    assert seeds == [("spatial", 0)] and found["mix_rate"] == 0.1 and found["seed"] == 0
+    assert [row[0] in draw(large.unlabelled.tags, 0.1, 0).drawn for row in found["answers"]] == [True] * 20
+
+
+def test_the_two_ways_are_compared_by_both_heads(data, monkeypatch):
+    """Answers (yes, no) for heads that said (no, yes): the way is turned."""
+    method = Learns()
+    method.predict = lambda pictures: np.tile([0.5, 0.9], (len(pictures), 1))  # .5 is no yes
+    monkeypatch.setattr(asking, "make_method", lambda name, seed: method)
+    asking.ask(data, lambda index: (True, False), questions=1)
+    assert method.asked[0][2] == [[0, 1]]
+    asking.ask(data, lambda index: (False, True), questions=1)
+    assert method.asked[1][2] == [[0, 1]]
+
+
+def test_questions_at_the_terminal_are_numbered(data, tmp_path: Path, monkeypatch, capsys):
+    said = iter(["y", "n", "y", "y"])
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or next(said))
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    oracle = asking.at_the_terminal(data, tmp_path / "a" / "b")
+    assert oracle(3) == (True, False) and oracle(4) == (True, True) and "smiling" in asked[0] and "HAPPY" in asked[1]
+    assert "Question 2: look at" in capsys.readouterr().out
+    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == ["question_001.png", "question_002.png"]
+    asking.at_the_terminal(data, tmp_path / "new" / "folder")
+    assert (tmp_path / "new" / "folder").is_dir()
+
+
+def test_probabilities_lie_from_0_to_1():
+    assert methods.checked([[0, 1], [1, 0]], 2, "x").tolist() == [[0, 1], [1, 0]]
+    assert methods.checked(np.zeros((0, 2)), 0, "x").shape == (0, 2)
+    for wrong, told in (
+        ([[2, 3]], "numbers from 0 to 3"),
+        ([[-3, -2]], "numbers from -3 to 0"),
+        ([[0.5, 1.01]], "to 1.01"),
+    ):
+        with pytest.raises(InputError, match=told):
+            methods.checked(wrong, 1, "x")
+    for wrong in ([[np.nan, 0.5]], [[np.inf, 0.5]]):
+        with pytest.raises(InputError, match="expected probabilities from 0 to 1"):
+            methods.checked(wrong, 1, "x")
+    with pytest.raises(InputError, match="an array of 2, expected 1 × 2"):
+        methods.checked([0.5, 0.5], 1, "x")
+
+
+class Callable_:
+    """Can be called and has fit: it is a method, not a maker of methods."""
+
+    def __call__(self):
+        raise AssertionError
+
+    def fit(self, *given):
+        raise ValueError("first line\nsecond line")
+
+
+def test_makers_objects_and_errors_of_methods():
+    assert methods.make_method(lambda: Callable_()).target is not None
+    assert methods.make_method(Callable_()).name == "Callable_" and methods.make_method("erm").seed == 0
+    with pytest.raises(InputError, match=r"raised ValueError: first line$"):
+        methods.make_method(Callable_()).fit(None, None, None)
+    silent = SimpleNamespace(fit=lambda *given: (_ for _ in ()).throw(ValueError()))
+    with pytest.raises(InputError, match=r"raised ValueError: $"):
+        methods.make_method(silent).fit(None, None, None)
+    assert methods.make_method("spatial", 4, insist=True).insist and methods.make_method("spatial", 4).seed == 4
+    assert methods.method_name(Callable_) == "Callable_" and methods.is_code("a:b") and not methods.is_code("erm")
+    made = methods.make_method(Given.__new__(Given)).fit(
+        *[np.zeros((1, 2, 3, 3), np.uint8), np.zeros(1), np.zeros((1, 2, 3, 3))]
+    )
+    assert made.notes == {}
+
+
+def test_a_run_s_dataset_has_the_photos_with_their_sizes(monkeypatch, data, tmp_path: Path):
+    monkeypatch.setattr(runs, "read_happyfaces", lambda path: data)
+    loaded = runs.load("somewhere")
+    samples = list(loaded)
+    assert len(samples) == 8 + 20 and (samples[0].width, samples[0].height) == (3, 2)
+    assert samples[0].id == data.validation.ids("validation")[0] and samples[8].id.startswith("unlabelled/")
+    assert loaded.fingerprint() == data.fingerprint() and samples[0].subjects[0].attributes["type"] == "FHWH"
+    assert len(runs._own_code()) == 64 and runs._code(MixTask("erm", 0.1, 0)).endswith(runs._own_code())
+    assert runs._code(MixTask(Given, 0.1, 0)) is None and runs._code(MixTask("unknown", 0.1, 0)) is None
