@@ -67,7 +67,7 @@ def test_data_check_lists_problems_and_exits_2(discs, capsys) -> None:
     (discs / "images" / "s00004.png").unlink()
     assert command("data", "check", discs) == 2
     out = capsys.readouterr().out
-    assert "s00004.png: no such image" in out and "1 problems: 1 × missing image" in out
+    assert "s00004.png: no such image" in out and "1 problem: 1 × missing image" in out
 
 
 def test_data_show_prints_card_and_balance(discs, tmp_path, capsys) -> None:

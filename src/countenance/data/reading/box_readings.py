@@ -32,8 +32,12 @@ def fits_sentence(readings: Sequence[Reading], prefix: str = "") -> str:
     return f"{'this reading fits' if len(readings) == 1 else 'these readings fit'}: {listed}"
 
 
-def checked_corners(numbers: Array, sizes: Array, reading: Reading, place: str) -> Array:
+def checked_corners(
+    numbers: Array, sizes: Array, reading: Reading, place: str, images: Sequence[str] | None = None
+) -> Array:
     """Corners in pixels; a reading in which more than 5 % of boxes leave the picture is refused, those that fit named.
+
+    `images` are the names of the boxes' pictures: the error names the first one whose box leaves it.
 
     >>> many = np.tile([0.1, 0.9, 0.3, 0.15], (20, 1))
     >>> checked_corners(many, np.full((20, 2), 100.0), YOLO, "faces.csv")
@@ -51,7 +55,9 @@ def checked_corners(numbers: Array, sizes: Array, reading: Reading, place: str) 
     if share <= LARGEST_SHARE_OUTSIDE:
         return found
     right = "" if others else "; are these the pictures that the boxes belong to?"
+    wrong = next((i for i in range(len(found)) if share_outside(found[i : i + 1], sizes[i : i + 1])), 0)
+    first = f", the first in {images[wrong]}" if images else ""
     raise InputError(
         f"{place}: read as {reading}, {share * 100:.0f} % of {len(numbers)} boxes leave their picture or have no area "
-        f"(at most {LARGEST_SHARE_OUTSIDE * 100:.0f} % may){fits}{right}"
+        f"(at most {LARGEST_SHARE_OUTSIDE * 100:.0f} % may){first}{fits}{right}"
     )
