@@ -37,6 +37,8 @@ def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categ
     """
     if isinstance(source, Dataset):
         return _no_categories(source, categories, source.name)
+    if not isinstance(source, str | Path):
+        raise InputError(f"data is a {type(source).__name__}, expected a dataset's name, a path or a Dataset")
     name, _, wanted = str(source).partition(":")
     if name in dataset_names():
         return _no_categories(_by_name(name, part or wanted or None), categories, name)

@@ -51,10 +51,16 @@ def given_model(model: Any, settings: Mapping[str, Any], task: Task, data: Datas
         model = SavedAnswers.of_file(found)
         return GivenModel(card_of_predictions(found), target=model, notes=notes, reading=found.reading)
     if isinstance(model, str | Path):
+        if Path(model).suffix.lower() in SAVED:
+            raise InputError(f"{model}: no such file of predictions")
         spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings["settings"] or {})
         return GivenModel(spec.card(), spec, device=device)
     if isinstance(model, ModelSpec):
         return GivenModel(model.card(), model, device=model.device)
+    if isinstance(model, type):
+        raise InputError(f"model is the class {model.__name__}; give an object of it: {model.__name__}()")
+    if settings["settings"] or weights is not None:
+        raise InputError("settings and weights are for models by name and for files of predictions, not for an object")
     if callable(model) or hasattr(model, "by_id"):
         return GivenModel(card_of_callable(model), target=model)
     raise InputError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")

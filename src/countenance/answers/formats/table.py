@@ -17,16 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.base import (
-    EMPTY,
-    Format,
-    Predictions,
-    Row,
-    TableRows,
-    Wanted,
-    absence,
-    by_image,
-)
+from countenance.answers.formats.base import EMPTY, Format, Predictions, Row, TableRows, Wanted, absence, by_image
 from countenance.answers.types import Age, Boxes, Embedding, Labels
 from countenance.answers.unsaid import unlabelled_note, unscored_note
 from countenance.data.tables import finite_number, near, read_csv
@@ -69,6 +60,8 @@ def rows_of_file(path: Path) -> TableRows:
 
 def rows_of_columns(source: Any) -> TableRows:
     """The rows of a DataFrame, an Arrow table or a mapping of columns."""
+    if any(name in IMAGE_COLUMNS for name in getattr(getattr(source, "index", None), "names", ())):
+        source = source.reset_index()
     if hasattr(source, "to_pylist"):
         rows = source.to_pylist()
     elif hasattr(source, "to_dict") and hasattr(source, "columns"):
