@@ -105,7 +105,9 @@ class LocalStorage:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
-            raise InputError(f"{self.folder}: a file is in the way, expected a folder; name another") from None
+            raise InputError(
+                f"{self.folder}: a file (or a link to nothing) is in the way, expected a folder; name another"
+            ) from None
         # The name may be a link that somebody put there; following it would overwrite the file it points to.
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
