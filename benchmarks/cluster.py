@@ -10,36 +10,26 @@ and predictions are equal. Each image has two score rows.
 """
 
 import argparse
-import itertools
 import json
-import multiprocessing
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
-from scale import samples  # noqa: E402
+from scale import index  # noqa: E402
 
-from countenance.data import DatasetCard  # noqa: E402
-from countenance.data.manifest import INDEX, ManifestWriter, Partition  # noqa: E402
-from countenance.files import to_json  # noqa: E402
 from countenance.run import Run, evaluate  # noqa: E402
 from countenance.run.verify import verify  # noqa: E402
 from countenance.storage import open_storage  # noqa: E402
 from ray_cluster import Cluster  # noqa: E402
 from s3_servers import BUCKET, CREDENTIALS, moto_server  # noqa: E402
 
-PARTITION = 10_000
-"""Samples in a partition: moto's server copies a whole object for every part of it that is read."""
-CARD = DatasetCard(name="discs", real_people=False)
 MODEL, TASK = "countenance.testing:DiscDetector", "face_localization"
 DRIVER = """
 import sys
@@ -47,24 +37,6 @@ from countenance.run import evaluate
 evaluate(sys.argv[1], sys.argv[2], sys.argv[3], out=sys.argv[4], batch=32, shard=int(sys.argv[6]), threads=1,
          workers=int(sys.argv[7]), engine="ray", address=sys.argv[5])
 """
-
-
-def partition(place: str, number: int, count: int) -> tuple[dict[str, object], dict[str, str | None]]:
-    """Write one partition of the manifest; what its index says of it, and the attributes that were seen."""
-    start = number * PARTITION
-    writer = ManifestWriter(place, CARD, PARTITION, written=[Partition("", 0, "")] * number)
-    writer.write(itertools.islice(samples(min(start + PARTITION, count), start), PARTITION))
-    return vars(writer.written[-1]), writer.kinds
-
-
-def index(place: str, count: int, processes: int) -> None:
-    """Write the manifest of the synthetic pictures, partitions side by side."""
-    numbers = range(-(-count // PARTITION))
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        made = list(pool.map(partition, repeat(place), numbers, repeat(count)))
-    storage = open_storage(place)
-    known = json.loads(storage.read(INDEX))
-    storage.write(INDEX, to_json({**known, "partitions": [about for about, _ in made]}).encode())
 
 
 def on_cluster(data: str, out: str, cluster: Cluster, asked: argparse.Namespace) -> dict[str, object]:
@@ -75,34 +47,37 @@ def on_cluster(data: str, out: str, cluster: Cluster, asked: argparse.Namespace)
     words = [sys.executable, "-W", "ignore", "-c", DRIVER, MODEL, TASK, data, out, cluster.address, str(asked.shard)]
     words.append(str(asked.workers))
     started = time.perf_counter()
-    while True:
-        driver = subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL)  # Ray tells of every death
-        while driver.poll() is None:
-            end = time.monotonic() + chance.uniform(0.5, 1.5) * every
-            while driver.poll() is None and time.monotonic() < end:
-                time.sleep(0.5)
-            if driver.poll() is not None:
-                break
-            if sum(killed.values()) >= asked.kills:
-                continue
-            done = len(open_storage(out).entries("shards/"))
-            what = chance.choice(["node", "node", "driver"])
-            killed[what] += 1
-            print(
-                json.dumps({"after_s": round(time.perf_counter() - started), "killed": what, "shards": done}),
-                flush=True,
-            )
-            if what == "driver":
-                driver.kill()
-                driver.wait()
-                break
-            number = chance.choice([n for n in cluster.nodes if n != 1])
-            cluster.kill(number)
-            cluster.start(max(cluster.nodes) + 1)
-        if driver.returncode == 0:
-            return {"seconds": round(time.perf_counter() - started, 1), "killed": killed}
-        if driver.returncode != -9:
-            raise SystemExit(f"the driver ended with code {driver.returncode}")
+    with tempfile.TemporaryFile() as said:  # Ray tells of every death: shown only if the driver fails
+        while True:
+            driver = subprocess.Popen(words, env=environment, stderr=said)
+            while driver.poll() is None:
+                end = time.monotonic() + chance.uniform(0.5, 1.5) * every
+                while driver.poll() is None and time.monotonic() < end:
+                    time.sleep(0.5)
+                if driver.poll() is not None:
+                    break
+                if sum(killed.values()) >= asked.kills:
+                    continue
+                done = len(open_storage(out).entries("shards/"))
+                what = chance.choice(["node", "node", "driver"])
+                killed[what] += 1
+                print(
+                    json.dumps({"after_s": round(time.perf_counter() - started), "killed": what, "shards": done}),
+                    flush=True,
+                )
+                if what == "driver":
+                    driver.kill()
+                    driver.wait()
+                    break
+                number = chance.choice([n for n in cluster.nodes if n != 1])
+                cluster.kill(number)
+                cluster.start(max(cluster.nodes) + 1)
+            if driver.returncode == 0:
+                return {"seconds": round(time.perf_counter() - started, 1), "killed": killed}
+            if driver.returncode != -9:
+                said.seek(0)
+                last = said.read().decode(errors="replace")[-4000:]
+                raise SystemExit(f"the driver ended with code {driver.returncode}:\n{last}")
 
 
 def differing(one: Run, two: Run) -> list[str]:

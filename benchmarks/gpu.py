@@ -40,7 +40,7 @@ class ResNet:
 
     name = "resnet50-640"
 
-    def __new__(cls) -> Any:
+    def __new__(cls, tuned: bool = True) -> Any:
         import torch
         from torchvision.models import resnet50
 
@@ -48,10 +48,17 @@ class ResNet:
         from countenance.models.torch_model import TorchModel
 
         torch.manual_seed(0)
-        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.benchmark = tuned
         network = resnet50(weights=None).half().to(memory_format=torch.channels_last)
         spec = InputSpec(size=(SIDE, SIDE), mean=(123.7, 116.3, 103.5), std=(58.4, 57.1, 57.4))
         return TorchModel(network, spec, box, "cuda")
+
+
+class Untuned:
+    """The same without a choice of algorithms by their speed, which may turn out differently each time."""
+
+    def __new__(cls) -> Any:
+        return ResNet(tuned=False)
 
 
 def box(output: Any, scale: Any, offset: Any) -> dict[str, Any]:
@@ -97,6 +104,21 @@ def decode_some(asked: tuple[list[str], float]) -> int:
         decoded(Sample(path, LazyImage(Path(path)), 1280, 960), InputSpec(size=(SIDE, SIDE)), room)
         done += 1
     return done
+
+
+@contextmanager
+def decode_processes(cores: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes with the environment of decode processes."""
+    from countenance.run.engine.decoding import ENVIRONMENT
+
+    before = dict(os.environ)
+    os.environ.update(ENVIRONMENT)
+    try:
+        with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
+            yield pool
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def cores_decode(pool: ProcessPoolExecutor, cores: int, files: list[Path], windows: int, seconds: float) -> list[float]:
@@ -147,7 +169,7 @@ def processor_time() -> tuple[int, int]:
     return sum(numbers) - numbers[3] - numbers[4], sum(numbers)
 
 
-def engine(data: Path, out: Path, **settings: Any) -> dict[str, Any]:
+def engine(data: Path, out: Path, model: str = "gpu:ResNet", **settings: Any) -> dict[str, Any]:
     """One evaluation: its rate from the first scored batch to the last, and over all."""
     from countenance.run import evaluate
 
@@ -164,7 +186,7 @@ def engine(data: Path, out: Path, **settings: Any) -> dict[str, Any]:
         yield step
 
     started = time.perf_counter()
-    run = evaluate("gpu:ResNet", "face_localization", data, out=out, batch=BATCH, device="cuda", progress=progress,
+    run = evaluate(model, "face_localization", data, out=out, batch=BATCH, device="cuda", progress=progress,
                    allow_mismatch=True, **settings)  # fmt: skip
     whole = time.perf_counter() - started
     steps = [(at, n) for at, n in seen if n]
@@ -206,7 +228,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = [folder / f"{k}.jpg" for k in range(asked.distinct)]
-        with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
+        with decode_processes(cores) as pool:
             sizes = list(pool.map(write, [(str(path), k) for k, path in enumerate(files)], chunksize=8))
             figures["bytes"] = round(float(np.mean(sizes)))
             os.sync()  # what is still being written must not disturb what is measured
@@ -217,7 +239,7 @@ def main() -> None:
         if asked.same:
             data = dataset(folder / "few", asked.same, files)
             for label, settings in CHECKS.items():
-                figures[f"check_{label}"] = engine(data, folder / f"check-{label}", **settings)
+                figures[f"check_{label}"] = engine(data, folder / f"check-{label}", "gpu:Untuned", **settings)
                 print(label, json.dumps(figures[f"check_{label}"]), flush=True)
         data = dataset(folder / "all", asked.images, files)
         for decode in asked.decode:
@@ -225,6 +247,8 @@ def main() -> None:
                 label = f"{decode} {count}"
                 figures[label] = engine(data, folder / label, decode=decode, decoders=count)
                 print(label, json.dumps(figures[label]), flush=True)
+        with decode_processes(cores) as pool:
+            figures["by_5_seconds_afterwards"] = cores_decode(pool, cores, files, asked.windows, 5.0)
     print(json.dumps(figures, indent=1))
 
 

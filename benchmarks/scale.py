@@ -1,6 +1,6 @@
-"""How time and memory grow: images, rows, identities, groups, workers. Prints JSON, writes a plot beside it.
+"""How time and memory grow: images, rows, identities, groups, workers. Prints and writes JSON, with a plot beside it.
 
-    python benchmarks/scale.py [--most 1000000] [--rows 10000000] [--files 100000000] [--out out/scale]
+    python benchmarks/scale.py [--only images rows] [--most 1000000] [--rows 100000000] [--files 100000000]
 
 Each figure is measured in a process of its own, so that peak memory is that figure's alone. `cpu_s` is the processor
 time of that process and its workers, which does not depend on what else the machine does. Slopes are of log `cpu_s`
@@ -8,7 +8,9 @@ against log size over the sizes above the first (which pays for imports); 1 is l
 """
 
 import argparse
+import itertools
 import json
+import multiprocessing
 import os
 import platform
 import resource
@@ -17,11 +19,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from countenance.data import Sample, Subject
+from countenance.data import DatasetCard, Sample, Subject
+from countenance.data.manifest import INDEX, ManifestWriter, Partition
+from countenance.files import to_json
+from countenance.storage import open_storage
+
+CARD = DatasetCard(name="discs", real_people=False)
+PARTITION = 10_000
+"""Samples in a partition: moto's server copies a whole object for every part of it that is read."""
 
 COLOURS = {
     "images": "#1b6ca8",
@@ -45,31 +58,40 @@ def samples(count: int, start: int = 0) -> Iterator[Sample]:
         yield Sample(f"s{i:08d}", EncodedImage(content), 24, 24, (subject,))
 
 
-def index(count: int, folder: Path) -> dict[str, float]:
-    """Write a manifest of so many images; what that costs."""
-    from countenance.data import DatasetCard
-    from countenance.data.manifest import ManifestWriter
-
-    started = time.perf_counter()
-    ManifestWriter(folder, DatasetCard(name="discs", real_people=False)).write(samples(count))
-    return {"index_s": time.perf_counter() - started, "index_mb": peak()}
+def partition(place: str, number: int, count: int) -> tuple[dict[str, object], dict[str, str | None]]:
+    """Write one partition of the manifest; what its index says of it, and the attributes that were seen."""
+    start = number * PARTITION
+    writer = ManifestWriter(place, CARD, PARTITION, written=[Partition("", 0, "")] * number)
+    writer.write(itertools.islice(samples(min(start + PARTITION, count), start), PARTITION))
+    return vars(writer.written[-1]), writer.kinds
 
 
-def images(count: int, workers: int = 1) -> dict[str, float]:
-    """Index, then evaluate `count` images; the memory is the driver's."""
+def index(place: str, count: int, processes: int) -> None:
+    """Write the manifest of the synthetic pictures, partitions side by side."""
+    numbers = range(-(-count // PARTITION))
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        made = list(pool.map(partition, repeat(place), numbers, repeat(count)))
+    storage = open_storage(place)
+    known = json.loads(storage.read(INDEX))
+    storage.write(INDEX, to_json({**known, "partitions": [about for about, _ in made]}).encode())
+
+
+def images(count: int, workers: int) -> dict[str, float]:
+    """Index in processes of their own, then evaluate `count` images; the memory is the driver's."""
     from countenance.run import evaluate
 
     with tempfile.TemporaryDirectory() as name:
         folder, data = Path(name), Path(name) / "manifest"
-        words = [sys.executable, __file__, "--index", str(data), str(count)]  # its memory is not the driver's
-        indexed = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+        started = time.perf_counter()
+        index(str(data), count, os.cpu_count() or 1)
+        indexed = time.perf_counter() - started
         used, started = cpu(), time.perf_counter()
         evaluate(
             "countenance.testing:DiscDetector", "face_localization", data, out=folder / "run", batch=32,
             workers=workers, threads=1,
         )  # fmt: skip
         seconds = time.perf_counter() - started
-        return {**indexed, "seconds": seconds, "cpu_s": cpu() - used}
+        return {"index_s": indexed, "seconds": seconds, "cpu_s": cpu() - used}
 
 
 def rows(count: int, people: int | None = None, groups: int = 5) -> dict[str, float]:
@@ -130,10 +152,10 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(what: str, size: int) -> dict[str, float]:
+def measure(what: str, size: int, workers: int) -> dict[str, float]:
     """One figure, in this process."""
     if what == "images":
-        found = images(size)
+        found = images(size, workers)
     elif what == "workers":
         found = images(20_000, size)
     elif what == "rows":
@@ -147,9 +169,9 @@ def measure(what: str, size: int) -> dict[str, float]:
     return {"size": size, **{name: round(value, 3) for name, value in found.items()}, "peak_mb": round(peak(), 1)}
 
 
-def apart(what: str, size: int) -> dict[str, float]:
+def apart(what: str, size: int, workers: int) -> dict[str, float]:
     """One figure, in a process of its own."""
-    words = [sys.executable, __file__, "--measure", what, str(size)]
+    words = [sys.executable, __file__, "--measure", what, str(size), "--workers", str(workers)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
@@ -163,55 +185,36 @@ def slope(points: list[dict[str, float]], name: str = "cpu_s") -> float | None:
     return round(float(np.polyfit(x, y, 1)[0]), 3)
 
 
-def plot(figures: dict[str, list[dict[str, float]]]) -> str:
-    """A log-log plot of processor seconds against size, as SVG."""
-    width, height, left, bottom = 760, 460, 70, 50
-    points = [p for series in figures.values() for p in series]
-    x0, x1 = 0.0, np.ceil(np.log10(max(p["size"] for p in points)))
-    low, high = (f(np.log10([p["cpu_s"] for p in points])) for f in (np.min, np.max))
-    y0, y1 = np.floor(low), np.ceil(high)
+def plot(series: dict[str, Any], file: Path) -> None:
+    """Processor seconds against size, both on logarithmic scales."""
+    from matplotlib import pyplot
 
-    def at(size: float, seconds: float) -> tuple[float, float]:
-        x = left + (np.log10(size) - x0) / (x1 - x0) * (width - left - 130)
-        return float(x), float(height - bottom - (np.log10(seconds) - y0) / (y1 - y0) * (height - bottom - 20))
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-        'font-size="13"><rect width="100%" height="100%" fill="white"/>'
-    ]
-    for power in range(int(x0), int(x1) + 1):
-        x, y = at(10.0**power, 10.0**y0)
-        parts.append(f'<line x1="{x:.0f}" x2="{x:.0f}" y1="20" y2="{y:.0f}" stroke="#ddd"/>')
-        parts.append(f'<text x="{x:.0f}" y="{y + 18:.0f}" text-anchor="middle">1e{power}</text>')
-    for power in range(int(y0), int(y1) + 1):
-        x, y = at(10.0**x0, 10.0**power)
-        parts.append(f'<line x1="{x:.0f}" x2="{width - 130}" y1="{y:.0f}" y2="{y:.0f}" stroke="#ddd"/>')
-        parts.append(f'<text x="{x - 8:.0f}" y="{y + 4:.0f}" text-anchor="end">{10.0**power:g} s</text>')
-    for name, series in figures.items():
-        places = [at(p["size"], p["cpu_s"]) for p in series]
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"/>')
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{COLOURS[name]}"/>' for x, y in places]
-        x, y = places[-1]
-        parts.append(f'<text x="{x + 8:.0f}" y="{y + 4:.0f}" fill="{COLOURS[name]}">{name}</text>')
-    return "".join([*parts, "</svg>\n"])
+    pyplot.rcParams["svg.fonttype"] = "none"
+    figure, axes = pyplot.subplots(figsize=(8, 4.8), layout="constrained")
+    for what, colour in COLOURS.items():
+        if what in series:
+            points = series[what]["points"]
+            seconds = [point["cpu_s"] for point in points]
+            axes.loglog([point["size"] for point in points], seconds, "o-", color=colour, label=what, markersize=4)
+    axes.set(xlabel="size", ylabel="processor seconds")
+    axes.grid(color="#ddd")
+    figure.legend(loc="outside right upper", frameon=False)
+    figure.savefig(file, metadata={"Date": None})
 
 
 def main() -> None:
-    """Measure every size, print the figures, write them and the plot."""
+    """Measure the series that are asked for, and write them and the plot; other series of the file stay."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--only", nargs="*", choices=list(COLOURS), default=list(COLOURS))
     parser.add_argument("--most", type=int, default=100_000, help="images")
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--files", type=int, default=10_000_000, help="rows of an audit from Parquet files")
+    parser.add_argument("--workers", type=int, default=1, help="of the series of images")
     parser.add_argument("--out", type=Path, default=Path("out/scale"))
     parser.add_argument("--measure", nargs=2, metavar=("WHAT", "SIZE"))
-    parser.add_argument("--index", nargs=2, metavar=("FOLDER", "IMAGES"))
     chosen = parser.parse_args()
-    if chosen.index:
-        print(json.dumps(index(int(chosen.index[1]), Path(chosen.index[0]))))
-        return
     if chosen.measure:
-        print(json.dumps(measure(chosen.measure[0], int(chosen.measure[1]))))
+        print(json.dumps(measure(chosen.measure[0], int(chosen.measure[1]), chosen.workers)))
         return
     sizes = {
         "images": [n for k in range(3, 9) for n in (10**k, 3 * 10**k) if n <= chosen.most],
@@ -221,21 +224,23 @@ def main() -> None:
         "groups": [10, 100, 1000, 10_000],
         "workers": [k for k in (1, 2, 4, 8, 16) if k <= (os.cpu_count() or 1)],
     }
-    figures: dict[str, list[dict[str, float]]] = {}
-    for what, wanted in sizes.items():
-        figures[what] = [apart(what, size) for size in wanted]
-        print(json.dumps({what: figures[what]}), flush=True)
-    told = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "load": os.getloadavg()[0],
-        "date": time.strftime("%Y-%m-%d"),
-        "slopes": {what: slope(points) for what, points in figures.items() if what != "workers"},
-        "figures": figures,
-    }
     chosen.out.mkdir(parents=True, exist_ok=True)
-    (chosen.out / "scale.json").write_text(json.dumps(told, indent=2) + "\n")
-    (chosen.out / "scale.svg").write_text(plot(figures))
-    print(json.dumps(told["slopes"]))
+    file = chosen.out / "scale.json"
+    told = json.loads(file.read_text()) if file.exists() else {}
+    for what in chosen.only:
+        load = os.getloadavg()[0]
+        points = [apart(what, size, chosen.workers) for size in sizes[what]]
+        told[what] = {
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+            "load_before": load,
+            "date": time.strftime("%Y-%m-%d"),
+            "slope": slope(points),
+            "points": points,
+        }
+        print(json.dumps({what: told[what]}), flush=True)
+        file.write_text(json.dumps(told, indent=2) + "\n")
+    with suppress(ImportError):
+        plot(told, chosen.out / "scale.svg")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import os
 import signal
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -156,6 +157,40 @@ def test_torch_normalises_as_numpy_does(colour: str) -> None:
     model = TorchModel(torch.nn.Identity(), spec, lambda out, *_: out)
     wanted = np.concatenate([normalised(pixels, spec) for pixels in batch.pixels])
     assert np.array_equal(np.stack(model(images)), wanted)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_a_small_batch_is_filled_up_for_a_network_of_one_shape(layout: str) -> None:
+    torch = pytest.importorskip("torch")
+    from countenance.models.torch_model import TorchModel
+
+    seen = []
+
+    class Kept(torch.nn.Module):
+        def forward(self, x):
+            seen.append(x)
+            return x
+
+    spec = InputSpec(size=(9, 7), layout=layout, mean=(3, 5, 7))  # type: ignore[arg-type]
+    images = [np.random.default_rng(k).integers(1, 256, (11, 13, 3), dtype=np.uint8) for k in range(5)]
+    wanted = TorchModel(Kept(), spec, lambda out, *_: out)(images)
+    model = TorchModel(Kept(), spec, lambda out, *_: out, batch=4)
+    assert np.array_equal(model(images[:3]), wanted[:3]) and np.array_equal(model(images), wanted)
+    model(images[:1])
+    assert [len(x) for x in seen] == [5, 4, 5, 1]
+    assert not seen[1][3].any() and seen[1][:3].any()
+
+
+@pytest.mark.parametrize(("device", "batch"), [("cpu", 1), ("cuda:0", 64)])
+def test_a_worker_on_a_gpu_fills_batches_up(device: str, batch: int) -> None:
+    torch = pytest.importorskip("torch")
+    from countenance.models.torch_model import TorchModel
+    from countenance.run.engine.worker import loaded_model
+
+    model = TorchModel(torch.nn.Identity(), InputSpec(size=(9, 7)), lambda out, *_: out)
+    model.device = device
+    job = SimpleNamespace(model=SimpleNamespace(load=lambda: model), batch=64)
+    assert loaded_model(job).batch == batch  # type: ignore[arg-type]
 
 
 def test_gpu_decoding_is_refused_where_it_cannot_be_had(pictures: Path, tmp_path: Path) -> None:

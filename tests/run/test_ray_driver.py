@@ -2,9 +2,11 @@
 
 import copy
 import importlib
+import socket
 import sys
 import types
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -54,7 +56,9 @@ class FakeRay:
         self.killed: list[Any] = []
         self.waited: list[tuple[int, float]] = []
         self.got: list[Any] = []
-        self.alive = [{"NodeID": "n", "Alive": True}]
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.here = {"NodeManagerAddress": "127.0.0.1", "NodeManagerPort": self.server.getsockname()[1]}
+        self.alive = [{"NodeID": "n", "Alive": True} | self.here]
         self.now = 1000.0
         self.answer: Any = None
         self.slept: list[float] = []
@@ -91,7 +95,7 @@ class FakeRay:
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     made = FakeRay()
 
     def sleep(seconds: float) -> None:
@@ -102,7 +106,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     module = types.ModuleType("countenance.run.engine.actor")
     module.software = lambda: {"countenance": "1", "numpy": "2"}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    return made
+    with made.server:
+        yield made
 
 
 def job(**given: Any) -> Job:
@@ -229,8 +234,21 @@ def test_the_trouble_of_a_node_gives_its_shards_back_and_is_bounded(fake: FakeRa
         assert shards.trouble == k + 1 and len(shards.waiting) == 5 and fake.killed[-1] is actor.handle
         assert len(shards.actors) == 1 and shards.actors[0] is not actor and actor.flying == {}
     assert {work.piece.number for work in shards.waiting} == set(range(5))
-    with pytest.raises(InputError, match="6 workers failed for reasons of their nodes; the last: disk full"):
+    with pytest.raises(InputError, match="6 workers in a row failed for reasons of their nodes; the last: disk full"):
         shards._retire(shards.actors[0], "disk full")
+
+
+def test_nodes_that_are_lost_while_workers_start_do_not_end_a_run_that_goes_on(fake: FakeRay) -> None:
+    shards, engine, _ = driver(fake)
+    shards.actors += [engine.start() for _ in range(3)]
+    for _ in range(15):
+        shards._retire(shards.actors[0], "node lost")
+    shards._report(shards.waiting[0], {"answered": 1, "failed": 0, "failures": []})
+    assert shards.trouble == 0
+    for _ in range(15):
+        shards._retire(shards.actors[0], "node lost")
+    with pytest.raises(InputError, match="16 workers in a row failed"):
+        shards._retire(shards.actors[0], "node lost")
 
 
 def test_a_hello_makes_an_actor_ready_and_other_software_is_refused(fake: FakeRay) -> None:
@@ -278,12 +296,14 @@ def test_a_shard_of_a_node_that_is_gone_is_not_to_blame(fake: FakeRay) -> None:
     shards, engine, _ = driver(fake)
     (actor,) = ready(shards, engine, 1)
     shards._give()
-    fake.alive = [{"NodeID": "n", "Alive": False}, {"NodeID": "m", "Alive": True}]
+    fake.alive = [{"NodeID": "n", "Alive": False} | fake.here, {"NodeID": "m", "Alive": True} | fake.here]
     shards._died(actor, RayError("gone"))
     assert shards.deaths == 0 and shards.waiting[0].deaths == 0 and fake.slept == []
-    fake.alive = [{"NodeID": "n", "Alive": True}]
+    fake.alive = [{"NodeID": "n", "Alive": True} | fake.here]
     assert shards._alive("n") and fake.slept == [0.5] * 4
     assert not shards._alive("m")
+    fake.server.close()
+    assert not shards._alive("n")  # Ray has not noticed yet
 
 
 def test_an_actor_that_dies_before_its_hello_is_trouble(fake: FakeRay) -> None:

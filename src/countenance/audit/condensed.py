@@ -80,11 +80,10 @@ class _Making(LargeColumns):
         rows.unknown = frozenset(i for i, one in enumerate(coded_attributes) if one.unknown)
         rows._told = set(self.settings.kinds or {})
         rows._bounded = {name for name, told in (self.settings.kinds or {}).items() if told != "mean"}
-        ways, counts = self._ways()
-        total = int(self.database.one("SELECT count(*) FROM src")[0])
-        rows.total = total
+        rows.total = total = self.total
         if not total:
             raise CannotCondense
+        ways, counts = self._ways()
         alone = all(count == total for count in counts)
         if alone and self.settings.comparison == "spread":
             raise CannotCondense  # few enough rows may be shuffled
@@ -120,17 +119,17 @@ class _Making(LargeColumns):
     def _fill(self) -> None:
         """A row without a person takes the only person of its image, else its image stands for it; else it is alone."""
         self.keys = [f"u{i}" for i in range(len(self.asked.grouped))]
+        counted = ", ".join(["count(*)", *(f"count(*) - count({key})" for key in self.keys)])
+        self.total, *missing = self.database.one(f"SELECT {counted} FROM units")  # noqa: S608
         if not self.keys:
             return
-        counted = ", ".join(f"count(*) - count({key})" for key in self.keys)
-        missing = self.database.one(f"SELECT {counted} FROM src")  # noqa: S608
         nobody = "'c' || gen_random_uuid()"
         if missing[-1]:
             last = self.keys[-1]
             self.keys[-1] = f"coalesce('a' || {last}, {nobody})"
         if len(missing) == 2 and missing[0]:
             self.database.connection.execute(
-                "CREATE OR REPLACE TEMP TABLE only_one AS SELECT u1 AS image, min(u0) AS person FROM src "
+                "CREATE OR REPLACE TEMP TABLE only_one AS SELECT u1 AS image, min(u0) AS person FROM units "
                 "WHERE u0 IS NOT NULL AND u1 IS NOT NULL GROUP BY u1 HAVING min(u0) = max(u0)"
             )
             person = "(SELECT person FROM only_one WHERE only_one.image = u1)"
@@ -149,13 +148,17 @@ class _Making(LargeColumns):
         return ([0], [first]) if inside else ([0, 1], [first, second])
 
     def _count(self, way: int) -> int:
-        return int(self.database.one(f"SELECT count(*) FROM (SELECT 1 FROM src GROUP BY {self.keys[way]})")[0])  # noqa: S608
+        return self._nested(way, way)[0]
 
     def _nested(self, fine: int, coarse: int) -> tuple[int, bool]:
-        """How many units the first way has, and whether each is within one unit of the second."""
+        """How many units the first way has, and whether each is within one unit of the second.
+
+        A unit is known by two hashes of its name, 128 bits together: numbers are grouped in half the time of names.
+        """
         count, inside = self.database.one(
-            f"SELECT count(*), bool_and(low = high) FROM (SELECT min(o) AS low, max(o) AS high FROM "  # noqa: S608
-            f"(SELECT {self.keys[fine]} AS k, {self.keys[coarse]} AS o FROM src) GROUP BY k)"
+            "SELECT count(*), bool_and(low = high) FROM (SELECT min(hash(o)) AS low, max(hash(o)) AS high FROM "  # noqa: S608
+            f"(SELECT CAST({self.keys[fine]} AS VARCHAR) AS k, {self.keys[coarse]} AS o FROM units) "
+            "GROUP BY hash(k), hash(k || '.'))"
         )
         return int(count), inside is not False
 

@@ -44,10 +44,14 @@ class TorchModel:
     for a module that was given `.half()`).
 
     On a GPU a batch is begun and finished apart, so that the next one is on its way while this one is waited for.
+
+    Batches of fewer than `batch` images (the last of a shard) are filled up with zeros, so that a network that is
+    compiled or tuned for one shape is not compiled or tuned again for others. A single image is not filled up: it may
+    be one of a batch that was too much for the GPU. A worker on a GPU takes the batch of its run where none is given.
     """
 
-    def __init__(self, module: Any, spec: InputSpec, answer: Any, device: str = "cpu") -> None:
-        self.torch = import_torch()
+    def __init__(self, module: Any, spec: InputSpec, answer: Any, device: str = "cpu", batch: int = 1) -> None:
+        self.torch, self.batch = import_torch(), batch
         self.module, self.input, self.answer, self.device = module.eval().to(device), spec, answer, device
         kinds = [value.dtype for value in self.module.parameters() if value.is_floating_point()]
         self.kind = kinds[0] if kinds else self.torch.float32
@@ -88,10 +92,11 @@ class TorchModel:
         if self.input.scale != 1:
             values.mul_(self.scale)
         n, height, width, colours = values.shape
-        planar = self.input.layout == "NCHW"
-        shape = (n, colours, height, width) if planar else (n, height, width, colours)
+        planar, images = self.input.layout == "NCHW", max(n, self.batch) if n > 1 else n
+        shape = (images, colours, height, width) if planar else (images, height, width, colours)
         made = torch.empty(shape, dtype=self.kind, device=self.device)
-        torch.div(values, self.std, out=made.permute(0, 2, 3, 1) if planar else made)
+        made[n:] = 0
+        torch.div(values, self.std, out=made[:n].permute(0, 2, 3, 1) if planar else made[:n])
         return made
 
 

@@ -123,7 +123,7 @@ def test_by_report_and_json_from_the_command_line(command, crowd):
     assert "real people, so none is shown" in page
     assert "<img" not in page
     assert not re.search(r"""(src|href)=["']https?:""", page), "the page needs no network"
-    for said in ("Choosing a threshold", "Operating points", "masked: yes", "Faces missed, the closest first"):
+    for said in ("Choosing a threshold", "Operating points", "masked: masked", "Faces missed, the closest first"):
         assert said in page
     assert [path.name for path in Path("run").glob("*.html")] == [], "the page is where it was asked for"
     # The same people recur, so the default audit has few of them; images are what was drawn here.

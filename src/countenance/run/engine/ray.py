@@ -6,6 +6,7 @@ its commit): the store keeps the first.
 """
 
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ SEARCHED = 24
 """Deaths that a search may cost."""
 DIED = "the worker process died"
 MOST_TROUBLE = 5
-"""Nodes that may fail for reasons of their own (a full disk) before the run stops."""
+"""How often each worker may fail for reasons of its node (lost while it starts, a full disk) without a prediction."""
 PROBE_TRIES = 3
 """Actors that may be lost with a probe before the model is called another one."""
 
@@ -274,7 +275,7 @@ class _RayShards:
         fresh = state["answered"] - work.reported
         if fresh > 0 and work.search is None:
             good = state["answered"] - state["failed"]
-            work.reported, self.deaths = state["answered"], 0
+            work.reported, self.deaths, self.trouble = state["answered"], 0, 0
             self.progress(fresh)
             self.engine.watch.saw(max(good - work.good, 0), state["failures"])
             work.good = max(good, work.good)
@@ -372,8 +373,8 @@ class _RayShards:
 
     def _retire(self, actor: _Actor, reason: str) -> None:
         self.trouble += 1
-        if self.trouble > MOST_TROUBLE:
-            raise InputError(f"{self.trouble} workers failed for reasons of their nodes; the last: {reason}")
+        if self.trouble > MOST_TROUBLE * len(self.actors):
+            raise InputError(f"{self.trouble} workers in a row failed for reasons of their nodes; the last: {reason}")
         for _, work in actor.flying.values():
             self.waiting.appendleft(work)
         self._replace(actor)
@@ -385,9 +386,18 @@ class _RayShards:
         self.actors.append(self.engine.start())
 
     def _alive(self, node: str) -> bool:
-        """Whether a node is still there; Ray needs a moment to notice that one is gone."""
+        """Whether a node is still there. Ray takes many seconds to notice that one is gone; its port tells at once."""
         for _ in range(4):
-            if not any(one["NodeID"] == node and one["Alive"] for one in self.ray.nodes()):
+            found = next((one for one in self.ray.nodes() if one["NodeID"] == node and one["Alive"]), None)
+            if found is None or not _listens(found["NodeManagerAddress"], found["NodeManagerPort"]):
                 return False
             time.sleep(0.5)
         return True
+
+
+def _listens(address: str, port: int) -> bool:
+    try:
+        socket.create_connection((address, port), timeout=5).close()
+    except OSError:
+        return False
+    return True

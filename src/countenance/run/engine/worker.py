@@ -11,7 +11,7 @@ from typing import Any
 from countenance.errors import InputError
 from countenance.models.inputs import InputSpec
 from countenance.models.model import told
-from countenance.models.torch_model import import_torch
+from countenance.models.torch_model import TorchModel, import_torch
 from countenance.processes import Handler, Order, Tell
 from countenance.run.engine.base import Job
 from countenance.run.engine.decoding import Decoders
@@ -39,7 +39,7 @@ def serve(job: Job) -> Handler:
         os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", CONNECTIONS)
     shards = Shards.of(job)
     scoring = ScoringProcess(job) if job.decoders else None  # it starts while the model is made
-    worker = Worker(job, shards, _model(job), scoring)
+    worker = Worker(job, shards, loaded_model(job), scoring)
     sys.setswitchinterval(SWITCH)
     return worker.handle
 
@@ -183,14 +183,18 @@ def made_feed(job: Job, model: Any) -> Feed:
     return feed_for(model)
 
 
-def _model(job: Job) -> Any:
+def loaded_model(job: Job) -> Any:
+    """The model; on a GPU its batches all have one size."""
     try:
-        return job.model.load()
+        model = job.model.load()
     except InputError:
         raise
     except (Exception, SystemExit) as error:
         first = f"{type(error).__name__}: {error}".splitlines()[0]
         raise InputError(f"model {job.model.source!r} cannot be made ({first})") from error
+    if isinstance(model, TorchModel) and model.device.startswith("cuda"):
+        model.batch = max(model.batch, job.batch)
+    return model
 
 
 def _piece(content: Mapping[str, Any]) -> Piece:
