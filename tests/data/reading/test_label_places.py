@@ -155,3 +155,10 @@ def test_bafmd_names_a_picture_with_and_without_its_ending_once(tmp_path):
     for wrong, said in (("labels=json", "expected csv, yolo or voc"), ("classes=0=mask,1=no_mask", "for label files")):
         with pytest.raises(InputError, match=said):
             load_dataset(f"bafmd:{tmp_path}?{wrong}")
+
+
+def test_boxes_without_an_area_are_said(tmp_path):
+    tree(tmp_path / "set", *(f"{i}.{end}" for i in range(30) for end in ("jpg", "txt")))
+    (tmp_path / "set/classes.txt").write_text("head\n")
+    (tmp_path / "set/7.txt").write_text("0 .5 .5 0 .2\n")
+    assert "set: 1 box has no area and cannot be found (7.jpg)" in str(load_dataset(tmp_path / "set").notes)

@@ -12,7 +12,7 @@ from countenance.data.categories import Categories, Kind, choose, classes_in_wor
 from countenance.data.image import LazyImage
 from countenance.data.paths import pictures_below
 from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
-from countenance.data.reading.box_readings import checked_corners
+from countenance.data.reading.box_readings import checked_corners, empty_boxes_note
 from countenance.data.reading.class_names import ClassNames, classes_beside
 from countenance.data.reading.label_files import NamedBoxes, read_voc, read_yolo
 from countenance.data.reading.label_places import label_files, label_places, same_stem
@@ -126,6 +126,8 @@ def _read(root: Path, kind: str, asked: AskedTruth, masks: ClassNames | None, co
         raise InputError("; ".join((f"{root}: {lacking}", *places.notes)))
     if kind == "yolo":
         _check_all(found.pictures, asked, root)
+    named = [(sample.id, box) for sample, boxes in found.pictures for box, _ in boxes]
+    found.notes += empty_boxes_note(named, root.resolve().name)
     return found
 
 

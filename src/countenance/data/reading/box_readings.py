@@ -61,3 +61,17 @@ def checked_corners(
         f"{place}: read as {reading}, {share * 100:.0f} % of {len(numbers)} boxes leave their picture or have no area "
         f"(at most {LARGEST_SHARE_OUTSIDE * 100:.0f} % may){first}{fits}{right}"
     )
+
+
+def empty_boxes_note(boxes: Sequence[tuple[str, Array]], name: str) -> list[str]:
+    """A sentence on boxes without an area, which no prediction can find; each comes with the name of its picture.
+
+    >>> empty_boxes_note([("a.jpg", np.array([1, 2, 1, 5.0])), ("b.jpg", np.array([1, 2, 3, 5.0]))], "street")
+    ['street: 1 box has no area and cannot be found (a.jpg); `countenance data check` names each']
+    """
+    empty = [image for image, box in boxes if (box[2:] <= box[:2]).any()]
+    has = "1 box has" if len(empty) == 1 else f"{len(empty)} boxes have"
+    shown = "".join(empty[:1]) + (", …" if len(empty) > 1 else "")
+    return (
+        [f"{name}: {has} no area and cannot be found ({shown}); `countenance data check` names each"] if empty else []
+    )
