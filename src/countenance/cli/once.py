@@ -31,7 +31,7 @@ def _parse(leaf: Any, parse: Any, context: Any, arguments: list[str]) -> Any:
         for option in leaf.params:
             single = not (getattr(option, "multiple", True) or getattr(option, "is_flag", True))
             if "--out" in option.opts and values.get(option.name) == "":
-                raise InputError("--out is empty; name the folder or file to write")
+                raise InputError("--out is empty; expected the name of a file or a folder")
             if single and (times := order.count(option)) > 1:
                 how = "with commas" if "comma" in (option.help or "") else "once"
                 raise InputError(
