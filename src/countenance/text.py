@@ -14,3 +14,13 @@ def printable(text: str) -> str:
 
 def _harmless(sign: str) -> bool:
     return sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs"
+
+
+def one_line(text: str, longest: int = 200) -> str:
+    """The text as one short line that can be stored and shown: a name that somebody else chose.
+
+    >>> one_line("mine" + chr(10) + "verdict  none"), one_line("n" * 300)[-3:], one_line(chr(0xD800))
+    ('mine verdict none', 'nn…', '\\\\ud800')
+    """
+    plain = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
+    return printable(plain if len(plain) <= longest else plain[: longest - 1] + "…")

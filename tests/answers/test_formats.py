@@ -39,7 +39,10 @@ def test_boxes_of_a_table(tmp_path, header, image):
     assert found.by_id["a/1.jpg"].scores.tolist() == [0.5, 1] and found.by_id["a/1.jpg"].labels == ("mask", "no")
     assert found.by_id["a/2.jpg"].xyxy.shape == (0, 4) and found.reading.form == "corners"
     assert found.absent.endswith("1 of 3 images have no row and count as images without boxes")
-    assert found.empty().xyxy.shape == (0, 4) and found.format == "table" and found.notes == ()
+    assert found.empty().xyxy.shape == (0, 4) and found.format == "table"
+    assert [note.partition(": ")[2] for note in found.notes] == [
+        "1 of 2 boxes has no score and counts as certain (score 1)"
+    ]
 
 
 @pytest.mark.parametrize("header", ["x,y,w,h", "x,y,width,height"])
@@ -358,7 +361,7 @@ def test_columns_of_a_program_may_be_numbers_and_cells_missing():
     frame = pandas.DataFrame({"image": ["1", "2"], 0: [1.0, None], 1: [2.0, None]})
     vectors = [one.vector for one in read(frame, Embedding).by_id.values()]
     assert vectors[0].tolist() == [1, 2] and vectors[1] is None
-    assert read({"image": ["1"], "gender": [float("nan")]}, Labels).by_id["a/1.jpg"] == Labels({})
+    assert list(read({"image": ["1", "2"], "gender": [float("nan"), "male"]}, Labels).by_id) == ["a/2.jpg"]
     assert read({"image": ["1"], "vector": [[]]}, Embedding).by_id["a/1.jpg"].vector is None
     with pytest.raises(InputError, match=r"row 1: vector is 5\.0, expected a list of numbers"):
         read({"image": ["1"], "vector": [5.0]}, Embedding)
@@ -375,3 +378,26 @@ def test_boxes_without_a_label_among_labelled_ones_are_told():
     assert found.by_id["a/1.jpg"].labels is None and found.by_id["a/2.jpg"].labels == ("mask",)
     assert "1 image (a/1.jpg) with boxes that have no label" in found.notes[0]
     assert read({**columns, "label": [None] * 3}, Boxes).notes == ()
+
+
+def test_what_a_file_leaves_unsaid_is_said(tmp_path):
+    rows = [{"image_id": f"a/{i}.jpg", "category_id": i, "bbox": [1, 2, 3, 4], "score": 0.5} for i in (1, 2)]
+    (note,) = read(written(tmp_path, json.dumps(rows), "p.json"), Boxes).notes
+    assert note.endswith("results of 2 categories (1 of 1, 1 of 2) count alike: the dataset names no categories")
+    with pytest.raises(InputError, match="no row has a label"):
+        read(written(tmp_path, "image,gender\n1,\n"), Labels)
+    assert list(read(written(tmp_path, "image,gender\na/1.jpg,\na/2.jpg,male\n"), Labels).by_id) == ["a/2.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a/1.jpg": {"detections": null}, "a/1.jpg": {"detections": [[1, 2, 3, 4]]}}', "a second answer for a/1.jpg"),
+        ('{"a/1.jpg": {"detections": null}, "1.jpg": {"detections": null}}', "1.jpg: a second answer for a/1.jpg"),
+        ('{"a/1.jpg": null}', "a/1.jpg: expected an object with 'detections', found NoneType"),
+        ('{"annotations": []}', "expected a list of results"),
+    ],
+)
+def test_outputs_that_say_two_things_or_nothing_are_refused(tmp_path, text, said):
+    with pytest.raises(InputError, match=said):
+        read(written(tmp_path, text, "p.json"), Boxes)

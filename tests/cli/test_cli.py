@@ -67,7 +67,7 @@ def test_data_check_lists_problems_and_exits_2(discs, capsys) -> None:
     (discs / "images" / "s00004.png").unlink()
     assert command("data", "check", discs) == 2
     out = capsys.readouterr().out
-    assert "s00004.png: no such image" in out and "1 problems: 1 × missing image" in out
+    assert "s00004.png: no such image" in out and "1 problem: 1 × missing image" in out
 
 
 def test_data_show_prints_card_and_balance(discs, tmp_path, capsys) -> None:
@@ -167,3 +167,12 @@ def test_an_option_that_takes_several_values_may_be_repeated(tmp_path, capsys):
     table = tmp_path / "t.csv"
     table.write_text("g,h,ok\n" + "a,x,1\nb,x,0\n" * 30)
     assert run_command(["audit", str(table), "--by", "g", "--metric", "ok", "--where", "g=a,b", "--where", "h=x"]) == 0
+
+
+def test_ctrl_c_is_one_line(monkeypatch, capsys) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("countenance.data.registry.dataset_names", interrupted)
+    assert command("data", "check", "people") == 130
+    assert capsys.readouterr().err == "stopped; the same command goes on from here\n"

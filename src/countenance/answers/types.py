@@ -33,6 +33,10 @@ def real(values: Any) -> Array:
     """
     if getattr(getattr(values, "dtype", None), "kind", "") == "c":
         raise ValueError("complex numbers, expected real ones")
+    if hasattr(values, "detach"):  # a tensor, perhaps with gradients or on a GPU
+        values = values.detach().cpu()
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError("an array with masked numbers, expected all of them")
     return np.asarray(values, dtype=np.float64)
 
 

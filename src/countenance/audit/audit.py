@@ -10,7 +10,7 @@ from countenance.audit.condensed import rows_of
 from countenance.audit.equity import equity_of
 from countenance.audit.finding import Audit, Estimate, Finding
 from countenance.audit.rows import Rows, depth_of
-from countenance.audit.settings import Settings, judged
+from countenance.audit.settings import Settings, judged, named
 from countenance.audit.verdict import UNTESTABLE, overall
 from countenance.audit.work import Work
 
@@ -74,6 +74,7 @@ def work_of(
     table: Any, by: Sequence[str] | None, metrics: Sequence[str] | None, settings: Settings, *, equity: bool = False
 ) -> Work:
     """The rows that are asked for, with the settings: everything up to the first sum."""
+    by, metrics = named(by, "by"), named(metrics, "metrics")
     rows = rows_of(table, by, metrics, settings, equity=equity)
     depth = depth_of(settings, by, rows.chosen)
     return Work(rows, settings, judged(settings, rows.metrics, rows.bounded), depth)

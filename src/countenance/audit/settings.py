@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any
 
 from countenance.errors import InputError
@@ -77,6 +78,13 @@ class Settings:
             raise InputError(f"comparison {self.comparison!r}, expected one of {', '.join(COMPARISONS)}")
         if self.adjust not in ADJUSTMENTS:
             raise InputError(f"adjust {self.adjust!r}, expected minp, holm or bh")
+        for name in ("depth", "min_n", "replicates", "seed", "max_groups"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral)):
+                raise InputError(f"{name} {value!r:.60}, expected a whole number")
+        for name in ("alpha", "h0", "r0", "power"):
+            if not isinstance(getattr(self, name), Real):
+                raise InputError(f"{name} {getattr(self, name)!r:.60}, expected a number")
         for name, value, top in (("alpha", self.alpha, 0.5), ("h0", self.h0, 4.0), ("power", self.power, 1.0)):
             if not 0 < value < top:
                 raise InputError(f"{name} {value!r}, expected a number above 0 and below {top:g}")
@@ -94,6 +102,21 @@ class Settings:
     def conditions(self) -> dict[str, list[str]]:
         """Which rows are kept: columns with the values that they may have."""
         return parse_where(self.where)
+
+
+def named(names: Any, what: str) -> list[str] | None:
+    """The names that a user gave as a list, or as one text; None stays None.
+
+    >>> named("gender", "by"), named(["gender", "age:18,40"], "by")
+    (['gender'], ['gender', 'age:18,40'])
+    """
+    if names is None or isinstance(names, str):
+        return None if names is None else [names]
+    listed = list(names) if hasattr(names, "__iter__") else [names]
+    wrong = next((name for name in listed if not isinstance(name, str)), None)
+    if wrong is not None or any(name is None for name in listed):
+        raise InputError(f"{what}: found {wrong!r:.60}, expected names of columns")
+    return listed
 
 
 def parse_where(where: Any) -> dict[str, list[str]]:

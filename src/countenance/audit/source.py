@@ -38,6 +38,8 @@ class Source:
         elif isinstance(table, str | Path):
             self.path = Path(table)
             self.label = str(table)
+            if (self.path / "run.json").is_file():
+                raise InputError(f"{table}: a run, not a table; open it first: countenance.Run({str(table)!r})")
             if _is_parquet(self.path):
                 self.parquet = ParquetFiles.of(self.path)
                 self.names = list(self.parquet.schema.names)

@@ -25,7 +25,7 @@ from countenance.cli import (
     uccs,
     viewing,
 )
-from countenance.cli.lines import note, say
+from countenance.cli.lines import Stopped, note, say
 from countenance.cli.once import refuse_repeats
 from countenance.errors import GateFailed, InputError
 
@@ -36,6 +36,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Evaluate a vision model on images of people, score every prediction, and say whom it fails.",
 )
+
+STOPPED = 130
+"""The exit code after Ctrl-C."""
+GOES_ON = "stopped; the same command goes on from here"
 
 spine.register(app)
 runs.register(app)
@@ -77,9 +81,13 @@ def run(arguments: list[str]) -> int:
     try:
         command = refuse_repeats(typer.main.get_command(app))
         result = command.main(arguments, prog_name="countenance", standalone_mode=False)
+        if result == STOPPED:  # typer's own word for Ctrl-C
+            say(GOES_ON, err=True)
         return result if isinstance(result, int) else 0
     except typer.Exit as stop:
         return stop.exit_code
+    except Stopped:
+        return STOPPED
     except typer.Abort:
         say("stopped", err=True)
         return 2
@@ -90,8 +98,8 @@ def run(arguments: list[str]) -> int:
         say(f"error: {error}", err=True)
         return 2
     except KeyboardInterrupt:
-        say("stopped; the same command goes on from here", err=True)
-        return 130
+        say(GOES_ON, err=True)
+        return STOPPED
     except BrokenPipeError:
         return 0
     except OSError as error:

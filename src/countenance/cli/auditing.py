@@ -23,7 +23,7 @@ from countenance.cli.audit_options import (
     cluster_of,
     names_of,
 )
-from countenance.cli.lines import say
+from countenance.cli.lines import Stopped, say
 from countenance.cli.places import is_run
 from countenance.errors import InputError
 from countenance.storage import place_of
@@ -158,7 +158,7 @@ def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
         except KeyboardInterrupt:
             stack.close()
             say("stopped; nothing was written (--adjust holm needs no permutations)", err=True)
-            raise typer.Exit(130) from None
+            raise Stopped from None
 
 
 def lines_of(found: "Audit") -> list[str]:

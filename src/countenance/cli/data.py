@@ -153,7 +153,8 @@ def check(name: Name, categories: CategoriesOption = None, quiet: Quiet = False)
         say(problem.message)
     if problems:
         kinds = Counter(problem.kind for problem in problems)
-        say(f"{len(problems)} problems: " + ", ".join(f"{n} × {kind}" for kind, n in kinds.most_common()))
+        counted = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        say(f"{counted}: " + ", ".join(f"{n} × {kind}" for kind, n in kinds.most_common()))
         raise typer.Exit(2)
     subjects = sum(len(sample.subjects) for sample in dataset)
     images = "1 image" if len(dataset) == 1 else f"{len(dataset)} images"

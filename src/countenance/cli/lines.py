@@ -7,6 +7,10 @@ import typer
 from countenance.text import printable
 
 
+class Stopped(Exception):
+    """Ctrl-C, where the command has said itself what it means."""
+
+
 def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a line, to the standard error where `err`. Everything that the commands print goes through here."""
     stream = sys.stderr if err else sys.stdout

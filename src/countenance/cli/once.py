@@ -1,4 +1,4 @@
-"""An option that takes one value is refused when it is given twice: the last one would win without a word."""
+"""An option that takes one value is refused when it is given twice (the last would win), and so is an empty --out."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ def _leaves(command: Any) -> Iterator[Any]:
 
 def _parse(leaf: Any, parse: Any, context: Any, arguments: list[str]) -> Any:
     if not context.resilient_parsing:
-        _, _, order = leaf.make_parser(context).parse_args(list(arguments))
+        values, _, order = leaf.make_parser(context).parse_args(list(arguments))
         for option in leaf.params:
             single = not (getattr(option, "multiple", True) or getattr(option, "is_flag", True))
+            if "--out" in option.opts and values.get(option.name) == "":
+                raise InputError("--out is empty; expected the name of a file or a folder")
             if single and (times := order.count(option)) > 1:
                 how = "with commas" if "comma" in (option.help or "") else "once"
                 raise InputError(

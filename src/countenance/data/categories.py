@@ -131,7 +131,7 @@ class Categories:
             remedy = f"add it there, or say --categories person={category} or face={category}"
             raise InputError(f"{place}: category_id {category!r} is not among the categories; {remedy}")
         if kind is None:
-            self.left_out[self.names[category]] += 1
+            self.left_out[self.names[category] or "without a name"] += 1
         return kind
 
     def shown(self) -> dict[Any, str]:
@@ -165,7 +165,7 @@ def choose(
 
     With `masks` every category that says mask or no mask, by its name or there, is one of faces, and no other is.
     """
-    names = {row.get("id"): str(row.get("name", "")) for row in rows if isinstance(row.get("id"), int | str)}
+    names = {row.get("id"): str(row.get("name") or "") for row in rows if isinstance(row.get("id"), int | str)}
     listed = [row.get("id") for row in rows]
     twice = next((key for key in names if listed.count(key) > 1), None)
     if twice is not None:
@@ -178,7 +178,8 @@ def choose(
     if chosen is None:
         kinds: dict[Any, Kind] = {key: kind for key, name in names.items() if (kind := kind_of(name)) is not None}
         bare = [key for key, word in masked.items() if word == "no" and kind_of(names[key]) is None]
-        if bare:  # a file of masked and unmasked faces: "mask" alone could be an object
+        named = any("mask" in names[key].lower() for key in masked)  # "0", "none" or "no" alone could be anything
+        if bare and named:  # a file of masked and unmasked faces: "mask" alone could be an object
             kinds |= dict.fromkeys(masked, "face")
             return Categories(kinds, names, masked)
         return Categories(kinds, names)

@@ -56,7 +56,17 @@ def find_picture(root: Path, name: str, place: str, folders: Sequence[str] = PIC
 
 def pictures_below(folder: Path) -> list[Path]:
     """Every picture in a folder and in the folders below it, by its ending, in the order of their paths."""
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and not is_of_a_mac(path))
+    return sorted(path for path in found if path.is_file())
+
+
+def is_of_a_mac(path: Path) -> bool:
+    """Whether a file is one of those that a Mac adds to an archive beside each real one (`._a.jpg`).
+
+    >>> is_of_a_mac(Path("set/._a.jpg")), is_of_a_mac(Path("set/a.jpg"))
+    (True, False)
+    """
+    return path.name.startswith("._")
 
 
 def unpack(archive: Path, into: Path, *, limit: int = MAX_UNPACKED) -> None:

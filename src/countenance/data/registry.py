@@ -37,6 +37,8 @@ def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categ
     """
     if isinstance(source, Dataset):
         return _no_categories(source, categories, source.name)
+    if not isinstance(source, str | Path):
+        raise InputError(f"data is a {type(source).__name__}, expected a dataset's name, a path or a Dataset")
     name, _, wanted = str(source).partition(":")
     if name in dataset_names():
         return _no_categories(_by_name(name, part or wanted or None), categories, name)
@@ -116,10 +118,11 @@ def _read_dir(root: Path, categories: str | None) -> Dataset:
     kind = label_kind(root)
     if kind is not None:
         return read_labelled(root, kind, categories=categories)
+    linked = next((f"; {path.name} is a link, which is not followed" for path in inner if path.is_symlink()), "")
     raise InputError(
         f"{root}: holds none of annotations.json (COCO), labels.csv (a folder of images), samples.parquet (people) "
-        "or dataset.json (a manifest), and no picture has a .txt (YOLO) or .xml (Pascal VOC) file of its name; "
-        "`countenance data index` makes a manifest of tars, Parquet and Hugging Face data"
+        "or dataset.json (a manifest), and no picture has a .txt (YOLO) or .xml (Pascal VOC) file of its name"
+        f"{linked}; `countenance data index` makes a manifest of tars, Parquet and Hugging Face data"
     )
 
 

@@ -65,3 +65,15 @@ def code_sha256(path: Path) -> str:
         if not any(part.startswith(".") or part == "__pycache__" for part in name.split("/")):
             found.update(f"{name}\0".encode() + bytes.fromhex(file_hash(files[name])))
     return found.hexdigest()
+
+
+def told(model: Any, name: str, otherwise: Any = None) -> Any:
+    """What a model says of itself under a name; `otherwise` where it says nothing, or fails to.
+
+    >>> told(lambda images: [], "licence", "not stated")
+    'not stated'
+    """
+    try:
+        return getattr(model, name, otherwise)
+    except Exception:  # an attribute may be any code
+        return otherwise

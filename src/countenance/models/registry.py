@@ -23,9 +23,10 @@ from countenance.answers.finds import to_finds
 from countenance.data.code import load_code
 from countenance.data.tables import near
 from countenance.errors import InputError
-from countenance.models.model import Model, ModelCard, file_hash
+from countenance.models.model import Model, ModelCard, file_hash, told
 from countenance.models.saved import finds_of_saved
 from countenance.models.zoo import ZOO
+from countenance.text import one_line
 
 GROUP = "countenance.models"
 LONGEST_PATH = 4096
@@ -163,20 +164,20 @@ def _code_card(target: Any, name: str, parts: list[str], settings: dict[str, Any
         parts.append(file_hash(source))
     except (TypeError, OSError):
         parts.append(repr(target))
-    shown = getattr(target, "name", None)
-    licence = getattr(target, "licence", "not stated")
+    shown = told(target, "name")
+    licence = told(target, "licence", "not stated")
     return ModelCard(
-        name=shown if isinstance(shown, str) else name, licence=str(licence), source=name, content=_digest(parts),
-        settings=settings, finds=to_finds(getattr(target, "finds", None), name),
+        name=one_line(shown if isinstance(shown, str) else name), licence=one_line(str(licence)), source=name,
+        content=_digest(parts), settings=settings, finds=to_finds(told(target, "finds"), name),
     )  # fmt: skip
 
 
 def card_of_callable(model: Callable[..., Any]) -> ModelCard:
     """The card of a model object given in a program: named after it, hashed over the file it is written in."""
-    shown = getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
-    content = getattr(model, "content", None)
-    parts = [countenance.__version__, str(shown), str(content)]
-    return _code_card(model, str(shown), parts, {})
+    shown = one_line(str(told(model, "name") or told(model, "__name__") or type(model).__name__))
+    content = told(model, "content")
+    parts = [countenance.__version__, shown, str(content)]
+    return _code_card(model, shown, parts, {})
 
 
 def external_data(path: Path) -> list[Path]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from countenance.audit import Audit, Finding, audit
 from countenance.audit.attributes import NothingToCompare
 from countenance.audit.parquet import ParquetFiles
-from countenance.audit.settings import Settings, parse_better, parse_delta, parse_where
+from countenance.audit.settings import Settings, named, parse_better, parse_delta, parse_where
 from countenance.audit.source import Source
 from countenance.data.tables import near
 from countenance.errors import InputError
@@ -61,6 +61,7 @@ def audit_run(
     with their base, are `where={"change": ["none", "mask"]}, comparison="paired", pair="base"`. Which way a metric is
     better comes from the task, unless `better` says otherwise.
     """
+    by, metrics = named(by, "by"), named(metrics, "metrics")
     with run.store.score_paths() as paths:
         if paths is not None:
             with suppress(NothingToCompare):

@@ -12,6 +12,7 @@ from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Reading, Units
 from countenance.models import ModelCard, ModelSpec, card_of_callable
+from countenance.models.model import told
 from countenance.models.saved import SavedAnswers, card_of_predictions
 from countenance.tasks import Task
 
@@ -46,16 +47,22 @@ def given_model(model: Any, settings: Mapping[str, Any], task: Task, data: Datas
             options = {str(name): str(value) for name, value in (settings["settings"] or {}).items()}
             name = options.pop("format", None)
             found = read_predictions(predictions, wanted_by(task, data, options, settings["units"]), name)
-        told = [note for note in (*found.notes, found.absent) if note]
-        notes = tuple(note.replace(found.place, Path(found.place).name) for note in told)  # they are published
+        said = [note for note in (*found.notes, found.absent) if note]
+        notes = tuple(note.replace(found.place, Path(found.place).name) for note in said)  # they are published
         model = SavedAnswers.of_file(found)
         return GivenModel(card_of_predictions(found), target=model, notes=notes, reading=found.reading)
     if isinstance(model, str | Path):
+        if Path(model).suffix.lower() in SAVED:
+            raise InputError(f"{model}: no such file of predictions")
         spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings["settings"] or {})
         return GivenModel(spec.card(), spec, device=device)
     if isinstance(model, ModelSpec):
         return GivenModel(model.card(), model, device=model.device)
-    if callable(model) or hasattr(model, "by_id"):
+    if isinstance(model, type):
+        raise InputError(f"model is the class {model.__name__}; give an object of it: {model.__name__}()")
+    if settings["settings"] or weights is not None:
+        raise InputError("settings and weights are for models by name and for files of predictions, not for an object")
+    if callable(model) or told(model, "by_id"):
         return GivenModel(card_of_callable(model), target=model)
     raise InputError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")
 
@@ -68,7 +75,8 @@ def _predictions(model: Any) -> Any:
         return model
     if isinstance(model, Predictions):
         return model
-    table = hasattr(model, "column_names") or (hasattr(model, "columns") and hasattr(model, "to_dict"))
+    columns = told(model, "columns") is not None and told(model, "to_dict") is not None
+    table = told(model, "column_names") is not None or columns
     return model if table or isinstance(model, Mapping) else None
 
 

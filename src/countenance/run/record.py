@@ -17,7 +17,7 @@ from typing import Any
 
 from countenance.answers import Answer
 from countenance.errors import InputError
-from countenance.run.manifest import Manifest, Place
+from countenance.run.manifest import DamagedManifest, Manifest, Place
 from countenance.run.plan import bare, versions
 from countenance.run.provenance import located, published_command
 from countenance.run.rows import failure_table
@@ -77,7 +77,7 @@ def record(
     table = scores_table(scores)
     store = RunStore(place)
     manifest = _completed(manifest, table, failures, notes)
-    _make_way(store, manifest.key, replace)
+    make_way(store, manifest, replace=replace)
     attributes = {name.removeprefix("attr."): "string" for name in table.column_names if name.startswith("attr.")}
     source = manifest.dataset.source
     manifest.dataset = manifest.dataset.model_copy(update={"source": bare(source)})
@@ -169,8 +169,11 @@ def _completed(manifest: Manifest, table: Any, failures: Sequence[Mapping[str, A
     )
 
 
-def _make_way(store: RunStore, key: str, replace: bool) -> None:
-    """Make sure that the place is new or holds this very run; another run is moved aside, unless it is replaced."""
+def make_way(store: RunStore, manifest: Manifest, *, replace: bool = False) -> None:
+    """Make sure that the place is new or holds this very run; another run is moved aside.
+
+    `replace`: an earlier run of the same suite, task and model is replaced.
+    """
     names = [entry.name for entry in store.storage.entries() if entry.name != LOCAL]
     if not names:
         return
@@ -178,6 +181,11 @@ def _make_way(store: RunStore, key: str, replace: bool) -> None:
         raise InputError(f"{store.place}: exists and holds no run; name a folder that is new or empty")
     if JOURNAL in names:
         raise InputError(f"{store.place}: a purge was interrupted; `countenance purge` goes on with it")
-    held = store.manifest()
-    if not replace and (held.key != key or held.withdrawn):
+    try:
+        held = store.manifest()
+    except DamagedManifest:
+        store.move_aside()
+        return
+    same = (held.suite, held.task, held.model.name) == (manifest.suite, manifest.task, manifest.model.name)
+    if not (replace and same) and (held.key != manifest.key or held.withdrawn):
         store.move_aside()

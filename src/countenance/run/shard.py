@@ -18,6 +18,7 @@ from countenance.answers import Boxes
 from countenance.answers.store import KINDS
 from countenance.data import Sample
 from countenance.errors import InputError
+from countenance.models.model import told
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
 from countenance.run.marker import Committed
 from countenance.run.rows import failure_row, rows_table
@@ -130,7 +131,7 @@ def grouped(samples: Sequence[Sample], batch: int, owner: Any = None) -> Iterato
 
 def needs_pixels(model: Any) -> bool:
     """Whether a model looks at pictures; saved predictions do not."""
-    return bool(getattr(model, "needs_pixels", True))
+    return bool(told(model, "needs_pixels", True))
 
 
 def feed_for(model: Any) -> Feed:
@@ -309,5 +310,5 @@ def takes_ids(model: Any) -> bool:
     """
     try:
         return "ids" in inspect.signature(model).parameters
-    except (TypeError, ValueError):
+    except Exception:  # it has no signature, or fails to say it
         return False

@@ -102,7 +102,12 @@ class LocalStorage:
         """The lock ends with the process, however that ends, so a stale lock cannot exist."""
         import fcntl
 
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise InputError(
+                f"{self.folder}: a file (or a link to nothing) is in the way, expected a folder; name another"
+            ) from None
         # The name may be a link that somebody put there; following it would overwrite the file it points to.
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:

@@ -27,6 +27,8 @@ def place_of(text: str) -> Path | str:
     >>> place_of("runs/mine"), place_of("s3://bucket/mine/")
     (PosixPath('runs/mine'), 's3://bucket/mine')
     """
+    if not text.strip():
+        raise InputError("an empty name where a run should be; name its folder or its URL")
     return text.rstrip("/") if is_url(text) else Path(text)
 
 

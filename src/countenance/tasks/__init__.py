@@ -51,6 +51,8 @@ def load_task(name: str | Task, options: Mapping[str, Any] | None = None) -> Tas
     """
     if isinstance(name, Task):
         return name.configured(options)
+    if not isinstance(name, str):
+        raise InputError(f"task is a {type(name).__name__}, expected a name such as face_localization, or a Task")
     if name in _HOME:
         module, _, attribute = _HOME[name].partition(":")
         found = getattr(import_module(module), attribute)

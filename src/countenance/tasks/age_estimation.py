@@ -92,7 +92,9 @@ def finish(state: State, whole: Whole, options: AgeOptions) -> Reduced:
     if not len(ages.truth):
         return Reduced(notes=["no age was estimated"])
     if ages.left_out:
-        notes.append(f"{ages.left_out} pictures have no estimated age and are in no error")
+        n = ages.left_out
+        counted = "1 picture has no estimated age and is" if n == 1 else f"{n} pictures have no estimated age and are"
+        notes.append(f"{counted} in no error")
     if not ages.has_sex:
         notes.append(f"the dataset has no attribute {options.sex!r}: MAE is averaged over age groups alone")
     if not ages.minor.any():

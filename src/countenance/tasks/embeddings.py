@@ -51,7 +51,8 @@ def partial(shard: Shard) -> State:
     The vectors themselves stay where they are stored until all are needed.
     """
     vectors = [answer.vector for _, answer in shard.answered() if answer.vector is not None]
-    single = all(np.array_equal(vector, vector.astype(np.float32)) for vector in vectors)
+    with np.errstate(over="ignore"):  # what single precision cannot hold is kept in double
+        single = all(np.array_equal(vector, vector.astype(np.float32)) for vector in vectors)
     return {
         "length": np.array([len(vector) for vector in vectors], dtype=np.int64),
         "double": np.array([0 if single else 1], dtype=np.int64),

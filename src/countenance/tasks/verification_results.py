@@ -287,4 +287,8 @@ def notes(compared: Comparisons, found: Embedded, groups: Mapping[str, Groups]) 
     missing = len(found.people) - len(found.rows)
     if missing:
         made.append(f"{missing} of {len(found.people)} pictures have no embedding and are in no pair")
+    zero = int((~found.vectors.any(axis=1)).sum())
+    if zero:
+        pictures = "1 picture has" if zero == 1 else f"{zero} pictures have"
+        made.append(f"{pictures} an embedding of zeros, like nobody's; None says that there is no embedding")
     return made

@@ -99,9 +99,11 @@ def test_a_place_that_holds_something_else_is_refused_before_anything_is_written
     assert sorted(path.name for path in Path().iterdir()) == ["run"]
 
 
-def test_two_files_of_one_label_are_refused():
+@pytest.mark.parametrize("other", ["a", "A", "a."])
+def test_two_files_of_one_label_are_refused(other):
     with pytest.raises(InputError, match="two result files are labelled 'a'"):
-        places(Path("runs"), ["a", "a"])
+        places(Path("runs"), ["a", other])
+    assert [place.name for place in places(Path("runs"), ["a\nb", "x" * 300])] == ["a_b", "x" * 80]
 
 
 @pytest.mark.parametrize("part", ["x?set=all", "x?version=4", "x?colour=red", "x?pictures=maybe"])

@@ -96,13 +96,6 @@ def absence(made: Mapping[str, Any], wanted: Wanted, place: str, means: str) -> 
     return f"{place}: {left} of {total} images have {means}" if left and wanted.kind in EMPTY else None
 
 
-def unlabelled_note(found: Mapping[str, Any], place: str) -> tuple[str, ...]:
-    """A sentence on images not all of whose boxes have a label, in a file that has labels: they have none."""
-    bare = [name for name, boxes in found.items() if isinstance(boxes, Boxes) and len(boxes) and boxes.labels is None]
-    images = f"1 image ({bare[0]})" if len(bare) == 1 else f"{len(bare)} images ({', '.join(bare[:3])}, …)"
-    return (f"{place}: {images} with boxes that have no label; all boxes there count as unlabelled",) if bare else ()
-
-
 @dataclass(frozen=True)
 class Format:
     """A kind of file that predictions come in."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image, unlabelled_note
+from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
 from countenance.answers.formats.fhibe import is_outputs
 from countenance.answers.types import Answer, Boxes, Keypoints, Masks
+from countenance.answers.unsaid import unlabelled_note
 from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
 from countenance.data.run_lengths import read_masks, rle_of
 from countenance.data.tables import finite_number, read_text
@@ -28,7 +29,7 @@ def _entries(path: Path) -> list[Any]:
     except (ValueError, RecursionError) as error:
         raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
     if not isinstance(content, list):
-        raise InputError(f"{path}: expected a list of results, found {type(content).__name__}")
+        raise InputError(f"{path}: expected a list of results, found {type(content).__name__}, not FHIBE's either")
     return content
 
 
@@ -63,6 +64,11 @@ def _of_people(entries: list[Any], wanted: Wanted, path: Path) -> tuple[list[dic
         kept.append({**entry, "place": f"{path}[{i}]", "shown": shown})
     for kind in PEOPLE:
         others.pop(kind, None)
+    ids = Counter(_number(entry) for entry in kept if "category" not in entry and _number(entry) is not None)
+    if len(ids) > 1 and not wanted.categories and "classes" not in wanted.options:
+        listed = ", ".join(f"{n:,} of {name}" for name, n in ids.most_common(MOST_NAMED))
+        note = f"results of {len(ids)} categories ({listed}) count alike: the dataset names no categories"
+        return kept, (f"{path}: {note}",)
     if not others or others.total() == len(kept):  # a detector of one class may number it as it likes
         return kept, ()
     named = ", ".join(f"{n:,} {name}" for name, n in others.most_common(MOST_NAMED))

@@ -30,7 +30,9 @@ from countenance.metrics.readings import CORNERS
 
 CLASSES = 19
 """Of a label map."""
-_HEAD = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"(detections|detections_rle|scores|rows)"')
+_HEAD = re.compile(
+    rb'(\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(null|\{\s*(\}|"(detections|detections_rle|scores|rows)"))'
+)
 
 
 class EntryField(NamedTuple):
@@ -164,7 +166,9 @@ def read_outputs(path: Path, wanted: Wanted) -> Predictions:
     entries = ((key, (f"{path}: {key}", entry)) for key, entry in read_entries(path))
     found, unknown = by_image(entries, wanted, str(path))
     about, made = FIELDS[wanted.kind], {}
-    for name, (*_, (place, entry)) in found.items():
+    for name, [(place, entry), *more] in found.items():
+        if more:
+            raise InputError(f"{more[0][0]}: a second answer for {name}; expected one for each image")
         value = about.read(entry, place)
         if value is not None and value != {}:
             made[name] = READERS[wanted.kind](value, entry, place)

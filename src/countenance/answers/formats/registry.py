@@ -67,12 +67,14 @@ def read_predictions(source: Any, wanted: Wanted, name: str | None = None) -> Pr
 
 
 def _of_columns(source: Any, wanted: Wanted) -> Predictions:
-    from countenance.answers.formats.table import read_rows, rows_of_columns
+    from countenance.answers.formats.table import TABLE, read_rows, rows_of_columns
 
     rows = rows_of_columns(source)
     for form in _formats():
         if form.read_rows is not None and wanted.kind in form.kinds and (found := form.read_rows(rows, wanted)):
             return found
+    if wanted.kind not in TABLE.kinds:
+        raise InputError(f"predictions: a table holds no {wanted.kind.__name__.lower()}; give a file or a model")
     return read_rows(rows, wanted)
 
 

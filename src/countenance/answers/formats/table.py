@@ -17,18 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from countenance.answers.formats.base import (
-    EMPTY,
-    Format,
-    Predictions,
-    Row,
-    TableRows,
-    Wanted,
-    absence,
-    by_image,
-    unlabelled_note,
-)
+from countenance.answers.formats.base import EMPTY, Format, Predictions, Row, TableRows, Wanted, absence, by_image
 from countenance.answers.types import Age, Boxes, Embedding, Labels
+from countenance.answers.unsaid import unlabelled_note, unscored_note
 from countenance.data.tables import finite_number, near, read_csv
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS as CORNERS_IN_PIXELS
@@ -69,6 +60,8 @@ def rows_of_file(path: Path) -> TableRows:
 
 def rows_of_columns(source: Any) -> TableRows:
     """The rows of a DataFrame, an Arrow table or a mapping of columns."""
+    if any(name in IMAGE_COLUMNS for name in getattr(getattr(source, "index", None), "names", ())):
+        source = source.reset_index()
     if hasattr(source, "to_pylist"):
         rows = source.to_pylist()
     elif hasattr(source, "to_dict") and hasattr(source, "columns"):
@@ -102,6 +95,9 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
         raise InputError(unknown or f"{place}: holds no predictions")
     reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age}[wanted.kind]
     made = {name: reader(some, header, image, f"{place} {table.unit}") for name, some in rows.items()}
+    made = {name: answer for name, answer in made.items() if not (isinstance(answer, Labels) and not answer.values)}
+    if not made:
+        raise InputError(f"{place}: no row has a label; expected a column for each attribute")
     reading, means = CORNERS_IN_PIXELS, "no row and count as failures to enrol"
     notes: tuple[str, ...] = (unknown,) if unknown else ()
     if wanted.kind is Boxes:
@@ -109,6 +105,9 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
         label, means = _column(header, LABEL_COLUMNS), "no row and count as images without boxes"
         said = label and any(not missing(row[label]) for some in rows.values() for _, row in some)
         notes += unlabelled_note(made, place) if said else ()
+        score, every = _column(header, SCORE_COLUMNS), [row for some in rows.values() for _, row in some]
+        boxes = [row for row in every if not missing(row[_column(header, _box_columns(header) or ()) or image])]
+        notes += unscored_note(sum(missing(row[score]) for row in boxes) if score else 0, len(boxes), place)
     absent = absence(made, wanted, place, means)
     empty = EMPTY.get(wanted.kind) if absent or wanted.kind is Boxes else None
     return Predictions(place, "table", made, absent, empty, notes, reading)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from countenance.data.adapters.labelled import label_kind, labelled_pictures
+from countenance.data.adapters.labelled import KINDS, label_kind, labelled_pictures
 from countenance.data.attributes import with_table
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.categories import masked_word
@@ -48,11 +48,15 @@ def load(part: str | None) -> Dataset:
     asked = AskedTruth.of_options(folder, options, f"bafmd:{part}")
     annotated = folder.is_file() or any(path.name != "attributes.csv" for path in folder.glob("*.csv"))
     kind = options.get("labels", "csv" if annotated else label_kind(folder) or "csv")
+    if kind == "csv" and (asked.classes or asked.attributes):
+        raise InputError(f"bafmd:{part}: classes and attributes are for label files; the annotated CSV says both")
     return read_bafmd(folder, kind, asked).split(asked.split)
 
 
 def read_bafmd(source: Path, kind: str, asked: AskedTruth = AskedTruth()) -> Dataset:
     """BAFMD in one of its forms: `csv` (annotated), `yolo` or `voc` (raw)."""
+    if kind not in ("csv", *KINDS):
+        raise InputError(f"{source}: labels {kind!r}, expected csv, yolo or voc")
     return read_annotated(source, asked) if kind == "csv" else read_raw(source, kind, asked)
 
 
@@ -78,12 +82,14 @@ def read_annotated(source: Path, asked: AskedTruth) -> Dataset:
     header, rows = read_csv(table, needed=COLUMNS)
     further = [name for name in header if name and name not in (*COLUMNS, "index") and not name.startswith("Unnamed")]
     pictures: dict[str, tuple[LazyImage, int, int]] = {}
+    names: dict[Path, str] = {}
     faces = []
     for line, row in rows:
         place = f"{table} line {line}"
-        name = row["filename"]
+        picture = find_picture(table.parent, row["filename"], place)
+        name = names.setdefault(picture, row["filename"])  # with or without its ending: one picture
         if name not in pictures:
-            image = LazyImage(find_picture(table.parent, name, place))
+            image = LazyImage(picture)
             pictures[name] = (image, *image.size())
         about = {"masked": masked_word(row["mask"], place), **{key: row[key].strip() or None for key in further}}
         faces.append((name, [finite_number(row[key], key, place) for key in ("x", "y", "dx", "dy")], about))
@@ -91,7 +97,7 @@ def read_annotated(source: Path, asked: AskedTruth) -> Dataset:
         raise InputError(f"{table}: no face below the header")
     boxes = np.array([box for _, box, _ in faces])
     sizes = np.array([pictures[name][1:] for name, _, _ in faces], dtype=np.float64)
-    found = checked_corners(boxes, sizes, reading, str(table))
+    found = checked_corners(boxes, sizes, reading, str(table), [name for name, _, _ in faces])
     people: dict[str, list[Subject]] = {name: [] for name in pictures}
     for (name, _, about), box in zip(faces, found, strict=True):
         people[name].append(Subject(str(len(people[name])), face_box=box, attributes=about))
@@ -109,7 +115,7 @@ def read_raw(root: Path, kind: str, asked: AskedTruth) -> Dataset:
     The published lists of train and test pictures become the attribute `split`. The faces have no attributes but
     `masked`, unless a CSV of attributes is named.
     """
-    data = labelled_pictures(root, kind, asked, CARD, masks=ORDER)
+    data = labelled_pictures(root, kind, asked, CARD, masks=ORDER, copies=True)
     dataset = _with_splits(_without_copies(data, root), root)
     return dataset if asked.attributes is None else with_table(dataset, asked.attributes)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
-from countenance.data.reading.asked import folder_and_options
+from countenance.data.reading.asked import folder_and_options, is_yes
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError
@@ -23,7 +23,7 @@ CARD = DatasetCard(
     citation="Kärkkäinen and Joo, FairFace, WACV 2021",
     attributes={
         "age": AttributeCard(assigned_by="annotated", meaning="age in nine groups", values=AGES),
-        "gender": AttributeCard(assigned_by="annotated", meaning="gender as annotators saw it"),
+        "gender": AttributeCard(assigned_by="annotated", meaning="as annotators saw it", values=("Female", "Male")),
         "race": AttributeCard(assigned_by="annotated", meaning="race as annotators saw it, seven groups"),
         "service_test": AttributeCard(assigned_by="unknown", meaning="subset on which services were tested"),
         "masked": AttributeCard(assigned_by="annotated", meaning="no face wears a mask", values=("no", "yes")),
@@ -34,7 +34,7 @@ CARD = DatasetCard(
 def load(part: str | None) -> Dataset:
     """The dataset behind `fairface:FOLDER?only_present=yes`."""
     folder, options = folder_and_options("fairface", part, ("only_present", "split"))
-    return read_fairface(folder, only_present="only_present" in options).split(options.get("split"))
+    return read_fairface(folder, only_present=is_yes(options, "only_present")).split(options.get("split"))
 
 
 def repaired_age(text: str, place: str) -> str:
@@ -92,15 +92,15 @@ def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
     _, rows = read_csv(table, needed=COLUMNS)
     root = _picture_root(table)
     samples: list[Sample] = []
-    seen: set[str] = set()
+    seen: set[Path] = set()
     repaired = 0
     missing: list[str] = []
     for line, row in rows:
         place = f"{table} line {line}"
         path = inside(root, row["file"], place)
-        if row["file"] in seen:
+        if path in seen:
             raise InputError(f"{place}: {row['file']} has a row already")
-        seen.add(row["file"])
+        seen.add(path)
         age = repaired_age(row["age"], place)
         repaired += age != row["age"].strip()
         if not path.is_file():
@@ -108,13 +108,14 @@ def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
             continue
         image = LazyImage(path)
         width, height = image.size()
-        about = {"age": age, "gender": row["gender"] or None, "race": row["race"] or None, "masked": "no"}
+        about = {"age": age, **{name: row[name].strip() or None for name in ("gender", "race")}, "masked": "no"}
         if row.get("service_test"):
             about["service_test"] = row["service_test"]
         samples.append(Sample(row["file"], image, width, height, (Subject("0", attributes=about),)))
     if missing and not only_present:
         more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
-        raise InputError(f"{missing[0]}{more} not there; --only-present assesses the {len(samples)} that are")
+        remedy = f"--only-present assesses the {len(samples)} that are (in a name ?only_present=yes)"
+        raise InputError(f"{missing[0]}{more} not there; {remedy}")
     if not samples:
         raise InputError(f"{table}: no row has its picture in {root}")
     notes = []

@@ -12,9 +12,10 @@ from countenance.data.categories import Categories, Kind, choose, classes_in_wor
 from countenance.data.image import LazyImage
 from countenance.data.paths import pictures_below
 from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
-from countenance.data.reading.box_readings import checked_corners
+from countenance.data.reading.box_readings import checked_corners, empty_boxes_note
 from countenance.data.reading.class_names import ClassNames, classes_beside
 from countenance.data.reading.label_files import NamedBoxes, read_voc, read_yolo
+from countenance.data.reading.label_places import label_files, label_places, same_stem
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
 
@@ -36,8 +37,8 @@ def load(part: str | None, scheme: str) -> Dataset:
 
 def label_kind(root: Path) -> str | None:
     """The kind of label files that pictures of a folder have; None where no picture has one of its name."""
-    names = {path.stem for path in pictures_below(root)}
-    found = (kind for kind, suffix in KINDS.items() if any(path.stem in names for path in root.rglob(f"*{suffix}")))
+    names = {same_stem(path) for path in pictures_below(root)}
+    found = (kind for kind, end in KINDS.items() if any(same_stem(path) in names for path in label_files(root, end)))
     return next(found, None)
 
 
@@ -64,19 +65,19 @@ def labelled_pictures(
     *,
     categories: str | None = None,
     masks: ClassNames | None = None,
+    copies: bool = False,
 ) -> Dataset:
     """The pictures with their boxes; with `masks` a face is what says mask or no mask, and nothing else is read.
 
-    `masks` are the class numbers where neither a file beside the labels nor the settings say them.
+    `masks` are the class numbers where neither a file beside the labels nor the settings say them. With `copies` copies
+    of a picture may share their label file.
     """
-    found = _read(root, kind, asked, masks)
+    found = _read(root, kind, asked, masks, copies)
     known = _categories(found, root, categories, masks is not None)
     keys = {name: key for key, name in known.names.items()}
     samples = [replace(sample, subjects=_subjects(boxes, known, keys, sample.id)) for sample, boxes in found.pictures]
     refuse_without_people(known, sum(len(boxes) for _, boxes in found.pictures), str(root))
-    name, suffix, n = root.resolve().name, KINDS[kind], found.alone  # notes are published: no path
-    left = f"1 picture has no {suffix} file and is" if n == 1 else f"{n} pictures have no {suffix} file and are"
-    notes = [f"{name}: {left} left out"] if n else []
+    name, notes = root.resolve().name, found.notes  # notes are published: no path
     orders = {(classes_in_words(o.words if masks is None else o.labels()), o.source): None for o in found.named}
     notes += [f"{name}: classes of the label files: {it} ({at.replace(str(root), name)})" for it, at in orders]
     shown = known.shown()
@@ -89,8 +90,8 @@ class LabelFiles:
     """What the label files of a folder say."""
 
     pictures: list[tuple[Sample, NamedBoxes]] = field(default_factory=list)
-    alone: int = 0
-    """Pictures without a label file."""
+    notes: list[str] = field(default_factory=list)
+    """What the folder has besides."""
     orders: dict[Path, ClassNames | None] = field(default_factory=dict)
     """The classes of each folder of YOLO files; None where nothing names them."""
 
@@ -104,19 +105,13 @@ class LabelFiles:
         return len({tuple(order.words.items()) for order in self.named}) == 1
 
 
-def _read(root: Path, kind: str, asked: AskedTruth, masks: ClassNames | None) -> LabelFiles:
+def _read(root: Path, kind: str, asked: AskedTruth, masks: ClassNames | None, copies: bool) -> LabelFiles:
     """The label file of every picture."""
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; name the folder with pictures and label files")
-    labels: dict[str, list[Path]] = {}
-    for path in sorted(root.rglob(f"*{KINDS[kind]}")):
-        labels.setdefault(path.stem, []).append(path)
-    found = LabelFiles()
-    for path in pictures_below(root):
-        label = _label_of(path, labels.get(path.stem, []))
-        if label is None:
-            found.alone += 1
-            continue
+    places = label_places(root, KINDS[kind], shared=copies)
+    found = LabelFiles(notes=places.notes)
+    for path, label in places.pairs:
         image = LazyImage(path)
         width, height = image.size()
         if kind == "voc":
@@ -127,21 +122,13 @@ def _read(root: Path, kind: str, asked: AskedTruth, masks: ClassNames | None) ->
             boxes = read_yolo(label, width, height, found.orders[label.parent], asked.reading)
         found.pictures.append((Sample(path.relative_to(root).as_posix(), image, width, height), boxes))
     if not found.pictures:
-        raise InputError(
-            f"{root}: no picture has a {KINDS[kind]} file of its name, beside it or in another folder of it"
-        )
+        lacking = f"no picture has a {KINDS[kind]} file of its name, beside it or in another folder of it"
+        raise InputError("; ".join((f"{root}: {lacking}", *places.notes)))
     if kind == "yolo":
         _check_all(found.pictures, asked, root)
+    named = [(sample.id, box) for sample, boxes in found.pictures for box, _ in boxes]
+    found.notes += empty_boxes_note(named, root.resolve().name)
     return found
-
-
-def _label_of(picture: Path, labels: list[Path]) -> Path | None:
-    """The label file of a picture: beside it, else the only one of its name, else the one in a like-named folder."""
-    beside = [path for path in labels if path.parent == picture.parent]
-    alike = [path for path in labels if path.parent.name == picture.parent.name]
-    if len(labels) > 1 and not beside and len(alike) != 1:
-        raise InputError(f"{picture}: {labels[0]} and {labels[1]} both bear its name; put the right one beside it")
-    return next(iter(beside or (alike if len(alike) == 1 else labels)), None)
 
 
 def _order(folder: Path, root: Path, told: Mapping[int, str] | None, otherwise: ClassNames | None) -> ClassNames | None:
@@ -159,7 +146,7 @@ def _check_all(read: list[tuple[Sample, NamedBoxes]], asked: AskedTruth, root: P
     if pairs:
         sizes = np.array([[s.width, s.height] for s, _ in pairs], dtype=np.float64)
         numbers = asked.reading.numbers(np.array([box for _, box in pairs]), sizes)
-        checked_corners(numbers, sizes, asked.reading, str(root))
+        checked_corners(numbers, sizes, asked.reading, str(root), [sample.id for sample, _ in pairs])
 
 
 def _categories(found: LabelFiles, root: Path, chosen: str | None, masks: bool) -> Categories:

@@ -55,7 +55,7 @@ class AskedTruth:
             Reading(form, units),  # type: ignore[arg-type]
             parse_classes(options["classes"], place) if "classes" in options else None,
             folder / options["attributes"] if "attributes" in options else None,
-            "only_present" in options,
+            is_yes(options, "only_present"),
             options.get("split"),
         )
 
@@ -72,8 +72,24 @@ def folder_and_options(scheme: str, part: str | None, known: Sequence[str]) -> t
     folder, _, query = (part or "").partition("?")
     if not folder:
         raise InputError(f"{scheme}: name its folder, as in {scheme}:FOLDER")
-    options = dict(parse_qsl(query))
+    pairs = parse_qsl(query, keep_blank_values=True)
+    options = dict(pairs)
+    wrong = next((name for name, value in pairs if not value or [one for one, _ in pairs].count(name) > 1), None)
+    if wrong is not None and wrong in known:
+        raise InputError(f"{scheme}:{part}: expected one value of {wrong}, as in {scheme}:FOLDER?{wrong}=VALUE")
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
         raise InputError(f"{scheme}:{part}: no option {unknown!r}; there are {', '.join(known)}")
     return Path(folder), options
+
+
+def is_yes(options: Mapping[str, str], name: str) -> bool:
+    """Whether an option says yes; anything but yes and no is refused.
+
+    >>> is_yes({"only_present": "yes"}, "only_present"), is_yes({"only_present": "no"}, "only_present")
+    (True, False)
+    """
+    said = options.get(name, "no").lower()
+    if said not in ("yes", "no"):
+        raise InputError(f"option {name}={options[name]}: expected yes or no")
+    return said == "yes"

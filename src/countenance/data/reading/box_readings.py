@@ -32,8 +32,12 @@ def fits_sentence(readings: Sequence[Reading], prefix: str = "") -> str:
     return f"{'this reading fits' if len(readings) == 1 else 'these readings fit'}: {listed}"
 
 
-def checked_corners(numbers: Array, sizes: Array, reading: Reading, place: str) -> Array:
+def checked_corners(
+    numbers: Array, sizes: Array, reading: Reading, place: str, images: Sequence[str] | None = None
+) -> Array:
     """Corners in pixels; a reading in which more than 5 % of boxes leave the picture is refused, those that fit named.
+
+    `images` are the names of the boxes' pictures: the error names the first one whose box leaves it.
 
     >>> many = np.tile([0.1, 0.9, 0.3, 0.15], (20, 1))
     >>> checked_corners(many, np.full((20, 2), 100.0), YOLO, "faces.csv")
@@ -51,7 +55,23 @@ def checked_corners(numbers: Array, sizes: Array, reading: Reading, place: str) 
     if share <= LARGEST_SHARE_OUTSIDE:
         return found
     right = "" if others else "; are these the pictures that the boxes belong to?"
+    wrong = next((i for i in range(len(found)) if share_outside(found[i : i + 1], sizes[i : i + 1])), 0)
+    first = f", the first in {images[wrong]}" if images else ""
     raise InputError(
         f"{place}: read as {reading}, {share * 100:.0f} % of {len(numbers)} boxes leave their picture or have no area "
-        f"(at most {LARGEST_SHARE_OUTSIDE * 100:.0f} % may){fits}{right}"
+        f"(at most {LARGEST_SHARE_OUTSIDE * 100:.0f} % may){first}{fits}{right}"
+    )
+
+
+def empty_boxes_note(boxes: Sequence[tuple[str, Array]], name: str) -> list[str]:
+    """A sentence on boxes without an area, which no prediction can find; each comes with the name of its picture.
+
+    >>> empty_boxes_note([("a.jpg", np.array([1, 2, 1, 5.0])), ("b.jpg", np.array([1, 2, 3, 5.0]))], "street")
+    ['street: 1 box has no area and cannot be found (a.jpg); `countenance data check` names each']
+    """
+    empty = [image for image, box in boxes if (box[2:] <= box[:2]).any()]
+    has = "1 box has" if len(empty) == 1 else f"{len(empty)} boxes have"
+    shown = "".join(empty[:1]) + (", …" if len(empty) > 1 else "")
+    return (
+        [f"{name}: {has} no area and cannot be found ({shown}); `countenance data check` names each"] if empty else []
     )

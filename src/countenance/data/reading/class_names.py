@@ -68,7 +68,8 @@ def _names(path: Path) -> dict[int, str]:
     if path.suffix != ".yaml":
         words = [line.strip() for line in text.rstrip().splitlines()]
         if not words or "" in words:
-            raise InputError(f"{path}: expected the name of a class in every line, the first of class 0")
+            empty = f" line {words.index('') + 1}: empty" if words else ""
+            raise InputError(f"{path}{empty}: expected the name of a class in every line, the first of class 0")
         return dict(enumerate(words))
     try:
         content = yaml.safe_load(text)

@@ -33,7 +33,10 @@ def read_yolo(
         place = f"{path} line {number}"
         fields = line.split()
         if len(fields) != 5:
-            raise InputError(f"{place}: {len(fields)} fields, expected 5 (class cx cy w h)")
+            n = len(fields)
+            why = "; polygons and keypoints are not read: export boxes" if n > 6 else ""
+            why = "; are these predictions with their scores?" if n == 6 else why
+            raise InputError(f"{place}: {n} field{'s'[: n != 1]}, expected 5 (class cx cy w h){why}")
         index, *box = (
             finite_number(field, name, place)
             for field, name in zip(fields, ("class", "cx", "cy", "w", "h"), strict=True)
@@ -64,6 +67,8 @@ def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
         root = ElementTree.fromstring(text)  # noqa: S314 - a document type was refused above
     except (ElementTree.ParseError, RecursionError) as error:
         raise InputError(f"{path}: not XML ({error})") from None
+    if root.tag != "annotation":
+        raise InputError(f"{path}: <{root.tag:.60}>, expected the <annotation> of Pascal VOC; export it in that form")
     scale = _scale(root, width, height, path)
     found: NamedBoxes = []
     for number, item in enumerate(root.iter("object"), 1):

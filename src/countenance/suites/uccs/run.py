@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from unicodedata import normalize
 
 from countenance.errors import InputError
 from countenance.models import ModelCard
@@ -23,8 +24,9 @@ def places(out: Path, labels: Sequence[str]) -> list[Path]:
     """
     if len(labels) == 1:
         return [out]
-    names = [re.sub(r"[/\\\0]", "_", label).strip(". ") or "run" for label in labels]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    names = [re.sub(r"[/\\\x00-\x1f\x7f]", "_", label).strip(". ")[:80] or "run" for label in labels]
+    alike = [normalize("NFC", name).casefold() for name in names]  # one name on some machines
+    twice = next((name for name, plain in zip(names, alike, strict=True) if alike.count(plain) > 1), None)
     if twice is not None:
         raise InputError(f"--out: two result files are labelled {twice!r}; give each its own label with --labels")
     return [out / name for name in names]

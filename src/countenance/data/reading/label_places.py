@@ -1,0 +1,113 @@
+"""Which label file belongs to which picture of a folder; whatever belongs to nothing is said."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from unicodedata import normalize
+
+from countenance.data.paths import is_of_a_mac, pictures_below
+from countenance.data.reading.class_names import FILES
+from countenance.errors import InputError
+
+PICTURE_FOLDERS = frozenset({"images", "jpegimages"})
+"""YOLO's and Pascal VOC's own: a picture there is preferred to one of its name elsewhere (VOC's segmentations)."""
+Judge = Callable[[Path, Path], float]
+
+
+@dataclass
+class LabelPlaces:
+    """Pictures with their label files, and what the folder has besides."""
+
+    pairs: list[tuple[Path, Path]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def same_stem(path: Path) -> str:
+    """The name of a file without its ending; accents are the same in either of their Unicode forms."""
+    return normalize("NFC", path.stem)
+
+
+def label_files(root: Path, suffix: str) -> list[Path]:
+    """Every file below a folder whose name ends so, in small or capital letters."""
+    return sorted(path for path in root.rglob("*") if path.suffix.lower() == suffix and not is_of_a_mac(path))
+
+
+def label_places(root: Path, suffix: str, *, shared: bool = False) -> LabelPlaces:
+    """The label file of each picture: beside it, else the one whose folders are most like those of the picture.
+
+    A label file belongs to one picture, the nearest, unless copies of a picture may share it.
+    """
+    labels: dict[str, list[Path]] = {}
+    for path in label_files(root, suffix):
+        labels.setdefault(same_stem(path), []).append(path)
+
+    def alike(picture: Path, label: Path) -> float:
+        one, other = (path.relative_to(root).parts[:-1] for path in (picture, label))
+        if one == other:
+            return float("inf")
+        usual = any(part.lower() in PICTURE_FOLDERS for part in one)
+        return _common(one, other) + _common(one[::-1], other[::-1]) + usual / 2
+
+    found, alone = LabelPlaces(), []
+    claims: dict[Path, list[Path]] = {}
+    pictures = pictures_below(root)
+    for picture in pictures:
+        label = _nearest(picture, labels.get(same_stem(picture), []), alike)
+        if label is None:
+            alone.append(picture)
+        else:
+            claims.setdefault(label, []).append(picture)
+    if not shared:
+        for label, own in claims.items():
+            best = _owner(label, own, alike)
+            alone += [picture for picture in own if picture != best]
+            claims[label] = [best]
+    owned = {picture: label for label, own in claims.items() for picture in own}
+    found.pairs = [(picture, owned[picture]) for picture in pictures if picture in owned]
+    lost = [path for own in labels.values() for path in own if path not in claims and _is_label(path, claims)]
+    links = [path for path in root.rglob("*") if path.is_symlink() and path.is_dir()]
+    name = root.resolve().name  # notes are published: no path
+    for paths, one, many in (
+        (sorted(alone), f"picture has no {suffix} file and is", f"pictures have no {suffix} file and are"),
+        (sorted(lost), f"{suffix} file has no picture and is", f"{suffix} files have no picture and are"),
+        (links, "folder is a link (not followed) and is", "folders are links (not followed) and are"),
+    ):
+        if paths:
+            shown = paths[0].relative_to(root).as_posix() + (", …" if len(paths) > 1 else "")
+            found.notes.append(f"{name}: {len(paths)} {one if len(paths) == 1 else many} left out ({shown})")
+    return found
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many parts are the same from the beginning on."""
+    same = [a == b for a, b in zip(one, other, strict=False)]
+    return same.index(False) if False in same else len(same)
+
+
+def _nearest(picture: Path, labels: Sequence[Path], alike: Judge) -> Path | None:
+    ranked = sorted(labels, key=lambda label: alike(picture, label), reverse=True)
+    if len(ranked) > 1 and alike(picture, ranked[0]) == alike(picture, ranked[1]):
+        raise InputError(f"{picture}: {ranked[0]} and {ranked[1]} both bear its name; put the right one beside it")
+    return next(iter(ranked), None)
+
+
+def _owner(label: Path, pictures: Sequence[Path], alike: Judge) -> Path:
+    ranked = sorted(pictures, key=lambda picture: alike(picture, label), reverse=True)
+    if len(ranked) > 1 and alike(ranked[0], label) == alike(ranked[1], label):
+        raise InputError(
+            f"{label}: could be of {ranked[0]} or of {ranked[1]}; leave the one in the folder that was labelled"
+        )
+    return ranked[0]
+
+
+def _is_label(path: Path, used: dict[Path, list[Path]]) -> bool:
+    """Whether a file without a picture is a label file: it looks like one, or is empty and lies among them."""
+    if path.name in FILES or not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        start = stream.read(2000)
+    if path.suffix.lower() == ".xml":
+        return b"<annotation" in start
+    fields = start.partition(b"\n")[0].split()
+    numbers = len(fields) >= 5 and all(field.replace(b".", b"").isdigit() for field in fields[:5])
+    return numbers or (not start.strip() and any(path.parent == label.parent for label in used))
