@@ -62,7 +62,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         columns = columns_of(TASK, manifest.attributes)
         store = str(tmp_path / "run")
         job = Job(TASK.name, None, ModelSpec("m"), str(tmp_path / "m"), store, columns, 4, time_limit=7.0)
-        monkeypatch.setattr(worker, "_model", lambda job: model or DiscDetector())
+        monkeypatch.setattr(worker, "loaded_model", lambda job: model or DiscDetector())
         return Serving(worker.serve(replace(job, **given)), RunStore(store)), [sample.id for sample in dataset], []
 
     return make

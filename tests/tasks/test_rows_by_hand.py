@@ -306,7 +306,7 @@ def test_curves_of_ages():
     answers["none"] = AGE_ESTIMATION.check(None, samples[-1])
     result = reduced(AGE_ESTIMATION.configured({"challenge_age": 20}), samples, answers)
     assert result.notes[0] == "a person passes from an estimated age of 20 years on"
-    assert result.notes[1] == "1 pictures have no estimated age and are in no error"
+    assert result.notes[1] == "1 picture has no estimated age and is in no error"
     found = {(one.name, one.attribute): one for one in result.results if one.type == "curve"}
     (line,) = found["bias by age", None].lines
     assert (line.x, line.y) == ([5, 15, 25, 45], pytest.approx([4 / 3, 37 / 3, -4, 2]))

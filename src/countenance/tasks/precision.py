@@ -122,6 +122,8 @@ class Kinds:
 
     def of(self, rows: Any) -> NDArray[np.int32]:
         """The kind of each row of a score table."""
+        if not rows.num_rows:  # a table without rows may have no columns either
+            return np.zeros(0, np.int32)
         codes = np.zeros((rows.num_rows, len(self.attributes)), np.int64)
         for k, attribute in enumerate(self.attributes):
             known = self.values[k]
