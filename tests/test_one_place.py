@@ -62,3 +62,10 @@ def test_no_two_classes_have_one_name():
             if isinstance(node, ast.ClassDef):
                 seen.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
     assert {name: places for name, places in seen.items() if len(places) > 1} == {}
+
+
+def test_no_script_hides_a_module_of_python():
+    """Scripts put these folders at the front of the search path."""
+    root = Path(__file__).parents[1]
+    names = {path.stem for folder in ("tests", "tools", "benchmarks") for path in (root / folder).glob("*.py")}
+    assert not names & sys.stdlib_module_names

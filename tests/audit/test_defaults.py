@@ -1,6 +1,6 @@
 """Every number that the audit names: what verdicts rest on, and how much is worked on at once."""
 
-from tests.numbers import constants, defaults
+from tests.listed_numbers import constants, defaults
 
 METHOD = {
     "settings.DELTA": 0.05,

@@ -120,7 +120,9 @@ def test_trouble_of_a_node_sends_its_shards_elsewhere() -> None:
             assert [work.piece.number for work in shards.waiting] == [0] and shards.left == 1
             assert actor not in shards.actors and len(shards.actors) == 1
         else:
-            with pytest.raises(InputError, match="6 workers in a row failed for reasons of their nodes; the last: answers"):
+            with pytest.raises(
+                InputError, match="6 workers in a row failed for reasons of their nodes; the last: answers"
+            ):
                 shards._done(actor, shards.waiting.popleft(), receipt)
 
 

@@ -1,7 +1,7 @@
 """Every number that the metrics name: what the methods define, and how much is worked on at once."""
 
 import pytest
-from tests.numbers import constants, defaults
+from tests.listed_numbers import constants, defaults
 
 PUBLISHED = {
     "bounty.randomness.MULTIPLIERS": {"skin_tone": 1.3, "age": 1.2, "gender": 1.1},

@@ -1,6 +1,6 @@
 """Every number that a run names: limits of what is stored, waiting times, and how much is worked on at once."""
 
-from tests.numbers import constants, defaults
+from tests.listed_numbers import constants, defaults
 
 STORED = {"manifest.FORMAT": 2, "record.SHARD": 256, "plan.SMALLEST": 64, "plan.LARGEST": 50_000,
           "store.MOST_ROWS": 10_000_000, "whole.MOST_VALUES": 30, "shard.LARGEST_COORDINATE": 1e7,

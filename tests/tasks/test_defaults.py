@@ -1,6 +1,6 @@
 """Every number that the tasks name: what results rest on, and how much is worked on at once."""
 
-from tests.numbers import constants, defaults
+from tests.listed_numbers import constants, defaults
 
 METHOD = {
     "face_parsing.EARS_TO_SKIN": {8: 1, 9: 1}, "face_encoding.SIDE": 256, "mask_detection.OVERLAP": 0.5,
