@@ -1,6 +1,7 @@
 """One atomic writer and one process pool: everything else uses them."""
 
 import ast
+import sys
 from functools import cache
 from pathlib import Path
 
