@@ -436,3 +436,23 @@ def test_categories_under_two_percent_are_reported_apart() -> None:
 def test_a_batch_has_no_ranks_for_rates() -> None:
     assert not Batch(column([1.0], "rate"), None, True, Settings(), "rows").needs_ranks  # type: ignore[arg-type]
     assert Batch(column([1.0], "change"), None, True, Settings(), "rows").needs_ranks  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shift", [6.0, -6.0])
+def test_the_interval_of_a_rank_correlation_ends_at_one(shift: float) -> None:
+    x = np.random.default_rng(0).normal(size=61)
+    x[:30] += shift
+    x[60] = shift
+    rows = {"g": ["a"] * 30 + ["b"] * 31, "x": x}
+    (found,) = audit(rows, ["g"], ["x"], adjust="holm", kinds={"x": "mean"}).findings
+    inner, outer = sorted([abs(found.effect_low), abs(found.effect_high)])
+    assert outer == 1.0 and 0.5 < inner < abs(found.effect) < 1
+
+
+def test_an_intersection_may_have_ten_times_the_groups_of_an_attribute() -> None:
+    cells = [(a, b, 0) for a in range(10) for b in range(10)] + [(a, 0, 1) for a in range(5)]
+    rows: dict[str, Any] = {name: [f"{name}{cell[k]}" for cell in cells] for k, name in enumerate("abc")}
+    rows["x"] = [0.0, 1.0, 1.0] * 35
+    audit(rows, ["a", "b", "c"], ["x"], depth=2, max_groups=10)
+    with pytest.raises(InputError, match=r"a × b × c: 105 groups occur, more than 100;"):
+        audit(rows, ["a", "b", "c"], ["x"], depth=3, max_groups=10)
