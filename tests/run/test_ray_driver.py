@@ -664,7 +664,8 @@ def test_a_connection_is_made_once_and_with_enough_processors(monkeypatch: pytes
     monkeypatch.setattr(cluster.os, "cpu_count", lambda: 4)
     assert cluster.connect(None, 9) == (module, True) and cluster.connect(None, 2) == (module, True)
     plain = {"log_to_driver": True, "logging_level": "error"}
-    assert module.asked == [{"num_cpus": cpus, "include_dashboard": False, **plain} for cpus in (9, 4)]
+    local = {"address": "local", "include_dashboard": False, **plain}
+    assert module.asked == [{"num_cpus": cpus, **local} for cpus in (9, 4)]
     monkeypatch.setattr(cluster.os, "cpu_count", lambda: None)
     cluster.connect(None, 1)
     assert module.asked[-1]["num_cpus"] == 1

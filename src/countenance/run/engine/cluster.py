@@ -28,7 +28,8 @@ def connect(address: str | None, cpus: int) -> tuple[Any, bool]:
         if address:
             ray.init(address=address, **plain)
         else:
-            ray.init(num_cpus=max(cpus, os.cpu_count() or 1), include_dashboard=False, **plain)
+            # "local": a file that a killed cluster left behind must not be taken for a running one
+            ray.init(address="local", num_cpus=max(cpus, os.cpu_count() or 1), include_dashboard=False, **plain)
     except Exception as error:  # Ray raises many kinds; all of them mean that there is no cluster
         first = " ".join(str(error).split())[:300]
         raise InputError(
