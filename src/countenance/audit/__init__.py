@@ -16,7 +16,6 @@ from countenance.audit.estimates import bootstrap, wilson
 from countenance.audit.finding import Audit, Estimate, Finding
 from countenance.audit.paired import paired_tables
 from countenance.audit.plan import Plan, plan, plan_for
-from countenance.audit.settings import named
 
 __all__ = [
     "Audit",
@@ -40,7 +39,6 @@ class _Package(ModuleType):
         self, source: Any, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, **settings: Any
     ) -> Audit:
         """Audit a run (by default, its headline metrics), or any table of rows."""
-        by, metrics = named(by, "by"), named(metrics, "metrics")
         own = getattr(source, "audit", None)
         if callable(own):
             found: Audit = own(by=by, metrics=metrics, **settings)

@@ -110,12 +110,12 @@ def named(names: Any, what: str) -> list[str] | None:
     >>> named("gender", "by"), named(["gender", "age:18,40"], "by")
     (['gender'], ['gender', 'age:18,40'])
     """
-    if names is None or isinstance(names, str):
-        return None if names is None else [names]
-    listed = list(names) if hasattr(names, "__iter__") else [names]
-    wrong = next((name for name in listed if not isinstance(name, str)), None)
-    if wrong is not None or any(name is None for name in listed):
-        raise InputError(f"{what}: found {wrong!r:.60}, expected names of columns")
+    if names is None:
+        return None
+    listed = [names] if isinstance(names, str) or not hasattr(names, "__iter__") else list(names)
+    wrong = [name for name in listed if not isinstance(name, str)]
+    if wrong:
+        raise InputError(f"{what}: found {wrong[0]!r:.60}, expected names of columns")
     return listed
 
 

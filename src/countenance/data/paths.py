@@ -56,14 +56,14 @@ def find_picture(root: Path, name: str, place: str, folders: Sequence[str] = PIC
 
 def pictures_below(folder: Path) -> list[Path]:
     """Every picture in a folder and in the folders below it, by its ending, in the order of their paths."""
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and not is_of_a_mac(path))
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and not is_apple_double(path))
     return sorted(path for path in found if path.is_file())
 
 
-def is_of_a_mac(path: Path) -> bool:
-    """Whether a file is one of those that a Mac adds to an archive beside each real one (`._a.jpg`).
+def is_apple_double(path: Path) -> bool:
+    """Whether a file is one of the AppleDouble files that macOS adds to archives beside the real ones (`._a.jpg`).
 
-    >>> is_of_a_mac(Path("set/._a.jpg")), is_of_a_mac(Path("set/a.jpg"))
+    >>> is_apple_double(Path("set/._a.jpg")), is_apple_double(Path("set/a.jpg"))
     (True, False)
     """
     return path.name.startswith("._")

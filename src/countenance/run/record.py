@@ -77,7 +77,7 @@ def record(
     table = scores_table(scores)
     store = RunStore(place)
     manifest = _completed(manifest, table, failures, notes)
-    make_way(store, manifest, replace=replace)
+    prepare_place(store, manifest, replace=replace)
     attributes = {name.removeprefix("attr."): "string" for name in table.column_names if name.startswith("attr.")}
     source = manifest.dataset.source
     manifest.dataset = manifest.dataset.model_copy(update={"source": bare(source)})
@@ -169,7 +169,7 @@ def _completed(manifest: Manifest, table: Any, failures: Sequence[Mapping[str, A
     )
 
 
-def make_way(store: RunStore, manifest: Manifest, *, replace: bool = False) -> None:
+def prepare_place(store: RunStore, manifest: Manifest, *, replace: bool = False) -> None:
     """Make sure that the place is new or holds this very run; another run is moved aside.
 
     `replace`: an earlier run of the same suite, task and model is replaced.

@@ -124,7 +124,7 @@ def test_a_picture_whose_label_lies_in_two_places_is_named(tmp_path):
     for folder in ("one", "two"):
         (root / folder).mkdir()
         (root / folder / "a.txt").write_text("")
-    with pytest.raises(InputError, match=r"a.jpg: .*one/a.txt and .*two/a.txt both bear its name"):
+    with pytest.raises(InputError, match=r"a.jpg: .*one/a.txt and .*two/a.txt both have its name"):
         load_dataset(root)
 
 

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 from pydantic import ValidationError
 from scipy import stats
+from tests.suites.bias_bounty.drawn_tables import tables
 
 from countenance.audit.ranking import Pair, Ranking, numerical_bootstrap
 from countenance.compare.result import Change
@@ -23,15 +24,6 @@ from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable
 from countenance.suites.bias_bounty.scoring import Draws, Score, _notes, score_files, score_tables
 from countenance.suites.bias_bounty.submissions import Handed
 from countenance.tasks.results import Number
-
-
-def tables(n: int, right: float = 0.7, seed: int = 0) -> tuple[ClassTable, ClassTable]:
-    rng = np.random.default_rng(seed)
-    names = tuple(f"{i}.png" for i in range(n))
-    truth = {name: rng.integers(0, len(CLASSES[name]), n) for name in ATTRIBUTES}
-    other = {name: (codes + 1) % len(CLASSES[name]) for name, codes in truth.items()}
-    said = {name: np.where(rng.random(n) < right, truth[name], other[name]) for name in ATTRIBUTES}
-    return ClassTable(names, truth), ClassTable(names, said)
 
 
 def scored(n: int = 120, right: float = 0.7, **given: Any) -> Score:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.suites.bias_bounty.drawn_tables import tables
 
 from countenance.audit.estimates import wilson
 from countenance.audit.ranking import Pair, Ranking
@@ -151,15 +152,6 @@ def test_names_have_up_to_64_characters_and_200_bytes() -> None:
         with pytest.raises(InputError):
             checked_name(name)
     assert len(("𠀀" * 50).encode()) == 200 and checked_name("𠀀" * 50)
-
-
-def tables(n: int, right: float, seed: int = 0) -> tuple[ClassTable, ClassTable]:
-    rng = np.random.default_rng(seed)
-    names = tuple(f"{i}" for i in range(n))
-    truth = {name: rng.integers(0, len(CLASSES[name]), n) for name in ATTRIBUTES}
-    other = {name: (codes + 1) % len(CLASSES[name]) for name, codes in truth.items()}
-    said = {name: np.where(rng.random(n) < right, truth[name], other[name]) for name in ATTRIBUTES}
-    return ClassTable(names, truth), ClassTable(names, said)
 
 
 def test_intervals_end_where_scores_do() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Wanted, absence, by_image
 from countenance.answers.formats.fhibe import is_outputs
+from countenance.answers.notes import unlabelled_note
 from countenance.answers.types import Answer, Boxes, Keypoints, Masks
-from countenance.answers.unsaid import unlabelled_note
 from countenance.data.categories import LABELS, MOST_NAMED, classes_in_words, parse_classes
 from countenance.data.run_lengths import read_masks, rle_of
 from countenance.data.tables import finite_number, read_text
@@ -29,7 +29,8 @@ def _entries(path: Path) -> list[Any]:
     except (ValueError, RecursionError) as error:
         raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
     if not isinstance(content, list):
-        raise InputError(f"{path}: expected a list of results, found {type(content).__name__}, not FHIBE's either")
+        found = f"found {type(content).__name__} that is not FHIBE's model outputs either"
+        raise InputError(f"{path}: expected a list of results, {found}")
     return content
 
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Row, TableRows, Wanted, absence, by_image
+from countenance.answers.notes import unlabelled_note, unscored_note
 from countenance.answers.types import Age, Boxes, Embedding, Labels
-from countenance.answers.unsaid import unlabelled_note, unscored_note
 from countenance.data.tables import finite_number, near, read_csv
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS as CORNERS_IN_PIXELS

@@ -36,7 +36,7 @@ def read_yolo(
             n = len(fields)
             why = "; polygons and keypoints are not read: export boxes" if n > 6 else ""
             why = "; are these predictions with their scores?" if n == 6 else why
-            raise InputError(f"{place}: {n} field{'s'[: n != 1]}, expected 5 (class cx cy w h){why}")
+            raise InputError(f"{place}: {n} field{'' if n == 1 else 's'}, expected 5 (class cx cy w h){why}")
         index, *box = (
             finite_number(field, name, place)
             for field, name in zip(fields, ("class", "cx", "cy", "w", "h"), strict=True)

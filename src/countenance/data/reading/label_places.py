@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unicodedata import normalize
 
-from countenance.data.paths import is_of_a_mac, pictures_below
+from countenance.data.paths import is_apple_double, pictures_below
 from countenance.data.reading.class_names import FILES
 from countenance.errors import InputError
 
@@ -29,7 +29,7 @@ def same_stem(path: Path) -> str:
 
 def label_files(root: Path, suffix: str) -> list[Path]:
     """Every file below a folder whose name ends so, in small or capital letters."""
-    return sorted(path for path in root.rglob("*") if path.suffix.lower() == suffix and not is_of_a_mac(path))
+    return sorted(path for path in root.rglob("*") if path.suffix.lower() == suffix and not is_apple_double(path))
 
 
 def label_places(root: Path, suffix: str, *, shared: bool = False) -> LabelPlaces:
@@ -64,18 +64,23 @@ def label_places(root: Path, suffix: str, *, shared: bool = False) -> LabelPlace
             claims[label] = [best]
     owned = {picture: label for label, own in claims.items() for picture in own}
     found.pairs = [(picture, owned[picture]) for picture in pictures if picture in owned]
-    lost = [path for own in labels.values() for path in own if path not in claims and _is_label(path, claims)]
+    folders = {label.parent for label in claims}
+    lost = [path for own in labels.values() for path in own if path not in claims and _is_label(path, folders)]
     links = [path for path in root.rglob("*") if path.is_symlink() and path.is_dir()]
-    name = root.resolve().name  # notes are published: no path
-    for paths, one, many in (
-        (sorted(alone), f"picture has no {suffix} file and is", f"pictures have no {suffix} file and are"),
-        (sorted(lost), f"{suffix} file has no picture and is", f"{suffix} files have no picture and are"),
-        (links, "folder is a link (not followed) and is", "folders are links (not followed) and are"),
-    ):
-        if paths:
-            shown = paths[0].relative_to(root).as_posix() + (", …" if len(paths) > 1 else "")
-            found.notes.append(f"{name}: {len(paths)} {one if len(paths) == 1 else many} left out ({shown})")
+    found.notes = [
+        *_left_out(root, alone, f"picture has no {suffix} file and is", f"pictures have no {suffix} file and are"),
+        *_left_out(root, lost, f"{suffix} file has no picture and is", f"{suffix} files have no picture and are"),
+        *_left_out(root, links, "folder is a link (not followed) and is", "folders are links (not followed) and are"),
+    ]
     return found
+
+
+def _left_out(root: Path, paths: Sequence[Path], one: str, many: str) -> list[str]:
+    """A note on what is left out, with its first; it is published, so it says no path of this machine."""
+    if not paths:
+        return []
+    shown = min(paths).relative_to(root).as_posix() + (", …" if len(paths) > 1 else "")
+    return [f"{root.resolve().name}: {len(paths)} {one if len(paths) == 1 else many} left out ({shown})"]
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -87,7 +92,7 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 def _nearest(picture: Path, labels: Sequence[Path], alike: Judge) -> Path | None:
     ranked = sorted(labels, key=lambda label: alike(picture, label), reverse=True)
     if len(ranked) > 1 and alike(picture, ranked[0]) == alike(picture, ranked[1]):
-        raise InputError(f"{picture}: {ranked[0]} and {ranked[1]} both bear its name; put the right one beside it")
+        raise InputError(f"{picture}: {ranked[0]} and {ranked[1]} both have its name; put the right one beside it")
     return next(iter(ranked), None)
 
 
@@ -100,7 +105,7 @@ def _owner(label: Path, pictures: Sequence[Path], alike: Judge) -> Path:
     return ranked[0]
 
 
-def _is_label(path: Path, used: dict[Path, list[Path]]) -> bool:
+def _is_label(path: Path, folders: set[Path]) -> bool:
     """Whether a file without a picture is a label file: it looks like one, or is empty and lies among them."""
     if path.name in FILES or not path.is_file():
         return False
@@ -110,4 +115,4 @@ def _is_label(path: Path, used: dict[Path, list[Path]]) -> bool:
         return b"<annotation" in start
     fields = start.partition(b"\n")[0].split()
     numbers = len(fields) >= 5 and all(field.replace(b".", b"").isdigit() for field in fields[:5])
-    return numbers or (not start.strip() and any(path.parent == label.parent for label in used))
+    return numbers or (not start.strip() and path.parent in folders)

@@ -14,7 +14,7 @@ from countenance.data.record import read_record
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord, Place
-from countenance.run.record import make_way, record
+from countenance.run.record import prepare_place, record
 from countenance.run.store import RunStore
 from countenance.suites.fhibe.dataset import dataset_card
 from countenance.suites.fhibe.evaluation import FhibeEvaluation, Step
@@ -71,7 +71,7 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
         about=about(job),
     )
     store = RunStore(place)
-    make_way(store, manifest, replace=True)
+    prepare_place(store, manifest, replace=True)
     held = {entry.name for entry in store.storage.entries()} if store.exists() else set()
     replaced = tuple(name for name in DERIVED if name in held)
     for name in replaced:

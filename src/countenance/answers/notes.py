@@ -1,4 +1,4 @@
-"""Sentences about what a file of answers leaves unsaid."""
+"""Notes on boxes of a file that lack a label or a score."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,14 +7,14 @@ from countenance.answers.types import Boxes
 
 
 def unlabelled_note(found: Mapping[str, Any], place: str) -> tuple[str, ...]:
-    """A sentence on images not all of whose boxes have a label, in a file that has labels: they have none."""
+    """A note on images with a box that has no label, in a file that has labels: all boxes there lose theirs."""
     bare = [name for name, boxes in found.items() if isinstance(boxes, Boxes) and len(boxes) and boxes.labels is None]
     images = f"1 image ({bare[0]})" if len(bare) == 1 else f"{len(bare)} images ({', '.join(bare[:3])}, …)"
     return (f"{place}: {images} with boxes that have no label; all boxes there count as unlabelled",) if bare else ()
 
 
 def unscored_note(without: int, boxes: int, place: str) -> tuple[str, ...]:
-    """A sentence on boxes without a score, in a file that has scores.
+    """A note on boxes without a score, in a file that has scores.
 
     >>> unscored_note(1, 3, "boxes.csv")
     ('boxes.csv: 1 of 3 boxes has no score and counts as certain (score 1)',)
