@@ -215,3 +215,20 @@ def test_a_metric_without_values_has_no_nan_in_its_table(table: Path, capsys: py
     assert command("audit", table, "--by", "g", "--metric", "ok", "--quiet") == 0
     out = capsys.readouterr().out
     assert "no row has a value of the metric" in out and "nan" not in out
+
+
+def test_a_run_that_cannot_be_written_to_is_audited_all_the_same(tmp_path, capsys, monkeypatch) -> None:
+    import countenance.run
+    from countenance.testing import DiscDetector
+
+    data = write_small_dataset(tmp_path / "set", n=30)
+    countenance.run.evaluate(DiscDetector(), "face_localization", data, out=tmp_path / "run")
+
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "audit.json")
+
+    monkeypatch.setattr(countenance.run, "store_audit", refused)
+    told = tmp_path / "told.json"
+    assert command("audit", tmp_path / "run", "--by", "skin_tone", "--adjust", "holm", "--json", told) == 2
+    found = capsys.readouterr()
+    assert "verdict" in found.out and "Permission denied" in found.err and told.is_file()

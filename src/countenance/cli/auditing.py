@@ -101,13 +101,13 @@ def audit(
             else:
                 source = Source(path, label=str(table))
                 found = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
-        if finished is not None:
-            store_audit(finished, found)
         for line in lines_of(found):
             say(line)
         if json is not None:
             made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
             write_json(json, found.to_dict() | made)
+        if finished is not None:  # last: a run that cannot be written to is audited all the same
+            store_audit(finished, found)
         if report is not None:
             page = write_report(finished, report) if finished is not None else write_table_report(path, found, report)
             say(f"report   {page.resolve()}")
