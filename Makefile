@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-all cluster unit lint types layers bench results check clean
+.PHONY: demo test test-all locked cluster unit people-test lint types layers bench results check clean
 
 demo: $(VENV)/user
 	$(BIN)/countenance demo --out out/demo
@@ -24,12 +24,29 @@ $(VENV)/dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/user
 
+# What CI installs: the files whose hashes constraints-hashed.txt lists, and no others. The list is complete, so pip resolves
+# nothing (a newer release of a package asked for with an extra would be refused); pip check proves that nothing is missing.
+locked: $(VENV)/bin/python constraints-hashed.txt pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r constraints-hashed.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	$(BIN)/pip check
+	@touch $(VENV)/user $(VENV)/dev
+
 unit: $(VENV)/dev
 	$(BIN)/python -m pytest
 
 # Ray nodes on this machine; alone, because they take both cores.
 cluster: $(VENV)/dev
 	$(BIN)/python -m pytest -n 0 -m cluster tests/run
+
+# The renderer of the people is a project of its own; it needs mitsuba, anny and an LLVM library (people/README.md).
+$(VENV)/people: $(VENV)/dev people/pyproject.toml
+	$(PIP) -e people
+	@touch $@
+
+people-test: $(VENV)/people
+	cd people && ../$(BIN)/python -m pytest
+	cd people && ../$(BIN)/mypy
 
 test-all: $(VENV)/dev
 	$(BIN)/python -m pytest -m 'slow or not slow'

@@ -16,7 +16,7 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from countenance.audit import audit, bootstrap
+from countenance.auditing import audit, bootstrap
 
 
 def rows(count: int = 1_000_000, people: int = 100_000, per_person: bool = False) -> pa.Table:

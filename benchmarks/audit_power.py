@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from countenance.audit import audit
+from countenance.auditing import audit
 
 BY = ["skin_tone", "age_group", "gender", "masked"]
 METRICS = ["recall@0.5", "average_recall"]

@@ -13,10 +13,10 @@ import sys
 import numpy as np
 from scipy.special import ndtri
 
-from countenance.audit._dist import both, quantile
-from countenance.audit.estimates import resampled
-from countenance.audit.ranking import effective_df, numerical_bootstrap
-from countenance.metrics import bounty
+from countenance.auditing._dist import both, quantile
+from countenance.auditing.estimates import resampled
+from countenance.auditing.ranking import effective_df, numerical_bootstrap
+from countenance.suites.bias_bounty import rules as bounty
 
 PEOPLE, SHOTS, OTHERS = 40, 4, 40
 EVEN = {"skin_tone": np.full(10, 0.70), "age": np.full(4, 0.55), "gender": np.full(2, 0.75)}

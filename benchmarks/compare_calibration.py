@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.compare import compare
+from countenance.comparing import compare
 
 Table = dict[str, Any]
 SHARES = {"a": 0.6, "b": 0.3, "c": 0.1}

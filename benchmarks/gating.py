@@ -10,7 +10,7 @@ import argparse
 import numpy as np
 from scipy.special import ndtri
 
-from countenance.audit.estimates import wilson_limits
+from countenance.auditing.estimates import wilson_limits
 from countenance.gating.bounds import Limits, Measured
 
 LIMIT, N = 0.9, 1000

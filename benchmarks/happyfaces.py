@@ -16,8 +16,8 @@ from pathlib import Path
 
 from countenance.files import write_json
 from countenance.suites.happyfaces.people import PAIRS, build_people
-from countenance.suites.happyfaces.protocol import MIX_RATES, MixTask, sweep
-from countenance.suites.happyfaces.scores import summary
+from countenance.suites.happyfaces.protocol import MixTask, sweep
+from countenance.suites.happyfaces.scores import MIX_RATES, summary
 
 GOAL = 0.98
 """Worst head on validation and on photos not drawn, at every mix rate."""

@@ -1,8 +1,9 @@
 """Do real networks see the rendered people as people? Detection of frontal portraits, separation of identities.
 
-    python benchmarks/people.py --yunet PATH [--no-embedding]
+    python benchmarks/people.py --yunet PATH [--no-embedding] [--root FOLDER]
 
-Prints JSON. Needs YuNet's weights by path and, for the embedding, the extra `dlib`.
+Prints JSON, of the shipped people or those that the renderer wrote to a folder. Needs YuNet's weights by path and, for
+the embedding, the extra `dlib`.
 """
 
 import argparse
@@ -53,8 +54,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--yunet", type=Path, default=Path("../shared/weights/yunet.onnx"))
     parser.add_argument("--no-embedding", action="store_true")
+    parser.add_argument("--root", type=Path)
     arguments = parser.parse_args()
-    portraits = load_dataset("people:portraits")
+    portraits = load_dataset("people:portraits", root=arguments.root)
     unmasked = portraits.filter(lambda s: s.subjects[0].attributes["masked"] == "no")
     result: dict[str, object] = {"benchmark": "people", "machine": f"{os.cpu_count()} cores, {platform.machine()}"}
     if arguments.yunet.exists():

@@ -98,7 +98,7 @@ def rows(count: int, people: int | None = None, groups: int = 5) -> dict[str, fl
     """Audit a table of so many rows, identities and groups."""
     import pyarrow as pa
 
-    from countenance.audit import audit
+    from countenance.auditing import audit
 
     rng = np.random.default_rng(0)
     people = people or max(count // 10, 100)
@@ -118,7 +118,7 @@ def files(count: int) -> dict[str, float]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from countenance.audit import audit
+    from countenance.auditing import audit
 
     people = max(count // 10, 100)
     codes = np.random.default_rng(99).integers(0, [5, 3], (people, 2)).astype(np.int8)

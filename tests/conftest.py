@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ sys.path.append(str(Path(__file__).parent))  # s3_servers
 from s3_servers import CREDENTIALS, Proxy, moto_server
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# The secret that tells runs made here from others is not the one of whoever runs the tests.
+_STATE = tempfile.TemporaryDirectory(prefix="countenance-tests-")
+os.environ["COUNTENANCE_STATE"] = _STATE.name
 # Some virtual machines announce matrix instructions that their host does not allow; torch would end with a signal.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
 

@@ -7,7 +7,8 @@ from types import ModuleType
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 
 
 def blocks(page: str) -> list[str]:
@@ -59,3 +60,21 @@ def test_the_model_of_the_readme_works(tmp_path, monkeypatch) -> None:
     names: dict[str, object] = {}
     exec(compile(example, "README.md", "exec"), names)
     assert (tmp_path / "report.html").exists() and names["found"].findings  # type: ignore[attr-defined]
+
+
+def test_every_file_that_a_page_names_exists() -> None:
+    parts = {path.name for path in (ROOT / "src" / "countenance").iterdir()}
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("people/*.md")]
+    missing = []
+    for page in pages:
+        for name in re.findall(r"`([\w.-]+(?:/[\w.*-]+)+/?)`", page.read_text(encoding="utf-8")):
+            first = name.split("/")[0]
+            if first in ("src", "tests", "docs", "tools", "benchmarks", "people", ".ci"):
+                place = ROOT / name
+            elif first in parts and name.endswith((".py", "/")):
+                place = ROOT / "src" / "countenance" / name
+            else:
+                continue
+            if not list(place.parent.glob(place.name)):
+                missing.append(f"{page.relative_to(ROOT)}: {name}")
+    assert missing == []

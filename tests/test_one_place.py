@@ -1,6 +1,7 @@
-"""One atomic writer and one process pool: everything else uses them."""
+"""One atomic writer, one process pool, one temporary folder, one YAML reader; and no function without a caller."""
 
 import ast
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,9 @@ POOLS = {"processes.py"}
 FORBIDDEN = {
     "renaming": ({("os", "replace"), ("os", "rename"), ("os", "renames"), ("os", "link"), ("os", "fsync")}, WRITERS),
     "pools": ({("concurrent.futures", "ProcessPoolExecutor"), ("multiprocessing", "*"), ("os", "fork")}, POOLS),
+    "temporary files": ({("tempfile", "*")}, {"scratch.py"}),
+    "yaml": ({("yaml", "safe_load"), ("yaml", "load"), ("yaml", "SafeLoader")}, {"data/yaml_text.py"}),
+    "locks": ({("fcntl", "*"), ("msvcrt", "*")}, {"locks.py"}),
 }
 
 
@@ -70,3 +74,35 @@ def test_no_script_hides_a_module_of_python():
     root = Path(__file__).parents[1]
     names = {path.stem for folder in ("tests", "tools", "benchmarks") for path in (root / folder).glob("*.py")}
     assert not names & sys.stdlib_module_names
+
+
+UNCALLED = {
+    "any_time_difference": "the gate that looks again and again (any_time)",
+    "scoring_rates": "share above the median of all, as New York City's Local Law 144 defines it",
+    "calculate_disparity": "a name of FHIBE's original interface",
+    "check_people": "the renderer's project checks its set with it",
+    "held_out": "tools/happyfaces_gpu.py",
+    "write_small_dataset": "tests of packages that extend this one",
+}
+"""Functions without a caller in the package, each with who calls it."""
+HOOKS = {"__getattr__", "__dir__", "pytest_configure", "pytest_collection_modifyitems"}
+
+
+def test_every_function_has_a_caller() -> None:
+    used, defined = set[str](), set[str]()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Name):
+                used.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                used.add(node.attr)
+            elif isinstance(node, ast.alias) and (node.asname or path.name == "__init__.py"):
+                used.add(node.name)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                used |= set(re.split(r"[.:]", node.value))  # what is loaded by its name
+        for node in parsed(path).body:
+            if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+                defined.add(node.name)
+    used |= {word for path in SOURCE.rglob("*.j2") for word in re.findall(r"\w+", path.read_text())}
+    used |= set(re.findall(r"\w+", (SOURCE.parents[1] / "pyproject.toml").read_text()))
+    assert defined - used - HOOKS - set(UNCALLED) == set()

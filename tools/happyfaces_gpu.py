@@ -194,7 +194,7 @@ def main() -> None:
         os.environ["COUNTENANCE_EFFICIENTNET_LITE0"] = str(weights)
     import torch
 
-    from countenance.models.training import training_device
+    from countenance.learning.training import training_device
     from countenance.suites.happyfaces.methods import make_method
     from countenance.suites.happyfaces.networks.training import NetworkSettings
 

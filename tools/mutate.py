@@ -8,7 +8,7 @@ becomes `or`, 3 becomes 4, …). A first pass runs `tests/PACKAGE` and the docte
 notes which lines each test runs and how long it takes; it is kept in `out/mutate` and repeated only for what changed.
 A mutation is then tried on the tests that run its line, quickest first, up to `--seconds` of tests: in a copy of a
 process that has collected all tests. For a line that runs at import the tests are collected again, and
-`test_defaults.py`, those that run any line of its file, and all others are tried. Survivors are printed with their
+those that run any line of its file, then all others, are tried. Survivors are printed with their
 line; one whose tests did not end in time counts as caught and is named. `strict=True` of `zip` and the arguments of
 `dataclass` are left alone: they guard against a mistake in the code and change no result.
 """

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from countenance import audit as audit
-    from countenance import compare as compare
     from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
-    from countenance.audit import Audit, Finding, plan
-    from countenance.compare import Comparison
+    from countenance.answers.formats import Format, Predictions
+    from countenance.api import audit, compare
+    from countenance.auditing import Audit, Finding
+    from countenance.auditing.plan import plan
+    from countenance.comparing import Comparison
+    from countenance.comparing.leaderboard import leaderboard as leaderboard
     from countenance.data import (
         ArrayImage,
         AttributeCard,
@@ -25,24 +27,41 @@ if TYPE_CHECKING:
         Subject,
         load_dataset,
     )
-    from countenance.errors import InputError
+    from countenance.errors import DataError, InputError, MissingExtra, ModelError, OptionError, RunError
     from countenance.gating import Gate, gate
     from countenance.models import ModelCard, ModelSpec
-    from countenance.run.evaluate import evaluate
+    from countenance.run.evaluator import evaluate
     from countenance.run.run import Run
-    from countenance.tasks import Metric, Task, load_task
+    from countenance.run.suite import Suite, SuiteTask, load_suite
+    from countenance.tasks import (
+        Curve,
+        Matrix,
+        Metric,
+        Number,
+        Options,
+        Reduce,
+        Reduced,
+        Shard,
+        Table,
+        Task,
+        Whole,
+        load_task,
+    )
 
 _HOME = {
+    "Age": "answers",
     "ArrayImage": "data",
     "AttributeCard": "data",
-    "Audit": "audit",
+    "Audit": "auditing",
     "Boxes": "answers",
-    "Comparison": "compare",
+    "Comparison": "comparing",
+    "Curve": "tasks",
+    "DataError": "errors",
     "Dataset": "data",
     "DatasetCard": "data",
-    "Age": "answers",
     "Embedding": "answers",
-    "Finding": "audit",
+    "Finding": "auditing",
+    "Format": "answers.formats",
     "Gate": "gating",
     "InputError": "errors",
     "Keypoints": "answers",
@@ -50,23 +69,40 @@ _HOME = {
     "Labels": "answers",
     "LazyImage": "data",
     "Masks": "answers",
+    "Matrix": "tasks",
     "Metric": "tasks",
+    "MissingExtra": "errors",
     "ModelCard": "models",
+    "ModelError": "errors",
     "ModelSpec": "models",
+    "Number": "tasks",
+    "OptionError": "errors",
+    "Options": "tasks",
     "Parts": "answers",
     "Picture": "answers",
+    "Predictions": "answers.formats",
+    "Reduce": "tasks",
+    "Reduced": "tasks",
     "Rle": "data",
     "Run": "run",
+    "RunError": "errors",
     "Sample": "data",
+    "Shard": "tasks",
     "Subject": "data",
+    "Suite": "run.suite",
+    "SuiteTask": "run.suite",
+    "Table": "tasks",
     "Task": "tasks",
-    "audit": "audit",
-    "compare": "compare",
+    "Whole": "tasks",
+    "audit": "api",
+    "compare": "api",
     "evaluate": "run",
     "gate": "gating",
+    "leaderboard": "comparing.leaderboard",
     "load_dataset": "data",
+    "load_suite": "run.suite",
     "load_task": "tasks",
-    "plan": "audit",
+    "plan": "auditing.plan",
 }
 """The package or module of each public name."""
 
@@ -77,10 +113,13 @@ __all__ = [
     "Audit",
     "Boxes",
     "Comparison",
+    "Curve",
+    "DataError",
     "Dataset",
     "DatasetCard",
     "Embedding",
     "Finding",
+    "Format",
     "Gate",
     "InputError",
     "Keypoints",
@@ -88,21 +127,38 @@ __all__ = [
     "Labels",
     "LazyImage",
     "Masks",
+    "Matrix",
     "Metric",
+    "MissingExtra",
     "ModelCard",
+    "ModelError",
     "ModelSpec",
+    "Number",
+    "OptionError",
+    "Options",
     "Parts",
     "Picture",
+    "Predictions",
+    "Reduce",
+    "Reduced",
     "Rle",
     "Run",
+    "RunError",
     "Sample",
+    "Shard",
     "Subject",
+    "Suite",
+    "SuiteTask",
+    "Table",
     "Task",
+    "Whole",
     "audit",
     "compare",
     "evaluate",
     "gate",
+    "leaderboard",
     "load_dataset",
+    "load_suite",
     "load_task",
     "plan",
 ]
@@ -111,7 +167,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         home = import_module(f"countenance.{_HOME[name]}")
-        return home if name == _HOME[name] else getattr(home, name)
+        return getattr(home, name)
     raise AttributeError(f"module 'countenance' has no attribute {name!r}")
 
 

@@ -11,6 +11,30 @@ class InputError(ValueError):
     """The user's input is wrong. The message names the place, what was found, what was expected, the remedy."""
 
 
+class DataError(InputError):
+    """A dataset, a table or a picture is not as expected."""
+
+
+class ModelError(InputError):
+    """A model, its weights or its predictions are not as expected."""
+
+
+class RunError(InputError):
+    """A run is damaged, unfinished, foreign or of another kind."""
+
+
+class OptionError(InputError):
+    """An argument has a wrong name or value; `argument` is its name, and the command line shows its flag instead.
+
+    >>> OptionError("workers", "workers is 0, expected at least 1").argument
+    'workers'
+    """
+
+    def __init__(self, argument: str, problem: str) -> None:
+        super().__init__(problem)
+        self.argument = argument
+
+
 class GateFailed(Exception):
     """A gate was asked for and the run did not pass it (exit 1)."""
 
@@ -18,9 +42,9 @@ class GateFailed(Exception):
 class MissingExtra(InputError):
     """An optional part is not installed; the message is the one command that installs it.
 
-    >>> raise MissingExtra("rendering people", "render")
+    >>> raise MissingExtra("a picture of it", "plots")
     Traceback (most recent call last):
-    countenance.errors.MissingExtra: rendering people needs an optional part: pip install 'countenance[render]'
+    countenance.errors.MissingExtra: a picture of it needs an optional part: pip install 'countenance[plots]'
     """
 
     def __init__(self, what: str, extra: str) -> None:

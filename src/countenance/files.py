@@ -1,23 +1,28 @@
 """Files written whole or not at all: the one atomic writer of the package.
 
 The content goes to a temporary file in the same folder, is flushed to disk, and takes the name in one step. A reader
-sees the old file or the new one, and a crash of the machine leaves one of the two.
+sees the old file or the new one, and a crash of the machine leaves one of the two. What a killed process had not
+finished is removed by the next start (`countenance.scratch`).
 """
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from json import dumps  # bound here: a model may replace that of the module
 from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
+from countenance.scratch import unfinished
+from countenance.text import redacted
 
 PART = ".part"
 """The ending of temporary files; the name begins with a dot, so that no pattern for data files matches it."""
+LONGEST = 200
+"""Bytes of a target's name that its temporary file takes over; a file system allows 255 bytes in all."""
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -32,8 +37,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     _write(path, write, Path.replace)
 
 
-def create_atomically(path: Path, content: bytes) -> bool:
-    """Write a file unless it exists; of several writers exactly one gets True.
+def create_atomically(path: Path, content: bytes, *, mode: int | None = None) -> bool:
+    """Write a file unless it exists; of several writers exactly one gets True. `mode`: who may read and write it.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "marker"
@@ -45,11 +50,28 @@ def create_atomically(path: Path, content: bytes) -> bool:
         target.hardlink_to(part)
         part.unlink()
 
+    def write(part: Path) -> None:
+        if mode is not None:
+            part.touch(mode)
+        part.write_bytes(content)
+
     try:
-        _write(path, lambda part: part.write_bytes(content), link)
+        _write(path, write, link)
     except FileExistsError:
         return False
     return True
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is something at a path; a text that no path can be (too long a name, say) is no path.
+
+    >>> exists("."), exists("people:portraits?" + "a" * 300)
+    (True, False)
+    """
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def named(path: Path) -> Path:
@@ -66,19 +88,43 @@ def named(path: Path) -> Path:
 
 def _write(path: Path, write: Callable[[Path], object], place: Callable[[Path, Path], object]) -> None:
     named(path).parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
-    try:
-        write(temporary)
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        place(temporary, path)
-        sync_folder(path.parent)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename == str(temporary):
-            error.filename = str(path)  # the user knows the target, not the temporary name
-        raise
+    start = path.name.encode("utf-8", "surrogateescape")[:LONGEST].decode("utf-8", "ignore")
+    temporary = path.with_name(f".{start}.{secrets.token_hex(4)}{PART}")
+    with unfinished(temporary):
+        try:
+            write(temporary)
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
+            place(temporary, path)
+            sync_folder(path.parent)
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+                raise _told(error, path) from None  # the user knows the target, not the temporary name
+            raise
+
+
+def _told(error: OSError, path: Path) -> OSError:
+    """The same error with the name of the file; a library may leave out both name and number."""
+    text = str(error)
+    full = "No space left on device" in text or "errno 28" in text
+    return OSError(error.errno or (errno.ENOSPC if full else None), error.strerror or text, str(path))
+
+
+def explained(error: OSError) -> str:
+    """One line on what went wrong with a file, and for a full disk what to do.
+
+    >>> explained(OSError(errno.ENOSPC, "No space left on device", "run/scores.parquet"))
+    'run/scores.parquet: No space left on device; free some there, then the same command goes on'
+    """
+    place = f"{error.filename}: " if error.filename else ""
+    text = f"{place}{error.strerror or error}"
+    if error.errno == errno.ENOSPC or (error.errno is None and "No space left on device" in text):
+        return f"{text}; free some there, then the same command goes on"
+    if error.errno == errno.EDQUOT:
+        return f"{text}; make room within the quota, then the same command goes on"
+    return text
 
 
 def sync_folder(folder: Path) -> None:
@@ -109,15 +155,17 @@ def staged(out: Path, *, replace: bool = False) -> Iterator[Path]:
     if out.exists() and not replace and not (out.is_dir() and not any(out.iterdir())):
         raise InputError(f"{out}: exists already; name a folder that does not")
     out.parent.mkdir(parents=True, exist_ok=True)
-    holder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}-"))
-    try:
-        (holder / "made").mkdir()
-        yield holder / "made"
-        if out.exists():
-            out.rename(holder / "old")
-        (holder / "made").rename(out)
-    finally:
-        shutil.rmtree(holder, ignore_errors=True)
+    holder = out.with_name(f".{out.name}-{secrets.token_hex(4)}")
+    with unfinished(holder):
+        holder.mkdir(mode=0o700)
+        try:
+            (holder / "made").mkdir()
+            yield holder / "made"
+            if out.exists():
+                out.rename(holder / "old")
+            (holder / "made").rename(out)
+        finally:
+            shutil.rmtree(holder, ignore_errors=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -131,12 +179,12 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def to_json(content: Any) -> str:
-    """Readable JSON; numbers that are not finite become null, since JSON has no word for them.
+    """Readable JSON; numbers that are not finite become null, since JSON has no word for them; no credentials.
 
     >>> to_json({"a": float("nan"), "b": (1, 2)})
     '{\\n  "a": null,\\n  "b": [\\n    1,\\n    2\\n  ]\\n}\\n'
     """
-    return dumps(finite(content), indent=2, ensure_ascii=False, default=_plain) + "\n"
+    return redacted(dumps(finite(content), indent=2, ensure_ascii=False, default=_plain)) + "\n"
 
 
 def _plain(value: Any) -> Any:

@@ -2,8 +2,9 @@
 
 A worker is a plain child process (`python -m countenance.processes`) rather than a fork or a spawn of the user's
 program: that program is never imported again, a crash takes only the worker down, and a worker that hangs can be
-killed. It runs in its own session with an empty standard input; whatever is printed in it goes to standard error;
-processes that were started in it end with it; a killed parent takes its workers along.
+killed. It runs in its own session with an empty standard input; what is printed in it goes to standard error, each line
+with a prefix and no more than a screenful; processes that were started in it end with it; a killed parent takes its
+workers along.
 
 The worker imports `target` ("module:function"), calls it with the job, and gets a handler. The handler is called with
 each order (a dict of JSON values) and a function `tell` that sends messages to the parent; what it returns (JSON
@@ -29,6 +30,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from countenance.errors import InputError
+from countenance.files import explained
+from countenance.relay import Relay
 
 Order = dict[str, Any]
 Tell = Callable[..., None]
@@ -36,6 +39,9 @@ Handler = Callable[[Order, Tell], Any]
 
 PATIENCE = 300.0
 """Seconds that a worker may be silent unless its last message says otherwise."""
+NO_WORKERS = (
+    "worker processes need Linux or macOS; on Windows audits of tables, reports, saved predictions and the viewer work"
+)
 TOKEN = "COUNTENANCE_WORKER"  # noqa: S105 - the name of a variable, not a secret
 """The variable that marks a worker and everything started in it, however far it went from its parent."""
 
@@ -77,6 +83,8 @@ class Pool:
     job: Any
     workers: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
+    label: str = "worker"
+    """What the lines begin with that are printed in workers."""
     _crew: "_Crew | None" = None
 
     def run(self, supervisor: Supervisor, *, workers: int | None = None, keep: bool = False) -> None:
@@ -85,7 +93,7 @@ class Pool:
         With `keep`, workers stay for the next call, which may want another number of them; `close` ends them.
         """
         if self._crew is None:
-            self._crew = _Crew(pickle.dumps((self.target, self.job)), self.environment)
+            self._crew = _Crew(pickle.dumps((self.target, self.job)), self.environment, Relay(self.label))
         kept = False
         try:
             self._crew.work(supervisor, workers or self.workers)
@@ -106,8 +114,8 @@ class _Crew:
 
     supervisor: Supervisor
 
-    def __init__(self, content: bytes, environment: Mapping[str, str]) -> None:
-        self.content, self.environment = content, environment
+    def __init__(self, content: bytes, environment: Mapping[str, str], printed: "Relay") -> None:
+        self.content, self.environment, self.printed = content, environment, printed
         self.selector = selectors.DefaultSelector()
         self.members: list[_Worker] = []
 
@@ -119,7 +127,7 @@ class _Crew:
             self.step()
 
     def start(self) -> None:
-        worker = _Worker(self.content, self.environment)
+        worker = _Worker(self.content, self.environment, self.printed)
         self.members.append(worker)
         self.selector.register(worker.replies, selectors.EVENT_READ, worker)
 
@@ -186,21 +194,26 @@ class _Crew:
 class _Worker:
     """One worker process, seen from its parent."""
 
-    def __init__(self, content: bytes, environment: Mapping[str, str]) -> None:
+    def __init__(self, content: bytes, environment: Mapping[str, str], printed: Relay) -> None:
+        if not hasattr(os, "killpg"):  # Windows
+            raise InputError(NO_WORKERS)
         self.token = secrets.token_hex(16)
         commands, self._commands = os.pipe()
         self.replies, replies = os.pipe()
+        output, printing = os.pipe()
         try:
             self.process = child(
                 "countenance.processes",
                 (commands, replies),
                 {**environment, TOKEN: self.token},
-                stdout=sys.__stderr__ if _has_handle(sys.__stderr__) else None,
+                stdout=printing,
+                stderr=printing,
                 start_new_session=True,
             )
         finally:
-            os.close(commands)
-            os.close(replies)
+            for handle in (commands, replies, printing):
+                os.close(handle)
+        self.printed = printed.follow(output)
         os.set_blocking(self.replies, False)
         self.order: Order | None = None
         self.ready = False
@@ -265,12 +278,15 @@ class _Worker:
                 os.kill(process, signal.SIGKILL)
         os.close(self._commands)
         os.close(self.replies)
+        self.printed.join(1.0)
 
 
 def child(
     module: str, handles: Sequence[int], environment: Mapping[str, str], words: Sequence[str] = (), **settings: Any
 ) -> "subprocess.Popen[bytes]":
     """Start a module of ours as a process that imports what this one can, and is given these handles as arguments."""
+    if not hasattr(os, "killpg"):  # Windows
+        raise InputError(NO_WORKERS)
     path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
     return subprocess.Popen(  # noqa: S603 - our own interpreter and module
         [sys.executable, "-m", module, *words, *(str(handle) for handle in handles)],
@@ -279,14 +295,6 @@ def child(
         env={**os.environ, **environment, "PYTHONPATH": path},
         **settings,
     )
-
-
-def _has_handle(stream: Any) -> bool:
-    try:
-        stream.fileno()
-    except (AttributeError, OSError, ValueError):
-        return False
-    return True
 
 
 def _marked(token: str) -> Iterator[int]:
@@ -381,8 +389,19 @@ def _function(target: str) -> Callable[[Any], Handler]:
     return found
 
 
+_worker = False
+
+
+def in_worker() -> bool:
+    """Whether this process is a worker: nobody presses Ctrl-C in it."""
+    return _worker
+
+
 def main() -> None:
     """The worker's side: read the job, then orders, until the parent closes the connection."""
+    import countenance.processes as imported  # this file runs as __main__ here
+
+    imported._worker = True
     die_with_parent()
     commands = os.fdopen(int(sys.argv[1]), "rb")
     replies = os.fdopen(int(sys.argv[2]), "w", buffering=1)
@@ -418,11 +437,14 @@ def _serve(target: str, job: Any, commands: IO[bytes], replies: IO[str]) -> None
         except InputError as error:
             send(event="refused", reason=str(error))
         except OSError as error:
-            send(event="refused", reason=f"{error.filename or 'a worker process'}: {error.strerror or error}")
+            send(event="refused", reason=explained(error))
         except (RecursionError, MemoryError):
             os._exit(1)  # nothing is left to go on with; another process finds out on which image
         except Exception:
             send(event="broken", reason=traceback.format_exc())
+        except BaseException as error:  # a model that raises such things raises them anywhere
+            print(f"{type(error).__name__} ends the process", file=sys.stderr)
+            os._exit(1)
         return False, None
 
     fine, handle = attempt(lambda: _function(target)(job))

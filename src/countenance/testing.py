@@ -1,7 +1,6 @@
 """Small datasets and fake models for tests, yours and ours. Nobody's face is in them."""
 
 import itertools
-import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,11 +77,6 @@ class DiscDetector:
         if len(rows) == 0:
             return Boxes(np.zeros((0, 4)))
         return Boxes([[columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]], [0.9])
-
-
-def read_json(path: Path) -> Any:
-    """The content of a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def reduced(

@@ -1,6 +1,52 @@
-"""Text that came from foreign files, made fit for a terminal."""
+"""Text that came from foreign files or holds secrets, made fit for a terminal and for files that others read."""
 
+import os
+import re
 import unicodedata
+
+SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+"""Variables whose values are never printed or stored."""
+SHORTEST_SECRET = 16
+"""A shorter value may be a word of its own, such as a server's default password in a test."""
+HIDDEN = "…"
+# A password may hold slashes, so a colon that no port follows hides everything up to the last @ of the word. The
+# lengths are limited because a hostile text would otherwise take time that grows with its square.
+_IN_URL = re.compile(
+    r"""://(?:
+        [^\s/?#"'<>@:]{0,256} : (?!\d{1,5}(?:[/?#\s"'<>]|$)) [^\s"'<>]{0,512} @   # user:password@
+        | [^\s/?#"'<>@]{1,256} @                                                 # user@
+    )""",
+    re.VERBOSE,
+)
+_IN_QUERY = re.compile(r"\b(X-Amz-(?:Signature|Credential|Security-Token)|AWSAccessKeyId|Signature|sig)=[^&\s\"'<>]+")
+
+
+def redacted(text: str) -> str:
+    """The text without credentials: those in URLs, in signed addresses, and those that variables hold.
+
+    Everything that is printed or stored goes through here (`cli.lines.say`, `files.to_json`, a worker's output).
+
+    >>> redacted("s3://AKIA:a/b+c@bucket/run, http://me:pw@host:80/x, http://host:80/me@x, s3://bucket/me@x")
+    's3://…@bucket/run, http://…@host:80/x, http://host:80/me@x, s3://bucket/me@x'
+    """
+    if "://" in text:
+        text = _IN_URL.sub(f"://{HIDDEN}@", text)
+    if "=" in text:
+        text = _IN_QUERY.sub(rf"\1={HIDDEN}", text)
+    for name in SECRETS:
+        value = os.environ.get(name, "")
+        if len(value) >= SHORTEST_SECRET and value in text:
+            text = text.replace(value, HIDDEN)
+    return text
+
+
+def has_credentials(url: str) -> bool:
+    """Whether a URL carries a name or a password.
+
+    >>> has_credentials("s3://KEY:SECRET@bucket/run"), has_credentials("s3://bucket/me@x")
+    (True, False)
+    """
+    return bool(_IN_URL.search(url))
 
 
 def printable(text: str) -> str:
@@ -13,7 +59,8 @@ def printable(text: str) -> str:
 
 
 def _harmless(sign: str) -> bool:
-    return sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs"
+    """Whether a sign moves nothing on a screen; letters that this version of Unicode does not know yet move nothing."""
+    return sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) in ("Zs", "Cn", "Co")
 
 
 def one_line(text: str, longest: int = 200) -> str:

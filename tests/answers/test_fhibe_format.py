@@ -31,13 +31,13 @@ def test_boxes_with_scores_and_images_where_nothing_was_found(tmp_path):
             "/root/x.png": {"detections": []},
         },
     )  # fmt: skip
-    assert found.format == "fhibe" and found.reading.form == "corners"
+    assert found.format == "fhibe" and found.reading.form == "xyxy"
     assert found.by_id["a/1.png"].to_row() == {"boxes": [[1, 2, 3, 4]], "scores": [0.9], "labels": None}
     assert len(found.by_id["a/2.png"]) == 0 and set(found.by_id) == {"a/1.png", "a/2.png"}
     assert "1 of 3 images have no answer and count as images where nothing was found" in found.absent
     assert len(found.empty()) == 0 and "names 1 image that the dataset does not have" in found.notes[0]
-    whole = read(tmp_path, Boxes, {name: {"detections": [[0, 0, 1, 1]]} for name in IDS}, units="normalised")
-    assert whole.absent is None and whole.notes == () and whole.reading.units == "normalised"
+    whole = read(tmp_path, Boxes, {name: {"detections": [[0, 0, 1, 1]]} for name in IDS}, units="rel")
+    assert whole.absent is None and whole.notes == () and whole.reading.units == "rel"
     assert whole.by_id["b/3.png"].scores.tolist() == [1.0]
 
 

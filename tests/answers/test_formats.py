@@ -37,7 +37,7 @@ def test_boxes_of_a_table(tmp_path, header, image):
     found = read(path, Boxes)
     assert found.by_id["a/1.jpg"].xyxy.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
     assert found.by_id["a/1.jpg"].scores.tolist() == [0.5, 1] and found.by_id["a/1.jpg"].labels == ("mask", "no")
-    assert found.by_id["a/2.jpg"].xyxy.shape == (0, 4) and found.reading.form == "corners"
+    assert found.by_id["a/2.jpg"].xyxy.shape == (0, 4) and found.reading.form == "xyxy"
     assert found.absent.endswith("1 of 3 images have no row and count as images without boxes")
     assert found.empty().xyxy.shape == (0, 4) and found.format == "table"
     assert [note.partition(": ")[2] for note in found.notes] == [
@@ -48,7 +48,7 @@ def test_boxes_of_a_table(tmp_path, header, image):
 @pytest.mark.parametrize("header", ["x,y,w,h", "x,y,width,height"])
 def test_boxes_by_their_sizes_are_read_so(tmp_path, header):
     found = read(written(tmp_path, f"image,{header}\n" + "".join(f"{name},1,2,3,4\n" for name in IDS)), Boxes)
-    assert found.reading.form == "topleft" and found.absent is None and found.by_id["b/3.jpg"].labels is None
+    assert found.reading.form == "xywh" and found.absent is None and found.by_id["b/3.jpg"].labels is None
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_coco_boxes(tmp_path):
     rows = [{"image_id": "1", "bbox": [1, 2, 3, 4], "score": 0.5, "category": "mask"}]
     found = coco(tmp_path, rows, Boxes)
     assert found.by_id["a/1.jpg"].xyxy.tolist() == [[1, 2, 3, 4]] and found.by_id["a/1.jpg"].labels == ("mask",)
-    assert found.reading.form == "topleft" and found.empty().xyxy.shape == (0, 4)
+    assert found.reading.form == "xywh" and found.empty().xyxy.shape == (0, 4)
     assert found.absent.endswith("2 of 3 images have no result and count as images where nothing was found")
     rows.append({"image_id": "1", "bbox": [1, 2, 3, 4]})
     found = coco(tmp_path, rows, Boxes, IDS[:1])
@@ -261,7 +261,7 @@ def test_a_file_in_no_format_lists_them(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read(tmp_path / "no.csv", Boxes)
     with pytest.raises(InputError, match=r"format table has no option 'units'; it has none"):
-        read(written(tmp_path, "image,age\n1,1\n"), Age, units="pixels")
+        read(written(tmp_path, "image,age\n1,1\n"), Age, units="px")
     with pytest.raises(InputError, match=r"no format 'coko' \(did you mean coco\?\); there are"):
         read_predictions(written(tmp_path, "x"), Wanted(Boxes, ImageNames(IDS)), "coko")
 

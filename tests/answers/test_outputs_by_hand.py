@@ -158,7 +158,7 @@ def read(tmp_path, entries, kind, ids=("a", "b", "c")):
 def test_a_file_of_outputs(tmp_path):
     found = read(tmp_path, {"a": {"detections": [[0, 0, 2, 2]]}, "b": {"detections": None}}, Boxes)
     assert [len(one) for one in found.by_id.values()] == [1, 0] and found.format == "fhibe"
-    assert found.reading.form == "corners" and found.absent.endswith("1 of 3 images have no answer and count as images"
+    assert found.reading.form == "xyxy" and found.absent.endswith("1 of 3 images have no answer and count as images"
                                                                      " where nothing was found")  # fmt: skip
     assert read(tmp_path, {name: {"detections": None} for name in "abc"}, Embedding).absent is None
     found = read(tmp_path, {"a": {"detections": [{"Face": 1}]}, "b": {"detections": None}}, Parts)

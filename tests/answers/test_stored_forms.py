@@ -127,7 +127,7 @@ def test_answers_of_several_files_are_read_together(tmp_path):
 def test_a_table_of_other_things_holds_no_answers():
     with pytest.raises(InputError, match="here: does not say what kind of answers it holds"):
         answers_from_table(pa.table({"sample": ["a"]}), "here")
-    with pytest.raises(InputError, match="here: holds answers that cannot be read"):
+    with pytest.raises(InputError, match="here: not a readable file of answers"):
         answers_from_table(pa.table({"sample": ["a"]}).replace_schema_metadata({"answer": "Age"}), "here")
 
 
@@ -268,17 +268,17 @@ def test_written_results_name_category_1_and_the_size(tmp_path):
 # formats
 
 
-@pytest.mark.parametrize("units", [None, "pixels", "normalised"])
+@pytest.mark.parametrize("units", [None, "px", "rel"])
 def test_boxes_are_in_pixels_unless_the_user_says_otherwise(units):
     wanted = Wanted(Boxes, ImageNames(IDS), units=units)
-    assert wanted.reading("topleft") == Reading("topleft", units or "pixels")
+    assert wanted.reading("xywh") == Reading("xywh", units or "px")
     table = {"image": ["a"], "x0": [0.1], "y0": [0.1], "x1": [0.2], "y1": [0.2]}
-    assert read_predictions(table, wanted).reading == Reading("corners", units or "pixels")
+    assert read_predictions(table, wanted).reading == Reading("xyxy", units or "px")
 
 
 def test_the_units_of_boxes_are_guessed_from_boxes_alone():
-    assert units_of([Boxes([[0, 0, 0.5, 1]]), Boxes([])]) == "normalised"
-    assert units_of([Boxes([[0, 0, 50, 10]])]) == "pixels" and units_of([Boxes([]), Age(0.5)]) == "pixels"
+    assert units_of([Boxes([[0, 0, 0.5, 1]]), Boxes([])]) == "rel"
+    assert units_of([Boxes([[0, 0, 50, 10]])]) == "px" and units_of([Boxes([]), Age(0.5)]) == "px"
 
 
 def test_formats_by_name_and_by_file(tmp_path):

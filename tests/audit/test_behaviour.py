@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from countenance.audit import Audit, audit, paired_tables, plan, plan_for
+from countenance.auditing import Audit, audit, paired_tables, plan, plan_for
 from countenance.errors import InputError
 
 
@@ -78,7 +78,8 @@ def test_findings_have_the_columns_of_the_contract(tmp_path):
     assert back.to_json(groups=True) == found.to_json(groups=True)
     assert list(found.to_pandas().columns[: len(CONTRACT)]) == CONTRACT
     content = json.loads(found.to_json(tmp_path / "out.json"))
-    assert list(content) == ["verdict", "reason", "findings", "excluded", "settings"]
+    first = ["verdict", "reason", "findings", "excluded", "settings"]
+    assert list(content) == [*first, "overall", "missing", "ordered", "widest"]
     assert json.loads((tmp_path / "out.json").read_text()) == content
 
 
@@ -127,27 +128,35 @@ def test_a_row_is_in_each_of_its_groups_and_in_their_intersections():
     found = audit(rows, ["race", "sex"], ["ok"])
     cells = {f.group: f.n for f in found.findings if f.depth == 2}
     assert cells == {"x × f": 50, "x × m": 50, "y × f": 100}
-    assert [e["n"] for e in found.excluded if e["group"] == "(unknown)"] == [50]
+    assert [(f.n, f.versus) for f in found.findings if f.group == "(unknown)"] == [(50, "rest")]
     clustered = audit(rows | {"identity": np.arange(200) // 2}, ["race", "sex"], ["ok"])
     assert {f.group: f.n for f in clustered.findings if f.depth == 2} == cells
 
 
-def test_unknown_values_are_shown_and_not_tested():
+def test_unknown_values_are_compared_with_everybody_else_where_they_are_many():
     rows = {"tone": ["a", "b", None, ""] * 50, "ok": coins(200)}
     found = audit(rows, ["tone"], ["ok"])
-    assert [(f.group, f.versus) for f in found.findings] == [("a", "b")]
-    assert found.excluded[0]["group"] == "(unknown)" and found.excluded[0]["n"] == 100
-    assert "(unknown)" in list(found.by_group["group"])
+    assert [(f.group, f.versus, f.n_versus) for f in found.findings] == [("a", "b", 50), ("(unknown)", "rest", 100)]
+    assert not found.excluded and "(unknown)" in list(found.by_group["group"])
+    few = audit({"tone": ["a", "b"] * 90 + [None] * 19, "ok": coins(199)}, ["tone"], ["ok"])
+    assert [(f.group, f.versus) for f in few.findings] == [("a", "b")]
+    [left] = few.excluded
+    assert (left["group"], left["n"], left["untested"]) == ("(unknown)", 19, False)
+    assert "whose tone is not recorded" in left["why"]
 
 
 def test_small_groups_are_untestable_and_listed_with_their_n():
     rows = {"g": ["big"] * 100 + ["other"] * 100 + ["tiny"] * 5, "ok": coins(205)}
     found = audit(rows, ["g"], ["ok"])
     tiny = found.findings[2]
-    assert (tiny.verdict, tiny.reason) == ("untestable", "5 rows in tiny, fewer than 20")
-    assert np.isnan(tiny.p) and not np.isnan(tiny.low)
+    assert tiny.verdict == "untestable" and tiny.reason.startswith("5 rows in tiny, fewer than 20: too few to clear")
+    assert tiny.small_group and 0 < tiny.p <= tiny.p_adjusted and not np.isnan(tiny.low)
     assert [(e["group"], e["n"]) for e in found.excluded] == [("tiny", 5)]
-    assert found.findings[0].family_size == 2
+    assert found.findings[0].family_size == 3
+    rows["g"][-1] = "big"
+    four = audit(rows, ["g"], ["ok"]).findings[2]
+    assert (four.verdict, four.reason, four.small_group) == ("untestable", "4 rows in tiny, fewer than 20", False)
+    assert np.isnan(four.p) and np.isnan(four.p_adjusted)
     pair = audit({"g": ["a"] * 50 + ["b"] * 5, "ok": coins(55)}, ["g"], ["ok"])
     assert [(e["group"], e["n"]) for e in pair.excluded] == [("b", 5)]
 
@@ -274,7 +283,9 @@ def test_booleans_and_few_numbers_are_groups():
         depth=1,
         min_n=5,
     )
-    assert [f.group for f in found.findings] == ["False", *map(str, range(1, 11))]
+    assert [f.group for f in found.findings if f.kind == "group"] == ["False", *map(str, range(1, 11))]
+    splits = [(f.group, f.versus) for f in found.findings if f.kind == "split"]
+    assert splits == [(f"1–{k}", f"{k + 1}–10") for k in range(2, 9)]
 
 
 def test_families_may_be_smaller():
@@ -343,9 +354,10 @@ def test_the_spread_of_a_fair_model_is_mostly_chance():
 
 def test_the_best_group_pays_for_being_chosen():
     rows = three()
-    best = audit(rows, ["tone"], ["ok"], comparison="reference", reference="best").findings
+    asked = {"comparison": "reference", "adjust": "holm", "better": {"ok": "higher"}}
+    best = audit(rows, ["tone"], ["ok"], reference="best", **asked).findings
     assert len(best) == 2 and all(f.estimate_versus >= f.estimate for f in best)
-    named = audit(rows, ["tone"], ["ok"], comparison="reference", reference=best[0].versus).findings
+    named = audit(rows, ["tone"], ["ok"], reference=best[0].versus, **asked).findings
     assert [f.p for f in best] == [f.p for f in named]
     assert all(b.p_adjusted >= n.p_adjusted for b, n in zip(best, named, strict=True))
 
@@ -393,7 +405,7 @@ def test_plan_for_a_table():
 
 def test_importing_the_room_is_light():
     code = (
-        "import sys, countenance.audit; "
+        "import sys, countenance.auditing; "
         "print([m for m in ('scipy', 'statsmodels', 'pandas', 'duckdb', 'pyarrow') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -407,7 +419,7 @@ def test_few_large_clusters_are_no_evidence_by_fishers_test():
     rows = [(g, i, float(rng.random() < p)) for i, (g, n, p) in enumerate(people) for _ in range(n)]
     g, identity, ok = (list(column) for column in zip(*rows, strict=True))
     table = {"g": g, "identity": identity, "ok": ok}
-    (found,) = audit(table, ["g"], ["ok"]).findings
+    (found,) = audit(table, ["g"], ["ok"], adjust="holm").findings
     assert found.test.startswith("Fisher") and found.df < 3
     assert found.p >= 2 * stats.t.sf(abs(found.z), found.df) - 1e-12
 

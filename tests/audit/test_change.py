@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from countenance.audit import change
-from countenance.audit.change import ChangeGap, GainAndLoss, tango_limits
-from countenance.audit.effects import equivalence
+from countenance.auditing import change
+from countenance.auditing.change import ChangeGap, GainAndLoss, tango_limits
+from countenance.auditing.effects import equivalence
 
 
 def slow_score(gained: int, lost: int, n: int, change: float) -> float:

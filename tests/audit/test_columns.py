@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countenance.audit import attributes, groups, layout, rows
-from countenance.audit.attributes import Choice, bin_labels, choose, coded, quantile_cuts, split_names
-from countenance.audit.codes import combined, firsts_of, rounded_up, size_of
-from countenance.audit.groups import Grouping, Members, group, label, membership, subsets
-from countenance.audit.layout import Column, Layout, pattern_of, powers
-from countenance.audit.rows import _pairs, _within, depth_of, kept_rows, row_marks
-from countenance.audit.settings import Settings, judged, parse_better, parse_delta, parse_families, parse_where
-from countenance.audit.source import Source
-from countenance.audit.table import Attribute, attribute, metric, numbers_of
-from countenance.audit.units import Units, codes_of, together, units
+from countenance.auditing import attributes, groups, layout, rows
+from countenance.auditing.attributes import Choice, bin_labels, choose, coded, quantile_cuts, split_names
+from countenance.auditing.codes import combined, firsts_of, rounded_up, size_of
+from countenance.auditing.conditions import kept_rows
+from countenance.auditing.groups import Grouping, Members, group, label, membership, subsets
+from countenance.auditing.layout import Column, Layout, pattern_of, powers
+from countenance.auditing.rows import _within, depth_of, pair_codes, row_marks
+from countenance.auditing.settings import AuditSettings, judged, parse_better, parse_delta, parse_families, parse_where
+from countenance.auditing.source import Source
+from countenance.auditing.table import Attribute, attribute, metric, numbers_of
+from countenance.auditing.units import Units, codes_of, together, units
 from countenance.errors import InputError
 
 few = settings(max_examples=40, deadline=None)
@@ -38,12 +39,12 @@ few = settings(max_examples=40, deadline=None)
 )  # fmt: skip
 def test_settings_beyond_their_limits_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        Settings(**given)
+        AuditSettings(**given)
 
 
 def test_settings_at_their_limits_are_taken_and_defaults_are_those_of_the_docs() -> None:
-    Settings(alpha=0.499, h0=3.99, power=0.999, depth=1, replicates=100, min_n=1)
-    usual = Settings()
+    AuditSettings(alpha=0.499, h0=3.99, power=0.999, depth=1, replicates=100, min_n=1)
+    usual = AuditSettings()
     assert (usual.alpha, usual.h0, usual.r0, usual.power, usual.min_n) == (0.05, 0.2, 0.2, 0.8, 20)
     assert (usual.replicates, usual.seed, usual.max_groups, usual.depth) == (2000, 0, 1000, None)
     assert (attributes.MOST_VALUES, groups.DENSE, layout.UNEQUAL, rows.MOST_ORDERED) == (30, 4_000_000, 4, 500_000)
@@ -65,7 +66,7 @@ def test_texts_of_the_command_line() -> None:
             parse_delta(wrong)
     assert parse_better({"a": "lower"}) == {"a": "lower"} and parse_better(None) == {}
     for wrong in ("a=up", "=lower", "a"):
-        with pytest.raises(InputError, match="METRIC=higher or METRIC=lower"):
+        with pytest.raises(InputError, match="expected higher, lower or none"):
             parse_better(wrong)
     assert parse_families("metric, attribute") == ["metric", "attribute"] and parse_families(" ") is None
     assert parse_families(None) is None and parse_families("a=x;b=y, z;") == {"a": ["x"], "b": ["y", "z"]}
@@ -75,10 +76,12 @@ def test_texts_of_the_command_line() -> None:
 
 
 def test_each_metric_has_its_delta_and_direction() -> None:
-    found = judged(Settings(delta={"ms": 5.0}, better="ms=lower"), ["ok", "ms", "db"], [True, False, False])
+    found = judged(AuditSettings(delta={"ms": 5.0}, better="ms=lower"), ["correct", "ms", "db"], [True, False, False])
     assert [(one.delta, one.better) for one in found.values()] == [(0.05, "higher"), (5.0, "lower"), (None, None)]
-    assert judged(Settings(delta=0.1), ["ok", "ms"], [True, False])["ms"].delta is None
-    for wrong in (Settings(delta={"x": 1}), Settings(better={"x": "lower"})):
+    assert [one.inferred for one in found.values()] == [True, False, False]
+    assert not judged(AuditSettings(better={"correct": None}), ["correct"], [True])["correct"].better
+    assert judged(AuditSettings(delta=0.1), ["ok", "ms"], [True, False])["ms"].delta is None
+    for wrong in (AuditSettings(delta={"x": 1}), AuditSettings(better={"x": "lower"})):
         with pytest.raises(InputError, match="'x' is not one of the metrics"):
             judged(wrong, ["ok"], [True])
 
@@ -91,7 +94,7 @@ def test_each_metric_has_its_delta_and_direction() -> None:
     ],
 )  # fmt: skip
 def test_how_many_attributes_are_crossed(given: Any, by: Any, crosses: Any, depth: int) -> None:
-    assert depth_of(Settings(**given), by, attributes.Chosen([], [], crosses, [])) == depth
+    assert depth_of(AuditSettings(**given), by, attributes.Chosen([], [], crosses, [])) == depth
 
 
 # codes
@@ -402,7 +405,7 @@ def test_powers_and_patterns() -> None:
 @given(st.lists(st.tuples(maybe, maybe), min_size=1, max_size=12))
 def test_pairs_are_combinations_of_values(found: list[tuple[Any, Any]]) -> None:
     one, two = ([p[k] for p in found] for k in (0, 1))
-    codes = _pairs([pa.array(one, pa.string()), pa.array(two, pa.string())]).tolist()
+    codes = pair_codes([pa.array(one, pa.string()), pa.array(two, pa.string())]).tolist()
     known = [None not in pair for pair in found]
     assert [code >= 0 for code in codes] == known
     for i, a in enumerate(found):
@@ -513,10 +516,10 @@ def test_the_kinds_of_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "bounded", "column"), [("mean", False, "mean"), ("bounded", True, "mean"), ("change", True, "change")]
+    ("kind", "ends", "column"), [("mean", None, "mean"), ("bounded", (-1, 1), "mean"), ("change", (-1, 1), "change")]
 )
-def test_what_a_difference_of_scores_is_told_to_be(kind: str, bounded: bool, column: str) -> None:
-    made = rows.Rows({"g": ["a", "b"] * 9, "x": [0.0, -1.0, 1.0] * 6}, ["g"], ["x"], Settings(kinds={"x": kind}))
-    assert made.bounded == [bounded] and made.columns[0].kind == column
-    assert rows.Rows({"g": ["a", "b"], "x": [0.5, 1.5]}, ["g"], ["x"], Settings()).bounded == [False]
-    assert rows.Rows({"g": ["a", "b"], "x": [0.5, 0.7]}, ["g"], ["x"], Settings()).bounded == [True]
+def test_what_a_difference_of_scores_is_told_to_be(kind: str, ends: tuple[int, int] | None, column: str) -> None:
+    made = rows.Rows({"g": ["a", "b"] * 9, "x": [0.0, -1.0, 1.0] * 6}, ["g"], ["x"], AuditSettings(kinds={"x": kind}))
+    assert made.ends == [ends] and made.columns[0].kind == column
+    assert rows.Rows({"g": ["a", "b"], "x": [0.5, 1.5]}, ["g"], ["x"], AuditSettings()).ends == [None]
+    assert rows.Rows({"g": ["a", "b"], "x": [0.5, 0.7]}, ["g"], ["x"], AuditSettings()).ends == [(0, 1)]

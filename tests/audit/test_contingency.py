@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from countenance.audit import audit, contingency
-from countenance.audit.contingency import Contingency
+from countenance.auditing import audit, contingency
+from countenance.auditing.contingency import Contingency
 
 
 def test_tables_have_the_moments_of_shuffled_labels():

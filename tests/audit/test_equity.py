@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from countenance.audit import audit
+from countenance.auditing import audit
 from countenance.metrics import equity
 
 

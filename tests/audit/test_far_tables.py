@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("duckdb", reason="the extra large is not installed")
 
-from countenance.audit import condensed
+from countenance.auditing import condensed
 from countenance.cli.app import run as command
 from countenance.storage import open_storage
 from s3_servers import DENIED, Fault, Proxy

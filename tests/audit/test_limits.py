@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from countenance.audit import (
+from countenance.auditing import (
     audit,
     blocks,
     cautions,
@@ -26,19 +26,19 @@ from countenance.audit import (
     tests,
     work,
 )
-from countenance.audit.batch import Batch
-from countenance.audit.cautions import _large_clusters, _skewness, _small_and_unlike
-from countenance.audit.change import tango_limits
-from countenance.audit.comparisons import Draft
-from countenance.audit.effects import MeanGap, _spread, equivalence, rank_biserial
-from countenance.audit.estimates import TRUSTED
-from countenance.audit.layout import Column, Shape
-from countenance.audit.paired import Pairs, Pooled, _together
-from countenance.audit.power import FEW_CASES
-from countenance.audit.ranks import EXACT_UP_TO
-from countenance.audit.settings import Judged, Settings
-from countenance.audit.sums import clustered, simple
-from countenance.audit.table import MAX_NUMERIC
+from countenance.auditing.cautions import _large_clusters, _skewness, _small_and_unlike
+from countenance.auditing.change import tango_limits
+from countenance.auditing.comparisons import Draft
+from countenance.auditing.effects import MeanGap, _spread, equivalence, rank_biserial
+from countenance.auditing.estimates import TRUSTED
+from countenance.auditing.layout import Column, Shape
+from countenance.auditing.measured import MeasuredMetric
+from countenance.auditing.paired import Pairs, Pooled, _together
+from countenance.auditing.power import FEW_CASES
+from countenance.auditing.settings import AuditSettings, Judged
+from countenance.auditing.small import FEWEST
+from countenance.auditing.sums import clustered, simple
+from countenance.auditing.table import MAX_NUMERIC
 from countenance.errors import InputError
 
 
@@ -51,7 +51,7 @@ def test_numbers_that_say_when_something_else_is_done() -> None:
     assert (tests.SMALLEST_EXPECTED, tests.SMALLEST_EXPECTED_FAR_OUT, tests.LARGEST_EXACT) == (5, 20, 50_000)
     assert (condensed.LARGE, condensed.MOST_SHUFFLED, large_columns.MOST_DISTINCT) == (2_000_000,) * 3
     assert (tests.CLOSEST, contingency.SAMPLE, contingency.SAVING, ranking.DRAWS) == (0.9999, 2000, 4, 2000)
-    assert (work.MOST_COMPARISONS, MAX_NUMERIC, EXACT_UP_TO) == (50_000, 20, 8)
+    assert (work.MOST_COMPARISONS, MAX_NUMERIC, FEWEST) == (50_000, 20, 5)
 
 
 def test_too_many_comparisons_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,12 +104,12 @@ def test_p_of_equivalence_is_on_the_side_of_its_verdict() -> None:
     """The search for p is not exact: just below the level it must stay below, just above it above."""
     alpha = np.linspace(0.011, 0.11, 40)
     for off, below in ((1 - 1e-4, True), (1 + 1e-4, False)):
-        gap = MeanGap(np.zeros(40), 0.1 / stats.norm.isf(alpha * off), np.full(40, np.inf))
+        errors = 0.1 / stats.norm.isf(alpha * off)
         for k, level in enumerate(alpha):
-            one = MeanGap(gap.gap[k], gap.se[k], math.inf)
+            one = MeanGap(0.5, 0.5, errors[k], math.inf)
             shown, p = equivalence(one, 0.1, float(level))
             assert bool(shown) is below and bool(p < level) is below
-    assert np.isnan(equivalence(MeanGap(0.0, 1.0, math.inf), math.nan, 0.05)[1])
+    assert np.isnan(equivalence(MeanGap(0.0, 0.0, 1.0, math.inf), math.nan, 0.05)[1])
 
 
 # pairs
@@ -175,7 +175,7 @@ def test_two_ways_that_cross_are_as_sure_as_the_less_sure_of_three_tests() -> No
         one, two = (lean > 0.9) * 1.0, (lean < -1) * 1.0
         pairs = Pairs(one, two, "rate", [person, image])
         made = Draft({}, Judged(0.05, "higher"))
-        pairs.gap(made, bounded=True)
+        pairs.gap(made, (0.0, 1.0))
         change = one - two
         exact_p = []
         for codes in (person, image):
@@ -296,8 +296,9 @@ class Some:
         worth = np.asarray(units if effective is None else effective, float)
         side = {"units": np.asarray(units), "spread": np.asarray(spreads, float), "effective": worth}
         self.one, self.two = type("One", (), side)(), type("Two", (), {"spread": np.asarray(others, float)})()
-        self.tested = np.ones(count, dtype=bool)
-        self.column = Column("ms", "mean", np.zeros(1), 0.0, np.ones(1), np.ones(1), Shape(0, 1, 3, skew))
+        self.large = np.ones(count, dtype=bool)
+        column = Column("ms", "mean", np.zeros(1), 0.0, np.ones(1), np.ones(1), Shape(0, 1, 3, skew))
+        self.measured = MeasuredMetric("ms", column, Judged(None, None), None)
         self.groupings, self.place = [type("G", (), {"name": "tone"})()], [0] * count
         self.names = [(f"g{k}", "rest") for k in range(count)]
 
@@ -393,7 +394,8 @@ def test_permutations_go_on_near_the_level_and_no_further_than_they_may(monkeypa
 
 def test_a_spread_that_would_take_too_long_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(30)
-    asked = {"by": ["g"], "metrics": ["ok"], "comparison": "spread", "min_n": 5, "replicates": 200}
+    asked = {"by": ["g"], "metrics": ["ok"], "comparison": "spread", "min_n": 5, "replicates": 200,
+             "better": {"ok": "higher"}}  # fmt: skip
     steps = 200 * (30 + 4)
     monkeypatch.setattr(spread, "MOST_STEPS", steps)
     assert audit(rows, **asked).notes == [] and audit(rows, **asked).settings["permutations"] == 200
@@ -407,8 +409,11 @@ def test_a_spread_that_would_take_too_long_is_drawn(monkeypatch: pytest.MonkeyPa
 
 
 def test_spreads_need_enough_permutations_for_their_family() -> None:
-    assert spread.needed(Settings(replicates=100), 1) == 100 and spread.needed(Settings(replicates=100), 2) == 160
-    assert spread.needed(Settings(replicates=100, alpha=0.01), 1) == 400
+    assert (
+        spread.needed(AuditSettings(replicates=100), 1) == 100
+        and spread.needed(AuditSettings(replicates=100), 2) == 160
+    )
+    assert spread.needed(AuditSettings(replicates=100, alpha=0.01), 1) == 400
 
 
 # equity measures
@@ -433,9 +438,9 @@ def test_categories_under_two_percent_are_reported_apart() -> None:
     assert few.undefined.endswith("fewer than two groups have 490 rows") and math.isnan(few.value)
 
 
-def test_a_batch_has_no_ranks_for_rates() -> None:
-    assert not Batch(column([1.0], "rate"), None, True, Settings(), "rows").needs_ranks  # type: ignore[arg-type]
-    assert Batch(column([1.0], "change"), None, True, Settings(), "rows").needs_ranks  # type: ignore[arg-type]
+@pytest.mark.parametrize(("kind", "two"), [("rate", False), ("change", False), ("mean", True)])
+def test_only_real_metrics_have_two_statistics(kind: str, two: bool) -> None:
+    assert MeasuredMetric("m", column([1.0], kind), Judged(None, None), None).two_statistics is two
 
 
 @pytest.mark.parametrize("shift", [6.0, -6.0])

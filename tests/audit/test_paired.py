@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from countenance.audit import audit
+from countenance.auditing import audit
 
 N = 60
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from countenance.audit.plan import _gap_of
-from countenance.audit.power import rank_from_d
+from countenance.auditing.plan import _gap_of
+from countenance.auditing.power import rank_from_d
 
 
 def draft(name: str, sd: float = 2.0) -> Any:

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportions_ztest
 
-from countenance.audit import audit
-from countenance.audit.effects import rank_biserial
-from countenance.audit.estimates import bootstrap, simple, wilson
-from countenance.audit.multiplicity import benjamini_hochberg, holm
-from countenance.audit.sums import Cross
-from countenance.audit.tests import mcnemar, rates
+from countenance.auditing import audit
+from countenance.auditing.effects import rank_biserial
+from countenance.auditing.estimates import bootstrap, simple, wilson
+from countenance.auditing.multiplicity import benjamini_hochberg, holm
+from countenance.auditing.sums import Cross
+from countenance.auditing.tests import mcnemar, rates
 
 few = settings(max_examples=25, deadline=None)
 

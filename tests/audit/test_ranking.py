@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.naive import rank_scores
 
-from countenance.audit import ranking
-from countenance.audit.ranking import effective_df, numerical_bootstrap, rank_paired, rank_scores
+from countenance.auditing import ranking
+from countenance.auditing.ranking import effective_df, numerical_bootstrap, rank_paired
 
 
 def together(columns: int, draws: int = 2000, own: float = 0.1, seed: int = 0) -> np.ndarray:

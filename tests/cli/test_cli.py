@@ -63,7 +63,7 @@ def test_a_bug_is_exit_3_with_a_traceback(capsys, monkeypatch) -> None:
 
 def test_data_check_lists_problems_and_exits_2(discs, capsys) -> None:
     assert command("data", "check", discs) == 0
-    assert "90 images, 90 people, no problem found" in capsys.readouterr().out
+    assert "90 images, 45 people shown 90 times, no problem found" in capsys.readouterr().out
     (discs / "images" / "s00004.png").unlink()
     assert command("data", "check", discs) == 2
     out = capsys.readouterr().out

@@ -23,13 +23,13 @@ def files(tmp_path: Path) -> list[Path]:
     paths = []
     for name, shift in (("zz_v1", 0.0), ("v2", 0.08), ("v3", np.where(tone == "dark", -0.15, 0.08))):
         ok = (hard < 0.85 + shift).astype(int)
-        lines = ["photo,person,tone,ok", *(f"{i:03d},p{i // 2},{tone[i]},{ok[i]}" for i in range(n))]
+        lines = ["photo,person,tone,correct", *(f"{i:03d},p{i // 2},{tone[i]},{ok[i]}" for i in range(n))]
         paths.append(tmp_path / f"{name}.csv")
         paths[-1].write_text("\n".join(lines) + "\n", encoding="utf-8")
     return paths
 
 
-ASKED = ("--by", "tone", "--metric", "ok", "--pair", "photo", "--cluster", "person", "--quiet")
+ASKED = ("--by", "tone", "--metric", "correct", "--pair", "photo", "--cluster", "person", "--quiet")
 
 
 def test_the_decision_comes_first_and_everything_is_written(files, tmp_path: Path, capsys) -> None:
@@ -55,7 +55,7 @@ def test_more_than_two_models_are_ranked(files, tmp_path: Path, capsys) -> None:
 
 
 def test_leaderboard(files, tmp_path: Path, capsys) -> None:
-    options = ["--metric", "ok", "--by", "tone", "--pair", "photo", "--cluster", "person"]
+    options = ["--metric", "correct", "--by", "tone", "--pair", "photo", "--cluster", "person"]
     outputs = ["--out", tmp_path / "o.html", "--json", tmp_path / "o.json", "--csv", tmp_path / "o.csv"]
     assert command("leaderboard", *files, *options, *outputs) == 0
     out = capsys.readouterr().out
@@ -66,13 +66,13 @@ def test_leaderboard(files, tmp_path: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--metric", "ok"], "name the column(s) with pair= or --pair"),
-        (["--metric", "ok", "--pair", "person"], "have the same key (person = 'p0')"),
+        (["--metric", "correct"], "name the column(s) with pair= or --pair"),
+        (["--metric", "correct", "--pair", "person"], "have the same key (person = 'p0')"),
         (["--pair", "photo"], "name the metrics to compare"),
-        (["--metric", "ok", "--pair", "photo", "--gallery", "some"], "expected auto, off, blurred or full"),
-        (["--metric", "ok", "--pair", "photo", "--json", "/no/such/folder/o.json"], "cannot be written"),
-        (["--metric", "ok", "--pair", "photo", "--alpha", "2"], "alpha 2.0"),
-        (["--metric", "ok", "--pair", "photo", "--by", "tome"], "did you mean 'tone'"),
+        (["--metric", "correct", "--pair", "photo", "--gallery", "some"], "expected auto, off, blurred or full"),
+        (["--metric", "correct", "--pair", "photo", "--json", "/no/such/folder/o.json"], "cannot be written"),
+        (["--metric", "correct", "--pair", "photo", "--alpha", "2"], "alpha 2.0"),
+        (["--metric", "correct", "--pair", "photo", "--by", "tome"], "did you mean 'tone'"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_2(files, options, words, capsys) -> None:
@@ -90,11 +90,11 @@ def test_one_table_or_none_is_refused(files, tmp_path: Path, capsys) -> None:
 
 def test_a_table_has_a_report(files, tmp_path: Path, capsys) -> None:
     page = tmp_path / "page.html"
-    asked = ["--by", "tone", "--metric", "ok", "--cluster", "person", "--quiet", "--report", page]
+    asked = ["--by", "tone", "--metric", "correct", "--cluster", "person", "--quiet", "--report", page]
     assert command("audit", files[2], *asked) == 0
     text = page.read_text(encoding="utf-8")
     assert "tone = dark does worse than tone = light" in text and "All findings" in text
-    assert "countenance audit v3.csv --by tone --metric ok --cluster person --report page.html" in text
+    assert "countenance audit v3.csv --by tone --metric correct --cluster person --report page.html" in text
     assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org", "")
     first = page.read_bytes()
     assert command("audit", files[2], *asked) == 0 and page.read_bytes() == first

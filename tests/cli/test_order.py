@@ -35,8 +35,8 @@ def test_an_audit(tables: list[str], capsys: pytest.CaptureFixture[str]) -> None
         ["audit", tables[0], "--by", "skin_tone,age:9,18,65", "--metric", "right", "--depth", "1", "--adjust", "holm"]
     )
     text = capsys.readouterr().out
-    assert groups(text.partition("metric ")[2].partition("left out")[0], r"skin_tone = (monk_\d+)") == TONES
-    assert groups(text, r"age = (\S+)") == ["<9", "9–17", "18–64", "65+"]
+    assert groups(text.partition("metric ")[2].partition("left out")[0], r"skin_tone = (monk_\d+) ") == TONES
+    assert groups(text, r"age = (\S+)  ") == ["<9", "9–17", "18–64", "65+"]
 
 
 def test_a_comparison_and_a_leaderboard(tables: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ def two_models(
     change = np.where(draw < up, 1, np.where(draw < up + down, -1, 0))
     old = np.where(change > 0, 0, np.where(change < 0, 1, rng.random(n) < kept)).astype(int)
     rows = {"sample": [f"s{i}" for i in range(n)], "tone": group.tolist()}
-    return rows | {"ok": old.tolist()}, rows | {"ok": (old + change).tolist()}
+    return rows | {"correct": old.tolist()}, rows | {"correct": (old + change).tolist()}
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import countenance as ct
-from countenance.compare import compare
+from countenance.comparing import compare
 from countenance.errors import InputError
 from countenance.report.comparison import badge_of
 
@@ -16,7 +16,7 @@ GROUPS = ("dark", "light", "medium")
 
 
 def test_help_for_all(models) -> None:
-    found = compare(*models(gained=0.08, lost=0.01), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    found = compare(*models(gained=0.08, lost=0.01), by=["tone"], metrics=["correct"], names=["v1", "v2"])
     assert found.decision.startswith("v2 is better overall (+")
     assert "worse for nobody by more than 0.05" in found.decision
     assert found.overall[0].verdict == "better" and {one.verdict for one in found.groups} == {"better"}
@@ -26,9 +26,11 @@ def test_help_for_all(models) -> None:
 def test_help_but_a_wider_gap(models) -> None:
     gained = {"dark": 0.01, "light": 0.12, "medium": 0.12}
     right = {"dark": 0.75, "light": 0.9, "medium": 0.9}
-    found = compare(*models(gained=gained, lost=0.01, right=right), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    found = compare(
+        *models(gained=gained, lost=0.01, right=right), by=["tone"], metrics=["correct"], names=["v1", "v2"]
+    )
     assert found.overall[0].verdict == "better"
-    gap = found.gap("ok", "tone", "dark")
+    gap = found.gap("correct", "tone", "dark")
     assert gap.verdict == "disparity" and gap.moved == "widened" and gap.direction == "worse" and gap.high < 0
     assert "the gap for tone = dark widened" in found.decision
 
@@ -36,25 +38,25 @@ def test_help_but_a_wider_gap(models) -> None:
 def test_a_gap_that_opens_near_the_top_is_severe(models) -> None:
     """From 95 to 80 % is severe (Cohen's h .47), though the mean difference of rows is −.15 only."""
     lost = {"dark": 0.17, "light": 0.01, "medium": 0.01}
-    found = compare(*models(gained=0.0, lost=lost, right=0.95), by=["tone"], metrics=["ok"])
-    gap = found.gap("ok", "tone", "dark")
+    found = compare(*models(gained=0.0, lost=lost, right=0.95), by=["tone"], metrics=["correct"])
+    gap = found.gap("correct", "tone", "dark")
     assert -0.2 < gap.difference < -0.1 and gap.severity == "severe"
     small = compare(*models(6000, gained={"dark": 0.05, "light": 0.0, "medium": 0.0}, lost=0.0), by=["tone"],
-                    metrics=["ok"], delta=0.01)  # fmt: skip
-    assert small.gap("ok", "tone", "dark").severity == "minor"
+                    metrics=["correct"], delta=0.01)  # fmt: skip
+    assert small.gap("correct", "tone", "dark").severity == "minor"
 
 
 def test_help_for_most_and_worse_for_one_group(models) -> None:
     found = compare(
         *models(gained={"dark": 0.0, "light": 0.1, "medium": 0.1}, lost={"dark": 0.12, "light": 0.0, "medium": 0.0}),
-        by=["tone"], metrics=["ok"], names=["v1", "v2"],
+        by=["tone"], metrics=["correct"], names=["v1", "v2"],
     )  # fmt: skip
-    assert found.overall[0].verdict == "better" and found.change("ok", "tone", "dark").verdict == "worse"
+    assert found.overall[0].verdict == "better" and found.change("correct", "tone", "dark").verdict == "worse"
     assert "but worse for tone = dark" in found.decision and "nobody" not in found.decision
 
 
 def test_no_change(models) -> None:
-    found = compare(*models(gained=0.01, lost=0.01, seed=4), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    found = compare(*models(gained=0.01, lost=0.01, seed=4), by=["tone"], metrics=["correct"], names=["v1", "v2"])
     assert found.overall[0].verdict == "no difference larger than 0.05"
     assert found.decision.startswith("v2 and v1 do not differ by 0.05 or more overall")
     assert {gap.verdict for gap in found.gaps} == {"none larger than 0.05"}
@@ -62,16 +64,16 @@ def test_no_change(models) -> None:
 
 def test_the_same_model_twice(models) -> None:
     old, _ = models()
-    found = compare(old, old, by=["tone"], metrics=["ok"], names=["v1", "again"])
+    found = compare(old, old, by=["tone"], metrics=["correct"], names=["v1", "again"])
     assert found.overall[0].difference == 0 and found.overall[0].verdict == "no difference larger than 0.05"
     assert found.overall[0].low < 0 < found.overall[0].high
 
 
 def test_too_little_data(models) -> None:
-    found = compare(*models(60, gained=0.1, lost=0.05), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    found = compare(*models(60, gained=0.1, lost=0.05, seed=2), by=["tone"], metrics=["correct"], names=["v1", "v2"])
     assert found.overall[0].verdict == "cannot tell" and found.overall[0].clusters_needed > 60
     assert found.decision.startswith("the evidence cannot tell whether v2 is better overall")
-    few = compare(*models(12), metrics=["ok"], by=[], names=["v1", "v2"])
+    few = compare(*models(12), metrics=["correct"], by=[], names=["v1", "v2"])
     assert "; 12 rows, fewer than 20)" in few.decision or "; 12 images, fewer than 20)" in few.decision
     assert "too small to test" in found.decision
     assert not any(gap.verdict == "disparity" for gap in found.gaps)
@@ -80,7 +82,7 @@ def test_too_little_data(models) -> None:
 def test_nobody_is_cleared_while_a_group_is_too_small(models) -> None:
     old, new = models(gained=0.08, lost=0.01)
     old["tone"] = new["tone"] = ["rare"] * 12 + old["tone"][12:]
-    found = compare(old, new, by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    found = compare(old, new, by=["tone"], metrics=["correct"], names=["v1", "v2"])
     assert found.overall[0].verdict == "better" and "nobody" not in found.decision
     assert "not ruled out for tone = rare (1 group is too small to test)" in found.decision
 
@@ -89,7 +91,7 @@ def test_rows_in_one_only_are_counted_and_named(models) -> None:
     old, new = models(300)
     new = {name: column[3:] for name, column in new.items()}
     new["sample"] = [*new["sample"][:-1], "extra"]
-    found = compare(old, new, by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    found = compare(old, new, by=["tone"], metrics=["correct"], names=["v1", "v2"])
     assert found.settings["rows"] == 296
     first, second = found.unpaired
     assert (first["unpaired"], first["keys"]) == (4, ["s0", "s1", "s2", "s299"])
@@ -98,20 +100,24 @@ def test_rows_in_one_only_are_counted_and_named(models) -> None:
 
 def test_a_group_that_only_one_model_has_is_not_passed_over(models) -> None:
     old, new = models(gained=0.08, lost=0.01)
-    new = {"sample": [*new["sample"], "x1", "x2"], "tone": [*new["tone"], "rare", "rare"], "ok": [*new["ok"], 0, 0]}
-    found = compare(old, new, by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    new = {
+        "sample": [*new["sample"], "x1", "x2"],
+        "tone": [*new["tone"], "rare", "rare"],
+        "correct": [*new["correct"], 0, 0],
+    }
+    found = compare(old, new, by=["tone"], metrics=["correct"], names=["v1", "v2"])
     assert "worse for nobody who was compared by more than 0.05" in found.decision
     assert found.decisions[-1] == "Not compared, because no row has a partner: tone = rare (2 rows, only in v2)."
     assert found.to_dict()["absent"] == [{"attribute": "tone", "group": "rare", "rows": 2, "model": "v2"}]
     assert badge_of(found)[0] == "unsure"
-    kept = compare(old, new, by=["tone"], metrics=["ok"], where=["tone=dark,light"])
+    kept = compare(old, new, by=["tone"], metrics=["correct"], where=["tone=dark,light"])
     assert kept.absent == []
 
 
 def test_rows_without_a_partner_of_a_group_that_is_compared_are_no_absent_group(models) -> None:
     old, new = models(300)
     new = {name: column[3:] for name, column in new.items()}
-    assert compare(old, new, by=["tone"], metrics=["ok"]).absent == []
+    assert compare(old, new, by=["tone"], metrics=["correct"]).absent == []
 
 
 def test_a_wrong_attribute_is_named_with_the_file(models, tmp_path) -> None:
@@ -120,13 +126,13 @@ def test_a_wrong_attribute_is_named_with_the_file(models, tmp_path) -> None:
     for name, table in zip(("v1.csv", "v2.csv"), models(50), strict=True):
         pd.DataFrame(table).to_csv(tmp_path / name, index=False)
     with pytest.raises(InputError, match=r"v1\.csv: no attribute 'tune'"):
-        compare(tmp_path / "v1.csv", tmp_path / "v2.csv", by=["tune"], metrics=["ok"])
+        compare(tmp_path / "v1.csv", tmp_path / "v2.csv", by=["tune"], metrics=["correct"])
 
 
 def test_rows_pair_by_key_not_by_place(models) -> None:
     old, new = models(400, gained=0.0, lost=0.0)
     turned = {name: column[::-1] for name, column in new.items()}
-    assert compare(old, turned, by=["tone"], metrics=["ok"]).overall[0].gained == 0
+    assert compare(old, turned, by=["tone"], metrics=["correct"]).overall[0].gained == 0
 
 
 def test_unpaired_tests_would_not_have_seen_it() -> None:
@@ -135,7 +141,7 @@ def test_unpaired_tests_would_not_have_seen_it() -> None:
     new = old.copy()
     new[np.flatnonzero(old == 0)[:20]] = 1
     rows = {"sample": list(range(2000))}
-    found = compare(rows | {"ok": old.tolist()}, rows | {"ok": new.tolist()}, metrics=["ok"])
+    found = compare(rows | {"correct": old.tolist()}, rows | {"correct": new.tolist()}, metrics=["correct"])
     table = [[int(old.sum()), int(2000 - old.sum())], [int(new.sum()), int(2000 - new.sum())]]
     assert stats.chi2_contingency(table).pvalue > 0.4 and found.overall[0].p < 1e-5
     assert found.overall[0].p == pytest.approx(stats.binomtest(0, 20).pvalue)
@@ -143,12 +149,12 @@ def test_unpaired_tests_would_not_have_seen_it() -> None:
 
 def test_the_gap_is_the_difference_of_differences(models) -> None:
     old, new = models(gained={"dark": 0.02, "light": 0.08, "medium": 0.05}, lost=0.02)
-    found = compare(old, new, by=["tone"], metrics=["ok"])
-    change = np.array(new["ok"]) - np.array(old["ok"])
+    found = compare(old, new, by=["tone"], metrics=["correct"])
+    change = np.array(new["correct"]) - np.array(old["correct"])
     tone = np.array(old["tone"])
     for group in GROUPS:
         inside = tone == group
-        gap = found.gap("ok", "tone", group)
+        gap = found.gap("correct", "tone", group)
         assert gap.difference == pytest.approx(change[inside].mean() - change[~inside].mean())
         assert gap.gap_b - gap.gap_a == pytest.approx(gap.difference)
 
@@ -165,7 +171,7 @@ def test_real_scores_with_a_direction() -> None:
     t = stats.ttest_rel(new, old)
     assert found.overall[0].p == pytest.approx(t.pvalue) and found.overall[0].test == "paired t"
     unsaid = compare(*made, by=["site"], metrics=["ms"]).change("ms", "site", "b")
-    assert unsaid.verdict == "higher" and unsaid.direction == "" and not unsaid.not_worse
+    assert unsaid.verdict == "higher" and unsaid.direction == "unknown" and not unsaid.not_worse
 
 
 def test_people_are_the_unit() -> None:
@@ -175,9 +181,9 @@ def test_people_are_the_unit() -> None:
     change = np.where(kind < 0.1, 1, np.where(kind < 0.15, -1, 0))[person]
     old = np.where(change > 0, 0, 1)
     rows = {"row": list(range(1000)), "identity": [f"p{i}" for i in person]}
-    tables = rows | {"ok": old.tolist()}, rows | {"ok": (old + change).tolist()}
-    found = compare(*tables, metrics=["ok"], pair="row")
-    alone = compare(*tables, metrics=["ok"], pair="row", cluster=None)
+    tables = rows | {"correct": old.tolist()}, rows | {"correct": (old + change).tolist()}
+    found = compare(*tables, metrics=["correct"], pair="row")
+    alone = compare(*tables, metrics=["correct"], pair="row", cluster=None)
     assert found.overall[0].clusters == 100 and "1,000 rows of 100 people" in found.settings["unit"]
     assert found.overall[0].high - found.overall[0].low > 2 * (alone.overall[0].high - alone.overall[0].low)
     assert alone.overall[0].verdict == "better" and found.overall[0].verdict == "cannot tell"
@@ -186,25 +192,29 @@ def test_people_are_the_unit() -> None:
 def test_unknown_values_are_shown_not_tested(models) -> None:
     old, new = models()
     old["tone"] = new["tone"] = [None if i % 9 == 0 else tone for i, tone in enumerate(old["tone"])]
-    found = compare(old, new, by=["tone"], metrics=["ok"])
-    unknown = found.change("ok", "tone", "(unknown)")
+    found = compare(old, new, by=["tone"], metrics=["correct"])
+    unknown = found.change("correct", "tone", "(unknown)")
     assert unknown.verdict == "cannot tell" and math.isnan(unknown.p_adjusted)
     assert not any(gap.group == "(unknown)" for gap in found.gaps)
 
 
 def test_a_row_without_the_metric_on_one_side_is_said(models) -> None:
     old, new = models(200)
-    new["ok"] = [None, *new["ok"][1:]]
-    found = compare(old, new, by=["tone"], metrics=["ok"], names=["v1", "v2"])
-    assert found.overall[0].n == 199 and "ok: 1 row has a value in v1 and none in v2; left out" in found.notes
+    new["correct"] = [None, *new["correct"][1:]]
+    found = compare(old, new, by=["tone"], metrics=["correct"], names=["v1", "v2"])
+    assert (
+        found.overall[0].n == 199
+        and "correct: 1 row has a value in v1 and none in v2; counted as missing" in found.notes
+    )
+    assert found.overall[0].missing == 1 and found.change("correct (missing)").estimate_b == pytest.approx(1 / 200)
 
 
 def test_columns_of_predictions_make_no_groups(models) -> None:
     old, new = models(300)
     old["said"], new["said"] = ["yes", "no"] * 150, ["no", "yes"] * 150
-    found = compare(old, new, metrics=["ok"])
+    found = compare(old, new, metrics=["correct"])
     assert {one.attribute for one in found.groups} == {"tone"}
-    named = compare(old, new, by=["said"], metrics=["ok"], names=["v1", "v2"])
+    named = compare(old, new, by=["said"], metrics=["correct"], names=["v1", "v2"])
     assert "300 rows have another said in v2 than in v1; the latter is used" in named.notes
 
 
@@ -214,16 +224,16 @@ def test_columns_of_predictions_make_no_groups(models) -> None:
         (lambda t: t["sample"].__setitem__(1, "s0"), {}, r"rows 1 and 2 have the same key \(sample = 's0'\)"),
         (lambda t: t.pop("sample"), {}, "no column sample says which rows belong together"),
         (lambda t: t.__setitem__("sample", [f"x{i}" for i in range(100)]), {}, "share no row by sample"),
-        (lambda t: None, {"metrics": ["okk"]}, "no metric 'okk'; did you mean 'ok'"),
+        (lambda t: None, {"metrics": ["corect"]}, "no metric 'corect'; did you mean 'correct'"),
         (lambda t: None, {"by": ["tune"]}, "no column 'tune'|no attribute 'tune'"),
         (lambda t: None, {"pair": ["smaple"]}, "no pair column 'smaple'"),
         (lambda t: None, {"names": ["x", "x"]}, "names two of the runs or tables"),
         (lambda t: None, {"names": ["x"]}, "found 1 for 2"),
-        (lambda t: None, {"better": "ok=up"}, "expected METRIC=higher"),
+        (lambda t: None, {"better": "correct=up"}, "expected higher, lower or none"),
         (lambda t: None, {"delta": "nothing"}, "expected a number above 0"),
         (lambda t: None, {"where": ["tone=blue"]}, "no row has tone = blue"),
-        (lambda t: t.__setitem__("ok", [float("inf")] * 100), {}, "infinite"),
-        (lambda t: t.__setitem__("ok", [None] * 100), {}, "no row has a value in both"),
+        (lambda t: t.__setitem__("correct", [float("inf")] * 100), {}, "infinite"),
+        (lambda t: t.__setitem__("correct", [None] * 100), {}, "no row has a value in both"),
     ],
 )
 def test_wrong_input_is_refused_by_name(models, change, options, words) -> None:
@@ -231,11 +241,11 @@ def test_wrong_input_is_refused_by_name(models, change, options, words) -> None:
     new = {name: list(column) for name, column in new.items()}
     change(new)
     with pytest.raises(InputError, match=words):
-        compare(old, new, **({"by": ["tone"], "metrics": ["ok"]} | options))
+        compare(old, new, **({"by": ["tone"], "metrics": ["correct"]} | options))
 
 
 def test_the_json_has_the_keys_of_the_contract(models, tmp_path) -> None:
-    found = compare(*models(200), by=["tone"], metrics=["ok"], names=["v1", "v2"])
+    found = compare(*models(200), by=["tone"], metrics=["correct"], names=["v1", "v2"])
     content = json.loads(found.to_json(tmp_path / "out.json"))
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == content
     assert {"overall", "groups", "gaps", "decision", "unpaired"} <= set(content)
@@ -247,39 +257,39 @@ def test_the_json_has_the_keys_of_the_contract(models, tmp_path) -> None:
 def test_both_groups_of_an_attribute_with_two_are_listed(models) -> None:
     old, new = models(gained=0.05)
     old["sex"] = new["sex"] = ["f", "m"] * 750
-    found = compare(old, new, by=["sex"], metrics=["ok"])
-    f, m = found.gap("ok", "sex", "f"), found.gap("ok", "sex", "m")
+    found = compare(old, new, by=["sex"], metrics=["correct"])
+    f, m = found.gap("correct", "sex", "f"), found.gap("correct", "sex", "m")
     assert (f.difference, f.low, f.high) == (-m.difference, -m.high, -m.low)
     assert f.mirrors == "" and m.mirrors == "f" and f.p_adjusted == m.p_adjusted
 
 
 def test_the_package_is_the_function(models) -> None:
     old, new = models(200)
-    assert ct.compare(old, new, by=["tone"], metrics=["ok"]).overall[0].n == 200
-    assert ct.compare(old, new, old, metrics=["ok"], by=["tone"]).models == ["A", "B", "C"]
+    assert ct.compare(old, new, by=["tone"], metrics=["correct"]).overall[0].n == 200
+    assert ct.compare(old, new, old, metrics=["correct"], by=["tone"]).models == ["A", "B", "C"]
 
 
 def test_a_wider_gap_is_no_contrast_to_a_group_that_lost() -> None:
     groups = np.repeat(["a", "c"], 300)
     old = np.tile([1, 1, 1, 1, 0, 1], 100)
     new = np.where((groups == "c") & (np.arange(600) % 7 == 0), 0, old)
-    one, two = ({"sample": np.arange(600), "g": groups, "ok": values} for values in (old, new))
-    decision = compare(one, two, by=["g"], metrics=["ok"]).decision
+    one, two = ({"sample": np.arange(600), "g": groups, "correct": values} for values in (old, new))
+    decision = compare(one, two, by=["g"], metrics=["correct"]).decision
     assert "worse for g = c" in decision and "; the gap" in decision and "but the gap" not in decision
 
 
 def test_a_column_that_is_both_attribute_and_metric_is_named() -> None:
     """Found by trying it: "no attribute 'ok'; did you mean 'ok'?"."""
-    rows = {"sample": list(range(60)), "ok": [1, 0] * 30}
-    with pytest.raises(InputError, match="column 'ok' is named both as an attribute and as a metric"):
-        compare(rows, rows, by=["ok"], metrics=["ok"])
+    rows = {"sample": list(range(60)), "correct": [1, 0] * 30}
+    with pytest.raises(InputError, match="column 'correct' is named both as an attribute and as a metric"):
+        compare(rows, rows, by=["correct"], metrics=["correct"])
 
 
 def test_an_interval_beside_zero_that_does_not_decide_has_its_p() -> None:
     """Four of thirty rows gained: Tango's interval excludes 0, the exact test does not."""
     old = [0] * 4 + [1] * 26
     rows = {"sample": list(range(30)), "g": ["x", "y"] * 15}
-    found = compare(rows | {"ok": old}, rows | {"ok": [1] * 30}, by=[], metrics=["ok"])
+    found = compare(rows | {"correct": old}, rows | {"correct": [1] * 30}, by=[], metrics=["correct"])
     assert found.overall[0].verdict == "cannot tell" and found.overall[0].low > 0
     assert "adjusted p 0.12; 30 rows" in found.decision
 

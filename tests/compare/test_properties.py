@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countenance.compare import compare
+from countenance.comparing import compare
 
-SETTINGS = {"metrics": ["ok"], "by": ["g"], "names": ["one", "two"], "adjust": "holm", "min_n": 5}
+SETTINGS = {"metrics": ["correct"], "by": ["g"], "names": ["one", "two"], "adjust": "holm", "min_n": 5}
 
 
 @st.composite
@@ -24,7 +24,7 @@ def tables(draw, real: bool = False):
     pair = []
     for _ in range(2):
         values = rng.normal(size=len(person)) if real else (rng.random(len(person)) < rate).astype(int)
-        pair.append(rows | {"ok": values.tolist()})
+        pair.append(rows | {"correct": values.tolist()})
     return pair[0], pair[1]
 
 
@@ -66,7 +66,7 @@ def test_names_of_groups_rows_and_people_do_not_matter(pair) -> None:
     other = []
     for table in pair:
         renamed = {name: [f"z{value}" for value in table[name]] for name in ("row", "identity", "g")}
-        other.append(renamed | {"ok": table["ok"]})
+        other.append(renamed | {"correct": table["correct"]})
     here, there = compare(*pair, pair="row", **SETTINGS), compare(*other, pair="row", **SETTINGS)
     for one, two in zip([*here.groups, *here.gaps], [*there.groups, *there.gaps], strict=True):
         assert two.group == f"z{one.group}"
@@ -76,6 +76,6 @@ def test_names_of_groups_rows_and_people_do_not_matter(pair) -> None:
 def test_the_same_seed_gives_the_same_result() -> None:
     rng = np.random.default_rng(0)
     rows = {"row": list(range(300)), "g": list("abc") * 100}
-    pair = [rows | {"ok": (rng.random(300) < 0.8).astype(int).tolist()} for _ in range(2)]
-    options = {"metrics": ["ok"], "by": ["g"], "pair": "row"}
+    pair = [rows | {"correct": (rng.random(300) < 0.8).astype(int).tolist()} for _ in range(2)]
+    options = {"metrics": ["correct"], "by": ["g"], "pair": "row"}
     assert compare(*pair, **options).to_dict() == compare(*pair, **options).to_dict()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from countenance.cli.app import run as run_command
-from countenance.compare import compare
+from countenance.comparing import compare
 from countenance.data import load_dataset
 from countenance.errors import InputError
 from countenance.report.comparison import write_comparison
@@ -61,7 +61,9 @@ def test_runs_pair_by_sample_and_subject(runs) -> None:
 def test_images_that_one_model_failed_on_are_counted(runs) -> None:
     found = compare(runs["good"], runs["stumbling"], by=["skin_tone"])
     failed = runs["stumbling"].manifest.failed
-    assert failed > 0 and found.unpaired[0]["unpaired"] == found.unpaired[0]["failed_elsewhere"] > 0
+    assert failed > 0 and found.unpaired[0]["unpaired"] == 0 and found.unpaired[0]["failed_elsewhere"] > 0
+    missing = found.change("recall@0.5 (missing)")
+    assert missing.estimate_a == 0 < missing.estimate_b and found.change("recall@0.5").missing > 0
     assert found.overall[0].n == 200 - failed
 
 
@@ -77,6 +79,8 @@ def test_images_that_one_model_failed_on_are_counted(runs) -> None:
 def test_runs_that_are_not_comparable_are_refused_by_name(runs, tmp_path: Path, part, value, words) -> None:
     import shutil
 
+    from countenance.run.store import RunStore
+
     shutil.copytree(runs["worse"].path, tmp_path / "other")
     manifest = json.loads((tmp_path / "other" / "run.json").read_text(encoding="utf-8"))
     inner = manifest
@@ -84,13 +88,14 @@ def test_runs_that_are_not_comparable_are_refused_by_name(runs, tmp_path: Path, 
         inner = inner[name]
     inner[part[-1]] = value
     (tmp_path / "other" / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    RunStore(tmp_path / "other").seal()
     with pytest.raises(InputError, match=words):
         compare(runs["good"], tmp_path / "other", by=["skin_tone"])
 
 
 def test_runs_and_tables_do_not_mix(runs) -> None:
     with pytest.raises(InputError, match="runs and tables together"):
-        compare(runs["good"], {"sample": ["a"], "ok": [1]})
+        compare(runs["good"], {"sample": ["a"], "correct": [1]})
 
 
 def test_changed_samples_are_shown_unless_they_are_real_people(runs, tmp_path: Path, monkeypatch) -> None:

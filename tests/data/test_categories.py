@@ -164,7 +164,7 @@ def test_a_run_remembers_its_categories(tmp_path, capsys):
     assert "1 annotation is of no person and no face and left out (1 car)" in capsys.readouterr().err
     run = Run(tmp_path / "run")
     assert run.manifest["dataset"]["categories"] == "face=1"
-    assert run.dataset().fingerprint() == run.manifest["dataset"]["fingerprint"]
+    assert run.dataset().truth_fingerprint() == run.manifest["dataset"]["fingerprint"]
     assert "1 annotation is of no person" in (run.path / "report.html").read_text()
     assert len(evaluate("haar", "face_localization", path, categories="face=1").scores()) == 2
 

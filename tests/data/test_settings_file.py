@@ -73,7 +73,7 @@ def test_a_wrong_value_is_one_line_that_names_it(given, message):
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["- a\n- b\n", "a: [1", "eval: 3\n", "a: &x 1\nb: *x\n", "\t: :"])
+@pytest.mark.parametrize("text", ["- a\n- b\n", "a: [1", "eval: 3\n", "a: &x [*x]\n", "\t: :"])
 def test_a_file_that_holds_no_settings_is_refused(tmp_path, text):
     with pytest.raises(InputError):
         read(tmp_path, text)

@@ -3,12 +3,14 @@
 import sys
 import time
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from countenance.data import Dataset, load_dataset
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.processes import Death
@@ -45,8 +47,10 @@ def test_a_worker_killed_for_memory_is_tried_again_before_an_image_is_blamed(tmp
 
 
 def test_a_picture_that_changes_during_the_run_is_a_failed_image(tmp_path: Path) -> None:
-    data = write_small_dataset(tmp_path / "set", n=40, size=16)
-    last = sorted((data / "images").iterdir())[-1]
+    folder = write_small_dataset(tmp_path / "set", n=40, size=16)
+    last = sorted((folder / "images").iterdir())[-1]
+    plain = load_dataset(folder)
+    data = Dataset(plain.card, [replace(sample, sha256=sample.content_hash()) for sample in plain])
 
     class Changing(DiscDetector):
         def __call__(self, images: Any) -> Any:

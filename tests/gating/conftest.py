@@ -11,6 +11,7 @@ from countenance.data.card import DatasetCard
 from countenance.models import ModelCard
 from countenance.run import Run
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
+from countenance.run.rows import FAILURE
 from countenance.run.store import FAILURES, SCORES, RunStore
 from countenance.tasks.results import Result
 
@@ -42,9 +43,10 @@ def write_run(
         )
     )  # fmt: skip
     store.write_table(SCORES, table)
-    store.write_table(FAILURES, pa.table({"sample": pa.array([], pa.string()), "reason": pa.array([], pa.string())}))
+    store.write_table(FAILURES, pa.table({name: pa.array([], pa.string()) for name in FAILURE}))
     if results:
         store.write_results(results)
+    store.seal()
     return Run(place)
 
 

@@ -1,6 +1,8 @@
 """`countenance gate` as it is typed: exit codes, files, and the policy that --init prints."""
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -173,3 +175,16 @@ def test_fail_on_is_the_short_form(tmp_path: Path, capsys) -> None:
     assert "did you mean disparity" in capsys.readouterr().err
     assert command(*typed, "--fail-on", "disparity") == 0, "too few people to show one"
     assert command(*typed, "--fail-on", "disparity,insufficient") == 1
+
+
+@pytest.mark.parametrize(("limit", "code"), [(0.5, 0), (0.99, 1)])
+def test_a_reader_who_leaves_early_does_not_change_the_exit_code(
+    run: ct.Run, tmp_path: Path, limit: float, code: int
+) -> None:
+    """`gate … | head -1`: exit 1 says that the run may not ship, and nothing else does."""
+    policy = written(tmp_path / "gate.yaml", RULES.format(limit=limit, insufficient="fail"))
+    asked = [Path(sys.executable).with_name("countenance"), "gate", run.place, "--policy", str(policy)]
+    with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        process.stderr.read()
+        assert process.wait() == code

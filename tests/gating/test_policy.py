@@ -77,7 +77,7 @@ def test_a_policy_may_say_once_what_insufficient_evidence_does() -> None:
         ("- a", r"a policy has rules, found list"),
         ("!!python/object/apply:os.system ['echo']", r"not YAML"),
         ("\x00", r"not YAML"),
-        ("rules:\n- people: {at_least: 3}\n  people: {at_least: 9}\n", r"line 3: 'people' is there twice"),
+        ("rules:\n- people: {at_least: 3}\n  people: {at_least: 9}\n", r"line 3: not YAML .'people' is there twice"),
         ("a: &a [1, 1]\nb: &b [*a, *a]\nrules: [*b, *b]\n", r"unknown key 'a'"),
         ("? [a, b]\n: c\n", r"not YAML|unknown key"),
         ("rules: [{people: {at_least: true}, insufficient: fail}]", r"at_least is True"),

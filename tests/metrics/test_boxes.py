@@ -1,13 +1,10 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from pycocotools import mask as coco
-from sklearn.metrics import average_precision_score
 
 from countenance.metrics.boxes import average_recall, best_overlap, iou_matrix, recall_curve, suppress
-from countenance.metrics.ranking import average_precision
 
 corner = st.floats(-100, 100, allow_nan=False, width=32)
 
@@ -59,20 +56,3 @@ def test_what_suppression_keeps_overlaps_no_more_than_the_limit(found: np.ndarra
     overlap = iou_matrix(found[kept], found[kept]) - np.eye(len(kept))
     assert (overlap <= limit + 1e-12).all()
     assert (np.diff(scores[kept]) <= 0).all()
-
-
-@given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=40))
-def test_average_precision_is_at_least_the_step_form_of_scikit_learn(rows: list[tuple[int, bool]]) -> None:
-    scores = np.array([score for score, _ in rows], dtype=np.float64)
-    hits = np.array([hit for _, hit in rows])
-    if not hits.any():
-        assert average_precision(scores, hits, 1) == 0
-        return
-    ours = average_precision(scores, hits, float(hits.sum()))
-    assert ours >= average_precision_score(hits, scores) - 1e-9
-    assert 0 <= ours <= 1 + 1e-12
-
-
-def test_average_precision_of_a_known_list() -> None:
-    hits = np.array([True, False, True, False])
-    assert average_precision(np.array([0.9, 0.8, 0.7, 0.6]), hits, 3) == pytest.approx((1 + 2 / 3) / 3)

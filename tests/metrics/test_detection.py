@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
+from tests.naive import average_precision, precision_recall
 
 from countenance.metrics import boxes, detection
 from countenance.metrics.detection import (
     RankedDetections,
-    average_precision,
     average_precisions,
     false_positives_per_image,
-    precision_recall,
 )
 from countenance.metrics.localization import best_overlaps, expand, hits, iou_rows
 from countenance.metrics.parts import part_accuracy, part_recall, passed_share
@@ -144,11 +143,12 @@ def in_blocks(size, *columns):
 
 
 def ranked(scores, found, owners, image, members, size):
-    """Detections by group; a true box is a kind by itself."""
+    """Detections by group; a true box is a kind by itself, and a false alarm counts in full for every group."""
     order = np.argsort(-scores, kind="stable")
-    boxes = in_blocks(size, owners[order], found[order])
+    boxes = in_blocks(size, owners[order], np.where(found < 0, -2, found)[order])
     images = int(max(owners.max(initial=-1), image.max(initial=-1))) + 1
-    return RankedDetections(images, boxes, in_blocks(size, image, np.arange(len(image))), np.array(members))
+    truths = in_blocks(size, image, np.arange(len(image)))
+    return RankedDetections(images, boxes, truths, np.array(members), np.ones((len(members), 2)))
 
 
 @given(st.integers(0, 300), st.sampled_from([1, 3, 1000]), st.sampled_from([1, 40, 10**6]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.metrics.test_rules import cell
+from tests.naive import average_precision, precision_recall
 
 from countenance.metrics import (
     calibration,
@@ -20,7 +21,6 @@ from countenance.metrics import (
     topk,
 )
 from countenance.metrics import reading_trials as trying
-from countenance.metrics.bounty import score
 from countenance.metrics.curves import overlapping_pairs
 from countenance.metrics.intervals import clustered_rate
 from countenance.metrics.localization import expand
@@ -34,6 +34,7 @@ from countenance.metrics.pairs.roc import equal_error_rate, roc
 from countenance.metrics.pairs.tail import best_first
 from countenance.metrics.pairs.vectors import Vectors
 from countenance.metrics.readings import CORNERS, Reading
+from countenance.suites.bias_bounty.rules import score
 
 # calibration
 
@@ -80,18 +81,11 @@ def test_calibration_by_hand(seed):
 
 
 def test_average_precision_at_its_edges():
-    assert math.isnan(ranking.average_precision(np.array([0.5]), np.array([True]), 0))
-    assert ranking.average_precision(np.zeros(0), np.zeros(0, bool), 1) == 0
-    assert ranking.average_precision(np.array([0.5, 0.5]), np.array([False, True]), 1) == 0.5  # equal scores together
-    assert ranking.average_precision(np.array([0.9, 0.5]), np.array([False, True]), 1) == 0.5
-    assert ranking.average_precision(np.array([0.9, 0.5]), np.array([True, False]), 1) == 1
-    weight = np.array([0.0, 2.0, 1.0])
-    assert ranking.average_precision(np.array([0.9, 0.8, 0.7]), np.array([True, True, False]), 2, weight) == 1
-    assert math.isnan(detection.average_precision(np.array([0.5]), np.array([True]), 0))
-    assert detection.average_precision(np.zeros(0), np.zeros(0, bool), 3) == 0
-    precision, recall = detection.precision_recall(np.array([0.5, 0.7]), np.array([True, True]), 0)
+    assert math.isnan(average_precision(np.array([0.5]), np.array([True]), 0))
+    assert average_precision(np.zeros(0), np.zeros(0, bool), 3) == 0
+    precision, recall = precision_recall(np.array([0.5, 0.7]), np.array([True, True]), 0)
     assert precision.tolist() == [1, 1] and np.isnan(recall).all()
-    precision, recall = detection.precision_recall(np.array([0.5, 0.7]), np.array([True, False]), 2, np.array([3.0, 1]))
+    precision, recall = precision_recall(np.array([0.5, 0.7]), np.array([True, False]), 2, np.array([3.0, 1]))
     assert precision.tolist() == [0, 0.75] and recall.tolist() == [0, 1.5]
     assert detection.false_positives_per_image(np.array([False, True]), 2) == 0.5
     assert math.isnan(detection.false_positives_per_image(np.array([False]), 0))
@@ -119,7 +113,11 @@ def ranked(scores, image, kind, truths, members, images, block=7):
         return lambda: ((one[a : a + block], two[a : a + block]) for a in range(0, len(one), block))
 
     owner, what = np.array(truths, dtype=np.int64).reshape(len(truths), 2).T
-    return detection.RankedDetections(images, parts(image[order], kind[order]), parts(owner, what), members)
+    people = [what[owner == i] for i in range(images)]
+    company = np.array([1 + i if len(one) else 0 for i, one in enumerate(people)], dtype=np.int64)
+    shares = np.array([[0, *(member[one].mean() if len(one) else 0 for one in people)] for member in members])
+    kind = np.where(kind < 0, -1 - company[image], kind) if len(kind) else kind
+    return detection.RankedDetections(images, parts(image[order], kind[order]), parts(owner, what), members, shares)
 
 
 @pytest.mark.parametrize("block", [1, 7, 100])
@@ -127,7 +125,7 @@ def ranked(scores, image, kind, truths, members, images, block=7):
 def test_average_precisions_of_groups_by_hand(monkeypatch, seed, block):
     random = np.random.default_rng(seed)
     scores, image = random.permutation(30) / 30, random.integers(0, 6, 30)
-    kind = random.choice([-1, 0, 1, 2], 30)
+    kind = np.where(image == 3, -1, random.choice([-1, 0, 1, 2], 30))  # nobody is in image 3
     truths = [(i, k) for i, k in zip(image, kind, strict=True) if k >= 0] + [(0, 1), (5, 2)]
     members = np.array([[True, True, True], [True, False, False], [False, True, True], [False, False, False]])
     monkeypatch.setattr(detection, "MOST_WEIGHTS", 6 * 9)
@@ -138,14 +136,18 @@ def test_average_precisions_of_groups_by_hand(monkeypatch, seed, block):
 
     def precision(weight, member):
         total = sum(weight[i] for i, k in truths if member[k])
+        if not total:
+            return np.nan
         right = seen = 0.0
         points = []
         for at in np.argsort(-scores):
-            if kind[at] < 0 or member[kind[at]]:
-                right, seen = right + weight[image[at]] * (kind[at] >= 0), seen + weight[image[at]]
-                points.append((right / total if total else 0.0, right / seen if seen else 0.0))
-        if not total:
-            return np.nan
+            there = [member[k] for i, k in truths if i == image[at]]
+            if kind[at] >= 0:
+                counts = member[kind[at]]
+            else:
+                counts = np.mean(there) if there else total / sum(weight[i] for i, _ in truths)
+            right, seen = right + weight[image[at]] * counts * (kind[at] >= 0), seen + weight[image[at]] * counts
+            points.append((right / total, right / seen if seen else 0.0))
         return np.mean([max((p for r, p in points if r >= level), default=0.0) for level in np.linspace(0, 1, 101)])
 
     draw = np.random.default_rng(seed)
@@ -481,11 +483,11 @@ def test_a_box_may_leave_its_picture_by_rounding(box, outside):
     assert readings.share_outside(np.zeros((0, 4)), np.zeros((0, 2))) == 0
 
 
-@pytest.mark.parametrize(("large", "units"), [(0, "normalised"), (1, "normalised"), (2, "pixels")])
+@pytest.mark.parametrize(("large", "units"), [(0, "rel"), (1, "rel"), (2, "px")])
 def test_one_box_in_twenty_may_be_large(large, units):
     numbers = np.full((20, 4), 1.5)
     numbers[:large, 2] = -1.6
-    assert readings.guessed_units(numbers) == units and readings.guessed_units(np.zeros((0, 4))) == "normalised"
+    assert readings.guessed_units(numbers) == units and readings.guessed_units(np.zeros((0, 4))) == "rel"
     assert readings.fitting(np.zeros((0, 4)), np.zeros((0, 2))) == []
 
 
@@ -514,9 +516,7 @@ def test_sentences_about_readings():
     assert "would localise more than 7: do the boxes" in told(5, 100, 7)
     assert told(0, 1).startswith("0 of 1 face was localised") and told(1, 100).startswith("1 of 100 faces was")
     assert "(a sample of 1,200)" in told(0, 100, total=1200) and "sample" not in told(0, 100, total=100)
-    better = tuple(
-        trying.Trial(Reading(form, "pixels"), CORNERS, 90, 100) for form in ("topleft", "centre", "xxyy", "yxyx")
-    )
+    better = tuple(trying.Trial(Reading(form, "px"), CORNERS, 90, 100) for form in ("xywh", "cxcywh", "xxyy", "yxyx"))
     trials = trying.Trials(trying.Trial(CORNERS, CORNERS, 0, 100), better, 90)
     assert trying.reading_note(trials, lambda trial: trial.predicted.form).count("; or ") == 2
     assert trying.Trial(CORNERS, CORNERS, 0, 0).share == 0
@@ -532,7 +532,7 @@ def test_readings_are_tried_below_four_fifths_only():
         return trying.try_readings(scenes)
 
     assert trials(8).better == () and trials(8).used.share == 0.8 and trials(8).best_other == 0
-    assert trials(0).better[0].predicted == Reading("topleft", "pixels") and trials(0).best_other == 10
+    assert trials(0).better[0].predicted == Reading("xywh", "px") and trials(0).best_other == 10
     assert trials(0).better[0].found == 10
     none = trying.try_readings([trying.Scene(np.array([box]), np.zeros((0, 4)), 100, 100)])
     assert none.better == () and none.used.of == 1

@@ -7,7 +7,7 @@ import pytest
 
 from countenance.metrics.curves import MISSED, ListedIdentities
 from countenance.metrics.curves.open_set import RULES, OpenSet, dir_v2, froc_v2, froc_v3, oroc_v3
-from countenance.metrics.curves.threshold_choice import choose_threshold, weighted_threshold
+from countenance.metrics.curves.threshold_choice import choose_threshold
 
 
 def labels(*rows):
@@ -118,14 +118,6 @@ def test_every_version_has_a_rule_for_detection_and_recognition(crowd):
     rules = {(2, False): froc_v2, (2, True): dir_v2, (3, False): froc_v3, (3, True): oroc_v3}
     assert rules == RULES
     assert [rule(crowd).kind for rule in RULES.values()] == ["FROC", "DIR", "FROC", "O-ROC"]
-
-
-def test_a_threshold_lets_no_more_pass_than_wanted():
-    negatives = np.array([0.5, 0.9, 0.9, 0.1])
-    assert weighted_threshold(negatives, np.array([1, 1, 1, 1]), 3) == 0.5
-    assert weighted_threshold(negatives, np.array([1, 1, 1, 1]), 2.5) == 0.9
-    assert weighted_threshold(negatives, np.array([2, 1, 1, 1]), 3) == 0.9
-    assert weighted_threshold(negatives, np.array([1, 1, 1, 1]), 1) == np.nextafter(0.9, 2), "two have the same score"
 
 
 def test_a_choice_counts_what_passes_here_and_moves_with_the_images():

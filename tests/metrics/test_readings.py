@@ -31,17 +31,17 @@ def pictures(seed: int, n: int = 40):
 def naive_corners(form: str, units: str, box, size):
     """The slow reading: one box at a time, as a person would write it down."""
     a, b, c, d = box
-    if form == "corners":
+    if form == "xyxy":
         found = [a, b, c, d]
-    elif form == "topleft":
+    elif form == "xywh":
         found = [a, b, a + c, b + d]
-    elif form == "centre":
+    elif form == "cxcywh":
         found = [a - c / 2, b - d / 2, a + c / 2, b + d / 2]
     elif form == "xxyy":
         found = [a, c, b, d]
     else:
         found = [b, a, d, c]
-    if units == "normalised":
+    if units == "rel":
         found = [found[0] * size[0], found[1] * size[1], found[2] * size[0], found[3] * size[1]]
     return found
 
@@ -95,35 +95,33 @@ def test_boxes_of_other_pictures_fit_no_reading():
 
 def test_a_wrong_reading_of_the_truth_is_named_as_well():
     corners, sizes = pictures(5)
-    centre, topleft = Reading("centre", "normalised"), Reading("topleft", "normalised")
+    centre, topleft = Reading("cxcywh", "rel"), Reading("xywh", "rel")
     numbers = centre.numbers(corners, sizes)
     there = [Scene(n[None], c[None], *s) for n, c, s in zip(numbers, corners, sizes, strict=True)]
-    trials = try_readings(there, CORNERS, topleft, truths=[r for r in READINGS if r.units == "normalised"])
+    trials = try_readings(there, CORNERS, topleft, truths=[r for r in READINGS if r.units == "rel"])
     assert trials.used.share < 0.05
     assert trials.better[0].truth == centre and trials.better[0].predicted == CORNERS
-    assert "with the dataset's boxes read as centre, normalised" in reading_note(trials, lambda trial: "use it")
+    assert "with the dataset's boxes read as cxcywh, rel" in reading_note(trials, lambda trial: "use it")
 
 
 def test_both_readings_wrong_are_tried_together_where_neither_alone_helps():
     corners, sizes = pictures(6)
-    truth, predicted = Reading("centre", "normalised"), Reading("xxyy", "pixels")
+    truth, predicted = Reading("cxcywh", "rel"), Reading("xxyy", "px")
     there = [
         Scene(truth.numbers(c[None], s[None]), predicted.numbers(c[None], s[None]), *s)
         for c, s in zip(corners, sizes, strict=True)
     ]
-    trials = try_readings(
-        there, CORNERS, Reading("topleft", "normalised"), truths=[r for r in READINGS if r.units == "normalised"]
-    )
+    trials = try_readings(there, CORNERS, Reading("xywh", "rel"), truths=[r for r in READINGS if r.units == "rel"])
     assert (trials.better[0].predicted, trials.better[0].truth) == (predicted, truth)
 
 
 def test_one_box_far_away_does_not_turn_shares_into_pixels():
     numbers = np.vstack([np.full((39, 4), 0.4), [[3, 0.2, 0.1, 0.1]]])
-    assert guessed_units(numbers) == "normalised"
+    assert guessed_units(numbers) == "rel"
 
 
 def test_many_faces_are_tried_on_a_sample_and_the_sentence_says_so():
-    many = scenes(Reading("centre", "normalised"), n=4 * MOST_TRIED)
+    many = scenes(Reading("cxcywh", "rel"), n=4 * MOST_TRIED)
     drawn = sampled(many)
     assert len(drawn) == MOST_TRIED
     note = reading_note(try_readings(drawn), lambda trial: "use it", total=len(many))
@@ -142,11 +140,11 @@ def listed(true: Reading, n: int = 60):
 
 
 def test_the_boxes_of_a_file_need_sizes_only_when_they_are_normalised():
-    truth, predicted, sizes = listed(Reading("centre", "pixels"))
-    assert "read as centre, pixels" in file_note(truth, predicted, size=lambda image: 1 / 0, remedy="do it")
-    truth, predicted, sizes = listed(Reading("topleft", "normalised"))
+    truth, predicted, sizes = listed(Reading("cxcywh", "px"))
+    assert "read as cxcywh, px" in file_note(truth, predicted, size=lambda image: 1 / 0, remedy="do it")
+    truth, predicted, sizes = listed(Reading("xywh", "rel"))
     told = file_note(truth, predicted, size=lambda image: tuple(sizes[image]), remedy="do it")
-    assert "read as topleft, normalised" in told and "60 of 60" in told
+    assert "read as xywh, rel" in told and "60 of 60" in told
     assert "above 1.5: do it" in file_note(truth, predicted, size=lambda image: None, remedy="do it")
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import countenance.report
 from countenance.answers import Boxes, Keypoints, LabelMap, Labels, Masks, Parts
-from countenance.audit import Estimate
+from countenance.auditing import Estimate
 from countenance.data import ArrayImage, Sample, Subject
 from countenance.report import drawing, pictures
 from countenance.report.figures import bars, curves, forest, marks, tally
@@ -113,8 +113,8 @@ def test_neighbouring_lines_differ_in_more_than_colour(count: int, ordered: bool
 
 def cell(group: str, estimate: float, n: int = 60) -> Estimate:
     return Estimate(
-        metric="m", kind="rate", attribute="a × b", group=group, n=n, clusters=n, estimate=estimate, low=0, high=1,
-        deff=1, depth=2,
+        metric="m", metric_kind="rate", attribute="a × b", group=group, n=n, clusters=n, estimate=estimate, low=0,
+        high=1, deff=1, depth=2,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from countenance.audit import Finding
+from countenance.auditing import Finding
 from countenance.report.findings import by_size, finding_words, safe_cell, to_csv
 from countenance.report.source import ReportSource
 from countenance.run import Run

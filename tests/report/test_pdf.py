@@ -174,7 +174,7 @@ def test_a_table_has_the_same_report_on_paper(tmp_path: Path, monkeypatch, capsy
     monkeypatch.setattr("countenance.report.pdf.Paper", Written)
     Written.texts = []
     asked = ["audit", str(tmp_path / "scores.csv"), "--by", "tone", "--metric", "right", "--cluster", "person"]
-    asked += ["--adjust", "holm", "--report", str(tmp_path / "page.html")]
+    asked += ["--adjust", "holm", "--better", "right=higher", "--report", str(tmp_path / "page.html")]
     for name in ("one.pdf", "one again.pdf"):
         assert run_command([*asked, "--pdf", str(tmp_path / name)]) == 0
     page, texts = (tmp_path / "page.html").read_text(encoding="utf-8"), Written.texts
@@ -236,7 +236,7 @@ def test_comparisons_and_leaderboards_have_their_page_on_paper(tmp_path: Path, m
 
 def test_a_comparison_of_runs_carries_their_licences(small_run: Run, tmp_path: Path) -> None:
     """Every artefact carries the licences of what made it: JSON, page and PDF."""
-    from countenance.compare import compare
+    from countenance.comparing import compare
     from countenance.report.comparison import write_comparison
     from countenance.report.comparison_pdf import write_comparison_pdf
 

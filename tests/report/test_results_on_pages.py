@@ -71,4 +71,4 @@ def test_a_verification_run_has_results_equity_and_evidence(verified, capsys):
 def test_a_difference_of_false_match_rates_is_judged_by_the_rate_that_was_allowed(verified):
     import json
 
-    assert json.loads((verified / "audit.json").read_text())["settings"]["delta"]["impostor_accepted"] == 0.01
+    assert json.loads((verified / "audit.json").read_text())["settings"]["delta"]["FMR"] == 2

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from countenance.audit import Audit, Finding, audit
-from countenance.audit.headline import headline
+from countenance.auditing import Audit, Finding, audit
+from countenance.auditing.headline import by_weight, headline
 from countenance.report import words
 from countenance.report.names import Names, clean
 
@@ -16,7 +16,7 @@ def finding(**changes: object) -> Finding:
         "n": 120, "clusters": 40, "n_versus": 1080, "estimate": 0.504, "low": 0.416, "high": 0.592,
         "estimate_versus": 0.898, "low_versus": 0.87, "high_versus": 0.92, "difference": -0.394, "diff_low": -0.489,
         "diff_high": -0.298, "p": 1e-13, "p_adjusted": 1e-12, "effect": -0.91, "effect_name": "h",
-        "verdict": "disparity", "severity": "severe", "family_size": 78,
+        "verdict": "disparity", "severity": "severe", "family_size": 78, "direction": "worse",
     }  # fmt: skip
     return Finding(**(values | changes))  # type: ignore[arg-type]
 
@@ -25,7 +25,7 @@ NAMES = Names(["skin_tone", "gender"], {"skin_tone": ["monk_9", "monk_10"], "gen
 
 
 def test_a_disparity_names_who_is_failed_and_by_how_much() -> None:
-    said = words.statement(finding(), NAMES, {})
+    said = words.statement(finding(), NAMES)
     assert said.who == "Skin tone Monk 10"
     assert said.text == (
         "recall@0.5 is 50.4\u202f% (41.6–59.2\u202f%), against 89.8\u202f% for everyone else: "
@@ -35,62 +35,65 @@ def test_a_disparity_names_who_is_failed_and_by_how_much() -> None:
 
 def test_of_two_values_the_one_served_worse_is_named_first() -> None:
     one = finding(
-        attribute="gender", group="female", versus="male", estimate=0.9, estimate_versus=0.7, difference=0.2,
-        low_versus=0.6, high_versus=0.8, diff_low=0.1, diff_high=0.3,
+        direction="better", attribute="gender", group="female", versus="male", estimate=0.9, estimate_versus=0.7,
+        difference=0.2, low_versus=0.6, high_versus=0.8, diff_low=0.1, diff_high=0.3,
     )  # fmt: skip
-    said = words.statement(one, NAMES, {})
+    said = words.statement(one, NAMES)
     assert said.who == "Gender male"
     assert "against 90.0\u202f% for gender female: 20.0 points lower (interval 10.0 to 30.0)" in said.text
 
 
 def test_a_metric_that_is_better_when_lower_turns_the_sides() -> None:
-    alarms = finding(metric="false_positives", kind="mean", difference=0.4, diff_low=0.3, diff_high=0.5)
-    assert words.group_is_worse(alarms, {"false_positives": "lower"})
-    assert "higher, which is worse" in words.statement(alarms, NAMES, {"false_positives": "lower"}).text
+    alarms = finding(metric="false_positives", metric_kind="mean", difference=0.4, diff_low=0.3, diff_high=0.5)
+    assert "higher, which is worse" in words.statement(alarms, NAMES).text
+    unsaid = words.statement(alarms.model_copy(update={"direction": "unknown"}), NAMES).text
+    assert "higher (interval" in unsaid and "which is" not in unsaid
 
 
 def test_a_group_that_is_served_better_than_the_rest_is_said_to_be() -> None:
-    favoured = finding(difference=0.1, diff_low=0.05, diff_high=0.15)
-    assert "higher, which is better" in words.statement(favoured, NAMES, {}).text
+    favoured = finding(difference=0.1, diff_low=0.05, diff_high=0.15, direction="better")
+    assert "higher, which is better" in words.statement(favoured, NAMES).text
 
 
 def test_an_interval_that_crosses_zero_keeps_its_signs() -> None:
     open_end = finding(difference=-0.01, diff_low=-0.04, diff_high=0.02)
-    assert "(interval −4.0 to +2.0)" in words.statement(open_end, NAMES, {}).text
+    assert "(interval −4.0 to +2.0)" in words.statement(open_end, NAMES).text
 
 
 def test_a_whole_group_speaks_for_its_intersections() -> None:
     crossed = finding(attribute="skin_tone × gender", group="monk_10 × female", depth=2)
     other = finding(attribute="skin_tone × gender", group="monk_9 × male", depth=2)
     same = finding(metric="average_recall", effect=-0.3)
-    assert words.strongest([crossed, other, same, finding()], NAMES, {}) == [finding(), other]
+    assert words.strongest([crossed, other, same, finding()], NAMES) == [finding(), other]
 
 
 def test_an_intersection_that_is_failed_far_more_is_told_beside_its_group() -> None:
     crossed = finding(attribute="skin_tone × gender", group="monk_10 × female", depth=2, effect=-1.9)
-    assert words.strongest([crossed, finding()], NAMES, {}) == [finding(), crossed]
+    assert words.strongest([crossed, finding()], NAMES) == [finding(), crossed]
 
 
 def test_the_favoured_side_does_not_look_like_the_failed_one() -> None:
     failed = finding(difference=-0.3)
-    assert words.mark_of(failed, failed.group, {}) == "severe"
-    assert words.mark_of(failed, failed.versus, {}) == "favoured"
-    assert words.mark_of(failed, failed.group, {failed.metric: "lower"}) == "favoured"
-    assert words.mark_of(finding(verdict="insufficient evidence"), "x", {}) == "unsure"
-    assert words.mark_of(None, "x", {}) == "untested"
+    assert words.mark_of(failed, failed.group) == "severe"
+    assert words.mark_of(failed, failed.versus) == "favoured"
+    assert words.mark_of(finding(direction="better"), failed.group) == "favoured"
+    unsaid = finding(direction="unknown")
+    assert words.mark_of(unsaid, unsaid.group) == words.mark_of(unsaid, unsaid.versus) == "severe"
+    assert words.mark_of(finding(verdict="insufficient evidence"), "x") == "unsure"
+    assert words.mark_of(None, "x") == "untested"
 
 
 def test_the_favoured_are_not_the_news_while_somebody_is_failed() -> None:
-    favoured = finding(group="monk_9", difference=0.3, effect=1.5)
-    assert words.strongest([favoured, finding()], NAMES, {}) == [finding()]
-    assert words.strongest([favoured], NAMES, {}) == [favoured]
+    favoured = finding(group="monk_9", difference=0.3, effect=1.5, direction="better")
+    assert words.strongest([favoured, finding()], NAMES) == [finding()]
+    assert words.strongest([favoured], NAMES) == [favoured]
 
 
 def test_the_other_side_of_two_values_speaks_for_its_intersections_too() -> None:
-    turned = finding(attribute="gender", group="female", versus="male", difference=0.2, effect=2.0)
+    turned = finding(attribute="gender", group="female", versus="male", difference=0.2, effect=2.0, direction="better")
     crossed = finding(attribute="skin_tone × gender", group="monk_9 × male", depth=2)
-    assert words.strongest([crossed, turned], NAMES, {}) == [turned]
-    assert words.failed_side(turned, {}) == "male"
+    assert words.strongest([crossed, turned], NAMES) == [turned]
+    assert words.failed_side(turned) == "male"
 
 
 def test_a_value_that_says_nothing_alone_is_put_into_words() -> None:
@@ -100,8 +103,8 @@ def test_a_value_that_says_nothing_alone_is_put_into_words() -> None:
 
 
 def test_failed_groups_come_before_favoured_ones() -> None:
-    favoured = finding(group="monk_9", difference=0.3, effect=1.5)
-    assert words.by_weight([favoured, finding()], {}) == [finding(), favoured]
+    favoured = finding(group="monk_9", difference=0.3, effect=1.5, direction="better")
+    assert by_weight([favoured, finding()]) == [finding(), favoured]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,11 @@ def with_verdict(verdict: str, findings: list[Finding]) -> Audit:
 
 
 def test_every_verdict_has_its_headline() -> None:
-    assert words.headline(with_verdict("disparity", []), "mtcnn") == "mtcnn fails some people more than others."
+    assert (
+        words.headline(with_verdict("disparity", [finding()]), "mtcnn") == "mtcnn fails some people more than others."
+    )
+    unsaid = words.headline(with_verdict("disparity", [finding(direction="unknown")]), "mtcnn")
+    assert unsaid == "mtcnn serves some people unlike the others; which way is better was not said."
     assert "rule one out" in words.headline(with_verdict("insufficient evidence", []), "mtcnn")
     assert "0.05 or more" in words.headline(with_verdict("none larger than 0.05", []), "mtcnn")
     assert words.headline(with_verdict("untestable", []), "mtcnn") == "Nothing could be tested."
@@ -142,7 +149,7 @@ def test_without_a_disparity_the_largest_gap_and_the_least_known_are_told() -> N
     rows = {"g": ["a"] * 60 + ["b"] * 600, "ok": [1] * 50 + [0] * 10 + [1] * 540 + [0] * 60}
     found = audit(rows, by=["g"], metrics=["ok"])
     assert found.verdict == "insufficient evidence"
-    gap, least = words.in_short(found, Names.of(found), {})
+    gap, least = words.in_short(found, Names.of(found))
     assert gap.who == "Largest gap seen" and gap.text.startswith("g a; ok is 83.3\u202f%")
     assert "n = 60" in least.text and "rows" in least.text
     assert words.summary(found).endswith("none shows a difference, and none can exclude one of 0.05 or more.")
@@ -166,7 +173,7 @@ def test_what_a_group_would_need_is_said() -> None:
 
 
 def test_a_difference_that_is_not_there_is_not_invented() -> None:
-    said = words.statement(finding(difference=math.nan, verdict="untestable"), NAMES, {})
+    said = words.statement(finding(difference=math.nan, verdict="untestable"), NAMES)
     assert "points" not in said.text
 
 
@@ -186,14 +193,14 @@ def test_characters_that_act_are_shown_as_such() -> None:
 
 def test_the_largest_gap_that_could_not_be_confirmed_is_said() -> None:
     small, large = (finding(verdict="insufficient evidence", group=g, effect=e) for g, e in (("a", -0.1), ("b", -0.6)))
-    favoured = finding(verdict="insufficient evidence", group="c", effect=0.9, difference=0.2)
+    favoured = finding(verdict="insufficient evidence", group="c", effect=0.9, difference=0.2, direction="better")
     sure = finding(effect=-0.9)
-    assert words.unconfirmed([small, sure, favoured, large], {}, most=1) == [large]
+    assert words.unconfirmed([small, sure, favoured, large], most=1) == [large]
 
 
 def test_one_comparison_that_cannot_be_tested_is_named_with_its_attribute() -> None:
-    found = audit({"masked": ["no"] * 5 + ["yes"] * 5, "ok": [1, 0] * 5}, ["masked"], ["ok"])
-    assert words.summary(found) == "The only comparison could not be tested: 5 rows in masked = no, fewer than 20."
+    found = audit({"masked": ["no"] * 4 + ["yes"] * 5, "ok": [1, 0, 1] * 3}, ["masked"], ["ok"])
+    assert words.summary(found) == "The only comparison could not be tested: 4 rows in masked = no, fewer than 20."
 
 
 def test_a_shown_interval_that_reaches_delta_is_told_apart_from_the_one_that_decides() -> None:

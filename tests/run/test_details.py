@@ -21,12 +21,13 @@ from countenance.run.engine import local
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.base import Job, Rate
 from countenance.run.engine.local import _Probes, _Shards, _Work
-from countenance.run.engine.settings import EngineSettings
 from countenance.run.manifest import DatasetRecord, Manifest
-from countenance.run.plan import InManifest, Piece, RunSettings, make_plan
+from countenance.run.plan import InManifest, Piece, make_plan
 from countenance.run.provenance import located
 from countenance.run.shard import FailedImage, answers, kept, predictions, run_shard, started
 from countenance.run.stale import Difference, _same, differs, draw, lowest_score
+from countenance.settings import RunSettings
+from countenance.settings.engine import EngineSettings
 from countenance.tasks import load_task
 from countenance.testing import small_dataset
 
@@ -56,7 +57,7 @@ def test_defaults_that_numbers_depend_on() -> None:
 
 @pytest.mark.parametrize(("cores", "workers", "each"), [(9, 1, 8), (9, 2, 4), (9, 3, 2), (2, 4, 1), (None, 1, 1)])
 def test_decode_processes_share_the_cores(monkeypatch, cores, workers, each) -> None:
-    monkeypatch.setattr("countenance.run.engine.settings.os.cpu_count", lambda: cores)
+    monkeypatch.setattr("countenance.settings.engine.os.cpu_count", lambda: cores)
     settings = EngineSettings(workers=workers)
     assert settings.decode_processes("cuda:0") == each and settings.decode_processes("cpu") == 0
     assert settings.decode_processes("cuda", "gpu") == min(each, 6) and settings.decode_processes("cpu", "gpu") == 0
@@ -100,14 +101,14 @@ def test_the_first_images_of_a_piece() -> None:
     assert Piece(1, 0, 5, 8).first(2) == Piece(1, 0, 5, 7) and Piece(1, 0, 5, 8).first(3).stop == 8
 
 
-def test_an_image_is_hashed_once_and_what_the_task_does_not_ask_is_skipped() -> None:
+def test_what_the_task_does_not_ask_is_skipped_and_nothing_is_hashed_before_it_is_decoded() -> None:
     dataset = small_dataset(5, 16)
     bare = ct.Sample("bare", next(iter(dataset)).image, 16, 16)
     data = ct.Dataset(dataset.card, [*dataset, bare])
     made = make_plan(TASK, data, CARD)
     asked = [sample for sample in data if TASK.asks(sample)]
     assert made.samples.skipped == 6 - len(asked) and len(made.samples.samples) == len(asked)
-    assert all(len(sample.sha256) == 64 for sample in made.samples.samples)
+    assert all(sample.sha256 is None for sample in made.samples.samples)
 
 
 # is it the same model?
@@ -384,8 +385,8 @@ def test_sources_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("given", "read"),
     [
-        ({"box_format": "xywh"}, {"form": "xywh", "units": "pixels"}), ({}, {"form": "corners", "units": "pixels"}),
-        ({"units": "share"}, {"form": "corners", "units": "share"}),
+        ({"box_format": "xywh"}, {"form": "xywh", "units": "px"}), ({}, {"form": "xyxy", "units": "px"}),
+        ({"units": "rel"}, {"form": "xyxy", "units": "rel"}),
     ],
 )  # fmt: skip
 def test_boxes_are_read_as_the_user_says(tmp_path: Path, given: dict[str, Any], read: dict[str, str]) -> None:
@@ -394,7 +395,7 @@ def test_boxes_are_read_as_the_user_says(tmp_path: Path, given: dict[str, Any], 
     run = evaluate(lambda images: [box for _ in images], TASK, data, out=tmp_path / "r", max_failures=1.0, **given)
     assert run.manifest.boxes == read
     if given:
-        with pytest.raises(InputError, match="has no boxes; leave --box-format and --units out"):
+        with pytest.raises(InputError, match=f"has no boxes; leave {next(iter(given))} out"):
             evaluate(lambda images: [], "face_verification", data, out=tmp_path / "v", **given)
 
 

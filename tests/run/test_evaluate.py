@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import countenance as ct
 from countenance.data import load_dataset
 from countenance.errors import InputError
 from countenance.report.source import ReportSource
@@ -73,7 +74,22 @@ def test_a_changed_picture_is_another_dataset(tmp_path) -> None:
     first = evaluate(DiscDetector(), TASK, folder, out=tmp_path / "a")
     shutil.copyfile(folder / "images" / "s00001.png", folder / "images" / "s00000.png")
     second = evaluate(DiscDetector(), TASK, folder, out=tmp_path / "b")
-    assert first.manifest["key"] != second.manifest["key"]
+    assert first.manifest.dataset.pictures != second.manifest.dataset.pictures
+    with pytest.raises(InputError, match="not comparable"):
+        ct.compare(first, second)
+    third = evaluate(DiscDetector(), TASK, folder, out=tmp_path / "a")
+    assert third.manifest.dataset.pictures == second.manifest.dataset.pictures
+    assert len(list(tmp_path.glob("a-*"))) == 1  # the run of the old picture is kept
+
+
+def test_a_picture_that_is_repaired_is_evaluated(tmp_path) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=6)
+    picture = folder / "images" / "s00000.png"
+    whole = picture.read_bytes()
+    picture.write_bytes(whole[:40])
+    assert evaluate(DiscDetector(), TASK, folder, out=tmp_path / "a").manifest.failed == 1
+    picture.write_bytes(whole)
+    assert evaluate(DiscDetector(), TASK, folder, out=tmp_path / "a").manifest.failed == 0
 
 
 @pytest.mark.parametrize(
@@ -168,8 +184,8 @@ def test_saved_answers_give_the_same_scores(tmp_path, discs) -> None:
         ({"task": "face_localisation"}, r"did you mean face_localization"),
         ({"data": "peeple"}, r"did you mean people"),
         ({"workers": 0}, r"workers is 0"),
-        ({"batch": 0}, r"batch size 0"),
-        ({"limit": 0}, r"limit 0"),
+        ({"batch": 0}, r"batch is 0, expected at least 1"),
+        ({"limit": 0}, r"limit is 0, expected at least 1"),
     ],
 )
 def test_wrong_options_are_refused_by_name(tmp_path, discs, options: dict, message: str) -> None:
@@ -309,13 +325,13 @@ def test_an_unknown_metric_is_refused_by_name(tmp_path, discs) -> None:
         audit_run(run, ["gender"], ["recall@0.6"])
 
 
-def test_a_run_of_an_older_version_is_audited_the_right_way_round(tmp_path, discs) -> None:
+def test_a_run_that_does_not_say_its_metrics_is_audited_the_right_way_round(tmp_path, discs) -> None:
     run = evaluate(DiscDetector(), TASK, discs, out=tmp_path / "run")
     manifest = json.loads((run.path / "run.json").read_text())
-    for key in ("metrics", "task_source", "format"):
+    for key in ("metrics", "task_source"):
         del manifest[key]
     (run.path / "run.json").write_text(json.dumps(manifest))
-    again = Run(run.path)
+    again = Run(run.path, verified=False)
     assert "recall@0.5" in audit_run(again, ["gender"]).settings["metrics"]
     store_audit(again, audit_run(again, ["gender"], ["false_positives"]))
     assert ReportSource.of(again).better == {"false_positives": "lower"}

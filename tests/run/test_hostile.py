@@ -23,9 +23,9 @@ HARMLESS = (
 """Every image is answered, and the good ones as by a good model."""
 FAILED = {
     "closes_every_descriptor": "the worker process ended with code 1",
-    "raises_system_exit": "the worker process ended with code 0",
-    "raises_keyboard_interrupt": "the worker process was killed by signal 2",
-    "raises_base_exception": "the worker process ended with code 1",
+    "raises_system_exit": "SystemExit: 0",
+    "raises_keyboard_interrupt": "KeyboardInterrupt",
+    "raises_base_exception": "Odd",
     "exits_with_zero": "the worker process ended with code 0",
     "aborts": "the worker process was killed by signal 6",
     "recurses": "RecursionError: maximum recursion depth exceeded",

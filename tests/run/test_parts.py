@@ -18,14 +18,16 @@ from countenance.run.engine import local
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.local import _Once, _Probes, _Shards, _Work, fair_share, thread_environment
 from countenance.run.engine.search import Bisection
-from countenance.run.engine.settings import EngineSettings
 from countenance.run.feeding import AHEAD, FedGroup, ahead, by_thread, pixel_bytes, without_pixels
 from countenance.run.licences import Allowed, names_in
-from countenance.run.plan import InMemory, Piece, RunSettings, bare, hashed_id, make_plan, present
+from countenance.run.plan import InMemory, Piece, bare, make_plan
 from countenance.run.rows import columns_of, failure_row, failure_table, rows_table, together
 from countenance.run.shard import grouped
 from countenance.run.stale import Difference, draw, lowest_score, same_answer
 from countenance.run.subjects import read_subjects
+from countenance.run.withdrawn import NOBODY, Withdrawn, hashed_id
+from countenance.settings import RunSettings
+from countenance.settings.engine import EngineSettings
 from countenance.tasks import load_task
 from countenance.testing import small_dataset
 
@@ -64,7 +66,7 @@ def test_large_runs_have_about_a_hundred_shards(images, size):
     from dataclasses import replace
 
     plan = plan_of(4, batch=4)
-    many = Many(plan.samples.card, (), {}, "", 0)
+    many = Many(plan.samples.card, (), {}, "", False, 0)
     assert replace(plan, samples=many).shard_size() == size // 4 * 4
 
 
@@ -95,9 +97,10 @@ def test_settings_out_of_range_are_refused(settings):
 
 def test_withdrawn_images_are_left_out():
     samples = list(small_dataset(4, 16))
-    gone = frozenset({hashed_id(samples[1].id)})
-    assert [s.id for s in present(samples, gone)] == [samples[i].id for i in (0, 2, 3)]
-    assert present(samples, frozenset()) is samples and len(hashed_id("x")) == 32
+    gone = Withdrawn("salt", frozenset({hashed_id(samples[1].id, "salt")}))
+    assert [s.id for s in gone.present(samples)] == [samples[i].id for i in (0, 2, 3)]
+    assert NOBODY.present(samples) is samples and not NOBODY and gone
+    assert samples[1].id not in Withdrawn("other", gone.hashes)
     piece = Piece(0, 0, 3, 9, (3, 5, 8))
     assert piece.images == 3 and Piece(0, 0, 3, 9).images == 6
 
@@ -218,6 +221,9 @@ def test_a_death_is_searched_image_by_image_and_the_image_blamed():
     assert seen == [4, 1]
     crew.heard(careful, {"shard": 0, "asking": ["bad"]})
     crew.died(careful, Death("ended with code 1"))
+    alone = crew.next()  # images before it were answered: is it this one, or the number of calls?
+    assert alone["alone"] == "bad" and watch.failed == {}
+    crew.died(alone, Death("ended with code 1"))
     assert watch.failed == {"bad": "ended with code 1"} and watch.lost == 1
     again = crew.next()
     assert again["known_failures"] == {"bad": "ended with code 1"}

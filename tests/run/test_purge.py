@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from countenance.cli.app import run as command
 from countenance.errors import InputError
 from countenance.run import Run, audit_run, evaluate, read_audit, store_audit
 from countenance.run.purge import purge
@@ -55,7 +56,7 @@ def test_a_person_leaves_with_every_image_of_theirs(tmp_path: Path, data: Path) 
     assert len(again.answers()) == 58 and again.results()[0].n == 58
     assert verify(again.store).problems == []
     after = read_audit(again).settings
-    changing = {"rows", "comparisons", "unit"}
+    changing = {"rows", "comparisons", "unit"} | {"adjust", "permutations", "answered"}  # they follow the data
     assert {k: v for k, v in after.items() if k not in changing} == {
         k: v for k, v in before.items() if k not in changing
     }
@@ -199,7 +200,12 @@ def test_lists_of_people_are_read(tmp_path: Path, text: str, expected: list[str]
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "names nobody"), ("# only words\n", "names nobody"), ("a,b\n1,2\n", "none of subject_id"), ('"a\n', "CSV")],
+    [
+        ("", "names nobody"),
+        ("# only words\n", "names nobody"),
+        ("a,b\n1,2\n", "none of identity,"),
+        ('"a\n', "CSV"),
+    ],
 )
 def test_what_is_no_list_of_people_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "list.csv").write_text(text)
@@ -209,9 +215,10 @@ def test_what_is_no_list_of_people_is_refused(tmp_path: Path, text: str, message
 
 def test_what_lies_around_a_run_forgets_people_too(tmp_path: Path, data: Path) -> None:
     run = evaluate(DiscDetector(), TASK, data, out=tmp_path / "run")
-    left = tmp_path / "run.samples" / "part-0.parquet"
+    left = tmp_path / "run.samples" / "part-00000.parquet"
     left.parent.mkdir()
     left.write_bytes(b"pictures")
+    (left.parent / "countenance.json").write_text("{}")
     (run.path / ".scores.parquet.00ff00ff.part").write_bytes(b"half a table")
     views = [
         {"name": "all", "address": "/runs/run/rows?skin_tone=monk_2"},
@@ -252,3 +259,107 @@ def test_a_damaged_run_is_refused_in_one_line_or_purged_without_what_is_gone(tmp
             purge(run.path, ["id0003"])
         with pytest.raises(InputError, match="no column sample with names"):
             dict(RunStore(run.path).answers({"s00001"}))
+
+
+# what is not ours, and who is remembered
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_is_not_ours_is_named_and_left(tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make(data, tmp_path / "run")
+    shutil.copytree(run.path, run.path / "inner")
+    (run.path / "notes.txt").write_text("id0003 called")
+    (run.path / "answers" / "mine.parquet").write_bytes((run.path / "scores.parquet").read_bytes())
+    own = tmp_path / "run.samples"
+    own.mkdir()
+    (own / "part-00000.parquet").write_text("mine")
+    (own / "dataset.json").write_text("mine")
+    left = tree(run.path / "inner") | {"notes.txt": b"id0003 called"}
+    (tmp_path / "gone.txt").write_text("id0003\n")
+    before = tree(tmp_path)
+    assert command(["purge", run.place, "--subjects", str(tmp_path / "gone.txt"), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert tree(tmp_path) == before, "a dry run changes nothing"
+    assert "would remove 1 person, 2 images" in said
+    for name in ("scores.parquet", "run.json", "audit.json"):
+        assert f"changes  {run.path}/{name}\n" in said
+    for name in ("notes.txt", "inner/scores.parquet", "answers/mine.parquet"):
+        assert f"left     {run.path}/{name} (not ours" in said and f"changes  {run.path}/{name}" not in said
+    assert command(["purge", run.place, "--subjects", str(tmp_path / "gone.txt")]) == 0
+    said = capsys.readouterr().out
+    assert f"left     {run.path}/notes.txt (not ours; look whether it shows somebody)" in said
+    assert tree(run.path / "inner") | {"notes.txt": (run.path / "notes.txt").read_bytes()} == left
+    assert tree(own) == {"part-00000.parquet": b"mine", "dataset.json": b"mine"}
+    assert (run.path / "answers" / "mine.parquet").read_bytes() == before["run/answers/mine.parquet"]
+    assert verify(run.store).problems == []
+
+
+def test_a_journal_or_a_marker_that_leaves_the_run_deletes_nothing(tmp_path: Path, data: Path) -> None:
+    run = make(data, tmp_path / "run")
+    (tmp_path / "victim.txt").write_text("theirs")
+    (run.path / "notes.txt").write_text("theirs")
+    journal = {"samples": ["s00001.png"], "files": ["../victim.txt", "notes.txt", "/etc/hostname"]}
+    (run.path / "purge.json").write_text(json.dumps(journal))
+    purge(run.path, ["id0003"])
+    assert (tmp_path / "victim.txt").read_text() == (run.path / "notes.txt").read_text() == "theirs"
+    path = run.path / "shards" / "00000.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"files": {"../victim.txt": "0"}}))
+    purge(run.path, ["id0004"])
+    assert (tmp_path / "victim.txt").read_text() == "theirs"
+
+
+def test_who_left_is_not_named_by_the_run(tmp_path: Path, data: Path) -> None:
+    import hashlib
+    import hmac
+
+    run = make(data, tmp_path / "run")
+    purge(run.path, ["id0003"])
+    (run.path / "local.json").rename(tmp_path / "local.json")
+    told = "".join(tree(run.path)["run.json"].decode())
+    names = [f"s{k:05d}.png" for k in range(60)]
+    guesses = [name for name in names for name in (name, name.removesuffix(".png"))]
+    for guess in guesses:
+        for hashed in (hashlib.sha256(guess.encode()), hmac.new(b"", guess.encode(), "sha256")):
+            assert hashed.hexdigest()[:32] not in told
+    assert len(Run(run.path).manifest.withdrawn) == 2
+
+
+def test_a_resume_elsewhere_asks_who_left(tmp_path: Path, data: Path) -> None:
+    run = make(data, tmp_path / "run")
+    purge(run.path, ["id0003", "id0005"])
+    (run.path / "answers" / "00000.parquet").unlink()
+    shutil.copytree(run.path, tmp_path / "same machine")
+    (run.path / "local.json").unlink()
+
+    def again(out: Path, **given: object) -> Run:
+        return evaluate(DiscDetector(), TASK, data, out=out, shard=16, **given)
+
+    assert len(again(tmp_path / "same machine").answers()) == 56
+    before = tree(run.path)
+    with pytest.raises(InputError, match="4 images were withdrawn from this run, and the secret that says which"):
+        again(run.path)
+    with pytest.raises(InputError, match="in 2 of the 4 images that were withdrawn; name all who left"):
+        again(run.path, withdrawn=["id0003"])
+    with pytest.raises(InputError, match="somebody of --withdrawn is still in this run"):
+        again(run.path, withdrawn=["id0003", "id0005", "id0020"])
+    assert tree(run.path) == before, "nobody was evaluated"
+    (tmp_path / "gone.txt").write_text("id0003\nid0005\n")
+    finished = again(run.path, withdrawn=tmp_path / "gone.txt")
+    assert traces(finished.path, "id0003", "s00006", "s00007", "id0005", "s00010") == []
+    assert len(finished.answers()) == 56 and finished.manifest.purged == 4
+    assert len(again(run.path).answers()) == 56, "from now on the secret is here"
+
+
+def test_samples_of_a_killed_cluster_run_go_and_those_of_a_user_are_in_the_way(tmp_path: Path) -> None:
+    from countenance.run.around import prepare_samples, remove_samples, samples_beside
+
+    place = str(tmp_path / "run")
+    prepare_samples(place).write("part-00000.parquet", b"faces")
+    (tmp_path / "run.samples" / "mine.txt").write_text("mine")
+    assert remove_samples(samples_beside(place)) == ["mine.txt"]
+    assert sorted(path.name for path in (tmp_path / "run.samples").iterdir()) == ["mine.txt"]
+    with pytest.raises(InputError, match="is in the way and is not ours"):
+        prepare_samples(place)

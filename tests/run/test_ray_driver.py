@@ -550,7 +550,7 @@ def test_a_connection_is_closed_by_who_made_it(monkeypatch: pytest.MonkeyPatch) 
 
 def test_withdrawn_images_are_not_counted_in_a_search(tmp_path, monkeypatch: pytest.MonkeyPatch, fake: FakeRay) -> None:
     from countenance.data.manifest import ManifestWriter
-    from countenance.run.plan import hashed_id
+    from countenance.run.withdrawn import Withdrawn, hashed_id
     from countenance.testing import small_dataset
 
     dataset = small_dataset(6, 16)
@@ -559,7 +559,7 @@ def test_withdrawn_images_are_not_counted_in_a_search(tmp_path, monkeypatch: pyt
     shards, engine, _ = driver(fake)
     engine.job = Job(
         "face_localization", None, ModelSpec("m"), str(tmp_path), "store", {}, 4,
-        withdrawn=frozenset({hashed_id(names[2])}),
+        withdrawn=Withdrawn("x", frozenset({hashed_id(names[2], "x")})),
     )  # fmt: skip
     work = ray._RayWork(Piece(0, 0, 1, 6))
     assert [shards._name(work, row) for row in range(4)] == [names[1], names[3], names[4], names[5]]

@@ -19,12 +19,13 @@ evaluate("fakes:Slow", "face_localization", sys.argv[1], out=sys.argv[2], worker
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments_and_resumed_the_scores_are_byte_identical(tmp_path) -> None:
+@pytest.mark.parametrize("seed", range(10))  # 200 kills in all
+def test_killed_at_random_moments_and_resumed_the_scores_are_byte_identical(tmp_path, seed: int) -> None:
     data = write_small_dataset(tmp_path / "set", n=3000, size=16)
     whole = evaluate("fakes:Slow", "face_localization", data, out=tmp_path / "whole", batch=4)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     command = [sys.executable, "-c", SCRIPT, str(data), str(tmp_path / "killed")]
-    moments = random.Random(0)
+    moments = random.Random(seed)
     kills = 0
     while kills < 20:
         process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)

@@ -13,13 +13,14 @@ import countenance as ct
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.run.engine.base import Rate
-from countenance.run.engine.settings import EngineSettings
 from countenance.run.evaluation import Evaluation
 from countenance.run.given import GivenModel
 from countenance.run.manifest import DatasetRecord, Manifest, read_manifest
 from countenance.run.marker import Committed, Marker
-from countenance.run.plan import Piece, RunSettings, make_plan
+from countenance.run.plan import Piece, make_plan
 from countenance.run.store import RunStore, answers_name, marker_name, work_rows
+from countenance.settings import RunSettings
+from countenance.settings.engine import EngineSettings
 from countenance.tasks import load_task
 from countenance.testing import DiscDetector, small_dataset
 
@@ -112,6 +113,9 @@ def test_hashes_are_kept_of_every_file_but_those_that_come_and_go(tmp_path: Path
     for name in ("run.json", "local.json", "views.json", "thumbnails/x.jpg", "work/1.parquet", "a/b.txt"):
         store.storage.write(name, name.encode())
     store.seal()
+    assert sorted(store.sealed()) == ["run.json"], "a/b.txt is somebody else's"
+    store.seal(["a/b.txt"])
+    store.seal()
     assert sorted(store.sealed()) == ["a/b.txt", "run.json"]
     store.storage.write("a/b.txt", b"new")
     before = store.sealed()
@@ -131,10 +135,9 @@ def test_a_manifest_of_this_format_opens_and_one_of_the_next_does_not() -> None:
     assert read_manifest(json.dumps(found).encode(), "p").format == 2
     with pytest.raises(InputError, match="format 3, this one reads up to 2"):
         read_manifest(json.dumps(found | {"format": 3}).encode(), "p")
-    old = {name: value for name, value in found.items() if name != "format"} | {"fhibe": {"a": 1}, "seed": None}
-    old.pop("about")
-    assert read_manifest(json.dumps(old).encode(), "p").format == 1
-    assert read_manifest(json.dumps(old).encode(), "p").about == {"a": 1}
+    for version in (1, "2", None, True):
+        with pytest.raises(InputError, match=r"expected 2|not a run's manifest"):
+            read_manifest(json.dumps(found | {"format": version}).encode(), "p")
 
 
 # an evaluation

@@ -12,9 +12,10 @@ from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.run import evaluate, stages, whole
 from countenance.run.early_stop import REMEMBERED, Watch
-from countenance.run.plan import RunSettings, make_plan
+from countenance.run.plan import make_plan
 from countenance.run.store import RunStore
 from countenance.run.whole import GivenShards, StoredShards, WholeRun
+from countenance.settings import RunSettings
 from countenance.tasks import Reduced, Shard, load_task
 from countenance.testing import DiscDetector, small_dataset
 

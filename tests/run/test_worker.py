@@ -23,9 +23,10 @@ from countenance.run.engine.base import Job
 from countenance.run.engine.decoding import Decoders, file_size
 from countenance.run.engine.worker import _Deadlines, made_feed
 from countenance.run.feeding import by_thread, without_pixels
-from countenance.run.plan import Piece, hashed_id
+from countenance.run.plan import Piece
 from countenance.run.rows import columns_of
 from countenance.run.store import RunStore
+from countenance.run.withdrawn import Withdrawn, hashed_id
 from countenance.tasks import load_task
 from countenance.testing import DiscDetector, small_dataset
 
@@ -116,7 +117,7 @@ def test_careful_is_image_by_image(made: Any) -> None:
 
 
 def test_a_search_looks_at_a_part_and_stores_nothing(made: Any) -> None:
-    one, names, told = made(withdrawn=frozenset({hashed_id("s00004")}))
+    one, names, told = made(withdrawn=Withdrawn("x", frozenset({hashed_id("s00004", "x")})))
     assert "s00004" in names
     order = {"piece": asdict(Piece(2, 0, 3, 9)), "careful": True, "known_failures": {}, "only": [1, 3]}
     assert one.handle(order, tell(told)) == {}

@@ -7,21 +7,22 @@ import pytest
 
 import countenance as ct
 from countenance.answers.formats import Wanted, read_predictions
-from countenance.audit.settings import Settings
+from countenance.auditing.settings import AuditSettings
 from countenance.cli.app import run as run_command
 from countenance.data import load_dataset
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
-from countenance.run.evaluate import evaluate
+from countenance.run.evaluator import evaluate
 from countenance.run.given import given_model
 from countenance.run.manifest import DatasetRecord, Manifest
 from countenance.run.record import record
 from countenance.run.shard import needs_pixels, takes_ids
+from countenance.settings import ModelSettings
 from countenance.storage.local import LocalStorage
 from countenance.tasks import load_task
 
 ROWS = {"sex": ["f"] * 40 + ["m"] * 40, "found": [1, 0] * 40}
-NOTHING = {"weights": None, "device": None, "settings": None, "units": None}
+NOTHING = ModelSettings()
 
 
 def empty() -> ct.Dataset:
@@ -41,13 +42,13 @@ def test_names_that_are_no_text_are_refused(by):
 @pytest.mark.parametrize("wrong", [{"depth": "2"}, {"seed": 0.5}, {"min_n": True}, {"alpha": "0.05"}, {"power": None}])
 def test_settings_of_another_type_are_refused_by_name(wrong):
     with pytest.raises(InputError, match=f"^{next(iter(wrong))} .*, expected a (whole )?number"):
-        Settings.of(**wrong)
-    assert Settings.of(depth=np.int64(2), alpha=np.float32(0.1)).depth == 2
+        AuditSettings.of(**wrong)
+    assert AuditSettings.of(depth=np.int64(2), alpha=np.float32(0.1)).depth == 2
 
 
-def test_a_folder_that_is_a_run_is_no_table(tmp_path):
+def test_a_folder_whose_manifest_is_none_is_refused_by_its_name(tmp_path):
     (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(InputError, match=r"a run, not a table; open it first: countenance.Run\("):
+    with pytest.raises(InputError, match=r"run.json: not a run's manifest; `countenance run` makes one"):
         ct.audit(str(tmp_path), by=["sex"])
 
 
@@ -75,7 +76,7 @@ class Mine:
 )
 def test_models_that_cannot_be_meant_are_refused(model, settings, said):
     with pytest.raises(InputError, match=said):
-        given_model(model, NOTHING | settings, load_task("keypoint_estimation"), empty())
+        given_model(model, ModelSettings(**settings), load_task("keypoint_estimation"), empty())
 
 
 def test_the_index_of_a_table_may_name_the_images():

@@ -31,7 +31,7 @@ def test_what_is_written_is_read(place: LocalStorage) -> None:
 
 
 def test_what_is_not_there_is_missing(place: LocalStorage) -> None:
-    for name in ("a", "a/b", "."):
+    for name in ("a", "a/b"):
         with pytest.raises(Missing):
             place.read(name)
     place.delete("a")
@@ -160,3 +160,89 @@ def test_urls_of_other_stores_are_refused(place):
         place_of(place)
     with pytest.raises(InputError, match="found a URL of"):
         open_storage(place)
+
+
+LEAVING = (
+    "../victim.txt",
+    "/etc/hostname",
+    "a/../../victim.txt",
+    "",
+    ".",
+    "..",
+    "a//b",
+    "a/./b",
+    "C:/x",
+    "a\\..\\b",
+    "a\0b",
+)
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_no_name_leads_out_of_the_folder(place: LocalStorage, tmp_path: Path, name: str) -> None:
+    victim = tmp_path / "victim.txt"
+    victim.write_text("theirs")
+    place.write("a/b", b"ours")
+    for use in (
+        place.read,
+        place.open,
+        place.delete,
+        lambda n: place.write(n, b"x"),
+        lambda n: place.create(n, b"x"),
+        lambda n: place.write_stream(n, lambda stream: stream.write(b"x")),
+        lambda n: place.local_file(n).__enter__(),
+    ):
+        with pytest.raises(InputError, match="leads out of it"):
+            use(name)
+    assert not place.has(name) and victim.read_text() == "theirs"
+    assert [entry.name for entry in place.entries()] == ["a/b"]
+
+
+def test_links_are_not_followed_and_are_replaced_by_what_is_written(place: LocalStorage, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "victim").write_text("theirs")
+    place.write("own", b"ours")
+    (place.folder / "file").symlink_to(outside / "victim")
+    (place.folder / "folder").symlink_to(outside)
+    for name in ("file", "folder/victim"):
+        with pytest.raises(InputError, match="a link, which is not followed"):
+            place.read(name)
+        assert not place.has(name)
+    with pytest.raises(InputError, match="a link"):
+        place.delete("folder/victim")
+    assert [entry.name for entry in place.entries()] == ["own"] and place.entries("folder/") == []
+    place.write("file", b"new")
+    place.write("folder/victim", b"new")
+    assert place.read("file") == place.read("folder/victim") == b"new"
+    assert (outside / "victim").read_text() == "theirs"
+    (place.folder / "again").symlink_to(outside / "victim")
+    place.delete("again")
+    assert not (place.folder / "again").is_symlink() and (outside / "victim").exists()
+    (tmp_path / "run-linked").symlink_to(outside)
+    assert place.siblings("run-") == []
+
+
+def test_a_folder_in_place_of_a_file_and_the_reverse_are_moved_out_of_the_way(place: LocalStorage) -> None:
+    place.write("own", b"ours")
+    (place.folder / "scores.parquet").mkdir()
+    (place.folder / "scores.parquet" / "notes.txt").write_text("theirs")
+    (place.folder / "answers").write_text("a file")
+    place.write("scores.parquet", b"table")
+    assert place.create("answers/0", b"first")
+    place.delete("answers/0/deeper")
+    assert place.read("scores.parquet") == b"table" and place.read("answers/0") == b"first"
+    kept = sorted(entry.name.partition(".in-the-way-")[0] for entry in place.entries() if "in-the-way" in entry.name)
+    assert kept == ["answers", "scores.parquet"]
+
+
+def test_credentials_in_an_address_are_refused_and_not_echoed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("s3://AKIA:sEcReT/x@bucket/run", "s3://sEcReT@bucket/run", "https://me:sEcReT@host/run"):
+        for use in (place_of, open_storage):
+            with pytest.raises(InputError) as caught:
+                use(place)
+            assert "sEcReT" not in str(caught.value) and "AWS_ACCESS_KEY_ID" in str(caught.value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "https://me:sEcReT@store.example.org")
+    pytest.importorskip("obstore", reason="the extra s3 is not installed")
+    with pytest.raises(InputError) as caught:
+        open_storage("s3://bucket/run").entries()
+    assert "sEcReT" not in str(caught.value) and "AWS_ENDPOINT_URL is https://…@store.example.org" in str(caught.value)

@@ -15,7 +15,7 @@ from countenance.metrics.readings import CORNERS, READINGS, Reading
 from countenance.run import evaluate
 from countenance.testing import DiscDetector, write_small_dataset
 
-CENTRE = Reading("centre", "normalised")
+CENTRE = Reading("cxcywh", "rel")
 
 
 def options(reading: Reading) -> dict[str, str]:
@@ -42,7 +42,7 @@ class GivenAs:
 
 @pytest.mark.parametrize("reading", [reading for reading in READINGS if reading != CORNERS], ids=str)
 def test_boxes_in_any_other_reading_are_told_by_name_and_the_option_puts_them_right(tmp_path, discs, reading):
-    told = f"--box-format {reading.form} --units {reading.units}"
+    told = f"--boxes {reading.form} --units {reading.units}"
     try:
         run = evaluate(GivenAs(reading), "face_localization", discs, out=tmp_path / "wrong")
         (note,) = run.notes
@@ -57,9 +57,7 @@ def test_boxes_in_any_other_reading_are_told_by_name_and_the_option_puts_them_ri
 
 def test_another_reading_is_another_run(tmp_path, discs):
     first = evaluate(GivenAs(CENTRE), "face_localization", discs, out=tmp_path / "a", **options(CENTRE))
-    other = evaluate(
-        GivenAs(CENTRE), "face_localization", discs, out=tmp_path / "b", **options(Reading("topleft", "normalised"))
-    )
+    other = evaluate(GivenAs(CENTRE), "face_localization", discs, out=tmp_path / "b", **options(Reading("xywh", "rel")))
     assert first.manifest["key"] != other.manifest["key"]
 
 
@@ -70,9 +68,9 @@ def test_worker_processes_read_boxes_in_the_same_way(tmp_path, discs, monkeypatc
         "    return [b.xyxy / np.tile([i.shape[1], i.shape[0]], 2) for b, i in zip(DiscDetector()(images), images)]\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    corners = Reading("corners", "normalised")
+    corners = Reading("xyxy", "rel")
     wrong = evaluate("shares:model", "face_localization", discs, out=tmp_path / "wrong", workers=2)
-    assert "read as corners, normalised" in wrong.notes[0] and "would localise 120 of 120" in wrong.notes[0]
+    assert "read as xyxy, rel" in wrong.notes[0] and "would localise 120 of 120" in wrong.notes[0]
     right = evaluate("shares:model", "face_localization", discs, out=tmp_path / "right", workers=2, **options(corners))
     assert right.notes == [] and right.results()[0].value == 1.0
 
@@ -91,7 +89,7 @@ def test_a_file_of_predictions_in_any_reading_is_told_and_put_right(tmp_path, di
     else:
         header = "image,x0,y0,x1,y1" if form == "corners.csv" else "image,x,y,w,h"
         file.write_text("\n".join([header, *(",".join([i, *map(repr, n)]) for i, n in rows)]) + "\n")
-    usual = Reading("corners" if form == "corners.csv" else "topleft", "pixels")
+    usual = Reading("xyxy" if form == "corners.csv" else "xywh", "px")
     model = f"predictions:{file}"
     try:
         notes = evaluate(model, "face_localization", discs, out=tmp_path / "wrong").notes
@@ -100,7 +98,7 @@ def test_a_file_of_predictions_in_any_reading_is_told_and_put_right(tmp_path, di
     if reading == usual:
         assert notes == []
     else:
-        assert f"read as {reading} (" in notes[0] and f"--box-format {reading.form} --units {reading.units}" in notes[0]
+        assert f"read as {reading} (" in notes[0] and f"--boxes {reading.form} --units {reading.units}" in notes[0]
     right = evaluate(model, "face_localization", discs, out=tmp_path / "right", **options(reading))
     assert right.notes == [] and right.results()[0].value == 1.0
 
@@ -112,14 +110,14 @@ def test_refused_boxes_are_tried_in_other_readings_before_the_run_stops(tmp_path
         evaluate(GivenAs(CENTRE), "face_localization", far, out=tmp_path / "run")
     text = str(caught.value)
     assert "has x1 < x0 or y1 < y0; boxes are x0, y0, x1, y1 in pixels" in text
-    assert "read as centre, normalised (cx, cy, w, h as shares of the picture), the same predictions would" in text
+    assert "read as cxcywh, rel (cx, cy, w, h as shares of the picture), the same predictions would" in text
 
 
 @pytest.mark.parametrize(
     ("truth", "message"),
     [
-        (Reading("topleft", "pixels"), "of the true boxes of the faces leave their pictures"),
-        (Reading("corners", "normalised"), "the true boxes of the faces look normalised"),
+        (Reading("xywh", "px"), "of the true boxes of the faces leave their pictures"),
+        (Reading("xyxy", "rel"), "the true boxes of the faces look normalised"),
     ],
 )
 def test_a_truth_in_another_reading_is_not_blamed_on_the_model(tmp_path, discs, truth, message):
@@ -128,9 +126,7 @@ def test_a_truth_in_another_reading_is_not_blamed_on_the_model(tmp_path, discs, 
     for sample in load_dataset(discs):
         (subject,) = sample.subjects
         size = np.array([[64.0, 64.0]])
-        box = (
-            truth.corners(subject.face_box, size) if truth.units == "pixels" else truth.numbers(subject.face_box, size)
-        )
+        box = truth.corners(subject.face_box, size) if truth.units == "px" else truth.numbers(subject.face_box, size)
         wrong.append(replace(sample, subjects=(replace(subject, face_box=box[0]),)))
     dataset = Dataset(DatasetCard(name="wrong", real_people=False), wrong)
     (note,) = evaluate(DiscDetector(), "face_localization", dataset, out=tmp_path / "run").notes
@@ -177,9 +173,9 @@ def test_the_command_says_what_another_reading_would_give(tmp_path, capsys, monk
     command = ["run", "face_localization", "--model", "shares:model", "--data", folder, "--quiet"]
     assert run_command([str(part) for part in [*command, "--out", tmp_path / "wrong"]]) == 0
     out = capsys.readouterr().out
-    assert "note     0 of 30 faces were localised; read as corners, normalised" in out and "30 of 30" in out
-    assert "--box-format corners --units normalised" in out
-    right = [*command, "--out", tmp_path / "right", "--box-format", "corners", "--units", "normalised"]
+    assert "note     0 of 30 faces were localised; read as xyxy, rel" in out and "30 of 30" in out
+    assert "--boxes xyxy --units rel" in out
+    right = [*command, "--out", tmp_path / "right", "--box-format", "xyxy", "--units", "rel"]
     assert run_command([str(part) for part in right]) == 0
     assert "note" not in capsys.readouterr().out
 

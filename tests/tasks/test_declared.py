@@ -39,8 +39,8 @@ METRICS = {
     "face_parsing": [("F1", "higher", True, None)],
     "face_super_resolution": [("PSNR", "higher", True, None), ("SSIM", "higher", True, None)],
     "face_verification": [
-        ("genuine_accepted", "higher", True, None), ("impostor_accepted", "lower", True, 0.001),
-        ("enrolled", "higher", True, None),
+        ("genuine_accepted", "higher", True, None), ("FMR", "lower", True, None),
+        ("impostor_accepted", "lower", False, 0.001), ("enrolled", "higher", True, None),
     ],
     "keypoint_estimation": [
         ("PCK", "higher", True, None), ("AR_OKS", "higher", True, None), ("OKS", "higher", False, None),
@@ -74,10 +74,10 @@ def test_meanings_name_the_thresholds_in_force():
     assert "0.5 to 0.95" in meanings["face_localization"][1] and "0.5 to 0.95" in meanings["person_localization"][0]
     assert "0.5 to 0.95" in meanings["person_parsing"][0] and "0.5 to 0.95" in meanings["body_parts_detection"][0]
     assert "told right at 0.5," in meanings["body_parts_detection"][1]
-    assert meanings["keypoint_estimation"][0].endswith("thresholds .1 to .9")
+    assert meanings["keypoint_estimation"][0].endswith("thresholds 0.1 to 0.9")
     assert "0.5 to 0.95" in meanings["keypoint_estimation"][1]
     task = load_task("keypoint_estimation").configured({"thresholds": {"PCK": [0.25, 0.5], "AR_OKS": [0.5, 0.75, 0.8]}})
-    assert task.metrics[0].meaning.endswith(".25 to .5") and "0.5 to 0.8" in task.metrics[1].meaning
+    assert task.metrics[0].meaning.endswith("0.25, 0.5") and "0.5, 0.75, 0.8 that" in task.metrics[1].meaning
     age = load_task("age_estimation").configured({"challenge_age": 30, "minimum_age": 21})
     assert [metric.meaning for metric in age.metrics[1:3]] == [
         "whether a person under 21 is estimated at 30 or more", "whether a person of 21 or more is estimated under 30",

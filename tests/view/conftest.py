@@ -18,7 +18,7 @@ from countenance.run import Run
 from countenance.view.app import make_app
 from countenance.view.library import Library
 from countenance.view.privacy import Privacy
-from countenance.view.server import address_of, bind
+from countenance.view.server import address_of, bind, make_server
 from countenance.view.token import Token
 
 _spec = spec_from_file_location("drawn_runs", Path(__file__).parents[1] / "report" / "conftest.py")
@@ -82,15 +82,13 @@ class Viewer:
         return next(one.id for one in self.library.summaries() if one.name == name)
 
 
-def start(places: list[Path], privacy: Privacy | None = None) -> Viewer:
+def start(places: list[Path], privacy: Privacy | None = None, **how: Any) -> Viewer:
     """Listen in a thread."""
-    import uvicorn
-
-    library = Library(places)
+    library = Library(places, **how)
     listening = bind("127.0.0.1", 0)
     address = address_of("127.0.0.1", listening)
     app = make_app(library, address, Token(SECRET, address.port), privacy)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", access_log=False))
+    server = make_server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     return Viewer(address.port, library, server, thread, listening)

@@ -6,6 +6,7 @@ import pytest
 from tests.view.conftest import SECRET, Viewer, start
 
 from countenance.errors import InputError
+from countenance.run.store import RunStore
 from countenance.view.network import Address
 from countenance.view.scope import ScopedStorage, id_of, runs_below
 from countenance.view.token import Token, make_token
@@ -113,12 +114,13 @@ def test_links_are_not_followed(tmp_path: Path, runs: Path) -> None:
     whole = named / "whole"
     whole.mkdir()
     (whole / "run.json").write_bytes((runs / "second" / "run.json").read_bytes())
+    RunStore(whole).seal()
     (whole / "scores.parquet").symlink_to(runs / "second" / "scores.parquet")
     viewer = start([named])
     run = viewer.id_of("whole")
     assert viewer.ask(f"/api/runs/{id_of(outside)}/estimates").status == 404
     answer = viewer.ask(f"/api/runs/{run}/estimates")
-    assert answer.status == 400 and "leads out of the run" in answer.json()["error"]
+    assert answer.status == 400 and "a link, which is not followed" in answer.json()["error"]
     with pytest.raises(InputError, match="leads out"):
         ScopedStorage(whole.resolve()).read("../../outside/run.json")
     viewer.close()

@@ -1,6 +1,7 @@
-"""Runs side by side: the numbers of `countenance.compare`, links to rows, and the samples that changed."""
+"""Runs side by side: the numbers of `countenance.comparing`, links to rows, and the samples that changed."""
 
 import html
+import math
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.view.conftest import Viewer, query, start
 
-from countenance.compare import compare, leaderboard
+from countenance.comparing import compare, leaderboard
 from countenance.run import Run, audit_run, store_audit
 
 
@@ -30,6 +31,7 @@ def pair(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewe
     for row in misses[:5]:
         row["m.recall@0.5"] = 1.0
     run.store.write_table("scores.parquet", pa.Table.from_pylist(rows, schema=run.scores().schema))
+    run.store.seal()
     store_audit(run, audit_run(run, ["skin_tone", "gender"], ["recall@0.5"]))
     made = start([root])
     yield made
@@ -94,7 +96,8 @@ def test_three_runs_are_one_family_as_the_command_has_them(pair: Viewer) -> None
         rows = pq.read_table(pa.BufferReader(content)).to_pylist()
         for part, listed in (("group", expected.groups), ("gap", expected.gaps)):
             shown = {(r["b"], r["attribute"], r["group"]): repr(r["p_adjusted"]) for r in rows if r["part"] == part}
-            assert shown == {(one.b, one.attribute, one.group): repr(one.p_adjusted) for one in listed}
+            p_values = {(change.b, change.attribute, change.group): change.p_adjusted for change in listed}
+            assert shown == {key: repr(None if math.isnan(p) else p) for key, p in p_values.items()}
         whole = {row["b"]: row["p_adjusted"] for row in rows if row["part"] == "overall"}
         assert whole == {name: expected.pair("recall@0.5", "one", name).p_adjusted for name in names[1:]}
     finally:

@@ -39,6 +39,7 @@ def test_a_run_without_attributes(place: Path) -> None:
     scores = run.scores()
     bare = scores.drop_columns([name for name in scores.column_names if name.startswith("attr.")])
     run.store.write_table("scores.parquet", bare)
+    run.store.seal()
     store_audit(run, audit_run(run))
     here = start([place])
     found = here.ask(f"/api/runs/{here.id_of('run')}/estimates").json()
@@ -68,6 +69,7 @@ def test_a_score_table_of_many_files(place: Path) -> None:
     for number, part in enumerate((table.slice(0, half), table.slice(half))):
         run.store.write_table(f"scores/{number:05d}.parquet", pa.table(part))
     (place / "scores.parquet").unlink()
+    run.store.seal()
     here = start([place])
     assert here.ask(f"/api/runs/{here.id_of('run')}/rows?{query(by_metric='best_iou', size='200')}").json() == expected
     pages(here, here.id_of("run"))

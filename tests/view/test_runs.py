@@ -11,6 +11,7 @@ from tests.view.conftest import Viewer, query, start
 from countenance.cli.app import run as command
 from countenance.errors import InputError
 from countenance.run import Run
+from countenance.run.store import RunStore
 from countenance.view.server import bind
 
 
@@ -161,6 +162,7 @@ def test_code_that_a_run_names_is_not_imported(runs: Path, tmp_path: Path, monke
     manifest = json.loads(path.read_text(encoding="utf-8"))
     manifest |= {"task": "hostile_module:task", "task_source": "hostile_module:task", "metrics": None}
     path.write_text(json.dumps(manifest), encoding="utf-8")
+    RunStore(path.parent).seal()
     here = start([tmp_path / "runs"])
     name = here.id_of("run")
     for page in ("", "/samples", "/rows", "/tests"):
@@ -174,7 +176,7 @@ def test_thousands_of_runs_are_shown_a_page_at_a_time(runs: Path, tmp_path: Path
     for number in range(130):
         folder = tmp_path / f"run{number:03d}"
         folder.mkdir()
-        for name in ("run.json", "audit.json"):
+        for name in ("run.json", "audit.json", "files.json"):
             (folder / name).write_bytes((runs / "second" / name).read_bytes())
     viewer = start([tmp_path])
     try:

@@ -6,6 +6,7 @@ from typing import Any
 
 from countenance.answers import types
 from countenance.answers.types import Answer
+from countenance.decoding import decoding, read_parquet
 from countenance.errors import InputError
 
 KINDS: dict[str, type[Any]] = {
@@ -49,28 +50,19 @@ def answers_table(kind: type[Any], answers: Iterable[tuple[str, Answer]]) -> Any
 
 def answers_from_table(table: Any, place: str) -> dict[str, Answer]:
     """The answers of a table by sample id; `place` names it in messages."""
-    kind = KINDS.get((table.schema.metadata or {}).get(b"answer", b"").decode())
+    kind = KINDS.get((table.schema.metadata or {}).get(b"answer", b"").decode(errors="replace"))
     if kind is None:
         raise InputError(f"{place}: does not say what kind of answers it holds; saved answers come from a run")
-    try:
+    with decoding(place, "file of answers"):
         return {row.pop("sample"): kind.from_row(row) for row in table.to_pylist()}
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{place}: holds answers that cannot be read ({error})") from error
 
 
 def read_answers(folder: Path) -> dict[str, Answer]:
     """Every answer in a folder of shards, by sample id; also a single file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     files = sorted(folder.glob("*.parquet")) if folder.is_dir() else [folder]
     if not files or not files[0].exists():
         raise InputError(f"{folder}: holds no saved answers (*.parquet); run a model first")
     answers: dict[str, Answer] = {}
     for file in files:
-        try:
-            table = pq.read_table(file)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{file}: not a readable Parquet file ({error})") from error
-        answers.update(answers_from_table(table, str(file)))
+        answers.update(answers_from_table(read_parquet(file, file), str(file)))
     return answers

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from countenance.answers.libraries import FromLibraries
 from countenance.metrics.readings import CORNERS, Reading, fitting, listed
 
 Array = NDArray[np.float64]
@@ -62,7 +63,7 @@ def _rows(values: ArrayLike, columns: int, what: str) -> Array:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class Boxes(FromLibraries):
     """Boxes x0, y0, x1, y1 in pixels, best first or not, with scores and optional class labels.
 
     >>> Boxes([[0, 0, 4, 4]], [0.9]).to_row()
@@ -118,7 +119,7 @@ class Boxes:
     def read_as(self, reading: Reading, width: int, height: int) -> "Boxes":
         """The same boxes when the numbers given as `xyxy` are to be read in another way.
 
-        >>> Boxes([[0.5, 0.5, 0.2, 0.4]]).read_as(Reading("centre", "normalised"), 100, 50).xyxy
+        >>> Boxes([[0.5, 0.5, 0.2, 0.4]]).read_as(Reading("cxcywh", "rel"), 100, 50).xyxy
         array([[40., 15., 60., 35.]])
         """
         corners = reading.corners(self.xyxy, np.array([[float(width), float(height)]]))

@@ -3,6 +3,7 @@
 0 fine, 1 a gate failed, 2 the user's input is wrong (one line), 3 our bug (traceback and what to send us).
 """
 
+import contextlib
 import io
 import sys
 from typing import Annotated
@@ -15,6 +16,7 @@ from countenance.cli import (
     cards,
     comparing,
     data,
+    doctor,
     fhibe,
     gating,
     happyfaces,
@@ -22,18 +24,23 @@ from countenance.cli import (
     people,
     runs,
     spine,
+    suites,
     uccs,
     viewing,
 )
-from countenance.cli.lines import Stopped, note, say
+from countenance.cli.help import with_help
+from countenance.cli.lines import Stopped, flushed, mute, note, say
 from countenance.cli.once import refuse_repeats
+from countenance.cli.settings import in_flags
 from countenance.errors import GateFailed, InputError
+from countenance.files import explained
+from countenance.scratch import sweep
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Evaluate a vision model on images of people, score every prediction, and say whom it fails.",
 )
 
@@ -47,8 +54,10 @@ comparing.register(app)
 gating.register(app)
 cards.register(app)
 viewing.register(app)
+doctor.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(people.app, name="people")
+app.add_typer(suites.app, name="suite")
 app.add_typer(fhibe.app, name="fhibe")
 app.add_typer(uccs.app, name="uccs")
 app.add_typer(mask_fairness.app, name="mask-fairness")
@@ -73,13 +82,17 @@ def _root(
 
 def main() -> None:
     """Run the command line and turn what went wrong into an exit code."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    flushed()
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
+    with contextlib.suppress(OSError):
+        sweep()
     try:
-        command = refuse_repeats(typer.main.get_command(app))
+        command = with_help(refuse_repeats(typer.main.get_command(app)))
         result = command.main(arguments, prog_name="countenance", standalone_mode=False)
         if result == STOPPED:  # typer's own word for Ctrl-C
             say(GOES_ON, err=True)
@@ -95,16 +108,18 @@ def run(arguments: list[str]) -> int:
         say(f"gate failed: {error}", err=True)
         return 1
     except InputError as error:
-        say(f"error: {error}", err=True)
+        say(f"error: {in_flags(error)}", err=True)
         return 2
     except KeyboardInterrupt:
         say(GOES_ON, err=True)
         return STOPPED
-    except BrokenPipeError:
+    except SystemExit as stop:  # click's own answer to a reader who is gone, which would be the code of a failed gate
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        mute(sys.stdout)
         return 0
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        say(f"error: {place}{error.strerror or error}", err=True)
+        say(f"error: {explained(error)}", err=True)
         return 2
     except Exception as error:
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # a usage error of typer's

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from countenance.errors import InputError
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 By = Annotated[
     str | None,
@@ -31,7 +33,21 @@ Delta = Annotated[
         "correct=.01,latency_ms=5."
     ),
 ]
-Better = Annotated[str | None, typer.Option(help="Which way metrics are better: latency_ms=lower,correct=higher.")]
+Better = Annotated[
+    str | None,
+    typer.Option(
+        help="Which way metrics are better: latency_ms=lower,size=none (default: as a word of the name says: error, "
+        "wer, missed … lower; correct, found, recall … higher; else not known)."
+    ),
+]
+Ordered = Annotated[
+    list[str] | None,
+    typer.Option(help="An ordered attribute with its values: size=small,medium,large (may be repeated)."),
+]
+Denominator = Annotated[
+    list[str] | None,
+    typer.Option(help="The 0/1 column that says which rows a metric is about: true_positive=masked (may be repeated)."),
+]
 Adjust = Annotated[str, typer.Option(help="Adjustment for many comparisons: minp, holm or bh.")]
 Families = Annotated[
     str | None,
@@ -40,8 +56,8 @@ Families = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Column(s) of rows that are not independent, such as identity or identity,scene (default: identity and "
-        "sample where they are); 'none'."
+        help="Column(s) of rows that are not independent, such as identity or identity,scene (default: a column of "
+        "people and one of pictures where they are, else one whose rows are alike); 'none'."
     ),
 ]
 
@@ -64,12 +80,28 @@ class Choices:
         adjust: str, families: str | None,
     ) -> "Choices":  # fmt: skip
         """Read the texts."""
-        from countenance.audit.attributes import split_names
-        from countenance.audit.settings import parse_families
+        from countenance.auditing.attributes import split_names
+        from countenance.auditing.settings import parse_families
 
         return cls(
             None if by is None else split_names(by), where, depth, delta, better, adjust, parse_families(families)
         )
+
+
+def by_name(texts: list[str] | None, what: str) -> dict[str, list[str]]:
+    """Options of the form NAME=VALUE[,VALUE…], by name.
+
+    >>> by_name(["size=s,m,l"], "--ordered")
+    {'size': ['s', 'm', 'l']}
+    """
+    parsed = {}
+    for text in texts or []:
+        name, equals, values = text.partition("=")
+        listed = names_of(values) or []
+        if not equals or not name.strip() or not listed:
+            raise InputError(f"{what} {text!r}: expected NAME=VALUE[,VALUE…]")
+        parsed[name.strip()] = listed
+    return parsed
 
 
 def names_of(text: str | None) -> list[str] | None:

@@ -15,21 +15,25 @@ from countenance.cli.audit_options import (
     Choices,
     Cluster,
     Delta,
+    Denominator,
     Depth,
     Families,
     Metrics,
+    Ordered,
     Quiet,
     Where,
+    by_name,
     cluster_of,
     names_of,
 )
 from countenance.cli.lines import Stopped, say
 from countenance.cli.places import is_run
+from countenance.cli.trust_options import Unverified, keep_audit
 from countenance.errors import InputError
 from countenance.storage import place_of
 
 if TYPE_CHECKING:
-    from countenance.audit import Audit, Finding
+    from countenance.auditing import Audit, Finding
     from countenance.run import Run
 
 MOST_LINES = 60
@@ -57,6 +61,9 @@ def audit(
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     delta: Delta = None,
     better: Better = None,
+    denominator: Denominator = None,
+    ordered: Ordered = None,
+    poor: Annotated[float, typer.Option(help="Share of failures above which the summary begins with it.")] = 0.2,
     h0: Annotated[float, typer.Option(help="Effect (Cohen's h) above which a disparity is severe.")] = 0.2,
     power: Annotated[float, typer.Option(help="Power of the minimum detectable effect.")] = 0.8,
     min_n: Annotated[int, typer.Option(min=1, help="Fewest people (images, rows) a side must have.")] = 20,
@@ -69,15 +76,17 @@ def audit(
     json: Annotated[Path | None, typer.Option(help="Write verdict, settings and findings here as JSON.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
     pdf: Annotated[Path | None, typer.Option(help="Write the same report as PDF here.")] = None,
+    unverified: Unverified = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare groups: of a run, or of any table with a row per unit."""
-    from countenance.audit import audit as audit_table
-    from countenance.audit.parquet import SUFFIXES, fetched
-    from countenance.audit.source import Source
+    from countenance.auditing import audit as audit_table
+    from countenance.auditing.parquet import SUFFIXES, fetched
+    from countenance.auditing.source import Source
     from countenance.files import write_json
     from countenance.report import write_pdf, write_report, write_table_pdf, write_table_report
-    from countenance.run import Run, audit_run, store_audit
+    from countenance.run import Run, audit_run
+    from countenance.run.ledger import noted
     from countenance.run.licences import of_manifest
 
     check_writable([json, report, pdf])
@@ -87,27 +96,34 @@ def audit(
     settings = {
         "cluster": cluster_of(cluster), "comparison": comparison, "reference": reference, "pair": names_of(pair),
         "depth": depth, "alpha": alpha, "delta": delta, "better": better, "h0": h0, "power": power, "min_n": min_n,
-        "adjust": adjust, "families": choices.families, "seed": seed, "equity": equity,
+        "adjust": adjust, "families": choices.families, "seed": seed, "equity": equity, "poor": poor,
+        "denominators": {name: column for name, (column, *_) in by_name(denominator, "--denominator").items()} or None,
     }  # fmt: skip
+    if ordered:
+        settings["ordered"] = by_name(ordered, "--ordered")
     if not is_run(table) and not table.exists():
         raise InputError(f"{table}: no such file or folder; give a run directory or a table (.parquet, .csv)")
-    finished = Run(table) if is_run(table) and not _is_table(table) else None
+    finished = Run(table, verified=not unverified) if is_run(table) and not _is_table(table) else None
     if finished is None and is_run(table) and (report or pdf) and not str(table).lower().endswith(SUFFIXES):
         raise InputError(f"{table}: several files; a page shows one: --report and --pdf need a single .parquet or .csv")
     with nullcontext(Path()) if finished is not None else fetched(table) as path:
         with shuffling(quiet) as progress:
             if finished is not None:
-                found = audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
+                found = noted(
+                    finished, audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
+                )
             else:
                 source = Source(path, label=str(table))
                 found = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
         for line in lines_of(found):
             say(line)
+        for caution in finished.cautions if finished is not None else ():
+            say(f"note     {caution}")
         if json is not None:
             made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
             write_json(json, found.to_dict() | made)
-        if finished is not None:  # last: a run that cannot be written to is audited all the same
-            store_audit(finished, found)
+        if finished is not None:
+            keep_audit(finished, found)
         if report is not None:
             page = write_report(finished, report) if finished is not None else write_table_report(path, found, report)
             say(f"report   {page.resolve()}")
@@ -118,7 +134,7 @@ def audit(
 
 def _is_table(place: Path | str) -> bool:
     """Whether a folder or a URL holds Parquet files and no run."""
-    from countenance.audit.parquet import SUFFIXES
+    from countenance.auditing.parquet import SUFFIXES
     from countenance.run.store import RunStore
 
     if str(place).lower().endswith(SUFFIXES):
@@ -163,7 +179,7 @@ def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 def lines_of(found: "Audit") -> list[str]:
     """An audit for a terminal: the verdict, what it rests on, the table of findings, and who was left out."""
-    from countenance.audit.headline import headline
+    from countenance.auditing.headline import headline
     from countenance.report.names import in_group_order
 
     lines = [f"verdict  {found.verdict}", f"in short {headline(found)}", f"reason   {found.reason}"]
@@ -230,17 +246,18 @@ def adjustment(settings: dict[str, object]) -> str:
 
 
 def _table(findings: list["Finding"], floor: float) -> list[str]:
-    from countenance.audit.verdict import p_words
+    from countenance.auditing.verdict import p_words
 
     if not findings:
         return []
     head = ("metric", "attribute = group", "n", "estimate and interval", "versus", "difference", "p adj.", "verdict")
     rows = [head]
     for f in findings:
-        end = f"{f.severity}, {f.direction}" if f.severity and f.direction else f.severity or ""
+        said = f.direction if f.direction in ("worse", "better") else "differs" if f.severity else ""
+        end = f"{f.severity}, {said}" if f.severity else ""
         rows.append(
             (
-                f.metric, f"{f.attribute} = {f.group}", f"{f.n:,}",
+                f.measure, f"{f.attribute} = {f.group}", f.counted or f"{f.n:,}",
                 f"{f.estimate:.3f} [{f.low:.3f}, {f.high:.3f}]" if f.n else "no units",
                 f"{f.estimate_versus:.3f}" if f.n_versus else "no units",
                 f"{f.difference:+.3f}" if f.difference == f.difference else "",
@@ -262,19 +279,18 @@ def columns_of(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _left_out(found: "Audit") -> list[str]:
-    """Who was not compared, the alarming first; many intersections are counted."""
+    """Who was not compared; many intersections are counted."""
     from countenance.report.names import Names
 
     named, names = set(found.settings["named"]), Names.of(found)
     blocks = list(dict.fromkeys((left["metric"], left["attribute"]) for left in found.excluded))
 
-    def place(left: dict[str, Any]) -> tuple[bool, int, tuple[int, ...]]:
-        block = blocks.index((left["metric"], left["attribute"]))
-        return not left["alarming"], block, names.place(left["attribute"], left["group"])
+    def place(left: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
+        return blocks.index((left["metric"], left["attribute"])), names.place(left["attribute"], left["group"])
 
     told, crossed = [], 0
     for left in sorted(found.excluded, key=place):
-        if left["attribute"] in named or left["alarming"]:
+        if left["attribute"] in named:
             told.append(f"left out {left['attribute']} = {left['group']} (n = {left['n']:,}): {left['why']}")
         else:
             crossed += 1
@@ -286,7 +302,7 @@ def _left_out(found: "Audit") -> list[str]:
 
 def run_lines(finished: "Run", found: "Audit") -> list[str]:
     """The verdict on a run in five lines."""
-    from countenance.audit.headline import headline
+    from countenance.auditing.headline import headline
 
     manifest = finished.manifest
     failed = f", {manifest['failed']} without an answer" if manifest["failed"] else ""

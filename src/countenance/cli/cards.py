@@ -2,13 +2,14 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from countenance.cli import data
 from countenance.cli.lines import say
 from countenance.cli.places import RunPlace
+from countenance.cli.trust_options import TrustCode, Unverified, audited_run
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ class What(StrEnum):
     findings = "findings"
     coco = "coco"
     figures = "figures"
+    eval_results = "eval-results"
+    every_eval_ever = "every-eval-ever"
+    summary = "summary"
 
 
 class TableFormat(StrEnum):
@@ -32,45 +36,51 @@ class TableFormat(StrEnum):
     csv = "csv"
 
 
-def _audited(place: Path | str) -> "Run":
-    """A run with an audit: its own, or the default one."""
-    from countenance.run import Run, audit_run, store_audit
-    from countenance.run.store import AUDIT
-
-    finished = Run(place)
-    if not finished.store.storage.entries(AUDIT):
-        store_audit(finished, audit_run(finished))
-    return finished
-
-
 def card(
     run: RunPlace,
     out: Annotated[Path, typer.Option(help="The card, such as README.md.")],
+    trust_code: TrustCode = False,
+    unverified: Unverified = False,
 ) -> None:
     """Write the model card of a run: whom the model fails, group table, licences, Hugging Face front matter."""
     from countenance.files import write_text
     from countenance.report.cards import model_card
 
-    write_text(out, model_card(_audited(run)))
+    write_text(out, model_card(audited_run(run, verified=not unverified, trust_code=trust_code)))
     say(out.resolve())
 
 
 def export(
     run: RunPlace,
-    what: Annotated[What, typer.Option(help="groups, findings, figures, or coco (predictions as COCO results).")],
+    what: Annotated[
+        What,
+        typer.Option(
+            help="groups, findings, figures, coco (predictions), eval-results (Hugging Face), every-eval-ever, summary."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The file; of figures its ending is .pdf, .svg or .png.")],
     format: Annotated[
         TableFormat | None, typer.Option(help="Of tables: md, latex or csv (default: by the name).")
     ] = None,
+    trust_code: TrustCode = False,
+    unverified: Unverified = False,
 ) -> None:
     """Write the tables of a run (Markdown, LaTeX, CSV), its figures (PDF, SVG, PNG) or its predictions (COCO)."""
     from countenance.files import write_json, write_text
+    from countenance.report import exports
     from countenance.report.cards import FORMATS, findings_table, groups_table
     from countenance.report.source import ReportSource
     from countenance.run.licences import of_manifest
 
+    how: dict[str, Any] = {"verified": not unverified, "trust_code": trust_code}
+    if what.value in exports.WRITERS:
+        exports.write(what.value, audited_run(run, **how), out)
+        say(out.resolve())
+        return
     if what is What.figures:
-        for path in _figures(run, out, format):
+        if format is not None:
+            raise InputError(f"--format {format.value} is for tables; the ending of --out says how figures are written")
+        for path in _figures(audited_run(run, **how), out):
             say(path.resolve())
         return
     if what is What.coco:
@@ -79,7 +89,7 @@ def export(
 
         if format is not None:
             raise InputError(f"--format {format.value} is for tables; COCO results are JSON: leave it out")
-        finished = Run(run)
+        finished = Run(run, **how)
         write_coco_results(out, finished.store.answers())
         # The format is a bare list, so what every artefact carries goes into a file beside it.
         write_json(out.with_name(f"{out.name}.licences.json"), of_manifest(finished.manifest))
@@ -90,22 +100,20 @@ def export(
             raise InputError(
                 f"{out}: which format? add --format md, latex or csv, or end the name in .md, .tex or .csv"
             )
-        source = ReportSource.of(_audited(run))
+        source = ReportSource.of(audited_run(run, **how))
         table = groups_table(source) if what is What.groups else findings_table(source)
         write_text(out, FORMATS[chosen](table))
     say(out.resolve())
 
 
-def _figures(run: Path | str, out: Path, format: TableFormat | None) -> list[Path]:
+def _figures(run: "Run", out: Path) -> list[Path]:
     """A file for each figure; where there are several, their names go into the files' names."""
     from countenance.files import named
     from countenance.report.plots import all_figures, save
     from countenance.report.source import ReportSource
     from countenance.run.licences import in_words, of_manifest
 
-    if format is not None:
-        raise InputError(f"--format {format.value} is for tables; the ending of --out says how figures are written")
-    source = ReportSource.of(_audited(run))
+    source = ReportSource.of(run)
     made = all_figures(source)
     about = (
         f"{source.run.model_name} on {source.run.dataset_name}. Licences: {in_words(of_manifest(source.run.manifest))}"

@@ -23,10 +23,11 @@ from countenance.cli.audit_options import (
 )
 from countenance.cli.auditing import adjustment, check_writable, columns_of, shuffling
 from countenance.cli.lines import note, say
+from countenance.cli.trust_options import Unverified, opened_entries
 from countenance.errors import InputError
 
 if TYPE_CHECKING:
-    from countenance.compare import Change, Comparison, Gap, Leaderboard
+    from countenance.comparing import Change, Comparison, Gap, Leaderboard
 
 MOST_NAMED = 5
 MOST_LINES = 60
@@ -75,13 +76,14 @@ def compare(
         str | None, typer.Option(help="With --data: A and B are files of predictions for this task.")
     ] = None,
     data: Annotated[str | None, typer.Option(help="The dataset that predictions are about.")] = None,
+    unverified: Unverified = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare models on the same samples: better overall, worse for whom, and which gaps moved (new - old)."""
-    from countenance.audit.settings import parse_families
-    from countenance.compare import Comparison
-    from countenance.compare import compare as compare_two
-    from countenance.compare import leaderboard as rank
+    from countenance.auditing.settings import parse_families
+    from countenance.comparing import Comparison
+    from countenance.comparing import compare as compare_two
+    from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
     from countenance.report.comparison import csv_of, write_comparison, write_leaderboard
 
@@ -98,11 +100,12 @@ def compare(
             settings["names"] = settings["names"] or _names(entries)
             entries = _scored(entries, task, data, stack)
         progress = stack.enter_context(shuffling(quiet))
+        sides = opened_entries(entries, unverified)
         if len(entries) == 2:
-            found = compare_two(entries[0], entries[1], by=by, metrics=names_of(metric), progress=progress, **settings)
+            found = compare_two(sides[0], sides[1], by=by, metrics=names_of(metric), progress=progress, **settings)
             lines = comparison_lines(found)
         else:
-            found = rank(entries, by, names_of(metric), against_first=True, progress=progress, **settings)
+            found = rank(sides, by, names_of(metric), against_first=True, progress=progress, **settings)
             lines = leaderboard_lines(found)
         if json is not None:
             write_json(json, found.to_dict())
@@ -110,7 +113,7 @@ def compare(
             csv.write_text(csv_of(found), encoding="utf-8", newline="")
         if report is not None:
             if isinstance(found, Comparison):
-                page = write_comparison(found, entries, report, gallery=gallery)
+                page = write_comparison(found, sides, report, gallery=gallery)
             else:
                 page = write_leaderboard(found, report)
             lines.append(f"report   {page.resolve()}")
@@ -126,16 +129,15 @@ def _names(entries: Sequence[str]) -> list[str] | None:
 
 def _scored(entries: Sequence[str], task: str | None, data: str | None, stack: ExitStack) -> list[str]:
     """Files of predictions as runs, in a folder that is removed at the end."""
-    from tempfile import TemporaryDirectory
-
     from countenance.run import evaluate
+    from countenance.scratch import temporary_folder
 
     if task is None or data is None:
         raise InputError("predictions need both --task and --data; runs and tables need neither")
     for entry in entries:
         if not Path(entry).is_file():
             raise InputError(f"{entry}: no such file; expected a file of predictions (--task and --data are given)")
-    folder = Path(stack.enter_context(TemporaryDirectory(prefix="countenance-compare-")))
+    folder = stack.enter_context(temporary_folder("compare"))
     runs = []
     for i, entry in enumerate(entries):
         runs.append(str(folder / f"{i} {Path(entry).stem}"))
@@ -162,17 +164,19 @@ def leaderboard(
     pdf: Pdf = None,
     json: Json = None,
     csv: Csv = None,
+    unverified: Unverified = False,
 ) -> None:
     """Rank models on the same samples; models that the evidence cannot split share a rank. Groups are columns."""
-    from countenance.audit.settings import parse_families
-    from countenance.compare import leaderboard as rank
+    from countenance.auditing.settings import parse_families
+    from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
     from countenance.report.comparison import csv_of, write_leaderboard
 
     _check(entries, [out, json, csv, pdf], "auto")
     _check_pdf(pdf)
     found = rank(
-        entries, by, names_of(metric), pair=names_of(pair), names=names_of(names), cluster=cluster_of(cluster),
+        opened_entries(entries, unverified), by, names_of(metric), pair=names_of(pair), names=names_of(names),
+        cluster=cluster_of(cluster),
         where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n, adjust=adjust,
         families=parse_families(families), against_first=by is not None,
     )  # fmt: skip
@@ -210,7 +214,7 @@ def _pdf_lines(found: "Comparison | Leaderboard", pdf: Path | None) -> list[str]
     """The line that says where the PDF is, which is written now."""
     if pdf is None:
         return []
-    from countenance.compare import Comparison
+    from countenance.comparing import Comparison
     from countenance.report.comparison_pdf import write_comparison_pdf, write_leaderboard_pdf
 
     made = write_comparison_pdf(found, pdf) if isinstance(found, Comparison) else write_leaderboard_pdf(found, pdf)

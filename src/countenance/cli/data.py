@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from countenance.cli.lines import say
-from countenance.cli.options import CategoriesOption
 from countenance.errors import InputError
+from countenance.settings import DataSettings
 from countenance.storage import place_of
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ app = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(help="A dataset's name (people, people:portraits) or a path.", metavar="NAME")]
+Categories = Annotated[str | None, typer.Option(help=DataSettings.model_fields["categories"].description)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
@@ -67,7 +68,7 @@ def show(
     out: Annotated[Path | None, typer.Option(help="Also write an HTML page with thumbnails here.")] = None,
     thumbnails: Annotated[int, typer.Option(help="How many pictures the page shows.", min=0)] = 96,
     faces: Annotated[bool, typer.Option(help="Show pictures of real people on the page.")] = False,
-    categories: CategoriesOption = None,
+    categories: Categories = None,
 ) -> None:
     """Print a dataset's card, counts and attribute balance; with --out, write a page of its pictures."""
     from countenance.data.balance import balance, card_lines
@@ -94,7 +95,7 @@ def export(
     format: Annotated[
         DatasetFormat, typer.Option(help="COCO JSON with attributes, or a folder with labels.csv.")
     ] = DatasetFormat.coco,
-    categories: CategoriesOption = None,
+    categories: Categories = None,
 ) -> None:
     """Write a dataset in another format; reading it back gives the same truth."""
     from countenance.data.adapters.coco import write_coco
@@ -120,7 +121,7 @@ def index(
         bool | None,
         typer.Option(help="Put the pictures into the manifest (default: when it goes to a URL)."),
     ] = None,
-    categories: CategoriesOption = None,
+    categories: Categories = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a dataset as a manifest, which `run --data` reads in parts, on any number of machines."""
@@ -139,11 +140,12 @@ def index(
 
 
 @app.command()
-def check(name: Name, categories: CategoriesOption = None, quiet: Quiet = False) -> None:
+def check(name: Name, categories: Categories = None, quiet: Quiet = False) -> None:
     """Validate every truth of a dataset: one line for each problem, a summary, exit 2 when there are any."""
     from collections import Counter
 
     from countenance.cli.progress import progress
+    from countenance.data.balance import people_in_words
     from countenance.data.check import check as check_dataset
 
     dataset = _load(name, categories)
@@ -156,7 +158,5 @@ def check(name: Name, categories: CategoriesOption = None, quiet: Quiet = False)
         counted = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         say(f"{counted}: " + ", ".join(f"{n} × {kind}" for kind, n in kinds.most_common()))
         raise typer.Exit(2)
-    subjects = sum(len(sample.subjects) for sample in dataset)
     images = "1 image" if len(dataset) == 1 else f"{len(dataset)} images"
-    people = "1 person" if subjects == 1 else f"{subjects} people"
-    say(f"{dataset.name}: {images}, {people}, no problem found")
+    say(f"{dataset.name}: {images}, {people_in_words(dataset)}, no problem found")

@@ -7,11 +7,12 @@ import typer
 
 from countenance.cli.lines import say
 from countenance.cli.places import RunPlace
+from countenance.cli.trust_options import Unverified
 from countenance.errors import GateFailed, InputError
 from countenance.storage import place_of
 
 if TYPE_CHECKING:
-    from countenance.audit import Audit
+    from countenance.auditing import Audit
     from countenance.gating import Gate
 
 FAIL_ON = ("disparity", "insufficient")
@@ -28,19 +29,22 @@ def gate(
     json: Annotated[Path | None, typer.Option(help="Write the outcome here as JSON.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the outcome here as Markdown.")] = None,
     init: Annotated[bool, typer.Option("--init", help="Print a commented policy made from the run, and stop.")] = False,
+    unverified: Unverified = False,
 ) -> None:
     """Hold a run against a policy: a table, JUnit, Markdown and JSON; exit 1 when it does not pass."""
     from countenance.gating import gate as judge
     from countenance.run import Run
 
+    verified = not unverified
     if init:
         from countenance.gating.template import template
 
-        say(template(Run(run)), nl=False)
+        say(template(Run(run, verified=verified)), nl=False)
         return
     if policy is None:
         raise InputError(f"--policy is missing; `countenance gate --init {run} > gate.yaml` writes one to begin with")
-    show(judge(run, policy, baseline=baseline), junit, json, markdown)
+    before = None if baseline is None else Run(baseline, verified=verified)
+    show(judge(Run(run, verified=verified), policy, baseline=before), junit, json, markdown)
 
 
 def show(found: "Gate", junit: Path | None = None, json: Path | None = None, markdown: Path | None = None) -> None:

@@ -149,7 +149,7 @@ def sweep(
     from countenance.files import write_json
     from countenance.suites.happyfaces.protocol import MixTask
     from countenance.suites.happyfaces.protocol import sweep as run_all
-    from countenance.suites.happyfaces.scores import summary
+    from countenance.suites.happyfaces.scores import needs, summary
 
     rates = _rates(mix_rates)
     tasks = [MixTask(method, rate, seed) for rate in rates for seed in range(first_seed, first_seed + seeds)]
@@ -164,19 +164,22 @@ def sweep(
             if "held_back_mean" in row:
                 beside += f"   held back {row['held_back_mean']:.3f}"
             about = "(1 seed)" if row["worst_head_std"] is None else f"± {row['worst_head_std']:.3f}"
-            say(f"mix rate {row['mix_rate']:.2f}   worst head {row['worst_head_mean']:.3f} {about}{beside}")
+            say(f"mix rate {row['mix_rate']:<4g}   worst head {row['worst_head_mean']:.3f} {about}{beside}")
         else:
-            say(f"mix rate {row['mix_rate']:.2f}   no answer")
+            say(f"mix rate {row['mix_rate']:<4g}   no answer")
     for reason in table["not_answered"]:
         say(f"no answer: {reason}")
     if any(row["answered"] for row in table["mix_rates"]):
         say(NAMING)
     if table["accuracy_at_10"] is not None:
         say(f"worst head at 10 %  {table['accuracy_at_10']:.3f}")
-    if table["auc_0_30"] is not None:
-        say(f"AUC 0–30 %  {table['auc_0_30']:.3f}")
-    if table["lowest_mix_rate_above_90"] is not None:
-        say(f"lowest mix rate above 90 %  {table['lowest_mix_rate_above_90']:g}")
+    for rate, declined in table["declined"].items():
+        say(f"mix rate {rate}: {declined} of {len(table['seeds'])} seeds declined, counted as a guess (0.5)")
+    area, lowest = table["auc_0_30"], table["lowest_mix_rate_above_90"]
+    known = (f"{area:.3f}" if area is not None else "none", f"{lowest:g}" if lowest is not None else "none")
+    missing = (table["auc_needs"], table["lowest_needs"])
+    for name, value, rates in zip(("AUC 0–30 %", "lowest mix rate above 90 %"), known, missing, strict=True):
+        say(f"{name}  {f'not given: {needs(rates)}' if rates else value}")
 
 
 def _not_a_folder(path: Path) -> None:

@@ -6,8 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
+from countenance.cli.box_options import (
+    PredictedBoxes,
+    PredictedUnits,
+    TruthBoxes,
+    TruthUnits,
+    form_option,
+    truth_reading,
+    units_option,
+)
 from countenance.cli.lines import note, say
-from countenance.cli.options import BOX_FORMATS, BoxFormat, BoxUnits, reading
 from countenance.errors import InputError
 
 app = typer.Typer(
@@ -28,10 +36,6 @@ class DataFormat(StrEnum):
 
 Dataset = Annotated[str, typer.Option(help="fairface, bafmd, bafmd-yolo, bafmd-voc, folder, or people:portraits.")]
 Directory = Annotated[Path | None, typer.Option("--data-directory", help="The dataset's folder.")]
-BoxFormatOption = Annotated[
-    BoxFormat, typer.Option(help=f"Annotated BAFMD and YOLO files: what the four numbers of a box are: {BOX_FORMATS}.")
-]
-UnitsOption = Annotated[BoxUnits, typer.Option(help="Annotated BAFMD and YOLO files: what the numbers are.")]
 Split = Annotated[str | None, typer.Option(help="Only this split (train, validation, test).")]
 ClassesOption = Annotated[
     str | None,
@@ -63,18 +67,10 @@ def assess(
     weights: Annotated[Path | None, typer.Option(help="Weights of a detector that takes them by path.")] = None,
     predictions: Annotated[Path | None, typer.Option(help="Predictions made elsewhere, instead of a detector.")] = None,
     by: Annotated[str | None, typer.Option(help="Attributes, with commas (default: the dataset's own).")] = None,
-    box_format: BoxFormatOption = BoxFormat.centre,
-    units: UnitsOption = BoxUnits.normalised,
-    prediction_format: Annotated[
-        BoxFormat | None,
-        typer.Option(
-            help="Predictions, or a detector's boxes: what the four numbers are (default: as the format has it)."
-        ),
-    ] = None,
-    prediction_units: Annotated[
-        BoxUnits | None,
-        typer.Option(help="Predictions, or a detector's boxes: what the numbers are (default: recognised; pixels)."),
-    ] = None,
+    truth_boxes: TruthBoxes = "cxcywh",
+    truth_units: TruthUnits = "rel",
+    boxes: PredictedBoxes = None,
+    prediction_units: PredictedUnits = None,
     classes: ClassesOption = None,
     attributes: Annotated[Path | None, typer.Option(help="A folder or raw BAFMD: its CSV of attributes.")] = None,
     split: Split = None,
@@ -109,11 +105,11 @@ def assess(
 
     numbered = _classes(classes)
     own = numbered if predictions is None else None
-    asked = AskedTruth(reading(box_format, units), own, attributes, only_present, split)
+    asked = AskedTruth(truth_reading(truth_boxes, truth_units), own, attributes, only_present, split)
     data = load_mask_data(dataset, data_directory, asked)
     given: dict[str, Any] = {
-        "box_format": prediction_format.value if prediction_format else None,
-        "units": prediction_units.value if prediction_units else None,
+        "box_format": form_option(boxes, "--boxes"),
+        "units": units_option(prediction_units, "--prediction-units"),
     }
     model = detector or predictions_of(predictions or Path(), data, say=note, classes=numbered, **given)
     finished, assessment = run_assessment(
@@ -154,8 +150,8 @@ def make_data(
     data_directory: Directory = None,
     format: Annotated[DataFormat, typer.Option(help="How boxes are written.")] = DataFormat.bafmd,
     split: Split = None,
-    box_format: BoxFormatOption = BoxFormat.centre,
-    units: UnitsOption = BoxUnits.normalised,
+    truth_boxes: TruthBoxes = "cxcywh",
+    truth_units: TruthUnits = "rel",
     classes: ClassesOption = None,
     quiet: Quiet = False,
 ) -> None:
@@ -167,7 +163,7 @@ def make_data(
 
     if out.exists():
         raise InputError(f"{out}: exists already; name a folder that does not")
-    asked = AskedTruth(reading(box_format, units), _classes(classes), split=split)
+    asked = AskedTruth(truth_reading(truth_boxes, truth_units), _classes(classes), split=split)
     loaded = load_mask_data(dataset, data_directory, asked).dataset
     for text in loaded.notes:
         note(text)
@@ -221,9 +217,7 @@ def twins(
     detector: Annotated[str, typer.Option(help="A detector (see `detectors`), net.onnx or module:attr.")],
     out: Annotated[Path, typer.Option(help="The run, with the table in it.")],
     weights: Annotated[Path | None, typer.Option(help="Weights of a detector that takes them by path.")] = None,
-    dataset: Annotated[
-        str, typer.Option(help="Twins: people:twins, or a folder that `people render` wrote.")
-    ] = "people:twins",
+    dataset: Annotated[str, typer.Option(help="Twins: people:twins, or a folder of rendered people.")] = "people:twins",
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",

@@ -29,7 +29,8 @@ def _parse(leaf: Any, parse: Any, context: Any, arguments: list[str]) -> Any:
     if not context.resilient_parsing:
         values, _, order = leaf.make_parser(context).parse_args(list(arguments))
         for option in leaf.params:
-            single = not (getattr(option, "multiple", True) or getattr(option, "is_flag", True))
+            countless = ("multiple", "is_flag", "count")  # -vv is -v twice, and meant so
+            single = not any(getattr(option, name, name != "count") for name in countless)
             if "--out" in option.opts and values.get(option.name) == "":
                 raise InputError("--out is empty; expected the name of a file or a folder")
             if single and (times := order.count(option)) > 1:

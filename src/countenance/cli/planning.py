@@ -38,7 +38,7 @@ def plan(
     adjust: Adjust = "minp",
 ) -> None:
     """Say how many rows or people per group an assessment needs, or what a given table can and cannot see."""
-    from countenance.audit import plan as make_plan
+    from countenance.auditing import plan as make_plan
 
     if data is None:
         if metric not in ("rate", "mean"):
@@ -49,8 +49,8 @@ def plan(
         )  # fmt: skip
         say(made.reason)
         return
-    from countenance.audit import plan_for
-    from countenance.audit.attributes import split_names
+    from countenance.auditing import plan_for
+    from countenance.auditing.attributes import split_names
 
     table = data / "scores.parquet" if data.is_dir() else data
     if not table.exists():

@@ -7,9 +7,9 @@ import typer
 
 from countenance.cli.lines import say
 from countenance.cli.places import RunPlace
+from countenance.cli.trust_options import Data, TrustCode, data_of
 from countenance.errors import InputError
 
-MOST_PROBLEMS = 20
 MOST_NAMED = 10
 
 
@@ -20,17 +20,11 @@ def verify(run: RunPlace) -> None:
 
     found = check(RunStore(run))
     if found.problems:
-        for problem in found.problems[:MOST_PROBLEMS]:
+        for problem in found.problems:
             say(f"damaged  {problem}")
-        more = len(found.problems) - MOST_PROBLEMS
-        if more > 0:
-            say(f"         and {more} more")
         count = "1 problem" if len(found.problems) == 1 else f"{len(found.problems)} problems"
         raise InputError(f"{run}: {count}; the same `countenance run` command repairs what it can")
-    if found.hashed:
-        say(f"intact   {found.files} files of {run} have the content that was written")
-    else:
-        say(f"readable {found.files} tables of {run}; the run was made before hashes were kept")
+    say(f"intact   {found.files} files of {run} have the content that was written")
 
 
 def purge(
@@ -39,6 +33,11 @@ def purge(
         Path,
         typer.Option(help="A file with one id on each line, or a CSV with a column subject_id, identity or subject."),
     ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing; list the files that would be changed, and those left.")
+    ] = False,
+    data: Data = None,
+    trust_code: TrustCode = False,
 ) -> None:
     """Remove people who withdrew from a run, and make its scores, results, findings and reports again."""
     from countenance.report import pages_again
@@ -46,9 +45,11 @@ def purge(
     from countenance.run.purge import purge as remove
     from countenance.run.subjects import read_subjects
 
-    done = remove(run, read_subjects(subjects), pages_again)
+    done = remove(run, read_subjects(subjects), pages_again, dry_run=dry_run, trust_code=trust_code, data=data_of(data))
     people, images = plural(done.people, "person", "people"), plural(done.images, "image")
-    say(f"removed {people}, {images} and {plural(done.rows, 'row')} from {run}")
+    say(f"{'would remove' if dry_run else 'removed'} {people}, {images} and {plural(done.rows, 'row')} from {run}")
+    for name in done.files:
+        say(f"changes  {name}")
     if done.unknown:
         more = ", …" if len(done.unknown) > MOST_NAMED else ""
         say(f"not in this run: {plural(len(done.unknown), 'id')} ({', '.join(done.unknown[:MOST_NAMED])}{more})")
@@ -58,6 +59,8 @@ def purge(
         say("made again: " + ", ".join(dict.fromkeys(done.made_again)))
     if done.removed:
         say("removed, since they may show somebody: " + ", ".join(dict.fromkeys(done.removed)))
+    for name in done.left:
+        say(f"left     {name} (not ours; look whether it shows somebody)")
     say("Copies of reports and outputs elsewhere, and the dataset itself, must be cleaned by hand.")
 
 

@@ -20,18 +20,19 @@ from countenance.cli.audit_options import (
     names_of,
 )
 from countenance.cli.auditing import audit, run_lines, shuffling
-from countenance.cli.engines import AddressOption, DecodeOption, DecodersOption, EngineOption, GpusOption
 from countenance.cli.gating import fail_on as fail_on_names
 from countenance.cli.gating import fail_on_verdict
 from countenance.cli.gating import show as show_gate
 from countenance.cli.lines import note, say
-from countenance.cli.options import BOX_FORMATS, BoxFormat, BoxUnits, CategoriesOption
 from countenance.cli.places import OutPlace, RunPlace, write_page
 from countenance.cli.planning import plan
+from countenance.cli.settings import with_settings
+from countenance.cli.trust_options import Data, TrustCode, Unverified, audited_run, data_of
 from countenance.errors import InputError
+from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
 
 if TYPE_CHECKING:
-    from countenance.audit import Audit
+    from countenance.auditing import Audit
     from countenance.data import Dataset
     from countenance.run import Run
 
@@ -39,14 +40,19 @@ MOST_CHECKED = 100_000
 """Images of a dataset whose attribute values are checked before the run; names are checked for any number."""
 
 
+@with_settings
 def run(
     task: Annotated[
-        str, typer.Argument(help="The question, such as face_localization (see `countenance list`), or module:attr.")
+        str,
+        typer.Argument(help="The question, such as face_localization (see `countenance list`), or module:attr."),
     ],
-    model: Annotated[str, typer.Option(help="A zoo name, net.onnx, module:attr, or answers:RUN.")],
-    data: Annotated[str, typer.Option(help="A dataset's name or path.")],
+    model: Annotated[str, typer.Option(help="A zoo name, net.onnx, module:attr, path.py:attr, or answers:RUN.")],
+    data: Annotated[str, typer.Option(help="A dataset's name or path, module:attr or path.py:attr.")],
     out: OutPlace,
-    weights: Annotated[Path | None, typer.Option(help="Weights of a zoo model that takes them by path.")] = None,
+    model_settings: ModelSettings,
+    data_settings: DataSettings,
+    run_settings: RunSettings,
+    engine_settings: EngineSettings,
     by: By = None,
     metric: Metrics = None,
     where: Where = None,
@@ -55,38 +61,7 @@ def run(
     better: Better = None,
     adjust: Adjust = "minp",
     families: Families = None,
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads per worker (default: cores / workers).")] = None,
-    decoders: DecodersOption = None,
-    decode: DecodeOption = "exact",
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    batch: Annotated[int, typer.Option(min=1, help="Images evaluated at once.")] = 8,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many images, drawn with the seed.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    strict: Annotated[bool, typer.Option(help="Stop at the first failing image.")] = False,
-    time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds a batch may take.")] = 120.0,
-    max_failures: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share of failed images a verdict may rest on; 1 goes on when all fail."),
-    ] = 0.05,
-    categories: CategoriesOption = None,
-    box_format: Annotated[
-        BoxFormat | None, typer.Option(help=f"What the model's boxes are (default corners): {BOX_FORMATS}.")
-    ] = None,
-    units: Annotated[
-        BoxUnits | None, typer.Option(help="What the model's boxes are measured in (default pixels).")
-    ] = None,
-    allow_mismatch: Annotated[
-        bool, typer.Option("--allow-mismatch", help="Evaluate a model that finds something else than the task needs.")
-    ] = False,
-    engine: EngineOption = "local",
-    address: AddressOption = None,
-    gpus_per_worker: GpusOption = 0.0,
     gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
-    allow_licence: Annotated[
-        list[str] | None,
-        typer.Option(help="Licences that data and weights may have (MIT,CC0,'CC-BY-*'); others do not start."),
-    ] = None,
     fail_on: Annotated[
         str | None, typer.Option(help="Exit 1 for such a verdict: disparity, or disparity,insufficient.")
     ] = None,
@@ -105,26 +80,27 @@ def run(
 
     from countenance.cli.progress import progress
     from countenance.gating import gate, read_policy
-    from countenance.run import evaluate
+    from countenance.run.evaluator import evaluate_with
     from countenance.run.licences import Allowed
 
     named = fail_on_names(fail_on)
     rules = None if policy is None else read_policy(policy)
-    allowed = [one for one in (Allowed.of(allow_licence), rules and rules.licences and rules.licences.allowed) if one]
+    licences = (Allowed.of(run_settings.allow_licence), rules and rules.licences and rules.licences.allowed)
     options = task_options.options_of(task, option, threshold=threshold, fmr=fmr, challenge_age=challenge_age)
     choices = Choices.of(by, where, depth, delta, better, adjust, families)
-    _check_before(task, data, names_of(metric), device, gallery, choices, categories)
-    finished = evaluate(
-        model, task, data, out=out, weights=weights, device=device, workers=workers, threads=threads, batch=batch,
-        decoders=decoders, decode=decode, limit=limit, seed=seed, strict=strict, time_limit=time_limit,
-        max_failures=max_failures,
-        categories=categories, allow_mismatch=allow_mismatch, units=units.value if units else None,
-        allow_licence=allowed,
-        box_format=box_format.value if box_format else None,
-        engine=engine, address=address, gpus_per_worker=gpus_per_worker,
-        progress=partial(progress, quiet=quiet), say=note,
-        options=options, by=names_of(by),
-    )  # fmt: skip
+    _check_before(task, data, names_of(metric), gallery, choices, data_settings)
+    finished = evaluate_with(
+        model,
+        task,
+        data,
+        out,
+        model_settings,
+        data_settings,
+        run_settings.changed(
+            options=options, by=names_of(by), allow_licence=[allowed for allowed in licences if allowed]
+        ),
+        engine_settings.changed(progress=partial(progress, quiet=quiet), say=note),
+    )
     found = _audit_and_report(finished, names_of(metric), gallery, choices, quiet=quiet)
     if rules is not None:
         show_gate(gate(finished, rules))
@@ -135,19 +111,23 @@ def _check_before(
     task: str,
     data: str,
     metrics: list[str] | None,
-    device: str,
     gallery: str,
     choices: Choices,
-    categories: str | None,
+    data_settings: DataSettings,
 ) -> None:
     """Refuse a typo now, not after every image was evaluated."""
-    from countenance.audit.settings import Settings, parse_better, parse_delta
+    from countenance.auditing.settings import AuditSettings, parse_better, parse_delta
     from countenance.data import load_dataset
     from countenance.data.tables import near
     from countenance.run.auditing import check_names
     from countenance.tasks import load_task
 
-    dataset = load_dataset(data, categories=categories)
+    dataset = load_dataset(
+        data,
+        categories=data_settings.categories,
+        truth_boxes=data_settings.truth_boxes,
+        truth_units=data_settings.truth_units,
+    )
     known = dataset.attribute_names()
     check_names(data, choices.by, known, choices.where)
     _check_values(data, dataset, choices)
@@ -157,23 +137,21 @@ def _check_before(
         if name not in measured and not any(name.startswith(f"{metric}.") for metric in measured):
             raise InputError(f"{task}: no metric {name!r}{near(name, measured)}; there are {', '.join(measured)}")
     audited = metrics or [metric.name for metric in declared if metric.headline] or measured
-    Settings(depth=choices.depth, adjust=choices.adjust, families=choices.families)
+    AuditSettings(depth=choices.depth, adjust=choices.adjust, families=choices.families)
     for what, named in (("delta", parse_delta(choices.delta)[1]), ("better", parse_better(choices.better))):
         for name in named:
-            if name not in audited:
+            if name and name not in audited:
                 raise InputError(f"--{what} {name!r} is not one of the metrics ({', '.join(audited)})")
     if gallery not in ("auto", "off", "blurred", "full"):
         raise InputError(f"gallery {gallery!r}, expected auto, off, blurred or full")
-    if device not in ("cpu", "cuda"):
-        raise InputError(f"device {device!r}, expected cpu or cuda")
 
 
 def _check_values(data: str, dataset: "Dataset", choices: Choices) -> None:
     """Refuse bins of what is not a number, cut points that do not rise, and conditions that no image meets."""
-    from countenance.audit.attributes import choose, coded
-    from countenance.audit.rows import kept_rows
-    from countenance.audit.settings import parse_where
-    from countenance.audit.source import Source
+    from countenance.auditing.attributes import choose, coded
+    from countenance.auditing.conditions import kept_rows
+    from countenance.auditing.settings import parse_where
+    from countenance.auditing.source import Source
 
     wanted = parse_where(choices.where)
     if (choices.by is None and not wanted) or len(dataset) > MOST_CHECKED:
@@ -196,13 +174,15 @@ def _audit_and_report(
     finished: "Run", metrics: list[str] | None, gallery: str, choices: Choices, *, quiet: bool
 ) -> "Audit":
     from countenance.run import audit_run, store_audit
+    from countenance.run.ledger import noted
 
     with shuffling(quiet) as progress:
-        found = audit_run(
+        answer = audit_run(
             finished, choices.by, metrics, choices.where, seed=int(finished.manifest["seed"]), depth=choices.depth,
             delta=choices.delta, better=choices.better, adjust=choices.adjust, families=choices.families,
             progress=progress,
         )  # fmt: skip
+        found = noted(finished, answer)
     store_audit(finished, found)
     page = write_page(finished, gallery=gallery)
     for line in run_lines(finished, found):
@@ -221,14 +201,14 @@ def report(
     evidence: Annotated[
         bool, typer.Option("--evidence", help="The evidence page instead: who was measured, and measure by measure.")
     ] = False,
+    data: Data = None,
+    trust_code: TrustCode = False,
+    unverified: Unverified = False,
 ) -> None:
     """Write the report of a run again, from the run directory alone: a page, or a PDF."""
     from countenance.report import write_pdf
-    from countenance.run import Run, audit_run, store_audit
 
-    finished = Run(run_directory)
-    if not finished.store.storage.has("audit.json"):
-        store_audit(finished, audit_run(finished))
+    finished = audited_run(run_directory, verified=not unverified, trust_code=trust_code, data=data_of(data))
     if pdf is not None:
         say(write_pdf(finished, pdf).resolve())
     if pdf is None or out is not None or evidence:
@@ -257,9 +237,15 @@ def demo(
 ) -> None:
     """Audit a real face detector on the embedded people and write the report."""
     run(
-        "face_localization", model, "people:portraits", out, by="skin_tone,age_group,gender,masked",
-        workers=2, threads=1, quiet=quiet,
-    )  # fmt: skip
+        task="face_localization",
+        model=model,
+        data="people:portraits",
+        out=out,
+        by="skin_tone,age_group,gender,masked",
+        workers=2,
+        threads=1,
+        quiet=quiet,
+    )
     say(f"pictures countenance view {out}")
 
 

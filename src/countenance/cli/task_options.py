@@ -33,6 +33,22 @@ def options_of(task: str, more: Sequence[str] | None, **named: Any) -> dict[str,
     from countenance.tasks import load_task
 
     chosen = {name: value for name, value in named.items() if value is not None}
+    for name, value in pairs(more).items():
+        if name in chosen:
+            raise InputError(f"--option {name}={value}: {name} is given twice")
+        chosen[name] = value
+    if chosen:
+        load_task(task, chosen)
+    return chosen or None
+
+
+def pairs(more: Sequence[str] | None) -> dict[str, str]:
+    """Options written NAME=VALUE, by name.
+
+    >>> pairs(["similarity=euclidean", "min-score=.5"])
+    {'similarity': 'euclidean', 'min_score': '.5'}
+    """
+    chosen: dict[str, str] = {}
     for text in more or []:
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
@@ -41,6 +57,4 @@ def options_of(task: str, more: Sequence[str] | None, **named: Any) -> dict[str,
         if name in chosen:
             raise InputError(f"--option {text!r}: {name} is given twice")
         chosen[name] = value.strip()
-    if chosen:
-        load_task(task, chosen)
-    return chosen or None
+    return chosen

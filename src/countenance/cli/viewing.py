@@ -7,6 +7,7 @@ from urllib.parse import quote
 import typer
 
 from countenance.cli.lines import say
+from countenance.cli.trust_options import Data, Unverified, data_of
 from countenance.errors import InputError, MissingExtra
 from countenance.storage import place_of
 
@@ -37,6 +38,8 @@ def view(
     bundle: Annotated[
         Path | None, typer.Option(help="Write a static copy into this folder instead, for a web server or CI.")
     ] = None,
+    data: Data = None,
+    unverified: Unverified = False,
 ) -> None:
     """Look at runs in a browser: findings, groups, rows and pictures, on this machine alone."""
     try:
@@ -49,8 +52,12 @@ def view(
     from countenance.view.privacy import Privacy
     from countenance.view.token import Token, make_token
 
-    library, privacy = Library(places), Privacy(show_faces)
+    named = data_of(data)
+    library, privacy = Library(places, verified=not unverified, data=named), Privacy(show_faces)
     found = library.summaries()
+    for name in named:
+        if not any(name in (one.dataset, one.source) for one in found):
+            say(f"note     --data {name}: no run here was made on a dataset of that name", err=True)
     if show_faces:
         _record(library, privacy)
     if bundle is not None:
@@ -86,7 +93,7 @@ def _record(library: "Library", privacy: "Privacy") -> None:
 
     for storage, _ in library.runs().values():
         try:
-            run = Run(storage)
+            run = Run(storage, **library.how)
         except InputError:
             continue  # a damaged run shows nobody
         if said := privacy.record(run):

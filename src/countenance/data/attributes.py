@@ -6,9 +6,11 @@ from pathlib import Path
 
 from countenance.data.categories import masked_word
 from countenance.data.names import ImageNames
-from countenance.data.sample import Dataset, Value
+from countenance.data.reading import cells
+from countenance.data.sample import Dataset, Sample, Value
 from countenance.data.tables import read_csv
 from countenance.errors import InputError
+from countenance.person_columns import person_column
 
 FILE_COLUMNS = ("file", "filename", "file_name", "image")
 KEYS = ("annotation_id", "image_id", *FILE_COLUMNS, "face")
@@ -18,10 +20,21 @@ Who = tuple[str, int | None]
 
 @dataclass(frozen=True)
 class AttributeRows:
-    """The rows of a table by whom they are about, each with its place; `columns` are those besides the key."""
+    """The rows of a table by whom they are about, each with its place.
+
+    `person` is the column that says who it is, `columns` are those besides it and the key.
+    """
 
     columns: list[str]
     rows: Mapping[Who, tuple[str, dict[str, str]]] = field(default_factory=dict)
+    person: str | None = None
+
+    def people(self) -> dict[Who, tuple[str, str]]:
+        """Who it is, as far as the table says so, with the place in the table."""
+        if self.person is None:
+            return {}
+        named = {who: (place, cells.identity(row[self.person], place)) for who, (place, row) in self.rows.items()}
+        return {who: (place, person) for who, (place, person) in named.items() if person is not None}
 
 
 def attribute_rows(dataset: Dataset, table: Path, annotations: Mapping[str, Who | None] | None = None) -> AttributeRows:
@@ -62,7 +75,8 @@ def attribute_rows(dataset: Dataset, table: Path, annotations: Mapping[str, Who 
             raise InputError(f"{place}: {key} {name!r}{f' face {face}' if face else ''} has a row already{remedy}")
         if who is not None:
             found[who] = (place, row)
-    return AttributeRows([name for name in header if name not in KEYS], found)
+    person = person_column(header)
+    return AttributeRows([name for name in header if name not in (*KEYS, person)], found, person)
 
 
 def _known(name: str | None) -> str:
@@ -71,26 +85,48 @@ def _known(name: str | None) -> str:
     return name
 
 
-def with_attributes(dataset: Dataset, said: Mapping[Who, Mapping[str, Value]]) -> Dataset:
-    """The dataset with further attributes; what an annotation says itself is not overwritten."""
+def with_attributes(
+    dataset: Dataset, said: Mapping[Who, Mapping[str, Value]], people: Mapping[Who, tuple[str, str]]
+) -> Dataset:
+    """The dataset with further attributes and identities; what an annotation says itself is not overwritten.
+
+    An identity for a whole image is refused where the image has boxes of several people.
+    """
     samples = []
     for sample in dataset:
+        everybody = _only_person(sample, people)
         subjects = []
         for i, subject in enumerate(sample.subjects):
             further = {**said.get((sample.id, None), {}), **said.get((sample.id, i), {})}
             own = {name: value for name, value in subject.attributes.items() if value is not None}
-            subjects.append(replace(subject, attributes={**subject.attributes, **further, **own}))
+            _, person = people.get((sample.id, i), ("", everybody))
+            known = {**subject.attributes, **further, **own}
+            subjects.append(replace(subject, identity=subject.identity or person, attributes=known))
         samples.append(replace(sample, subjects=tuple(subjects)))
     return dataset.of(samples)
 
 
+def _only_person(sample: Sample, people: Mapping[Who, tuple[str, str]]) -> str | None:
+    """Who it is in an image that a row without a box is about."""
+    if (sample.id, None) not in people:
+        return None
+    place, person = people[sample.id, None]
+    if not cells.alone(sample.subjects):
+        remedy = "a column face (from 0) says which box a row is about"
+        raise InputError(f"{place}: one identity ({person:.60}), but {len(sample.subjects)} boxes; {remedy}")
+    return person
+
+
 def with_table(dataset: Dataset, table: Path) -> Dataset:
-    """The dataset with every further column of a CSV as an attribute; `masked` or `mask` says what the boxes do not."""
+    """The dataset with the identities of a CSV and every further column as an attribute.
+
+    `masked` or `mask` says what the boxes do not.
+    """
     annotated = [(subject.id, (sample.id, i)) for sample in dataset for i, subject in enumerate(sample.subjects)]
     found = attribute_rows(dataset, table, dict(annotated) if dataset.aliases else None)  # COCO numbers its annotations
-    names = [name for name in found.columns if name and name not in ("mask", "masked")]
+    names = {name: name.removeprefix("attr.") for name in found.columns if name and name not in ("mask", "masked")}
     said = {}
     for who, (place, row) in found.rows.items():
         worn = masked_word(row.get("masked") or row.get("mask") or "", place)
-        said[who] = {name: row[name].strip() or None for name in names} | ({"masked": worn} if worn else {})
-    return with_attributes(dataset, said)
+        said[who] = {own: row[name].strip() or None for name, own in names.items()} | ({"masked": worn} if worn else {})
+    return with_attributes(dataset, said, found.people())

@@ -34,6 +34,22 @@ def card_lines(dataset: Dataset) -> list[str]:
     return lines
 
 
+def people_in_words(dataset: Dataset) -> str:
+    """How many people a dataset shows; one whom nothing names counts as a person.
+
+    >>> from countenance.testing import small_dataset
+    >>> people_in_words(small_dataset(4))
+    '2 people shown 4 times'
+    """
+    named = [subject.identity for sample in dataset for subject in sample.subjects]
+    known = {identity for identity in named if identity is not None}
+    unnamed = named.count(None)
+    people = len(known) + unnamed
+    words = "1 person" if people == 1 else f"{people} people"
+    words += f" shown {len(named)} times" if len(named) > people else ""
+    return words + (f" ({unnamed} without an identity)" if known and unnamed else "")
+
+
 def balance(dataset: Dataset) -> dict[str, list[tuple[str, int]]]:
     """For each attribute with a manageable number of values: the values in their order, with their counts.
 

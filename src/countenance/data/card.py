@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from countenance.data.record import Record, read_record
 
@@ -17,6 +17,11 @@ class AttributeCard(BaseModel):
     assigned_by: AssignedBy = "unknown"
     meaning: str = ""
     values: tuple[str, ...] | None = None
+    ordered: tuple[str, ...] | None = None
+    """The values from the first to the last, where the attribute is ordered: an audit then also compares "up to" with
+    "above". Tone scales, age groups and bins of numbers need not be named."""
+    role: Literal["person", "condition"] | None = None
+    """Whether it describes the person or the conditions; None: as its name says (tone, age, gender … are person)."""
 
 
 class DatasetCard(Record):
@@ -38,6 +43,15 @@ class DatasetCard(Record):
     real_people: bool = True
     """Whether the pictures show people who exist; faces of real people are not shown unless asked for."""
     attributes: dict[str, AttributeCard] = Field(default_factory=dict)
+    paired_by: dict[Literal["base", "change"], str] | None = None
+    """Of twins: the attribute that names the picture from which one differs, and the one that says in what."""
+
+    @field_validator("paired_by")
+    @classmethod
+    def _both(cls, value: dict[str, str] | None) -> dict[str, str] | None:
+        if value is not None and set(value) != {"base", "change"}:
+            raise ValueError("paired_by needs both base and change, each with the name of an attribute")
+        return value
 
     @classmethod
     def read(cls, path: Path) -> "DatasetCard":

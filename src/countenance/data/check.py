@@ -47,7 +47,7 @@ def _unit_problems(dataset: Dataset) -> Iterator[Problem]:
     """Boxes whose numbers are shares of the picture would all lie in its first pixels."""
     for name in ("person_box", "face_box"):
         boxes = [box for s in dataset for subject in s.subjects if (box := getattr(subject, name)) is not None]
-        if boxes and guessed_units(np.array(boxes)) == "normalised":
+        if boxes and guessed_units(np.array(boxes)) == "rel":
             shown = ", ".join(f"{v:g}" for v in boxes[0])
             message = f"{dataset.name}: {name} [{shown}] and (almost) all others have no number above 1.5"
             yield Problem("normalised boxes", f"{message}; boxes are x0, y0, x1, y1 in pixels")

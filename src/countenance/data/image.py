@@ -2,7 +2,6 @@
 
 import io
 import math
-import os
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import jpeg
+from countenance.decoding import regular_file, setting
 from countenance.errors import InputError
 from countenance.storage import Missing, Storage, open_storage
 
@@ -33,12 +33,7 @@ MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr", "I;1
 
 def max_pixels() -> int:
     """The largest picture that is decoded; set COUNTENANCE_MAX_PIXELS to change it."""
-    value = os.environ.get("COUNTENANCE_MAX_PIXELS")
-    if value is None:
-        return DEFAULT_MAX_PIXELS
-    if not value.isdigit():
-        raise InputError(f"COUNTENANCE_MAX_PIXELS is {value!r}, expected a number of pixels such as 100000000")
-    return int(value)
+    return setting("COUNTENANCE_MAX_PIXELS", DEFAULT_MAX_PIXELS)
 
 
 def decoder() -> str:
@@ -81,8 +76,7 @@ class LazyImage:
         return decode(self.read_bytes(), str(self.path))
 
     def read_bytes(self) -> bytes:
-        if self.path.exists() and not self.path.is_file():  # a pipe would wait for ever
-            raise InputError(f"{self.path}: not a regular file")
+        regular_file(self.path)
         try:
             if self.length is None:
                 return self.path.read_bytes()

@@ -7,10 +7,9 @@ worker is told a manifest, a partition and a range of rows; no sample is ever se
 import hashlib
 import json
 import shutil
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +21,10 @@ from numpy.typing import NDArray
 from countenance.data.card import DatasetCard
 from countenance.data.image import ArrayImage, EncodedImage, LazyImage, UrlImage, decode, encode_png
 from countenance.data.sample import Floats, Rle, Sample, Subject, truth
+from countenance.decoding import decoding, json_of, limited_memory, most_memory, open_parquet
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.scratch import temporary_file
 from countenance.storage import Missing, Storage, is_url, open_storage
 
 Pixels = NDArray[np.uint8]
@@ -32,6 +33,8 @@ FORMAT = 2
 ROW_GROUP = 1000
 PICTURES = 100
 """Samples in a row group that holds pictures: a group is read at once."""
+MOST_SAMPLES = 10**10
+"""More than any manifest has; a larger number is damage, and planning by it would not end."""
 PARTITION = 50_000
 """Samples in a partition."""
 LARGEST = 512 * 2**20
@@ -133,17 +136,15 @@ class _PartitionFile:
     """One Parquet file, read by ranges of rows; pictures are read a row group at a time."""
 
     def __init__(self, storage: Storage, name: str) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
+        self.place = f"{storage.place}/{name}"
         try:
-            # From a store each read is a request: those for neighbouring columns and row groups become one.
-            self.parquet = pq.ParquetFile(storage.open(name), pre_buffer=is_url(storage.place))
+            source = storage.open(name)
         except Missing:
-            raise InputError(f"{storage.place}/{name}: missing; the manifest names it") from None
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{storage.place}/{name}: not a readable Parquet file ({error})") from error
-        self._refuse_other_columns(f"{storage.place}/{name}")
+            raise InputError(f"{self.place}: missing; the manifest names it") from None
+        # From a store each read is a request: those for neighbouring columns and row groups become one.
+        self.parquet = open_parquet(source, self.place, pre_buffer=is_url(storage.place))
+        self.most = most_memory(source)
+        self._refuse_other_columns(self.place)
         metadata = self.parquet.metadata
         self.count = int(metadata.num_rows)
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
@@ -166,21 +167,31 @@ class _PartitionFile:
         if stop <= start:
             return []
         first, last = self._group_of(start), int(np.searchsorted(self.starts, stop, side="left"))
-        with self.lock:
-            table = self.parquet.read_row_groups(list(range(first, last)), columns=self.columns)
-        found: list[dict[str, Any]] = table.slice(start - int(self.starts[first]), stop - start).to_pylist()
+        with self.lock, self._decoding():
+            table = self.parquet.read_row_groups(list(range(first, last)), self.columns, use_threads=False)
+            found: list[dict[str, Any]] = table.slice(start - int(self.starts[first]), stop - start).to_pylist()
         return found
 
     def content(self, row: int) -> bytes:
         """The picture in a row."""
         group = self._group_of(row)
-        with self.lock:
+        with self.lock, self._decoding():
             if self.group[0] != group:
-                self.group = (group, self.parquet.read_row_group(group, columns=["content"])["content"].to_pylist())
+                self.group = (group, self._content(group))
             found = self.group[1][row - int(self.starts[group])]
         if found is None:
             raise InputError(f"row {row} of the manifest holds no picture")
         return found
+
+    def _content(self, group: int) -> list[bytes | None]:
+        """The pictures of a row group; Arrow's threads would hold on to a file of Python's (`arrow_memory`)."""
+        found: list[bytes | None] = self.parquet.read_row_group(group, ["content"], use_threads=False)[0].to_pylist()
+        return found
+
+    @contextmanager
+    def _decoding(self) -> Iterator[None]:
+        with decoding(self.place, "Parquet file", "; make the manifest again"), limited_memory(self.most):
+            yield
 
     def _group_of(self, row: int) -> int:
         return int(np.searchsorted(self.starts, row, side="right")) - 1
@@ -306,7 +317,7 @@ class _Part:
     def __enter__(self) -> "_Part":
         import pyarrow.parquet as pq
 
-        self.file = tempfile.TemporaryFile()
+        self.file = temporary_file()
         self.writer = pq.ParquetWriter(self.file, _schema(), compression="zstd")
         return self
 
@@ -419,12 +430,14 @@ def read_manifest(place: str | Path | Storage) -> SampleManifest:
     storage = open_storage(place)
     where = f"{storage.place}/{INDEX}"
     try:
-        index = json.loads(storage.read(INDEX))
+        index = json_of(storage.read(INDEX), where)
         if index["format"] > FORMAT:
             raise InputError(f"{where}: made by a newer version (format {index['format']}); update countenance")
         card = DatasetCard.model_validate(index["card"])
         partitions = tuple(Partition(p["name"], int(p["rows"]), p["sha256"]) for p in index["partitions"])
         kinds = {str(name): str(kind) for name, kind in index["attributes"].items()}
+        if any(partition.rows < 0 for partition in partitions) or sum(p.rows for p in partitions) > MOST_SAMPLES:
+            raise InputError(f"{where}: damaged (numbers of rows that cannot be right); make the manifest again")
     except Missing:
         raise InputError(f"{where}: missing; `countenance data index` makes a manifest") from None
     except InputError:

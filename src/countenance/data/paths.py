@@ -3,13 +3,22 @@
 import shutil
 import tarfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from countenance.data.image import IMAGE_SUFFIXES
+from countenance.decoding import decoding, regular_file, setting
 from countenance.errors import InputError
 from countenance.files import staged
 
-MAX_UNPACKED = 64 * 2**30
+MAX_UNPACKED = 4 << 30
+"""Bytes that an archive may unpack to unless COUNTENANCE_MAX_UNPACKED says otherwise."""
+MOST_EXPANSION = 100
+"""So many times its own size may an archive unpack to: pictures hardly shrink, tables of text about twenty times."""
+SMALL = 64 << 20
+"""Bytes up to which any archive may unpack: labels of a made set may be very regular."""
+MOST_MEMBERS = 2_000_000
+"""Files of an archive; empty ones cost no bytes and fill a disk all the same."""
 
 
 def inside(root: Path, name: str, place: str) -> Path:
@@ -69,27 +78,44 @@ def is_apple_double(path: Path) -> bool:
     return path.name.startswith("._")
 
 
-def unpack(archive: Path, into: Path, *, limit: int = MAX_UNPACKED) -> None:
+def unpack(archive: Path, into: Path, *, limit: int | None = None) -> None:
     """Unpack a tar (plain, gz, bz2, xz) into an empty folder; all of it or nothing.
 
-    A member that would leave the folder, a link, a device, or more than `limit` bytes is refused.
+    A member that would leave the folder, a link, a device, more than `limit` bytes in all (4 GiB unless
+    COUNTENANCE_MAX_UNPACKED says otherwise), or far more bytes than the archive has, is refused.
     """
-    with staged(into) as folder:
-        try:
-            with tarfile.open(archive) as tar:
-                total = 0
-                for member in tar:
-                    total += member.size
-                    if total > limit:
-                        raise InputError(
-                            f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if you trust it"
-                        )
-                    _unpack_member(tar, member, folder, archive)
-        except (tarfile.TarError, EOFError, OSError) as error:
-            first = (str(error) or type(error).__name__).splitlines()[0]
+    allowed = Unpacking(archive, setting("COUNTENANCE_MAX_UNPACKED", MAX_UNPACKED) if limit is None else limit)
+    expected = "; expected a folder, COCO JSON or tar"
+    with staged(into) as folder, decoding(archive, "tar archive", expected), tarfile.open(regular_file(archive)) as tar:
+        for count, member in enumerate(tar, 1):
+            if count > MOST_MEMBERS:
+                raise InputError(f"{archive}: more than {MOST_MEMBERS:,} members; unpack it yourself if you trust it")
+            allowed.add(member.size)
+            _unpack_member(tar, member, folder, archive)
+
+
+@dataclass
+class Unpacking:
+    """How much of an archive was unpacked, and what is too much."""
+
+    archive: Path
+    limit: int
+    total: int = 0
+
+    def add(self, size: int) -> None:
+        """Take note of a member before it is unpacked."""
+        self.total += size
+        if self.total > self.limit:
             raise InputError(
-                f"{archive}: not a readable tar archive ({first}); expected a folder, COCO JSON or tar"
-            ) from error
+                f"{self.archive}: unpacks to more than {self.limit:,} bytes; set COUNTENANCE_MAX_UNPACKED if you "
+                "trust it"
+            )
+        packed = self.archive.stat().st_size
+        if self.total > SMALL and self.total > MOST_EXPANSION * packed:
+            raise InputError(
+                f"{self.archive}: {packed:,} bytes that unpack to more than {MOST_EXPANSION} times as many, as no "
+                "pictures do; unpack it yourself if you trust it"
+            )
 
 
 def _unpack_member(tar: tarfile.TarFile, member: tarfile.TarInfo, into: Path, archive: Path) -> None:

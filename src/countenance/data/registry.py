@@ -1,55 +1,73 @@
 """Datasets by name or by path; names load lazily, through entry points, so that a plugin is a package."""
 
-import atexit
-import shutil
-import tempfile
-from importlib.metadata import entry_points
+import inspect
 from pathlib import Path
 
 from countenance.data.paths import unpack
 from countenance.data.sample import Dataset
 from countenance.data.tables import near
-from countenance.errors import InputError
+from countenance.data.vocabulary import VOCABULARIES
+from countenance.errors import InputError, OptionError
+from countenance.files import exists
+from countenance.loading import is_code, load_code, plugins
+from countenance.scratch import scratch_folder
+from countenance.settings.box_words import Form, Units
 from countenance.storage import is_url
 
-GROUP = "countenance.datasets"
 OWN = ("bafmd", "fairface", "people", "voc", "yolo")
 """What this package reads by name; all but the people need a folder: `bafmd:FOLDER`."""
 
 
 def dataset_names() -> list[str]:
     """Names that `load_dataset` knows without a path."""
-    return sorted({*OWN, *(point.name for point in entry_points(group=GROUP))})
+    return sorted({*OWN, *plugins("dataset")})
 
 
 COCO_FILES = ("annotations.json", "_annotations.coco.json")
 
 
-def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categories: str | None = None) -> Dataset:
+def load_dataset(
+    source: str | Path | Dataset,
+    *,
+    part: str | None = None,
+    categories: str | None = None,
+    truth_boxes: Form | None = None,
+    truth_units: Units | None = None,
+    root: str | Path | None = None,
+) -> Dataset:
     """A dataset from its name (`people`, `people:portraits`), a folder, a COCO file, a tar of either, or a manifest.
 
-    `categories` chooses the categories of a COCO file, or the classes of YOLO and Pascal VOC label files, that are
-    people or faces: `face=1,person=18`.
+    `module:attr` and `path.py:attr` name a `Dataset`, or a function that returns one. `categories` chooses the
+    categories of a COCO file, or the classes of YOLO and Pascal VOC label files, that are people or faces:
+    `face=1,person=18`. `truth_boxes` and `truth_units` say what boxes are, for a dataset whose name has these options
+    (`bafmd:FOLDER?form=xywh&units=px`). `root` is a folder or tar that the renderer of the people wrote, read instead
+    of the shipped people: `load_dataset("people:natural", root="full.tar")`.
 
     >>> load_dataset("peple")
     Traceback (most recent call last):
     countenance.errors.InputError: 'peple' is neither a dataset's name (...people...) (did you mean people?) nor ...
     """
+    if truth_boxes or truth_units:
+        source = _with_boxes(source, truth_boxes, truth_units)
     if isinstance(source, Dataset):
         return _no_categories(source, categories, source.name)
     if not isinstance(source, str | Path):
         raise InputError(f"data is a {type(source).__name__}, expected a dataset's name, a path or a Dataset")
     name, _, wanted = str(source).partition(":")
+    if root is not None:
+        return _no_categories(_people_of(name, part or wanted or None, Path(root)), categories, name)
     if name in dataset_names():
         return _no_categories(_by_name(name, part or wanted or None), categories, name)
+    if is_code(str(source)) and not exists(Path(source)):
+        return _no_categories(_from_code(str(source)), categories, str(source))
     if is_url(source):
         return _no_categories(_indexed(str(source)), categories, str(source))
     path = Path(source)
-    if not path.exists():
+    if not exists(path):
         names = dataset_names()
         raise InputError(
             f"{str(source)!r} is neither a dataset's name ({', '.join(names)}){near(name, names)} "
-            "nor a path that exists"
+            "nor a path that exists; a reader is given as module:attr or path.py:attr"
         )
     if path.is_file() and path.suffix.lower() != ".json":
         return _read_dir(_unpacked(path), categories)
@@ -58,6 +76,29 @@ def load_dataset(source: str | Path | Dataset, *, part: str | None = None, categ
 
         return read_coco(path, categories=categories)
     return _read_dir(path, categories)
+
+
+def _people_of(name: str, part: str | None, root: Path) -> Dataset:
+    """The people of a folder or a tar that the renderer wrote."""
+    from countenance.data import people
+
+    if name != "people":
+        raise InputError(
+            f"{name!r} with a root: only people (or people:PART) can be read from one; name the path itself"
+        )
+    if not exists(root):
+        raise InputError(f"{root}: no such folder or archive; build one with countenance-people (people/README.md)")
+    return people.load(part, _unpacked(root) if root.is_file() else root)
+
+
+def is_shipped(source: str) -> bool:
+    """Whether a source is data of this package, which no name in a file can lead elsewhere from.
+
+    >>> is_shipped("people:portraits"), is_shipped("people:../x"), is_shipped("/home/me/faces")
+    (True, False, False)
+    """
+    name, _, part = source.partition(":")
+    return name == "people" and (not part or part in VOCABULARIES["part"])
 
 
 def _no_categories(dataset: Dataset, categories: str | None, name: str) -> Dataset:
@@ -70,10 +111,37 @@ def _no_categories(dataset: Dataset, categories: str | None, name: str) -> Datas
 def _by_name(name: str, part: str | None) -> Dataset:
     if name in OWN:
         return _own(name, part)
-    point = next(iter(entry_points(group=GROUP, name=name)))
+    point = plugins("dataset")[name]
     loaded = point.load()(part)
     if not isinstance(loaded, Dataset):
         raise InputError(f"dataset {name!r}: its plugin {point.value} returned {type(loaded).__name__}, not a Dataset")
+    return loaded
+
+
+def _with_boxes(source: object, form: Form | None, units: Units | None) -> str:
+    """The name of a dataset with what its boxes are."""
+    options = "&".join(f"{name}={word}" for name, word in (("form", form), ("units", units)) if word)
+    if not isinstance(source, str) or source.partition(":")[0] not in dataset_names():
+        raise OptionError(
+            "truth_boxes" if form else "truth_units",
+            f"truth_boxes and truth_units are for a dataset by name and folder (bafmd:FOLDER), not for {source!s:.80}",
+        )
+    return f"{source}{'&' if '?' in source else '?'}{options}"
+
+
+def _from_code(name: str) -> Dataset:
+    """The dataset that `module:attr` or `path.py:attr` is or returns."""
+    loaded = load_code("dataset", name)
+    if callable(loaded):
+        try:
+            inspect.signature(loaded).bind()
+        except TypeError:
+            raise InputError(f"dataset {name!r}: the function needs arguments; expected one that needs none") from None
+        loaded = loaded()
+    if not isinstance(loaded, Dataset):
+        raise InputError(
+            f"dataset {name!r}: that is a {type(loaded).__name__}, expected a Dataset or a function of one"
+        )
     return loaded
 
 
@@ -142,7 +210,6 @@ def coco_file(root: Path) -> Path | None:
 
 def _unpacked(archive: Path) -> Path:
     """The archive's content in a temporary folder that goes when the program ends."""
-    holder = Path(tempfile.mkdtemp(prefix="countenance-"))
-    atexit.register(shutil.rmtree, holder, ignore_errors=True)
-    unpack(archive, holder / "content")
-    return holder / "content"
+    folder = scratch_folder("archive") / "content"
+    unpack(archive, folder)
+    return folder

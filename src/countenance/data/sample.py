@@ -214,9 +214,23 @@ class Dataset(Sequence[Sample]):
 
     def fingerprint(self) -> str:
         """A hash of every picture and every truth: two datasets with the same one are the same."""
+        return self._digest(pictures=True)
+
+    @property
+    def hashed_when_read(self) -> bool:
+        """Whether all pictures are files of which no hash is known yet: a run hashes them when it reads them."""
+        from countenance.data.image import ArrayImage
+
+        return not any(sample.sha256 or isinstance(sample.image, ArrayImage) for sample in self.samples)
+
+    def truth_fingerprint(self) -> str:
+        """A hash of every truth, and of the pictures unless they are hashed when a run reads them."""
+        return self._digest(pictures=not self.hashed_when_read)
+
+    def _digest(self, pictures: bool) -> str:
         digest = hashlib.sha256(self.card.model_dump_json().encode())
         for sample in self.samples:
-            digest.update(sample.content_hash().encode())
+            digest.update((sample.content_hash() if pictures else "").encode())
             digest.update(json.dumps(truth(sample), sort_keys=True).encode())
         return digest.hexdigest()
 

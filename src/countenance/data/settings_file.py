@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from countenance.data.tables import near, read_text
+from countenance.data.tables import near
+from countenance.data.yaml_text import parse_yaml, read_yaml
 from countenance.errors import InputError
 
 MOST_ROUNDS = 10
@@ -37,7 +38,9 @@ class SettingsFile:
     @classmethod
     def read(cls, path: Path | None, overrides: Sequence[str] = ()) -> Self:
         """The settings of a file (the defaults where none is given) with what the command line says instead."""
-        return cls.made({} if path is None else _yaml(path), parse_overrides(overrides), str(path or "command line"))
+        flags = [name for name, default in _flat(cls.defaults, cls.defaults) if isinstance(default, bool)]
+        said = parse_overrides(overrides, flags)
+        return cls.made({} if path is None else _yaml(path), said, str(path or "command line"))
 
     @classmethod
     def made(cls, given: Mapping[str, Any], overrides: Mapping[str, Any], place: str = "configuration") -> Self:
@@ -91,11 +94,13 @@ def _word(value: Any) -> bool:
     return isinstance(value, str) or _number(value, int, float)
 
 
-def parse_overrides(words: Sequence[str]) -> dict[str, Any]:
-    """`--a.b.c value` pairs; several values make a list.
+def parse_overrides(words: Sequence[str], flags: Sequence[str] = ()) -> dict[str, Any]:
+    """`--a.b.c value` pairs; several values make a list, and one of `flags` without a value is true.
 
     >>> parse_overrides(["--eval.iou", "0.4", "--eval.detection.labels", "A", "B", "--gpu=-1"])
     {'eval.iou': 0.4, 'eval.detection.labels': ['A', 'B'], 'gpu': -1}
+    >>> parse_overrides(["--eval.linear", "--eval.iou", "0.4"], ["eval.linear"])
+    {'eval.linear': True, 'eval.iou': 0.4}
     """
     found: dict[str, list[Any]] = {}
     name = None
@@ -108,6 +113,8 @@ def parse_overrides(words: Sequence[str]) -> dict[str, Any]:
         else:
             found[name].append(_scalar(word, f"--{name}"))
     for name, values in found.items():
+        if not values and name in flags:
+            values.append(True)
         if not values:
             raise InputError(f"--{name}: no value after it")
     return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
@@ -115,27 +122,11 @@ def parse_overrides(words: Sequence[str]) -> dict[str, Any]:
 
 def _scalar(text: str, place: str) -> Any:
     """A value as YAML reads it; a word that begins with `{key}` is a word."""
-    import yaml
-
-    if text.startswith("{"):
-        return text
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InputError(f"{place}: {text!r:.60} is not a YAML value ({str(error).splitlines()[0]})") from None
+    return text if text.startswith("{") else parse_yaml(text, place)
 
 
 def _yaml(path: Path) -> Mapping[str, Any]:
-    import yaml
-
-    text = read_text(path)
-    try:
-        alias = any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text, Loader=yaml.SafeLoader))
-        found = None if alias else yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InputError(f"{path}: not YAML ({' '.join(str(error).split())[:200]})") from None
-    if alias:
-        raise InputError(f"{path}: aliases (*name) are not read; write the value out")
+    found = read_yaml(path)
     if not isinstance(found, dict | None):
         raise InputError(f"{path}: a {type(found).__name__}, expected keys such as data_directory and eval")
     return found or {}

@@ -7,15 +7,15 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from countenance.decoding import regular_file
 from countenance.errors import InputError
+from countenance.text import printable
 
 
 def read_text(path: Path) -> str:
     """A text file's content; a byte-order mark is dropped, anything but UTF-8 is refused with its place."""
-    if path.exists() and not path.is_file():  # a pipe would wait for ever
-        raise InputError(f"{path}: not a regular file")
     try:
-        content = path.read_bytes()
+        content = regular_file(path).read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
@@ -70,15 +70,24 @@ def read_csv(
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The text of a CSV file.
+    """The text of a CSV file; control characters in its cells are shown as codes.
 
     >>> csv_text(["name", "age"], [["a, b", 3]])
     'name,age\\n"a, b",3\\n'
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([header, *rows])
+    writer.writerows([harmless(cell) for cell in row] for row in (header, *rows))
     return stream.getvalue()
+
+
+def harmless(cell: object) -> object:
+    """A cell whose text cannot steer the terminal that shows it.
+
+    >>> harmless("a" + chr(27) + "[2J"), harmless(0.5)
+    ('a\\\\x1b[2J', 0.5)
+    """
+    return printable(cell) if isinstance(cell, str) else cell
 
 
 def near(name: str, known: Sequence[str]) -> str:

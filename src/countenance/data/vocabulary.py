@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 MONK_TONES = tuple(f"monk_{i}" for i in range(1, 11))
 AGE_GROUPS = ("0_17", "18_30", "31_60", "61_100")
+LIGHTS = ("even", "indoor", "window", "sun", "dusk", "flash", "coloured", "backlight")
 
 VOCABULARIES: dict[str, tuple[str, ...]] = {
     "skin_tone": MONK_TONES,
@@ -15,18 +16,24 @@ VOCABULARIES: dict[str, tuple[str, ...]] = {
     "smile": ("no", "yes"),
     "mask": ("none", "blue", "white", "black", "pink"),
     "masked": ("no", "yes"),
-    "glasses": ("none", "round", "square"),
-    "beard": ("none", "stubble", "beard"),
+    "glasses": ("none", "round", "square", "clear", "tinted", "sunglasses"),
+    "headwear": ("none", "cap", "beanie", "hat", "headscarf", "turban", "hood", "helmet"),
+    "beard": ("none", "stubble", "moustache", "goatee", "short", "beard", "full"),
     "pose": ("frontal", "turned"),
-    "light": ("bright", "dim", "side", "back"),
+    "light": ("bright", "dim", "side", "back", *LIGHTS),
+    "exposure": ("face", "scene", "fixed"),
+    "attack": ("none", "print", "phone", "tablet", "cutout"),
     "role": ("known", "known_unknown", "unknown"),
     "split": ("train", "validation", "test"),
-    "part": ("portraits", "twins", "bodies", "groups", "objects"),
+    "part": ("portraits", "twins", "bodies", "groups", "objects", "natural", "scene", "lookalikes", "attacks"),
     "person": ("no", "yes"),
 }
 """The attributes this package knows by name. A dataset's card may declare further ones."""
 
-NUMERIC = ("age", "yaw", "pitch", "roll", "face_size", "visible")
+NUMERIC = (
+    "age", "yaw", "pitch", "roll", "distance", "face_size", "face_luminance", "hair_visible", "visible", "stops",
+    "focal_length", "defocus", "motion", "noise", "reduce", "jpeg",
+)  # fmt: skip
 """Attributes that are numbers."""
 
 UNKNOWN = "(unknown)"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from countenance.audit.verdict import plural, shown
+from countenance.auditing.verdict import plural, shown
 from countenance.gating.needed import units_for_distance, units_for_rate
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
 
@@ -43,12 +43,14 @@ class Measurement:
     nouns: tuple[str, str] = ("row", "rows")
     kind: str = "mean"
     deff: float = 1.0
+    missing: Lacking = field(default_factory=lambda: Lacking())
 
     def evidence(self, limits: Limits) -> str:
         """Pass: the interval keeps the limits. Fail: the shared one lies beyond a limit. Insufficient: neither.
 
         A rule passes when all of its checks do, which needs no correction for how many they are; it fails when one of
-        them does, so failing is decided at the level shared by all.
+        them does, so failing is decided at the level shared by all. Nothing passes unless it also does with every
+        missing score as wrong.
 
         >>> Measurement("m", .95, .92, .97, .91, .98).evidence(Limits(at_least=.9))
         'pass'
@@ -62,7 +64,7 @@ class Measurement:
         least = -math.inf if limits.at_least is None else limits.at_least
         most = math.inf if limits.at_most is None else limits.at_most
         if self.low >= least and self.high <= most:
-            return PASS
+            return PASS if self.missing.keep(least, most) else INSUFFICIENT
         return FAIL if self.high_shared < least or self.low_shared > most else INSUFFICIENT
 
     def check(self, limits: Limits, alpha: float, words: str | None = None) -> RuleCheck:
@@ -76,12 +78,29 @@ class Measurement:
             said = f"{shown(self.value)} without an interval; wanted {wanted}"
         else:
             said = f"{shown(self.value)} ({shown(self.low)} to {_end(self.high)}); wanted {wanted}"
+        decides = self._decides(evidence)
+        said += self._deciding_words(evidence, decides)
         if evidence == INSUFFICIENT:
             said += f"; {_takes(self.units, needed, self.nouns)}"
         return RuleCheck(
             about=self.about, evidence=evidence, reason=said, value=self.value, low=self.low, high=self.high, n=self.n,
-            units=self.units, unit=self.nouns[1], needed=needed,
+            units=self.units, unit=self.nouns[1], needed=needed, low_decides=decides[0], high_decides=decides[1],
         )  # fmt: skip
+
+    def _decides(self, evidence: str) -> tuple[float, float]:
+        """The interval that decided; NaN where it is the one shown."""
+        shared = self.low_shared, self.high_shared
+        if evidence == FAIL and shared != (self.low, self.high):
+            return shared
+        return (self.missing.low, self.missing.high) if evidence != FAIL else (math.nan, math.nan)
+
+    def _deciding_words(self, evidence: str, decides: tuple[float, float]) -> str:
+        """Which interval decided, where it is not the one shown."""
+        if evidence == FAIL:
+            if math.isnan(decides[0]):
+                return ""
+            return f"; at the level shared by all checks, which decides, {shown(decides[0])} to {_end(decides[1])}"
+        return self.missing.words()
 
     def _needed(self, limits: Limits, alpha: float) -> int | None:
         if math.isnan(self.value) or not self.units or not self.n:
@@ -94,23 +113,34 @@ class Measurement:
         return None if found is None else max(found, self.units + 1)
 
 
-def without_spread(value: float, units: int, alpha: float) -> tuple[float, float]:
-    """The interval of a mean of units that all have the same value, where that lies between 0 and 1.
+@dataclass(frozen=True)
+class Lacking:
+    """Scores that are missing: how many, the interval if each were wrong, and whether there is a worst score at all."""
 
-    Units that differ may exist although none was drawn: of n draws none differs with a probability of alpha / 2 when
-    their share is 1 - (alpha / 2) ** (1 / n), and at worst each of them is 0 or 1. Of other metrics nothing can be
-    said about a unit that was not drawn.
+    count: int = 0
+    low: float = math.nan
+    high: float = math.nan
+    too_many: bool = False
+    """More than can be passed over are missing from a metric that has no worst score."""
 
-    >>> low, high = without_spread(0.8, 3, 0.05)
-    >>> round(low, 2), round(high, 2), [round(x, 3) for x in without_spread(0.8, 1000, 0.05)]
-    (0.23, 0.94, [0.797, 0.801])
-    >>> without_spread(5.0, 3, 0.05)
-    (nan, nan)
-    """
-    if not 0 <= value <= 1:
-        return math.nan, math.nan
-    kept = (alpha / 2) ** (1 / units)
-    return value * kept, value + (1 - value) * (1 - kept)
+    def keep(self, least: float, most: float) -> bool:
+        """Whether limits are kept with every missing score as wrong."""
+        if self.too_many:
+            return False
+        return math.isnan(self.low) or (self.low >= least and self.high <= most)
+
+    def words(self) -> str:
+        """What missing scores would change, for a reason.
+
+        >>> Lacking(3, 0.85, 0.95).words(), Lacking().words()
+        ('; with 3 missing scores as wrong 0.850 to 0.950', '')
+        """
+        if self.too_many:
+            return f"; {plural(self.count, 'score is', 'scores are')} missing, and nothing can be put in their place"
+        if math.isnan(self.low):
+            return ""
+        scores = plural(self.count, "missing score", "missing scores")
+        return f"; with {scores} as wrong {shown(self.low)} to {_end(self.high)}"
 
 
 def _end(high: float) -> str:

@@ -10,18 +10,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from countenance.audit.audit import work_of
-from countenance.audit.finding import Audit, Estimate
-from countenance.audit.rows import kept_rows
-from countenance.audit.settings import Settings
-from countenance.audit.source import Source
+from countenance.auditing.audit import work_of
+from countenance.auditing.conditions import kept_rows
+from countenance.auditing.directions import inferred
+from countenance.auditing.finding import Audit, Estimate
+from countenance.auditing.missing import TOLERATED
+from countenance.auditing.settings import AuditSettings
+from countenance.auditing.source import Source
 from countenance.data.tables import near
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
-from countenance.gating.bounds import Measurement, without_spread
+from countenance.gating.bounds import Lacking, Measurement
 from countenance.gating.outcome import RuleCheck
-from countenance.run.auditing import WHOLE, audit_run, check_names, metrics_of, read_audit, rows_about, with_everyone
+from countenance.run.auditing import WHOLE, audit_run, check_names, complete_rows, metrics_of, read_audit, with_everyone
 from countenance.run.run import Run
 from countenance.run.store import AUDIT
 from countenance.tasks.results import Number
@@ -46,8 +49,6 @@ class RunEvidence:
     @cached_property
     def scores(self) -> Any:
         """The rows that the policy is about."""
-        import pyarrow as pa
-
         scores = self.run.scores()
         check_names(self.run.place, None, self._attributes(scores), self.policy.where)
         kept = kept_rows(Source(scores, label=self.run.place), self.policy.where)
@@ -67,9 +68,10 @@ class RunEvidence:
         """The numbers of the whole run."""
         return [result for result in self.run.results() if isinstance(result, Number)]
 
-    def better(self, metric: str) -> str:
-        """Which way a metric is better."""
-        return {one.name: one.better for one in metrics_of(self.run)}.get(metric, "higher")
+    def better(self, metric: str) -> str | None:
+        """Which way a metric is better; None: that is not known."""
+        known = {one.name: one.better for one in metrics_of(self.run)}
+        return known[metric] if metric in known else inferred(metric)
 
     def need_metric(self, metric: str, *, results: bool = False) -> None:
         """Refuse a metric that the run does not have."""
@@ -102,8 +104,8 @@ class RunEvidence:
         return [
             Measurement(
                 _about(metric, by, one[i].group), one[i].estimate if one[i].n else math.nan,
-                *_bounds(one[i], self.alpha), *_bounds(shared[i], self.alpha / len(chosen)), one[i].n,
-                one[i].clusters, nouns, one[i].kind, one[i].deff,
+                *_bounds(one[i]), *_bounds(shared[i]), one[i].n, one[i].clusters, nouns, one[i].metric_kind,
+                one[i].deff, _lacking(one[i]),
             )
             for i in chosen
         ]  # fmt: skip
@@ -130,14 +132,17 @@ class RunEvidence:
     def _work(self, metric: str, by: str | None, alpha: float) -> tuple[list[Estimate], tuple[str, str]]:
         key = (metric, by, alpha)
         if key not in self._kept:
-            rows = rows_about(self.scores, [metric])
-            if by is None:
-                rows = with_everyone(rows)
-            else:
+            if by is not None:
                 self.need_attribute(by)
-            source = Source(rows, label=self.run.place)
-            work = work_of(source, [by or WHOLE], [metric], Settings(alpha=alpha, depth=1, adjust="holm"))
-            self._kept[key] = work.estimates(), work.nouns
+            with complete_rows(self.run, Source(self.run.scores(), label=self.run.place), [metric]) as (rows, answered):
+                if by is None:
+                    rows = Source(with_everyone(pa.table(rows.read([], rows.names))), label=self.run.place)
+                settings = AuditSettings(
+                    alpha=alpha, depth=1, adjust="holm", where=self.policy.where or None, answered=answered,
+                    better={metric: self.better(metric)},
+                )  # fmt: skip
+                work = work_of(rows, [by or WHOLE], [metric], settings)
+                self._kept[key] = work.estimates(), work.nouns
         found: tuple[list[Estimate], tuple[str, str]] = self._kept[key]
         return found
 
@@ -175,8 +180,8 @@ class RunEvidence:
 
     def people(self, by: str | None) -> dict[str, int] | None:
         """How many different people there are in each group; None where the run does not say who is who."""
-        from countenance.audit.attributes import choose, coded
-        from countenance.audit.units import codes_of
+        from countenance.auditing.attributes import choose, coded
+        from countenance.auditing.units import codes_of
 
         rows = self.scores
         if "identity" not in rows.column_names or not rows.num_rows:
@@ -203,11 +208,19 @@ class RunEvidence:
         return counts
 
 
-def _bounds(e: Estimate, alpha: float) -> tuple[float, float]:
-    """An interval; that of a mean whose units are all alike is not a point."""
-    if e.kind != "rate" and e.n and e.low == e.high:
-        return without_spread(e.estimate, e.clusters, alpha)
-    return e.low, e.high
+def _bounds(e: Estimate) -> tuple[float, float]:
+    """An interval; of a metric without ends whose units are all alike nothing is known."""
+    return (math.nan, math.nan) if e.n and e.low == e.high else (e.low, e.high)
+
+
+def _lacking(e: Estimate) -> Lacking:
+    """What is missing from a group's number."""
+    return Lacking(e.missing, e.low_wrong, e.high_wrong, too_many_missing(e))
+
+
+def too_many_missing(e: Estimate) -> bool:
+    """Whether more is missing from a metric without a worst score than can be passed over."""
+    return e.missing > TOLERATED * (e.n + e.missing) and math.isnan(e.low_wrong)
 
 
 def missing(about: str, reason: str) -> RuleCheck:

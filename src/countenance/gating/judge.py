@@ -55,6 +55,7 @@ def gate(run: Run | Path | str, policy: Any, *, baseline: Run | Path | str | Non
         licences=of_manifest(judged.manifest),
         countenance=countenance.__version__,
         finished=judged.manifest.finished,
+        notes=list(dict.fromkeys([*judged.cautions, *(before.cautions if before else ())])),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from countenance.audit._dist import quantile
-from countenance.audit.effects import cohen_h
-from countenance.audit.power import reach
+from countenance.auditing._dist import quantile
+from countenance.auditing.effects import cohen_h
+from countenance.auditing.power import reach
 
 MOST = 100_000_000
 POWER = 0.8

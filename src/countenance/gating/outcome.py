@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from countenance.audit.finding import NAN, plain
+from countenance.auditing.finding import NAN, plain
 
 PASS, FAIL, INSUFFICIENT, WARN = "pass", "fail", "insufficient", "warn"
 
@@ -23,6 +23,10 @@ class RuleCheck(BaseModel):
     value: float = NAN
     low: float = NAN
     high: float = NAN
+    low_decides: float = NAN
+    high_decides: float = NAN
+    """The interval that decided, where it is not the one shown: at the level shared by all checks of a rule that fails,
+    or with every missing score as wrong."""
     n: int = 0
     units: int = 0
     unit: str = "rows"
@@ -75,6 +79,8 @@ class Gate(BaseModel):
     countenance: str = ""
     finished: str | None = None
     """When the run that was judged was finished."""
+    notes: list[str] = []
+    """What a reader must know, such as that files were not compared with their hashes."""
 
     def __bool__(self) -> bool:
         return self.passed

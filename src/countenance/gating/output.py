@@ -24,6 +24,7 @@ def lines(gate: Gate) -> list[str]:
     made.append(f"run      {gate.model} on {gate.dataset} ({gate.run})")
     if gate.baseline:
         made.append(f"baseline {gate.baseline}")
+    made += [f"note     {note}" for note in gate.notes]
     made += [f"licences {in_words(gate.licences)}", ""]
     for rule in gate.rules:
         made.append(f"{MARKS[rule.outcome]:5} {_rule_words(rule)}")
@@ -84,7 +85,7 @@ def junit(gate: Gate) -> str:
     facts = {
         "run": gate.run, "model": gate.model, "dataset": gate.dataset, "baseline": gate.baseline or "",
         "alpha": f"{gate.alpha:g}", "summary": gate.summary, "licences": in_words(gate.licences),
-        "countenance": gate.countenance,
+        "countenance": gate.countenance, "notes": "; ".join(gate.notes),
     }  # fmt: skip
     properties = [f"      <property name={_quoted(name)} value={_quoted(value)}/>" for name, value in facts.items()]
     return "\n".join(
@@ -135,6 +136,7 @@ def markdown(gate: Gate) -> str:
         f"{cell(gate.summary[:1].upper() + gate.summary[1:])}.",
         "",
     ]
+    made += [line for note in gate.notes for line in (f"> {cell(note)}", "")]
     made += ["| | rule | number and interval | people, images or rows |", "|---|---|---|---:|"]
     for rule in gate.rules:
         made.append(f"| {SIGNS[rule.outcome]} | **{cell(_rule_words(rule))}** | | |")

@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from countenance.data.tables import near, read_text
+from countenance.data.tables import near
+from countenance.data.yaml_text import read_yaml
 from countenance.errors import InputError
 from countenance.gating.kinds import KINDS, Kind, StrictRule
 from countenance.run.licences import Allowed
@@ -63,30 +64,7 @@ def read_policy(source: Any) -> Policy:
     if isinstance(source, Mapping):
         return _policy(dict(source), "policy")
     path = Path(source)
-    return _policy(_yaml(path), str(path))
-
-
-def _yaml(path: Path) -> Any:
-    import yaml
-
-    class Once(yaml.SafeLoader):
-        """Refuses a key that is there twice: YAML takes the last one without a word."""
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-            names = [key.value for key, _ in node.value]
-            for i, (key, _) in enumerate(node.value):
-                if key.value in names[:i]:
-                    raise yaml.YAMLError(f"line {key.start_mark.line + 1}: {key.value!r} is there twice")
-            return super().construct_mapping(node, deep)
-
-    text = read_text(path)
-    try:
-        return yaml.load(text, Once)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}" if mark else ""
-        said = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise InputError(f"{path}{line}: not YAML ({said})") from None
+    return _policy(read_yaml(path), str(path))
 
 
 def _policy(content: Any, place: str) -> Policy:
@@ -116,7 +94,7 @@ def _policy(content: Any, place: str) -> Policy:
 
 
 def _where(given: Any, place: str) -> dict[str, list[str]]:
-    from countenance.audit.settings import parse_where
+    from countenance.auditing.settings import parse_where
 
     if given is not None and not isinstance(given, dict | str | list):
         raise InputError(f"{place}: where is {given!r}, expected ATTRIBUTE: [VALUE, …]")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
-from countenance.audit.units import nouns as unit_nouns
-from countenance.audit.verdict import plural
-from countenance.compare import Change, Comparison
-from countenance.compare.compare import compare
+from countenance.auditing.missing import TOLERATED
+from countenance.auditing.units import nouns as unit_nouns
+from countenance.auditing.verdict import plural
+from countenance.comparing import Change, Comparison
+from countenance.comparing.compare import compare
 from countenance.data.vocabulary import UNKNOWN
+from countenance.errors import InputError
 from countenance.gating import kinds
-from countenance.gating.bounds import Limits, Measurement
+from countenance.gating.bounds import Lacking, Limits, Measurement
 from countenance.gating.evidence import RunEvidence, missing
 from countenance.gating.outcome import RuleCheck
 from countenance.run.run import Run
@@ -19,10 +21,11 @@ NAMES = ("baseline", "this run")
 
 
 def paired_changes(rule: kinds.RegressionRule, evidence: RunEvidence, baseline: Run) -> list[RuleCheck]:
-    """A check for everybody, or for each group; `countenance.compare` refuses a baseline that is not comparable."""
+    """A check for everybody, or for each group; `countenance.comparing` refuses a baseline that is not comparable."""
 
     def changes(found: Comparison) -> list[Change]:
-        return found.overall if rule.by is None else [one for one in found.groups if one.group != UNKNOWN]
+        every = found.overall if rule.by is None else [one for one in found.groups if one.group != UNKNOWN]
+        return [one for one in every if one.metric == rule.metric]
 
     first = _compared(rule, evidence, baseline, evidence.alpha)
     one = changes(first)
@@ -67,10 +70,20 @@ def _check(
     if math.isnan(one.low):
         facts = {"n": one.n, "units": one.clusters, "unit": nouns[1], "needed": 20 if one.clusters < 20 else None}
         return missing(about, one.reason).model_copy(update=facts)
-    sign = 1.0 if evidence.better(rule.metric) == "lower" else -1.0  # how much worse the new run is
+    better = evidence.better(rule.metric)
+    if better is None:
+        raise InputError(
+            f"regression: which way {rule.metric} is better is not known; the task of the run does not say it"
+        )
+    sign = 1.0 if better == "lower" else -1.0  # how much worse the new run is
     worse = sign * one.difference + 0.0
     low, high = sorted((sign * one.low, sign * one.high))
     low_shared, high_shared = sorted((sign * shared.low, sign * shared.high))
     about = f"{about}, worse by"
-    measured = Measurement(about, worse, low, high, low_shared, high_shared, one.n, one.clusters, nouns)
+    least, most = sorted((sign * one.low_wrong, sign * one.high_wrong))
+    too_many = one.missing > TOLERATED * (one.n + one.missing) and math.isnan(least)
+    lacking = Lacking(one.missing, least, most, too_many)
+    measured = Measurement(
+        about, worse, low, high, low_shared, high_shared, one.n, one.clusters, nouns, missing=lacking
+    )  # fmt: skip
     return measured.check(Limits(at_most=rule.at_most), evidence.alpha)

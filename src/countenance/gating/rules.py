@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from countenance.audit.equity import PAIRS
-from countenance.audit.finding import Finding
-from countenance.audit.headline import side_words, versus_words
-from countenance.audit.units import nouns as unit_nouns
-from countenance.audit.verdict import DISPARITY, UNTESTABLE, plural, shown
-from countenance.data.vocabulary import in_order
+from countenance.auditing.equity import PAIRS
+from countenance.auditing.finding import Finding
+from countenance.auditing.headline import side_words, versus_words
+from countenance.auditing.units import nouns as unit_nouns
+from countenance.auditing.verdict import DISPARITY, UNTESTABLE, plural, shown
+from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.errors import InputError
 from countenance.gating import kinds
-from countenance.gating.bounds import Limits, Measurement
-from countenance.gating.evidence import RunEvidence, missing
+from countenance.gating.bounds import Lacking, Limits, Measurement
+from countenance.gating.evidence import RunEvidence, missing, too_many_missing
 from countenance.gating.needed import units_for_distance
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
 
@@ -50,18 +50,22 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
             [rule.by], [rule.metric], alpha=alpha, delta={rule.metric: rule.at_most}, adjust="holm", depth=1,
             comparison=rule.comparison,
         )  # fmt: skip
-        order = in_order(rule.by, [f.group for f in made.findings])
-        return sorted(made.findings, key=lambda f: order.index(f.group))
+        groups = [f for f in made.findings if f.kind == "group" and f.comparison == rule.comparison]
+        order = in_order(rule.by, [f.group for f in groups])
+        return sorted(groups, key=lambda f: order.index(f.group))
 
     one = found(evidence.alpha)
     shared = found(evidence.alpha / len(one)) if len(one) > 1 else one
+    cautious = found(evidence.alpha / 2)  # its deciding intervals, with missing scores as wrong, are of this level
     nouns = evidence.nouns(rule.metric, rule.by)
     limits = Limits(-rule.at_most, rule.at_most)
     words = f"a gap of at most {rule.at_most:g}"
     made = []
-    for f, s in zip(one, shared, strict=True):
+    for f, s, c in zip(one, shared, cautious, strict=True):
         about = f"{rule.metric}, {side_words(f)} against {versus_words(f)}"
-        if math.isnan(f.diff_low) or f.verdict == UNTESTABLE:  # fewer than 20 people: the audit does not compare them
+        if (
+            math.isnan(f.diff_low) or f.verdict == UNTESTABLE or f.small_group
+        ):  # fewer than 20 people: the audit does not compare them
             away = abs(f.difference) - rule.at_most
             wide = math.isnan(f.diff_low)
             takes = None if wide else units_for_distance(f.clusters, f.diff_low, f.diff_high, away, evidence.alpha)
@@ -69,11 +73,22 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
             made.append(missing(about, f"{f.reason}; wanted {words}").model_copy(update=sizes))
             continue
         measured = Measurement(
-            about, f.difference, f.diff_low, f.diff_high, s.diff_low, s.diff_high, f.n, f.clusters, nouns
-        )
+            about, f.difference, f.diff_low, f.diff_high, s.diff_low, s.diff_high, f.n, f.clusters, nouns,
+            missing=_lacking_gap(f, c, evidence),
+        )  # fmt: skip
         made.append(measured.check(limits, evidence.alpha, words))
     made = made or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
-    return _with_unknown(made, evidence.unknown(rule.metric, rule.by), rule.by)
+    judged = any(f.group == UNKNOWN for f in one)
+    return made if judged else _with_unknown(made, evidence.unknown(rule.metric, rule.by), rule.by)
+
+
+def _lacking_gap(f: Finding, cautious: Finding, evidence: RunEvidence) -> Lacking:
+    """What is missing on either side of a gap, and the gap's interval if that were wrong."""
+    groups = evidence.estimates(f.metric, f.attribute, evidence.alpha)
+    count = sum(e.missing for e in groups)
+    if not count:
+        return Lacking()
+    return Lacking(count, cautious.low_equivalence, cautious.high_equivalence, any(map(too_many_missing, groups)))
 
 
 def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any]:
@@ -84,7 +99,7 @@ def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any
 
 def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
     """The audit's verdict: one check for every comparison that differs or cannot tell, one for all the others."""
-    from countenance.audit.attributes import split_names
+    from countenance.auditing.attributes import split_names
 
     by = split_names(rule.by) if isinstance(rule.by, str) else rule.by
     metrics = [rule.metric] if isinstance(rule.metric, str) else rule.metric
@@ -94,9 +109,10 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
     made, fine = [], 0
     for f in audit.findings:
         forbidden = f.verdict == DISPARITY and (rule.forbid == "disparity" or f.severity == "severe")
-        crossed = named is not None and f.attribute not in named
-        if forbidden or (f.verdict in ("insufficient evidence", UNTESTABLE) and not (crossed and f.p != f.p)):
-            about = f"{f.metric}, {side_words(f)} against {versus_words(f)}"
+        crossed = named is not None and f.attribute not in named and f.kind != "twins"
+        beside = f.kind == "split" or (crossed and f.verdict == UNTESTABLE)
+        if forbidden or (f.verdict in ("insufficient evidence", UNTESTABLE) and not beside):
+            about = f"{f.measure}, {side_words(f)} against {versus_words(f)}"
             said = f"{f.severity} disparity: {f.reason}" if forbidden else f.reason
             sizes = {"n": f.n, "units": f.clusters, "unit": nouns[1]} if forbidden else _sizes(f, nouns)
             made.append(

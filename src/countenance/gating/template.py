@@ -96,7 +96,7 @@ def _estimates(evidence: RunEvidence, metric: str, by: list[str]) -> list[str]:
     return made
 
 
-def _limit(better: str, low: float, high: float) -> tuple[str, float]:
+def _limit(better: str | None, low: float, high: float) -> tuple[str, float]:
     """The limit that a run just keeps."""
     return ("at_most", -_down(-high, 2)) if better == "lower" else ("at_least", _down(low, 2))
 

@@ -18,47 +18,23 @@ DRAWN_AT_ONCE = 262_144
 """Images that are drawn at once."""
 
 
-def precision_recall(scores: Array, hit: Bools, n_truth: int, weights: Array | None = None) -> tuple[Array, Array]:
-    """Precision and recall after each answer, best score first; ties keep their order.
-
-    `hit` says whether an answer found a true box that no better answer had found.
-
-    >>> precision, recall = precision_recall(np.array([0.9, 0.8]), np.array([True, False]), 2)
-    >>> precision, recall
-    (array([1. , 0.5]), array([0.5, 0.5]))
-    """
-    order = np.argsort(-scores, kind="stable")
-    weight = np.ones(len(scores)) if weights is None else weights[order]
-    hits = np.cumsum(weight * hit[order])
-    total = np.cumsum(weight)
-    precision = np.divide(hits, total, out=np.zeros_like(hits), where=total > 0)
-    return precision, hits / n_truth if n_truth else np.full(hits.shape, np.nan)
-
-
-def average_precision(scores: Array, hit: Bools, n_truth: int) -> float:
-    """COCO's average precision at one overlap: precision made monotone, sampled at 101 recalls. No truth: NaN.
-
-    >>> average_precision(np.array([0.9, 0.8]), np.array([True, True]), 2)
-    1.0
-    """
-    if not n_truth:
-        return float("nan")
-    precision, recall = precision_recall(scores, hit, n_truth)
-    envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
-    return float(envelope[np.searchsorted(recall, RECALLS, side="left")].mean())
-
-
 @dataclass(frozen=True)
 class RankedDetections:
     """Everything that average precision by group needs, a block at a time, so that it need not fit into memory."""
 
     images: int
     ranked: Callable[[], Iterator[tuple[Ints, Ints]]]
-    """Predicted boxes, best score first: the image of each, and which kind of true box it finds (-1: none)."""
+    """Predicted boxes, best score first: the image of each, and which kind of true box it finds.
+
+    One that finds nobody has -1 in an image without people, and -1 - k where column k of `shares` tells who is there.
+    """
     truths: Callable[[], Iterator[tuple[Ints, Ints]]]
     """True boxes in any order: the image and the kind of each."""
     members: Bools
     """Groups × kinds: which kinds belong to which group."""
+    shares: Array
+    """Groups × company: the group's share of the people in an image. Column 0, for images without people, is not read:
+    there the group's share of all people counts."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +50,15 @@ class PrecisionEstimate:
 def average_precisions(found: RankedDetections, *, replicates: int = 1000, seed: int = 0) -> list[PrecisionEstimate]:
     """COCO's average precision of each group, with intervals from resampling whole images.
 
-    Boxes that find somebody of another group are left out; false positives count for every group. People in one image
-    stand or fall together, and all groups share the resamples. No truth: NaN. Memory: a byte an image and resample,
-    for as many resamples at once as `MOST_WEIGHTS` allows, and the blocks.
+    Boxes that find somebody of another group are left out. A false positive counts by the group's share of the people
+    in its image, without people by the group's share of all people, so that groups which are found equally well have
+    equal values whatever their sizes. People in one image stand or fall together, and all groups share the resamples.
+    No truth: NaN. Memory: a byte an image and resample, for as many resamples at once as `MOST_WEIGHTS` allows, and
+    the blocks.
 
     >>> ranked, truths = (np.array([0, 1]), np.array([0, -1])), (np.array([0, 1]), np.array([0, 0]))
-    >>> two = RankedDetections(2, lambda: iter([ranked]), lambda: iter([truths]), np.ones((1, 1), dtype=bool))
+    >>> shares = np.ones((1, 1))
+    >>> two = RankedDetections(2, lambda: iter([ranked]), lambda: iter([truths]), shares.astype(bool), shares)
     >>> average_precisions(two, replicates=20)[0].n
     2
     """
@@ -87,7 +66,7 @@ def average_precisions(found: RankedDetections, *, replicates: int = 1000, seed:
     generator, made = np.random.default_rng(seed), [values[:0]]
     at_once = MOST_WEIGHTS // (found.images + 1) + 1
     for start in range(0, replicates if found.images else 0, at_once):
-        weights = _resampled(generator, min(at_once, replicates - start), found.images)
+        weights = resampled_images(generator, min(at_once, replicates - start), found.images)
         made.append(_weighted(found, weights)[1])
     spans = [
         np.nanpercentile(column, [2.5, 97.5]) if not np.isnan(column).all() else (np.nan, np.nan)
@@ -99,7 +78,7 @@ def average_precisions(found: RankedDetections, *, replicates: int = 1000, seed:
     ]
 
 
-def _resampled(generator: np.random.Generator, replicates: int, n: int) -> NDArray[np.uint8]:
+def resampled_images(generator: np.random.Generator, replicates: int, n: int) -> NDArray[np.uint8]:
     """How often each of n images is drawn in each resample; drawn in parts, which gives the same numbers."""
     weights = np.zeros((replicates, n), np.uint8)  # an image drawn 256 times would need 10^500 resamples
     for row in weights:
@@ -116,29 +95,61 @@ def _weighted(found: RankedDetections, weights: NDArray[np.uint8]) -> tuple[Arra
         for r, weight in enumerate(weights):
             by_kind[r] += np.bincount(kind, weight[image], minlength=kinds)
     truths = by_kind @ found.members.T.astype(np.float64)
+    everybody = by_kind.sum(axis=1)
     best = np.zeros((len(weights), groups, len(RECALLS)))
-    hits_before, alarms_before = np.zeros((len(weights), groups)), np.zeros(len(weights))
+    hits_before, alarms_before = np.zeros((2, len(weights), groups))
+    empty_before = np.zeros(len(weights))
     for image, kind in found.ranked():
-        hit = kind >= 0
-        alarms, before = image[~hit], np.cumsum(~hit)
-        own = [np.flatnonzero(hit)[one[kind[hit]]] for one in found.members]
-        places = [(before[at], image[at]) for at in own]
+        empty = kind == -1
+        own = [_Own.of(image, kind, member, share) for member, share in zip(found.members, found.shares, strict=True)]
         for r, weight in enumerate(weights):
-            wrong = alarms_before[r] + np.concatenate([[0.0], np.cumsum(weight[alarms], dtype=np.float64)])
-            alarms_before[r] = wrong[-1]
+            without_people = empty_before[r] + _running(weight[image[empty]])
+            empty_before[r] = without_people[-1]
             for g in np.flatnonzero(truths[r] > 0):
-                # Precision falls at false positives alone, so its envelope is made of the values at hits.
-                alarmed, images = places[g]
-                if not len(images):
+                one = own[g]
+                wrong = alarms_before[r, g] + _running(weight[one.alarms] * one.shares)
+                alarms_before[r, g] = wrong[-1]
+                if not len(one.hits):
                     continue
-                right = hits_before[r, g] + np.cumsum(weight[images], dtype=np.float64)
+                # Precision falls at false positives alone, so its envelope is made of the values at hits.
+                right = hits_before[r, g] + np.cumsum(weight[one.hits], dtype=np.float64)
                 hits_before[r, g] = right[-1]
-                total = right + wrong[alarmed]
+                others = without_people[one.empty_before] * (truths[r, g] / everybody[r])
+                total = right + (wrong[one.alarms_before] + others)
                 precision = np.divide(right, total, out=np.zeros_like(right), where=total > 0)
                 envelope = np.append(np.maximum.accumulate(precision[::-1])[::-1], 0.0)
                 here = envelope[np.searchsorted(right / truths[r, g], RECALLS, side="left")]
                 np.maximum(best[r, g], here, out=best[r, g])
     return truths, np.where(truths > 0, best.mean(axis=-1), np.nan)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """What counts for one group in a block of predicted boxes."""
+
+    hits: Ints
+    """The images of boxes that find somebody of the group."""
+    alarms: Ints
+    """The images of false positives beside people of the group."""
+    shares: Array
+    """What each of these counts."""
+    alarms_before: Ints
+    """For each hit, the number of these before it."""
+    empty_before: Ints
+    """For each hit, the number of false positives in images without people before it."""
+
+    @classmethod
+    def of(cls, image: Ints, kind: Ints, member: Bools, share: Array) -> "_Own":
+        hit, alarm = np.flatnonzero(kind >= 0), np.flatnonzero(kind < -1)
+        hit, counted = hit[member[kind[hit]]], share[-1 - kind[alarm]]
+        alarm, counted = alarm[counted > 0], counted[counted > 0]
+        empty = np.searchsorted(np.flatnonzero(kind == -1), hit)
+        return cls(image[hit], image[alarm], counted, np.searchsorted(alarm, hit), empty)
+
+
+def _running(values: NDArray[Any]) -> Array:
+    """Sums of the first 0, 1, 2, … values."""
+    return np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
 
 
 def false_positives_per_image(hit: Bools, n_images: int) -> float:

@@ -2,7 +2,7 @@
 
 Every function is pure: rates over groups in, a number (or a rate for each group) out. A measure that a rate of zero
 makes undefined is refused by name, because 0 and infinity both say something that the data does not. Every measure is
-positive under perfect fairness by noise alone: `countenance.audit` gives each with an interval and with what a fair
+positive under perfect fairness by noise alone: `countenance.auditing` gives each with an interval and with what a fair
 system of the same size would show.
 """
 

@@ -101,18 +101,19 @@ BOTH = (
 )  # fmt: skip
 
 
-def trials(units: Array, rates: Array, drawn: Array) -> Array:
+def trials(units: Array, rates: Array, drawn: Array, most: Array | float = np.inf) -> Array:
     """How many trials each rate is worth: its units, or more where the rate varies less between bootstrap draws.
 
     A unit's value may itself be a share of many comparisons. Taken for a single trial, it would make a rate of one in a
-    hundred look like one in thirty, and differences between such rates would vanish.
+    hundred look like one in thirty, and differences between such rates would vanish. `most` is what a rate is worth
+    with one further unit at the far end, where units are people with several rows: no rate is worth more.
 
     >>> trials(np.array([20.0]), np.array([0.01]), np.array([[0.009], [0.011]]))
     array([9900.])
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = rates * (1 - rates) / drawn.var(axis=0)
-    return np.where(np.isfinite(worth), np.maximum(units, worth), units)
+    return np.minimum(np.where(np.isfinite(worth), np.maximum(units, worth), units), most)
 
 
 def log_odds(rates: Array, units: Array) -> Array:
@@ -121,14 +122,14 @@ def log_odds(rates: Array, units: Array) -> Array:
     return np.asarray(np.log(smooth / (1 - smooth)))
 
 
-def noise_of(rates: Array, drawn: Array, units: Array) -> tuple[Array, Array]:
+def noise_of(rates: Array, drawn: Array, units: Array, most: Array | float = np.inf) -> tuple[Array, Array]:
     """How the log odds of rates move between bootstrap draws, and how many trials each rate is worth.
 
     A bootstrap of m units varies too little by (m - 1) / m, and m units say by Student's t how much they vary. A rate
     of few errors, or of none, varies more than its draws do, and gets at least the noise of so many independent trials.
     """
     drawn = np.where(np.isfinite(drawn), drawn, rates)  # a group of which no unit was drawn stays as it is
-    worth = trials(units, rates, drawn)
+    worth = trials(units, rates, drawn, most)
     few = np.maximum(units, 3.0)
     wider = np.sqrt(few / (few - 1)) * student(few - 1, LEVEL) / student(np.inf, LEVEL)
     noise = (log_odds(drawn, worth) - log_odds(rates, worth)) * wider
@@ -163,11 +164,13 @@ class GroupRates:
     parts: int = 1
     narrower: Array | float = 1.0
     """By how much each rate varies less than its draws do."""
+    most: Array | float = np.inf
+    """The most trials that each rate is worth."""
 
     def measured(self, measure: Measure, alpha: float) -> MeasuredEquity:
         """One measure of the rates, which must be defined for them."""
         observed = float(measure.unfair(measure.of(self.rates)))
-        noise, worth = noise_of(self.rates, self.drawn, self.units)
+        noise, worth = noise_of(self.rates, self.drawn, self.units, self.most)
         low, high = held(measure, self.rates, worth, noise * self.narrower, observed, alpha, self.parts)
         with np.errstate(all="ignore"):
             shown = measure.of(self.fair)

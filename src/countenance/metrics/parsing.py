@@ -53,16 +53,6 @@ def f1_by_label(counts: Ints) -> dict[int, float]:
     return {int(i): float(2 * hits[i] / (truth[i] + answered[i])) for i in np.flatnonzero(truth)}
 
 
-def binary_f1(truth: NDArray[np.bool_], answered: NDArray[np.bool_]) -> float:
-    """The F1 score of one mask; both empty: NaN (nothing was to be found and nothing was).
-
-    >>> binary_f1(np.array([True, True]), np.array([True, False]))
-    0.6666666666666666
-    """
-    total = int(np.count_nonzero(truth)) + int(np.count_nonzero(answered))
-    return 2 * int(np.count_nonzero(truth & answered)) / total if total else float("nan")
-
-
 def map_labels(answered: Mapping[int, Ints], change: Mapping[int, int], size: int) -> dict[int, Ints]:
     """Run lengths by label with some labels renamed; labels that meet are united.
 

@@ -171,7 +171,7 @@ def truth_note(scenes: Sequence[Scene], truth: Reading, nouns: tuple[str, str] =
     if not len(numbers):
         return None
     sizes = np.concatenate([np.tile([scene.width, scene.height], (len(scene.truth), 1)) for scene in scenes])
-    if truth.units == "pixels" and guessed_units(numbers) == "normalised":
+    if truth.units == "px" and guessed_units(numbers) == "rel":
         return (
             f"the true boxes of the {nouns[1]} look normalised: (almost) no number is above {LARGEST_NORMALISED}, and "
             "boxes of a dataset are in pixels"
@@ -200,9 +200,9 @@ def reading_note(
     `total` is the number of true boxes of which the trials saw a sample, `where` says in which pictures they are.
 
     >>> scene = Scene(np.array([[40, 15, 60, 35.0]]), np.array([[0.5, 0.5, 0.2, 0.4]]), 100, 50)
-    >>> print(reading_note(try_readings([scene]), lambda trial: f"use --box-format {trial.predicted.form}"))
-    0 of 1 face was localised; read as centre, normalised (cx, cy, w, h as shares of the picture), the same predictions
-    would localise 1 of 1: use --box-format centre
+    >>> print(reading_note(try_readings([scene]), lambda trial: f"use --boxes {trial.predicted.form}"))
+    0 of 1 face was localised; read as cxcywh, rel (cx, cy, w, h as shares of the picture), the same predictions
+    would localise 1 of 1: use --boxes cxcywh
     """
     used, many = trials.used, nouns[0 if trials.used.of == 1 else 1]
     if not used.of or used.share >= WORTH_TRYING:
@@ -259,7 +259,7 @@ def file_note(
     scenes = list(map(Scene, _of_images(truth, tried), _of_images(predicted, tried)))
     if not scenes:
         return None
-    if guessed_units(np.concatenate([scene.predicted for scene in scenes])) == "normalised":
+    if guessed_units(np.concatenate([scene.predicted for scene in scenes])) == "rel":
         sizes = [size(image) for image in tried]
         scenes = [replace(s, width=wh[0], height=wh[1]) for s, wh in zip(scenes, sizes, strict=True) if wh is not None]
         if not scenes:

@@ -7,18 +7,18 @@ against the pictures (`fitting`), and when next to nothing is found the other re
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.settings.box_words import Form, Units, form_named, units_named
+
 Array = NDArray[np.float64]
-Form = Literal["corners", "topleft", "centre", "xxyy", "yxyx"]
-Units = Literal["pixels", "normalised"]
 FORMS: dict[Form, str] = {
-    "corners": "x0, y0, x1, y1",
-    "topleft": "x, y, w, h",
-    "centre": "cx, cy, w, h",
+    "xyxy": "x0, y0, x1, y1",
+    "xywh": "x, y, w, h",
+    "cxcywh": "cx, cy, w, h",
     "xxyy": "x0, x1, y0, y1",
     "yxyx": "y0, x0, y1, x1",
 }
@@ -34,12 +34,16 @@ LARGEST_SHARE_OUTSIDE = 0.05
 class Reading:
     """What the four numbers of a box are, and their units.
 
-    >>> str(Reading("centre", "normalised")), Reading("centre", "normalised").numbers_are
-    ('centre, normalised', 'cx, cy, w, h as shares of the picture')
+    >>> str(Reading("cxcywh", "rel")), Reading("cxcywh", "rel").numbers_are
+    ('cxcywh, rel', 'cx, cy, w, h as shares of the picture')
     """
 
     form: Form
     units: Units
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "form", form_named(self.form))
+        object.__setattr__(self, "units", units_named(self.units))
 
     def __str__(self) -> str:
         return f"{self.form}, {self.units}"
@@ -47,47 +51,47 @@ class Reading:
     @property
     def numbers_are(self) -> str:
         """The four numbers and their units in words."""
-        return f"{FORMS[self.form]} {'in pixels' if self.units == 'pixels' else 'as shares of the picture'}"
+        return f"{FORMS[self.form]} {'in pixels' if self.units == 'px' else 'as shares of the picture'}"
 
     def corners(self, numbers: Array, sizes: Array) -> Array:
         """Boxes in this reading as x0, y0, x1, y1 in pixels; `sizes` is width, height of each box's picture.
 
-        >>> Reading("centre", "normalised").corners(np.array([[0.5, 0.5, 0.2, 0.4]]), np.array([[100, 50.0]]))
+        >>> Reading("cxcywh", "rel").corners(np.array([[0.5, 0.5, 0.2, 0.4]]), np.array([[100, 50.0]]))
         array([[40., 15., 60., 35.]])
         """
         a, b, c, d = numbers.reshape(numbers.size // 4, 4).T
         with np.errstate(over="ignore", invalid="ignore"):  # numbers that are no box may be as large as they like
-            if self.form == "corners":
+            if self.form == "xyxy":
                 found = np.stack([a, b, c, d], axis=1)
-            elif self.form == "topleft":
+            elif self.form == "xywh":
                 found = np.stack([a, b, a + c, b + d], axis=1)
-            elif self.form == "centre":
+            elif self.form == "cxcywh":
                 found = np.stack([a - c / 2, b - d / 2, a + c / 2, b + d / 2], axis=1)
             elif self.form == "xxyy":
                 found = np.stack([a, c, b, d], axis=1)
             else:
                 found = np.stack([b, a, d, c], axis=1)
-            return found * np.tile(sizes, 2) if self.units == "normalised" else found
+            return found * np.tile(sizes, 2) if self.units == "rel" else found
 
     def numbers(self, corners: Array, sizes: Array) -> Array:
         """The numbers that stand for boxes x0, y0, x1, y1 in pixels in this reading.
 
-        >>> Reading("centre", "normalised").numbers(np.array([[40, 15, 60, 35.0]]), np.array([[100, 50.0]]))
+        >>> Reading("cxcywh", "rel").numbers(np.array([[40, 15, 60, 35.0]]), np.array([[100, 50.0]]))
         array([[0.5, 0.5, 0.2, 0.4]])
         """
         boxes = corners.reshape(corners.size // 4, 4)
         with np.errstate(over="ignore", invalid="ignore"):
-            x0, y0, x1, y1 = (boxes / np.tile(sizes, 2) if self.units == "normalised" else boxes).T
-            if self.form == "corners":
+            x0, y0, x1, y1 = (boxes / np.tile(sizes, 2) if self.units == "rel" else boxes).T
+            if self.form == "xyxy":
                 return np.stack([x0, y0, x1, y1], axis=1)
-            if self.form == "topleft":
+            if self.form == "xywh":
                 return np.stack([x0, y0, x1 - x0, y1 - y0], axis=1)
-            if self.form == "centre":
+            if self.form == "cxcywh":
                 return np.stack([(x0 + x1) / 2, (y0 + y1) / 2, x1 - x0, y1 - y0], axis=1)
             return np.stack([x0, x1, y0, y1] if self.form == "xxyy" else [y0, x0, y1, x1], axis=1)
 
 
-CORNERS = Reading("corners", "pixels")
+CORNERS = Reading("xyxy", "px")
 """How this package itself gives boxes."""
 READINGS = tuple(Reading(form, units) for units in get_args(Units) for form in FORMS)
 
@@ -111,19 +115,19 @@ def guessed_units(numbers: Array) -> Units:
     """Normalised when (almost) no box has a number above 1.5: in pixels such boxes would lie in the first two pixels.
 
     >>> guessed_units(np.array([[0.1, 0.2, 0.3, 1.1]])), guessed_units(np.array([[3, 4, 50, 60.0]]))
-    ('normalised', 'pixels')
+    ('rel', 'px')
     """
     if not len(numbers):
-        return "normalised"
+        return "rel"
     large = np.abs(numbers).max(axis=1) > LARGEST_NORMALISED
-    return "pixels" if float(large.mean()) > LARGEST_SHARE_OUTSIDE else "normalised"
+    return "px" if float(large.mean()) > LARGEST_SHARE_OUTSIDE else "rel"
 
 
 def fitting(numbers: Array, sizes: Array) -> list[Reading]:
     """Every reading in which (almost) all boxes lie in their pictures and have an area.
 
     >>> [str(reading) for reading in fitting(np.array([[60, 50, 20, 30.0]]), np.array([[100, 100.0]]))]
-    ['topleft, pixels', 'centre, pixels']
+    ['xywh, px', 'cxcywh, px']
     """
     if not len(numbers):
         return []
@@ -138,7 +142,7 @@ def fitting(numbers: Array, sizes: Array) -> list[Reading]:
 def listed(readings: Sequence[Reading]) -> str:
     """Readings in words.
 
-    >>> listed([Reading("topleft", "pixels"), Reading("centre", "pixels")])
-    'topleft, pixels (x, y, w, h) or centre, pixels (cx, cy, w, h)'
+    >>> listed([Reading("xywh", "px"), Reading("cxcywh", "px")])
+    'xywh, px (x, y, w, h) or cxcywh, px (cx, cy, w, h)'
     """
     return " or ".join(f"{reading} ({FORMS[reading.form]})" for reading in readings)

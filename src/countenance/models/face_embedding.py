@@ -25,7 +25,7 @@ def face_similarity(embed: Any, one: NDArray[np.uint8], other: NDArray[np.uint8]
     >>> face_similarity(lambda images: [[3, 4], [6, 8]], picture, picture)
     1.0
     """
-    a, b = (getattr(vector, "vector", vector) for vector in embed([one, other]))
+    a, b = (getattr(vector, "vector", vector) for vector in embed([one.copy(), other.copy()]))
     if a is None or b is None:
         return float("nan")
     a, b = np.asarray(a, dtype=np.float64).ravel(), np.asarray(b, dtype=np.float64).ravel()

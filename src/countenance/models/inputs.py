@@ -125,6 +125,11 @@ class Prepared:
     def __len__(self) -> int:
         return len(self.shape)
 
+    def copied(self) -> "Prepared":
+        """The same batch with pixels of its own."""
+        copy = self.pixels.copy() if isinstance(self.pixels, np.ndarray) else self.pixels.clone()
+        return Prepared(copy, self.scale, self.offset, self.shape)
+
     def taken(self, chosen: Sequence[int]) -> "Prepared":
         """Some pictures of the batch."""
         return Prepared(

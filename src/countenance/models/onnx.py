@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 
 from countenance.answers import Age, Boxes, Embedding, Labels
 from countenance.answers.finds import to_finds
+from countenance.answers.libraries import LibraryBoxes
 from countenance.data.record import read_record
 from countenance.errors import InputError
 from countenance.metrics.boxes import suppress
-from countenance.models.inputs import InputSpec, Prepared, Strict, normalised, prepare
+from countenance.models import yolo
+from countenance.models.inputs import InputSpec, Prepared, Strict, letterbox, normalised, prepare
 from countenance.models.model import Images
+from countenance.models.tflite import open_tflite
 
 __all__ = ["InputSpec", "OnnxModel", "OnnxSpec", "OutputSpec", "open_session", "prepare"]
 
@@ -34,6 +37,8 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
 
     if not path.is_file():
         raise InputError(f"{path}: no such file; give the path of the ONNX weights with --weights")
+    if path.suffix == ".tflite":
+        return open_tflite(path, threads or int(os.environ.get("COUNTENANCE_THREADS", "0")))
     if device not in PROVIDERS:
         raise InputError(f"device {device!r} is not known; there are {', '.join(PROVIDERS)}")
     if PROVIDERS[device] not in ort.get_available_providers():
@@ -51,9 +56,13 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
 class OutputSpec(Strict):
     """How the network's outputs become an answer."""
 
-    kind: Literal["boxes", "labels", "embedding", "age"]
+    kind: Literal["boxes", "labels", "embedding", "age", "yolo"]
     finds: str | None = None
-    """kind boxes: what the boxes are of, `face` or `person`; the network is then not evaluated for the other."""
+    """kinds boxes, yolo: what the boxes are of, `face` or `person`; the network is not evaluated for the other."""
+    names: tuple[str, ...] = ()
+    """kind yolo: the classes in order."""
+    head: yolo.Head | None = None
+    """kind yolo: which output it has (`countenance.models.yolo`); by default its shape says it."""
     boxes: str | None = None
     scores: str | None = None
     score_column: int | None = None
@@ -81,7 +90,16 @@ class OnnxSpec(Strict):
         """What the network finds: what it declares, or what its kind says."""
         if self.output.finds is not None:
             return to_finds(self.output.finds, self.name or "ONNX")
-        return () if self.output.kind == "boxes" else (self.output.kind,)
+        return () if self.output.kind in ("boxes", "yolo") else (self.output.kind,)
+
+    @classmethod
+    def of(cls, network: Path) -> "OnnxSpec":
+        """The declaration beside a network; a YOLO without one is recognised (`countenance.models.yolo`)."""
+        beside = Path(f"{network}.json")
+        if beside.is_file() or not network.is_file():
+            return cls.read(beside)
+        declared = yolo.declared_by(open_session(network), str(network))
+        return cls.read(beside) if declared is None else cls.model_validate(declared)
 
     @classmethod
     def read(cls, path: Path) -> "OnnxSpec":
@@ -91,6 +109,9 @@ class OnnxSpec(Strict):
 
 class OnnxModel:
     """An ONNX network with declared pre- and post-processing."""
+
+    leaves_input = True
+    """It does not write on a batch."""
 
     def __init__(self, weights: Path, spec: OnnxSpec, device: str = "cpu") -> None:
         self.spec = spec
@@ -127,7 +148,19 @@ class OnnxModel:
             return Age(float(values[0])) if len(values) == 1 else Age.of(values)
         if out.kind == "labels":
             return _labels(found, out)
+        if out.kind == "yolo":
+            return self._yolo(found[out.boxes or names[0]], scale, offset, batch.shape[i])
         return self._boxes(found, scale, offset, batch.shape[i])
+
+    def _yolo(self, output: Any, scale: Any, offset: Any, shape: Sequence[int]) -> Boxes:
+        out = self.spec.output
+        said = out.model_fields_set  # ultralytics' limits are others than those of our own declarations
+        limits = out.min_score if "min_score" in said else yolo.MIN_SCORE, out.nms if "nms" in said else yolo.OVERLAP
+        found = yolo.yolo_boxes(output, out.names, out.head, *limits)
+        if self.input.resize == "letterbox":  # ultralytics counts with the rounded size of the picture in its frame
+            scale = np.array(letterbox(shape[1], shape[0], self.input)[1]) / [shape[1], shape[0]]
+        kept = LibraryBoxes(_in_picture(found.xyxy, scale, offset, shape), found.scores, found.labels).only(out.finds)
+        return Boxes(*kept)
 
     def _boxes(
         self,
@@ -147,10 +180,15 @@ class OnnxModel:
         if out.normalised:
             boxes = boxes * np.tile(np.asarray(self.spec.input.size, dtype=np.float64), 2)
         keep = score >= out.min_score
-        boxes, score = (boxes[keep] - np.tile(offset, 2)) / np.tile(scale, 2), score[keep]
-        kept = suppress(boxes, score, out.nms)
-        limits = np.array([shape[1], shape[0], shape[1], shape[0]], dtype=np.float64)
-        return Boxes(np.clip(boxes[kept], 0, limits), np.clip(score[kept], 0, 1))
+        boxes, score = boxes[keep], score[keep]
+        kept = suppress(boxes / np.tile(scale, 2), score, out.nms)
+        return Boxes(_in_picture(boxes[kept], scale, offset, shape), np.clip(score[kept], 0, 1))
+
+
+def _in_picture(boxes: Any, scale: Any, offset: Any, shape: Sequence[int]) -> Any:
+    """Boxes of the network's input as boxes of the picture, cut at its edges."""
+    limits = np.array([shape[1], shape[0], shape[1], shape[0]], dtype=np.float64)
+    return np.clip((boxes - np.tile(offset, 2)) / np.tile(scale, 2), 0, limits)
 
 
 def _labels(found: dict[str, Any], out: OutputSpec) -> Labels:

@@ -2,8 +2,8 @@
 
 `haar`, `mtcnn`                    a model of the zoo (or of a plugin, entry point `countenance.models`)
 `yunet` with weights PATH          a model of the zoo whose weights you have
-`net.onnx`                         an ONNX file with `net.onnx.json` beside it
-`package.module:attr`              a callable, or a class that is called without arguments
+`net.onnx`, `net.tflite`           a network with its declaration (`net.onnx.json`) beside it; a YOLO needs none
+`module:attr`, `path.py:attr`      a callable, or a class that is called without arguments
 `answers:RUN`                      the saved answers of an earlier run
 """
 
@@ -14,22 +14,24 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import countenance
 from countenance.answers.finds import to_finds
-from countenance.data.code import load_code
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.loading import load_code, load_registered, plugins
+from countenance.models.adapters import Request, adapt
 from countenance.models.model import Model, ModelCard, file_hash, told
 from countenance.models.saved import finds_of_saved
+from countenance.models.timed import TimedModel
 from countenance.models.zoo import ZOO
 from countenance.text import one_line
 
-GROUP = "countenance.models"
 LONGEST_PATH = 4096
+NETWORKS = (".onnx", ".tflite")
+"""Files of networks, with a declaration beside them."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class ModelSpec:
     weights: str | None = None
     device: str = "cpu"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    request: Request | None = None
+    """What is asked of it, for a model of another library that `module:attr` names."""
+    timed: bool = False
+    """Whether the time of each picture is measured."""
 
     @property
     def needs_process(self) -> bool:
@@ -49,7 +55,7 @@ class ModelSpec:
     def located(self) -> "ModelSpec":
         """The same with absolute paths, for a process that may work in another folder."""
         source, weights = self.source, self.weights
-        if source.endswith(".onnx"):
+        if source.endswith(NETWORKS) or source.rpartition(":")[0].endswith(".py"):
             source = str(Path(source).absolute())
         return replace(self, source=source, weights=None if weights is None else str(Path(weights).absolute()))
 
@@ -59,12 +65,12 @@ class ModelSpec:
 
     def load(self) -> Model:
         """Make the model in this process."""
-        return _load(self)
+        return TimedModel(_load(self)) if self.timed else _load(self)  # type: ignore[return-value]
 
 
 def model_names() -> list[str]:
     """The names that need no path and no code."""
-    return sorted({*ZOO, *(point.name for point in entry_points(group=GROUP))})
+    return sorted({*ZOO, *plugins("model")})
 
 
 def _weights(spec: ModelSpec, name: str) -> Path:
@@ -89,13 +95,15 @@ def _load(spec: ModelSpec) -> Model:
         from countenance.models.saved import SavedAnswers
 
         return SavedAnswers.of_run(Path(name.removeprefix("answers:")))  # type: ignore[return-value]
-    if name.endswith(".onnx"):
+    if name.endswith(NETWORKS):
         from countenance.models.onnx import OnnxModel, OnnxSpec
 
-        return OnnxModel(Path(name), OnnxSpec.read(Path(name + ".json")), spec.device)
+        return OnnxModel(Path(name), OnnxSpec.of(Path(name)), spec.device)
     target = load_code("model", name) if ":" in name else _plugin(name)
     if inspect.isclass(target):
         target = target(**spec.settings)
+    if spec.request is not None and (adapted := adapt(target, spec.request)) is not None:
+        target = adapted.call
     if not callable(target):
         raise InputError(
             f"model {name!r} is a {type(target).__name__}, expected something callable on a list of images"
@@ -105,13 +113,12 @@ def _load(spec: ModelSpec) -> Model:
 
 
 def _plugin(name: str) -> Any:
-    points = list(entry_points(group=GROUP, name=name))
-    if points:
-        return points[0].load()
+    if name in plugins("model"):
+        return load_registered("model", name, {})
     known = model_names()
     raise InputError(
         f"no model {name!r}{near(name, known)}; there are {', '.join(known)}, "
-        "or give net.onnx, module:attr, answers:RUN"
+        "or give net.onnx, module:attr, path.py:attr, answers:RUN"
     )
 
 
@@ -142,12 +149,12 @@ def _card(spec: ModelSpec) -> ModelCard:
         parts += [file_hash(path) for path in files]
         shown = f"answers of {folder.parent.name or folder.name}"
         return ModelCard(name=shown, content=_digest(parts), hashed=True, finds=finds_of_saved(folder))
-    if name.endswith(".onnx"):
+    if name.endswith(NETWORKS):
         from countenance.models.onnx import OnnxSpec
 
         if not Path(name).is_file():
             raise InputError(f"{name}: no such file")
-        declared = OnnxSpec.read(Path(name + ".json"))
+        declared = OnnxSpec.of(Path(name))
         files = [Path(name), *external_data(Path(name))]
         parts += [*(file_hash(path) for path in files), declared.model_dump_json()]
         return ModelCard(
@@ -155,7 +162,9 @@ def _card(spec: ModelSpec) -> ModelCard:
             finds=declared.finds(),
         )  # fmt: skip
     target = load_code("model", name) if ":" in name else _plugin(name)
-    return _code_card(target, name, parts, settings)
+    if spec.request is not None and (adapted := adapt(target, spec.request)) is not None:
+        return adapted.card
+    return _code_card(target, Path(name).name, parts, settings)  # no folder of path.py:attr is published
 
 
 def _code_card(target: Any, name: str, parts: list[str], settings: dict[str, Any]) -> ModelCard:

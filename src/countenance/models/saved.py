@@ -9,6 +9,7 @@ from typing import Any
 from countenance.answers.finds import FINDS
 from countenance.answers.formats import Predictions
 from countenance.answers.store import read_answers
+from countenance.decoding import regular_file
 from countenance.errors import InputError
 from countenance.models.model import ModelCard, file_hash
 
@@ -44,8 +45,8 @@ class SavedAnswers:
 def finds_of_saved(folder: Path) -> tuple[str, ...]:
     """What the model of a run found whose `answers/` folder this is; empty where the run does not say."""
     try:
-        found = json.loads((folder.parent / "run.json").read_text(encoding="utf-8"))["model"].get("finds")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        found = json.loads(regular_file(folder.parent / "run.json").read_text(encoding="utf-8"))["model"].get("finds")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ()
     return tuple(word for word in found if word in FINDS) if isinstance(found, list) else ()
 

@@ -50,6 +50,9 @@ class TorchModel:
     be one of a batch that was too much for the GPU. A worker on a GPU takes the batch of its run where none is given.
     """
 
+    leaves_input = True
+    """It does not write on a batch."""
+
     def __init__(self, module: Any, spec: InputSpec, answer: Any, device: str = "cpu", batch: int = 1) -> None:
         self.torch, self.batch = import_torch(), batch
         self.module, self.input, self.answer, self.device = module.eval().to(device), spec, answer, device

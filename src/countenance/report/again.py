@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from countenance.report.evidence import EVIDENCE, write_evidence
+from countenance.report.gallery import CHOICES
 from countenance.report.page import write_report
 from countenance.run import Run
 from countenance.run.store import AUDIT, REPORT
@@ -21,5 +22,6 @@ def pages_again(run: Run, journal: Mapping[str, Any]) -> list[str]:
         if name == EVIDENCE:
             write_evidence(run)
         else:
-            write_report(run, gallery=journal["pages"].get(name, {}).get("gallery", "off"))
+            shown = journal["pages"].get(name, {}).get("gallery")
+            write_report(run, gallery=shown if shown in CHOICES else "off")
     return [*made, *wanted]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from countenance.audit import Finding
+from countenance.auditing import Finding
 from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label
 from countenance.report.source import Audited
@@ -32,7 +32,6 @@ class Open:
 class CannotTell:
     """The open questions: single attributes first, intersections apart, then who was not compared at all."""
 
-    alarming: list[Open]
     unsure: list[Open]
     unsure_crossed: list[Open]
     untested: list[Open]
@@ -54,14 +53,12 @@ def cannot_tell(source: Audited) -> CannotTell:
     unsure, untested = names.ordered(unsure), names.ordered(untested)
     listed = {(f.metric, f.attribute, f.group) for f in untested}
     others = [e for e in source.audit.excluded if (e["metric"], e["attribute"], e["group"]) not in listed]
-    untested.sort(key=lambda f: not f.alarming)
     left = [entry for entry in settings.get("not_compared", []) if entry["why"] != "not named"]
     unnamed = [str(entry["attribute"]) for entry in settings.get("not_compared", []) if entry["why"] == "not named"]
     not_compared = [(attribute_label(str(entry["attribute"])), str(entry["why"])) for entry in left]
     if unnamed:
         not_compared.append((", ".join(map(attribute_label, unnamed)), "not named"))
     return CannotTell(
-        _open([f for f in untested if f.alarming], names, settings),
         _open([f for f in unsure if f.depth == 1], names, settings),
         _open([f for f in unsure if f.depth > 1], names, settings),
         _open([f for f in untested if f.depth == 1], names, settings),
@@ -84,8 +81,8 @@ def _open(findings: Sequence[Finding], names: Names, settings: dict[str, Any]) -
                 names.group(f.attribute, f.group) + versus,
                 f.n,
                 f.clusters,
-                f"{numbers.value(f.estimate, f.kind)} ({numbers.span(f.low, f.high, f.kind)})",
-                numbers.change(gap, f.kind, sign=False) if numbers.is_number(gap) else "none",
+                f"{numbers.value(f.estimate, f.metric_kind)} ({numbers.span(f.low, f.high, f.metric_kind)})",
+                numbers.change(gap, f.metric_kind, sign=False) if numbers.is_number(gap) else "none",
                 words.more_needed(f, settings) if f.verdict != words.UNTESTABLE else words.what_is_missing(f, settings),
                 f.reason,
                 (f.metric, f.attribute, f.group),

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from countenance.audit import Audit
-from countenance.compare import Comparison
-from countenance.compare.entries import ComparedModel, entries_of
-from countenance.compare.pairing import Paired, pair_entries
+from countenance.auditing import Audit
+from countenance.comparing import Comparison
+from countenance.comparing.entries import ComparedModel, entries_of
+from countenance.comparing.pairing import Paired, pair_entries
 from countenance.errors import InputError
 from countenance.report.drawing import said
 from countenance.report.gallery import MOST_ROWS, Failure, choose, failure, loaded, mode_for, why_off
-from countenance.report.source import ReportSource, task_of
+from countenance.report.source import ReportSource
 from countenance.run import Run
 
 SHOWN = 12
@@ -110,4 +110,4 @@ def _source(run: Run, settings: dict[str, Any]) -> ReportSource:
     """What the gallery of a report needs to know: the task and the attributes that were compared by."""
     by = [name for name in settings["by"] if "*" not in name]
     told = {"metrics": settings["metrics"], "by": [name.rpartition(":")[0] or name for name in by]}
-    return ReportSource(Audit(verdict="", reason="", findings=[], excluded=[], settings=told), task_of(run), run)
+    return ReportSource(Audit(verdict="", reason="", findings=[], excluded=[], settings=told), run.task(), run)

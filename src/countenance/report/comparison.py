@@ -12,10 +12,10 @@ from typing import Any
 from markupsafe import Markup
 
 import countenance
-from countenance.audit.units import nouns
-from countenance.audit.verdict import DISPARITY
-from countenance.compare import Change, Comparison, Gap, Leaderboard, Standing
-from countenance.compare.result import BETTER, CANNOT_TELL, NARROWED, WORSE
+from countenance.auditing.units import nouns
+from countenance.auditing.verdict import DISPARITY
+from countenance.comparing import Change, Comparison, Gap, Leaderboard, Standing
+from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
 from countenance.data.vocabulary import in_order
 from countenance.report import changed, numbers, render, words
 from countenance.report.figures import critical, forest
@@ -151,9 +151,9 @@ def moved_gaps(found: Leaderboard) -> list[tuple[str, list[ComparisonRow]]]:
 def badge_of(found: Comparison) -> tuple[str, str]:
     """The mark and the word of a comparison: is it safe to move to b?
 
-    >>> from countenance.compare import compare
+    >>> from countenance.comparing import compare
     >>> rows = {"sample": list(range(400))}
-    >>> badge_of(compare(rows | {"ok": [1, 0] * 200}, rows | {"ok": [1, 1] * 200}, metrics="ok"))
+    >>> badge_of(compare(rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}, metrics="correct"))
     ('none', 'better')
     """
     verdicts = [one.verdict for one in found.overall]
@@ -175,7 +175,7 @@ def badge_of(found: Comparison) -> tuple[str, str]:
 def board_badge(found: Leaderboard) -> tuple[str, str]:
     """The mark and the word of a leaderboard: may a model that is first be taken?
 
-    >>> from countenance.compare import leaderboard
+    >>> from countenance.comparing import leaderboard
     >>> rows = {"sample": list(range(400))}
     >>> board_badge(leaderboard([rows | {"ok": [1, 0] * 200}, rows | {"ok": [1, 1] * 200}], metrics="ok"))
     ('none', 'one model is first')

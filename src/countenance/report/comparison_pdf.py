@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import countenance
-from countenance.compare import Change, Comparison, Gap, Leaderboard
+from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.report import numbers, words
 from countenance.report.comparison import Plot, badge_of, board_badge, board_pages, change_plots, gap_plots, moved_gaps
 from countenance.report.figures.scale import Scale

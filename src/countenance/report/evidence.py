@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from countenance.audit import Estimate, Finding
-from countenance.audit.comparisons import direction
+from countenance.auditing import Estimate, Finding
+from countenance.auditing.comparisons import direction
 from countenance.data.vocabulary import in_order
 from countenance.report import numbers, render
 from countenance.report.charts.forests import by_group
@@ -42,7 +42,7 @@ class Measured:
     metric: str
     meaning: str
     delta: str
-    better: str
+    better: str | None
     attribute: str
     rows: list[EvidenceRow]
 
@@ -103,7 +103,7 @@ def _measured(source: ReportSource) -> list[Measured]:
 
 def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: str | None) -> EvidenceRow:
     """One group, with the finding in which it is either side: of two groups only the first has a finding of its own."""
-    kind = estimate.kind
+    kind = estimate.metric_kind
     values = (numbers.value(estimate.estimate, kind), numbers.span(estimate.low, estimate.high, kind))
     group = value_label(attribute, estimate.group)
     if finding is None:
@@ -121,4 +121,5 @@ def _row(attribute: str, estimate: Estimate, finding: Finding | None, better: st
 
 
 def _verdict(verdict: str, direction: str) -> str:
-    return f"{verdict} ({direction})" if direction and verdict == "disparity" else verdict
+    known = direction in ("worse", "better")
+    return f"{verdict} ({direction})" if known and verdict == "disparity" else verdict

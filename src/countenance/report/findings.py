@@ -10,7 +10,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from countenance.audit import Finding
+from countenance.auditing import Finding
+from countenance.auditing.ratio import Ratio
 from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label, clean, in_group_order
 
@@ -72,12 +73,12 @@ def by_size(findings: Sequence[Finding]) -> list[Finding]:
 def finding_words(f: Finding, names: Names) -> dict[str, str]:
     """A finding as the words and numbers of a short list."""
     return {
-        "metric": f.metric,
+        "metric": f.measure,
         "group": names.who(f.attribute, f.group),
         "versus": names.versus(f.attribute, f.versus),
         "n": f"{numbers.count(f.n)} / {numbers.count(f.n_versus)}",
-        "difference": numbers.change(f.difference, f.kind),
-        "interval": numbers.change_span(f.diff_low, f.diff_high, f.kind),
+        "difference": numbers.change(f.difference, f.metric_kind),
+        "interval": numbers.change_span(f.diff_low, f.diff_high, f.metric_kind),
         "effect": f"{f.effect_name} {numbers.effect(f.effect)}",
         "p": numbers.probability(f.p_adjusted),
         "verdict": words.verdict_label(f.verdict, f.severity),
@@ -95,16 +96,16 @@ def _row(f: Finding, names: Names) -> FindingRow:
     own: tuple[str, ...] = (f.metric, f.attribute, f.group)
     other = (*own, "rest") if f.versus == "rest" else (f.metric, f.attribute, f.versus)
     cells = [
-        _text(f.metric),
+        _text(f.measure),
         _text(attribute_label(f.attribute)),
         _text(names.group(f.attribute, f.group)),
         _text(versus),
         _number(numbers.count(f.n), f.n, own),
-        _number(numbers.value(f.estimate, f.kind), f.estimate, own),
-        _number(numbers.span(f.low, f.high, f.kind), f.low, own),
-        _number(numbers.value(f.estimate_versus, f.kind), f.estimate_versus, other),
-        _number(numbers.change(f.difference, f.kind), f.difference, own),
-        _number(numbers.change_span(f.diff_low, f.diff_high, f.kind), f.diff_low, own),
+        _number(numbers.value(f.estimate, f.metric_kind), f.estimate, own),
+        _number(numbers.span(f.low, f.high, f.metric_kind), f.low, own),
+        _number(numbers.value(f.estimate_versus, f.metric_kind), f.estimate_versus, other),
+        _number(numbers.change(f.difference, f.metric_kind), f.difference, own),
+        _number(numbers.change_span(f.diff_low, f.diff_high, f.metric_kind), f.diff_low, own),
         _number(numbers.probability(f.p_adjusted), f.p_adjusted, own),
         _number(numbers.effect(f.effect), f.effect, own),
     ]
@@ -137,6 +138,9 @@ def safe_cell(value: Any) -> str:
         return ""
     if isinstance(value, int | float):
         return repr(value)
+    if isinstance(value, Ratio):
+        value, low, high = ("any" if part is None else f"{part:.6g}" for part in value)
+        return f"{value} ({low} to {high})"
     text = clean(str(value))
     return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") else text
 

@@ -17,6 +17,7 @@ from countenance.report import drawing, numbers, pictures
 from countenance.report.names import attribute_label, phrase, value_label
 from countenance.report.source import ReportSource
 from countenance.report.words import DISPARITY
+from countenance.run.pictures import is_dataset_of
 from countenance.tasks import Task
 
 CHOICES = ("auto", "off", "blurred", "full")
@@ -121,9 +122,9 @@ def loaded(source: ReportSource) -> tuple[Dataset | None, str]:
 
 def has_changed(source: ReportSource, dataset: Dataset) -> str:
     """Why pictures of a dataset must not be shown as those of a run; empty where they may."""
-    if dataset.fingerprint() != source.run.manifest.dataset.fingerprint:
-        return "the dataset has changed since this run"
-    return ""
+    evaluated = source.run.evaluated()
+    same = is_dataset_of(source.run.manifest.dataset, dataset, evaluated)
+    return "" if same else "the dataset has changed since this run"
 
 
 def worst_rows(source: ReportSource) -> tuple[list[dict[str, Any]], str, int]:
@@ -135,7 +136,7 @@ def worst_rows(source: ReportSource) -> tuple[list[dict[str, Any]], str, int]:
         return [], "", 0
     metric, table = source.metrics[0], source.scores
     column = f"m.{metric.name}" if f"m.{metric.name}" in table.column_names else metric.name
-    if column not in table.column_names:
+    if column not in table.column_names or metric.better is None:
         return [], metric.name, 0
     sign = 1.0 if metric.better == "lower" else -1.0
     badness = sign * _numbers(table, column)
@@ -186,7 +187,8 @@ def choose(rows: Sequence[dict[str, Any]], source: ReportSource, most: int = SHO
 
 
 def _telling_attribute(source: ReportSource) -> str:
-    found = [f for f in source.audit.findings if f.verdict == DISPARITY and f.depth == 1 and math.isfinite(f.effect)]
+    groups = [f for f in source.audit.findings if f.kind == "group" and f.depth == 1]
+    found = [f for f in groups if f.verdict == DISPARITY and math.isfinite(f.effect)]
     if found:
         return max(found, key=lambda f: abs(f.effect)).attribute
     return source.names.by[0] if source.names.by else ""

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from countenance.audit.headline import delta_words, deltas_of
+from countenance.auditing.headline import delta_words, deltas_of
 from countenance.report import numbers, words
 
 COMPARISONS = {
@@ -103,9 +103,9 @@ def commands(manifest: Mapping[str, Any], settings: Mapping[str, Any], gallery: 
             run += ["--limit", manifest["limit"]]
         if manifest["dataset"].get("categories"):
             run += ["--categories", manifest["dataset"]["categories"]]
-        boxes = manifest.get("boxes") or {"form": "corners", "units": "pixels"}
-        if boxes != {"form": "corners", "units": "pixels"}:
-            run += ["--box-format", boxes["form"], "--units", boxes["units"]]
+        boxes = manifest.get("boxes") or {"form": "xyxy", "units": "px"}
+        if boxes != {"form": "xyxy", "units": "px"}:
+            run += ["--boxes", boxes["form"], "--units", boxes["units"]]
         lines.append(_line(run))
     lines.append(_line(["countenance", "audit", folder, *audit_options(settings)]))
     lines.append(_line(["countenance", "report", folder, *([] if gallery == "auto" else ["--gallery", gallery])]))

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from markupsafe import Markup, escape
 
-from countenance.audit import Audit
+from countenance.auditing import Audit
 from countenance.data.vocabulary import UNKNOWN, in_order
 
 CROSS = " × "

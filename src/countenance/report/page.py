@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import countenance
-from countenance.audit import Audit
-from countenance.audit.headline import delta_words, headline
+from countenance.auditing import Audit
+from countenance.auditing.headline import by_weight, delta_words, headline
 from countenance.files import to_json
 from countenance.report import cannot_tell, charts, findings, method, render, words
 from countenance.report import gallery as pictures
@@ -121,20 +121,21 @@ def context(source: ReportSource, asked: str) -> dict[str, Any]:
 
 def evidence(source: ReportSource, asked: str = "auto") -> dict[str, Any]:
     """What the sections about the audit, the data and the method say: everything but the pictures."""
-    manifest, settings = DEFAULTS | source.run.manifest.plain(), AUDITED | source.audit.settings
+    manifest, settings = DEFAULTS | source.run.plain_manifest(), AUDITED | source.audit.settings
     failed = too_many_failed(manifest)
     return audited(source) | {
         "manifest": manifest,
         "card": manifest["dataset"]["card"],
         "data_name": data_name(manifest),
         "model": manifest["model"],
-        "headline": words.headline(source.audit, source.run.model_name, too_many_failed=failed, better=source.better),
+        "headline": words.headline(source.audit, source.run.model_name, too_many_failed=failed),
         "too_many_failed": failed,
         "curves": charts.curves(source),
         "results": whole_run(source.results),
         "failures": source.failures[:LISTED_FAILURES],
         "failure_kinds": Counter(row["kind"] for row in source.failures).most_common(),
         "unanswered": source.unanswered(),
+        "in_numbers": source.in_numbers,
         "kind_words": KINDS,
         "commands": method.commands(manifest, settings, asked),
         "from_program": manifest["dataset"].get("source") is None or manifest["engine"].get("workers") == 0,
@@ -144,10 +145,10 @@ def evidence(source: ReportSource, asked: str = "auto") -> dict[str, Any]:
 def audited(source: Audited) -> dict[str, Any]:
     """What every page of an audit says, of a run or of a table."""
     audit, settings = source.audit, AUDITED | source.audit.settings
-    better, names = source.better, source.names
-    disparities = words.by_weight(audit.findings, better)
-    told = words.strongest(audit.findings, names, better)
-    said = {f.metric for f in told} or {one.metric for one in words.in_short(audit, names, better)}
+    names = source.names
+    disparities = by_weight(audit.findings)
+    told = words.strongest(audit.findings, names)
+    said = {f.metric for f in told} or {one.metric for one in words.in_short(audit, names)}
     ordered = findings.in_order(audit.findings)
     kept = ordered[: findings.MOST]
     return {
@@ -155,10 +156,10 @@ def audited(source: Audited) -> dict[str, Any]:
         "settings": settings,
         "verdict_mark": overall_mark(source),
         "delta": delta_words(settings),
-        "strongest": [words.statement(finding, names, better) for finding in told],
-        "unconfirmed": [words.statement(f, names, better) for f in words.unconfirmed(audit.findings, better)],
+        "strongest": [words.statement(finding, names) for finding in told],
+        "unconfirmed": [words.statement(f, names) for f in words.unconfirmed(audit.findings)],
         "summary": words.summary(audit),
-        "in_short": words.in_short(audit, names, better),
+        "in_short": words.in_short(audit, names),
         "more_disparities": len(disparities) - len(told),
         "how_sure": words.how_sure(told[0], settings) if told else "",
         "meanings": [(m.name, m.meaning) for m in source.metrics if m.meaning and m.name in said],
@@ -208,7 +209,7 @@ def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
 
 def overall_mark(source: Audited) -> str:
     """The mark of the audit's own verdict: severe as soon as one disparity is, favoured where nobody is failed."""
-    if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit, source.better):
+    if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
         return words.FAVOURED
     severe = any(finding.severity == "severe" for finding in source.audit.findings)
     return words.mark(source.audit.verdict, "severe" if severe else "minor")

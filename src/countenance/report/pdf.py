@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from countenance.audit import Audit
+from countenance.auditing import Audit
 from countenance.report import numbers
 from countenance.report.cannot_tell import Open
 from countenance.report.cards.tables import finding_row
@@ -61,10 +61,11 @@ def write_pdf(
     return paper.write(path)
 
 
-def _meaning(meaning: str, better: str, said: dict[str, Any]) -> str:
+def _meaning(meaning: str, better: str | None, said: dict[str, Any]) -> str:
     level = 100 * (1 - float(said["settings"]["alpha"]))
     told = f"{meaning[:1].upper()}{meaning[1:].rstrip('.')}. " if meaning else ""
-    return f"{told}{better.capitalize()} is better. Lines are {level:g} % intervals; all groups share one scale."
+    way = f"{better.capitalize()} is better" if better else "Which way is better was not said"
+    return f"{told}{way}. Lines are {level:g} % intervals; all groups share one scale."
 
 
 def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
@@ -131,7 +132,7 @@ def _first(paper: Paper, source: Audited, said: dict[str, Any]) -> None:
     after.append(", ".join(f"{part.n:,} {part.label}" for part in said["tally"]))
     after += [f"Independent unit: {settings['unit']}."] if settings["unit"] else []
     if said["too_many_failed"]:
-        after.append("More images have no answer than a verdict may rest on: the numbers leave them out.")
+        after.append(f"More images have no answer than a verdict may rest on: {said['in_numbers'].warning}.")
     notes = [*manifest["notes"], *settings["notes"], said["card"]["warning"]]
     after += [str(note) for note in notes if note]
     paper.box(
@@ -141,7 +142,8 @@ def _first(paper: Paper, source: Audited, said: dict[str, Any]) -> None:
     rows = [(one.name, one.value, one.interval, one.n, one.meaning) for one in said["numbers_on_top"]]
     if manifest["dataset"]["images"] is not None:
         failed = (numbers.count(manifest["failed"]), f"of {numbers.count(manifest['dataset']['images'])}")
-        rows.append(("images without an answer", *failed, "", "they are in no number above"))
+        meaning = said["in_numbers"].clause() if manifest["failed"] else "every image was answered"
+        rows.append(("images without an answer", *failed, "", meaning))
     paper.table(("number", "value", "interval", "from", "meaning"), rows, "LRRRL")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from countenance.audit.table import UNKNOWN
+from countenance.auditing.table import UNKNOWN
 from countenance.files import write_atomically
 from countenance.report import numbers
 from countenance.report.figures.marks import icon

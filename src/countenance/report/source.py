@@ -7,16 +7,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from countenance.audit import Audit, Estimate, estimates
-from countenance.audit.rows import kept_rows
-from countenance.audit.settings import parse_where
-from countenance.audit.source import Source as Columns
+from countenance.auditing import Audit, Estimate
+from countenance.auditing.conditions import kept_rows
+from countenance.auditing.settings import parse_where
+from countenance.auditing.source import Source as Columns
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.report.names import Names
+from countenance.report.unanswered import Unanswered
 from countenance.run import Run, metrics_of, read_audit
 from countenance.run.auditing import WHOLE, with_everyone
-from countenance.tasks import Metric, Result, Task, load_task
+from countenance.tasks import Metric, Result, Task
 
 EVERYONE = "(everyone)"
 
@@ -54,34 +55,18 @@ class Audited(ABC):
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
         known = {metric.name: metric for metric in self.known_metrics}
         told = self.audit.settings.get("better") or {}
-        metrics = [known.get(name, Metric(name, "")) for name in names]
+        metrics = [known.get(name, Metric(name, "", None)) for name in names]
         return [replace(metric, better=told.get(metric.name) or metric.better) for metric in metrics]
 
     @cached_property
-    def better(self) -> dict[str, str]:
+    def better(self) -> dict[str, str | None]:
         """Which way each metric is better."""
         return {metric.name: metric.better for metric in self.metrics}
 
     @cached_property
     def overall(self) -> dict[str, Estimate]:
-        """Each audited metric over everybody, by the audit's own arithmetic."""
-        import pyarrow as pa
-
-        settings = self.audit.settings
-        names = [metric.name for metric in self.metrics]
-        if not names or not self.scores.num_rows:
-            return {}
-        table = self.scores.append_column(f"attr.{EVERYONE}", pa.array([EVERYONE] * self.scores.num_rows))
-        cluster = settings.get("cluster")
-        found = estimates(
-            table,
-            by=[EVERYONE],
-            metrics=names,
-            cluster="auto" if isinstance(cluster, str) and " else " in cluster else cluster,
-            alpha=float(settings.get("alpha", 0.05)),
-            denominators=settings.get("denominators") or None,
-        )
-        return {estimate.metric: estimate for estimate in found if estimate.n}
+        """Each audited metric over everybody, as the audit has it."""
+        return {estimate.metric: estimate for estimate in self.audit.overall if estimate.n}
 
     def estimates(self, metric: str, attribute: str) -> list[Estimate]:
         """The groups of one attribute, in their natural order; the unknown group is left out when it is empty."""
@@ -104,7 +89,7 @@ class ReportSource(Audited):
         """Read a run directory; a task whose plugin is not installed here costs only its explanations."""
         if not run.complete:
             raise InputError(f"{run.place}: the run did not finish; the same `countenance run` command goes on")
-        return cls(read_audit(run), task_of(run), run)
+        return cls(read_audit(run), run.task(), run)
 
     @cached_property
     def scores(self) -> Any:
@@ -127,6 +112,12 @@ class ReportSource(Audited):
         rows: list[dict[str, Any]] = self.run.failures().to_pylist()
         return rows
 
+    @cached_property
+    def in_numbers(self) -> Unanswered:
+        """How many images have no answer, and whether the numbers count them."""
+        failed = {str(row["sample"]) for row in self.failures}
+        return Unanswered.of(failed, self.scores, [metric.name for metric in self.metrics])
+
     def unanswered(self) -> list[tuple[str, list[tuple[str, int, int]]]]:
         """By audited attribute: each value with how many of its people have no answer, and how many were asked about.
 
@@ -138,11 +129,21 @@ class ReportSource(Audited):
             if not self.failures or column not in self.failures[0] or column not in self.scores.column_names:
                 continue
             failed = Counter(str(v) for row in self.failures for v in row[column] or () if v is not None)
-            people = self.scores.filter(self.scores["subject"].is_valid())[column].to_pylist()
+            people = self._answered[column].to_pylist()
             answered = Counter(str(v) for value in people for v in (value if isinstance(value, list) else [value]))
             order = in_order(attribute, [v for v in {*failed, *answered} if v != "None"])
             made.append((attribute, [(value, failed[value], failed[value] + answered[value]) for value in order]))
         return made
+
+    @cached_property
+    def _answered(self) -> Any:
+        """The rows of people in images that have an answer."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        failed = pa.array([str(row["sample"]) for row in self.failures], pa.string())
+        scores = self.scores.filter(self.scores["subject"].is_valid())
+        return scores.filter(pc.invert(pc.is_in(scores["sample"].cast(pa.string()), value_set=failed)))
 
 
 @dataclass(frozen=True)
@@ -166,14 +167,6 @@ class TableSource(Audited):
     def known_metrics(self) -> Sequence[Metric]:
         """A table says nothing about its metrics."""
         return ()
-
-
-def task_of(run: Run) -> Task | None:
-    """The task of a run; None where its plugin is not installed here."""
-    try:
-        return load_task(run.manifest.task_source or run.manifest.task, run.manifest.options)
-    except InputError:
-        return None
 
 
 def _audited_part(scores: Any, audit: Audit, label: str) -> Any:

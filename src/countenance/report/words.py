@@ -5,10 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from countenance.audit import Audit, Finding
-from countenance.audit.headline import delta_words, deltas_of, which_interval
-from countenance.audit.units import nouns
-from countenance.audit.verdict import SMALLER
+from countenance.auditing import Audit, Finding
+from countenance.auditing.headline import (
+    by_weight,
+    delta_words,
+    deltas_of,
+    failing,
+    failure_share,
+    leading,
+    where_words,
+    which_interval,
+)
+from countenance.auditing.units import nouns
+from countenance.auditing.verdict import SMALLER
 from countenance.report import numbers
 from countenance.report.names import Names
 
@@ -19,8 +28,8 @@ FAVOURED = "favoured"
 RANK = {SEVERE: 0, MINOR: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
 MORE = 1.3
 """How much larger an intersection's effect must be than its group's to be told beside it."""
-Better = Mapping[str, str]
-"""Metric names with "higher" or "lower"; a metric that is not there is better when higher."""
+WORSE, BETTER = "worse", "better"
+"""Directions of a finding; any other is not known, and then nobody is called failed or favoured."""
 
 
 def mark(verdict: str, severity: str | None = None) -> str:
@@ -45,38 +54,44 @@ def verdict_label(verdict: str, severity: str | None = None) -> str:
     return f"{severity} {verdict}" if severity else verdict
 
 
-def group_is_worse(finding: Finding, better: Better) -> bool:
-    """Whether the named group, not the other side, is the one that is served worse."""
-    sign = 1 if better.get(finding.metric) == "lower" else -1
-    return sign * finding.difference > 0
-
-
-def mark_of(finding: Finding | None, group: str, better: Better) -> str:
+def mark_of(finding: Finding | None, group: str) -> str:
     """The mark of one side of a comparison: who is served better than the others does not look like who is failed."""
     if finding is None:
         return UNTESTED
-    here = finding.group == group
-    if finding.verdict == DISPARITY and here != group_is_worse(finding, better):
+    favoured = BETTER if finding.group == group else WORSE
+    if finding.verdict == DISPARITY and finding.direction == favoured:
         return FAVOURED
     return mark(finding.verdict, finding.severity)
 
 
-def failed_side(finding: Finding, better: Better) -> str:
+def failed_side(finding: Finding) -> str:
     """The group that a comparison says is served worse; the named one when the other side is everyone else."""
-    return finding.versus if _can_turn(finding, better) else finding.group
+    return finding.versus if _can_turn(finding) else finding.group
 
 
-def headline(audit: Audit, model: str, *, too_many_failed: bool = False, better: Better | None = None) -> str:
-    """The verdict as one line of text."""
+def headline(audit: Audit, model: str, *, too_many_failed: bool = False) -> str:
+    """The verdict as one line of text; where the whole fails often, that comes first."""
+    worst = failing(audit)
+    if worst is None:
+        return where_words(audit.settings) + _headline(audit, model, too_many_failed)
+    share = 100 * failure_share(worst, audit.settings.get("better") or {})
+    poor = f"{model} fails everybody often: {worst.metric} fails in {share:.0f} % of {worst.counted}. "
+    return poor + where_words(audit.settings) + _headline(audit, model, too_many_failed)
+
+
+def _headline(audit: Audit, model: str, too_many_failed: bool) -> str:
     if audit.verdict == DISPARITY:
-        if only_favoured(audit, better or {}):
+        found = [f for f in audit.findings if f.verdict == DISPARITY]
+        if only_favoured(audit):
             return f"{model} serves some people better than the others; nobody is shown to be served worse."
+        if all(f.direction not in (WORSE, BETTER) for f in found):
+            return f"{model} serves some people unlike the others; which way is better was not said."
         return f"{model} fails some people more than others."
     if audit.verdict == UNTESTABLE:
         return "Nothing could be tested."
     if audit.verdict.startswith("none"):
         delta = delta_words(audit.settings)
-        return f"No group is served worse than the others by {delta} or more{which_interval(audit)}."
+        return f"No group differs from everybody else together by {delta} or more{which_interval(audit)}."
     if too_many_failed:
         return "Too many images have no answer to rely on this run."
     missing = untested_groups(audit)
@@ -88,17 +103,21 @@ def headline(audit: Audit, model: str, *, too_many_failed: bool = False, better:
     return "No disparity shown, and too little evidence to rule one out."
 
 
-def only_favoured(audit: Audit, better: Better) -> bool:
+def only_favoured(audit: Audit) -> bool:
     """Whether every disparity is a group that is served better than everyone else, so that nobody is failed."""
     found = [f for f in audit.findings if f.verdict == DISPARITY]
-    return bool(found) and all(f.versus == "rest" and not group_is_worse(f, better) for f in found)
+    return bool(found) and all(_favoured(f) for f in found)
+
+
+def _favoured(finding: Finding) -> bool:
+    """Whether a group is served better than everyone else."""
+    return finding.versus == "rest" and finding.direction == BETTER
 
 
 def untested_groups(audit: Audit) -> list[tuple[str, str]]:
-    """The groups of attributes that were named and that were not tested, the alarming first."""
+    """The groups of attributes that were named and that were not tested."""
     named = audit.settings.get("named")
     left = [e for e in audit.excluded if e.get("untested") and (named is None or e["attribute"] in named)]
-    left.sort(key=lambda e: not e.get("alarming"))
     return list(dict.fromkeys((str(e["attribute"]), str(e["group"])) for e in left))
 
 
@@ -113,7 +132,7 @@ class Statement:
     """Metric, attribute and group of the side that is named first."""
 
 
-def statement(finding: Finding, names: Names, better: Better) -> Statement:
+def statement(finding: Finding, names: Names) -> Statement:
     """One comparison as a sentence: who, how much, against whom, by how much.
 
     The side that is served worse is named first, whichever the audit put first.
@@ -122,22 +141,23 @@ def statement(finding: Finding, names: Names, better: Better) -> Statement:
     one = (finding.estimate, finding.low, finding.high)
     two = (finding.estimate_versus, finding.low_versus, finding.high_versus)
     difference, low, high = finding.difference, finding.diff_low, finding.diff_high
-    if _can_turn(finding, better):
+    if _can_turn(finding):
         group, versus, one, two = versus, group, two, one
         difference, low, high = -difference, -high, -low
-    kind = finding.kind
+    kind = finding.metric_kind
+    what = f"the share of missing {finding.metric}" if finding.kind == "missing" else finding.metric
     sides = (
-        f"{finding.metric} is {numbers.value(one[0], kind)} ({numbers.span(one[1], one[2], kind)}), "
+        f"{what} is {numbers.value(one[0], kind)} ({numbers.span(one[1], one[2], kind)}), "
         f"against {numbers.value(two[0], kind)} for {versus}"
     )
     who = group[:1].upper() + group[1:]
-    key = (finding.metric, finding.attribute, failed_side(finding, better))
+    key = (finding.metric, finding.attribute, failed_side(finding)) if finding.kind == "group" else None
     if not math.isfinite(difference) or difference == 0:
         return Statement(who, f"{sides}.", finding.metric, key)
     word = "lower" if difference < 0 else "higher"
-    if finding.versus == "rest" and not group_is_worse(finding, better):
+    if _favoured(finding):
         word += ", which is better"
-    elif better.get(finding.metric) == "lower":
+    elif difference > 0 and finding.direction in (WORSE, BETTER):
         word += ", which is worse"
     near, far = sorted((abs(low), abs(high)))
     if low * high > 0:  # all on one side: said without signs, the word before says which
@@ -145,12 +165,27 @@ def statement(finding: Finding, names: Names, better: Better) -> Statement:
         bounds += numbers.change(far, kind, sign=False).removesuffix(" points")
     else:
         bounds = numbers.change_span(low, high, kind)
-    text = f"{sides}: {numbers.change(difference, kind, sign=False)} {word} (interval {bounds})."
+    text = f"{sides}: {numbers.change(difference, kind, sign=False)} {word} (interval {bounds}){_also(finding)}."
     return Statement(who, text, finding.metric, key)
 
 
-def _can_turn(finding: Finding, better: Better) -> bool:
-    return finding.versus != "rest" and finding.difference != 0 and not group_is_worse(finding, better)
+def _also(finding: Finding) -> str:
+    """What goes with a difference: the ratio of rare failures, the typical value, how few people there are."""
+    parts = []
+    ratio = finding.failure_ratio
+    if ratio is not None and ratio.low is not None and ratio.low > 1 and finding.kind != "missing":
+        many = "infinitely many" if ratio.value is None else f"{ratio.value:.3g}"
+        high = "any number" if ratio.high is None else f"{ratio.high:.3g}"
+        parts.append(f"{many} times as many failures, {ratio.low:.2g} to {high}")
+    if finding.statistic == "rank":
+        parts.append("by ranks: the typical value differs")
+    if finding.small_group:
+        parts.append("a small group, tested by permutation")
+    return "".join(f"; {part}" for part in parts)
+
+
+def _can_turn(finding: Finding) -> bool:
+    return finding.versus != "rest" and finding.direction == BETTER and finding.kind != "twins"
 
 
 def how_sure(finding: Finding, settings: Mapping[str, Any]) -> str:
@@ -195,42 +230,33 @@ def _equals(p: float) -> str:
     return text if text.startswith("<") else f"= {text}"
 
 
-def strongest(findings: Sequence[Finding], names: Names, better: Better, most: int = 4) -> list[Finding]:
+def strongest(findings: Sequence[Finding], names: Names, most: int = 4) -> list[Finding]:
     """The disparities to say first: who is failed, each group once, by the metric that shows it most.
 
     A group speaks for its intersections, except for those that are failed clearly more than the group itself.
-    Who is favoured against everyone else is said only when there is nothing else to say.
+    Who is favoured against everyone else is said only when there is nothing else to say, or when that group is the one
+    that stands out.
     """
     told: dict[tuple[tuple[str, str], ...], Finding] = {}
-    ordered = by_weight(findings, better)
-    failed = [f for f in ordered if f.versus != "rest" or group_is_worse(f, better)]
-    for finding in failed or ordered:
-        parts = tuple(names.parts(finding.attribute, failed_side(finding, better)))
+    ordered = by_weight(findings)
+    failed = [f for f in ordered if not _favoured(f)]
+    first = [leading(ordered)] if ordered and _favoured(leading(ordered)) else []
+    for finding in [*first, *(failed or ordered)]:
+        parts = tuple(names.parts(finding.attribute, failed_side(finding)))
         wholes = [told[(part,)] for part in parts if len(parts) > 1 and (part,) in told]
         if all(abs(finding.effect) > MORE * abs(whole.effect) for whole in wholes if whole.metric == finding.metric):
             told.setdefault(parts, finding)
     return list(told.values())[:most]
 
 
-def unconfirmed(findings: Sequence[Finding], better: Better, most: int = 2) -> list[Finding]:
+def unconfirmed(findings: Sequence[Finding], most: int = 2) -> list[Finding]:
     """The largest gaps to somebody's disadvantage that the evidence is too thin for: said, lest silence acquits."""
     thin = [f for f in findings if f.verdict == INSUFFICIENT and math.isfinite(f.effect)]
-    worse = [f for f in thin if f.versus != "rest" or group_is_worse(f, better)]
+    worse = [f for f in thin if not _favoured(f)]
     return sorted(worse, key=lambda f: -abs(f.effect))[:most]
 
 
-def by_weight(findings: Sequence[Finding], better: Better) -> list[Finding]:
-    """Disparities as a reader wants them: groups before intersections, the failed before the favoured, large first."""
-
-    def key(finding: Finding) -> tuple[int, bool, bool, float]:
-        favoured = finding.versus == "rest" and not group_is_worse(finding, better)
-        size = abs(finding.effect) if math.isfinite(finding.effect) else 0.0
-        return (finding.depth, favoured, finding.severity != "severe", -size)
-
-    return sorted((f for f in findings if f.verdict == DISPARITY), key=key)
-
-
-def in_short(audit: Audit, names: Names, better: Better) -> list[Statement]:
+def in_short(audit: Audit, names: Names) -> list[Statement]:
     """For a verdict without a disparity: what was seen, and about whom least is known."""
     tested = [f for f in audit.findings if f.verdict != UNTESTABLE]
     if not tested:
@@ -240,16 +266,15 @@ def in_short(audit: Audit, names: Names, better: Better) -> list[Statement]:
     seen = [f for f in tested if f.depth == first and math.isfinite(f.effect)]
     if seen:
         widest = max(seen, key=lambda f: abs(f.effect))
-        said = statement(widest, names, better)
+        said = statement(widest, names)
         made.append(Statement("Largest gap seen", f"{said.who[:1].lower()}{said.who[1:]}; {said.text}", said.metric))
     unsure = [f for f in tested if mark(f.verdict) == UNSURE and f.depth == first and math.isfinite(f.mde)]
     if unsure:
         least = max(unsure, key=lambda f: f.mde)
         text = f"{names.who(least.attribute, least.group)} ({least.metric}, n = {numbers.count(least.n)}): "
         if math.isfinite(least.mde_difference):
-            text += (
-                f"only a gap of about {numbers.change(least.mde_difference, least.kind, sign=False)} would have shown"
-            )
+            gap = numbers.change(least.mde_difference, least.metric_kind, sign=False)
+            text += f"only a gap of about {gap} would have shown"
         else:
             text += "no gap, however large, would have shown reliably"
         more = more_needed(least, audit.settings)

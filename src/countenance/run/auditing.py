@@ -1,28 +1,39 @@
-"""Auditing a run: the statistics of `countenance.audit` on its score table, with what the run itself must say."""
+"""Auditing a run: the statistics of `countenance.auditing` on its score table, with what the run itself must say."""
 
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from countenance.audit import Audit, Finding, audit
-from countenance.audit.attributes import NothingToCompare
-from countenance.audit.parquet import ParquetFiles
-from countenance.audit.settings import Settings, named, parse_better, parse_delta, parse_where
-from countenance.audit.source import Source
+from countenance.auditing import Audit, audit
+from countenance.auditing.attributes import NothingToCompare
+from countenance.auditing.computed import ComputedGroups
+from countenance.auditing.parquet import ParquetFiles
+from countenance.auditing.settings import AuditSettings, named, parse_better, parse_delta, parse_where
+from countenance.auditing.source import Source
+from countenance.auditing.table import flat
 from countenance.data.tables import near
+from countenance.decoding import first_line
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.run.licences import in_words, of_manifest
+from countenance.run.missing import ANSWERED, unanswered
+from countenance.run.named_tasks import registered_task, stored_metrics
+from countenance.run.pair_equity import pair_equity
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FINDINGS
+from countenance.run.stored_audit import checked_excluded, checked_settings
+from countenance.scratch import temporary_folder
 from countenance.storage import Missing
-from countenance.tasks import Metric, load_task
+from countenance.tasks import Metric
+from countenance.tasks.results import AuditedRatio, Number
 
 TOO_MANY_FAILED = "insufficient evidence"
 WHOLE, EVERYONE = "data", "everyone"
@@ -32,14 +43,9 @@ WHOLE, EVERYONE = "data", "everyone"
 def metrics_of(run: Run) -> tuple[Metric, ...]:
     """The metrics as the run recorded them, or as its task says; none where neither is at hand."""
     if run.manifest.metrics is not None:
-        names = Metric.__dataclass_fields__
-        return tuple(
-            Metric(**{n: v for n, v in told.model_dump().items() if n in names}) for told in run.manifest.metrics
-        )
-    try:
-        return load_task(str(run.manifest["task"])).metrics
-    except InputError:
-        return ()
+        return stored_metrics(run.manifest)
+    task = registered_task(run.manifest)
+    return () if task is None else task.metrics
 
 
 def default_metrics(run: Run) -> list[str]:
@@ -57,33 +63,25 @@ def audit_run(
 ) -> Audit:
     """Audit a run's scores by the attributes given (default: every one of text with 2 to 30 values, at depth 1).
 
-    `where` keeps the rows whose attributes take one of the values named: twins that differ in their mask, paired
-    with their base, are `where={"change": ["none", "mask"]}, comparison="paired", pair="base"`. Which way a metric is
-    better comes from the task, unless `better` says otherwise.
+    `where` keeps the rows whose attributes take one of the values named. Twins, pictures that differ from their base in
+    one thing, are compared in pairs where the dataset's card says how (`paired_by`). Which way a metric is better comes
+    from the task, unless `better` says otherwise; people of failed images are missing scores.
     """
     by, metrics = named(by, "by"), named(metrics, "metrics")
     with run.store.score_paths() as paths:
         if paths is not None:
             with suppress(NothingToCompare):
-                return _audit_files(run, ParquetFiles(tuple(paths)), by, metrics, where, **settings)
+                files = ParquetFiles(tuple(paths))
+                measured = _measured(run, files.schema.names, by, metrics, where)
+                return audit_source(run, Source(files, label=run.place), by, measured, where, **settings)
     scores = run.scores()
     measured = _measured(run, scores.column_names, by, metrics, where)
-    rows = rows_about(scores, measured)
     try:
-        return audit_source(run, Source(rows, label=run.place), by, measured, where, **settings)
+        return audit_source(run, Source(scores, label=run.place), by, measured, where, **settings)
     except NothingToCompare:
         # Nobody asked for a comparison, and the run is worth a page without one: a single group with its numbers.
-        source = Source(with_everyone(rows), label=run.place)
+        source = Source(with_everyone(scores), label=run.place)
         return audit_source(run, source, [WHOLE], measured, where, **settings)
-
-
-def _audit_files(
-    run: Run, files: ParquetFiles, by: Sequence[str] | None, metrics: Sequence[str] | None, where: Any, **settings: Any
-) -> Audit:
-    """Audit a run whose score table is too large to be read whole."""
-    measured = _measured(run, files.schema.names, by, metrics, where)
-    about = replace(files, about=tuple(f"m.{name}" for name in measured))
-    return audit_source(run, Source(about, label=run.place), by, measured, where, **settings)
 
 
 def _measured(
@@ -93,6 +91,9 @@ def _measured(
     check_names(run.place, by, [name.removeprefix("attr.") for name in columns if name.startswith("attr.")], where)
     measured = list(metrics or default_metrics(run))
     known = [name.removeprefix("m.") for name in columns if name.startswith("m.")]
+    known += list(dict.fromkeys(one.metric for one in computed_of(run)))
+    if metrics is None:  # what only groups have is not there without people to compare
+        measured = [name for name in measured if name in known]
     if not measured:
         raise InputError(f"{run.place}: the run does not say its metrics; name some with --metric ({', '.join(known)})")
     for name in measured:
@@ -104,15 +105,160 @@ def _measured(
 def audit_source(
     run: Run, source: Source, by: Sequence[str] | None, metrics: Sequence[str], where: Any = None, **settings: Any
 ) -> Audit:
-    """Audit rows of a run that were read before, with what its task and its failures say."""
-    told = {metric.name: metric.better for metric in metrics_of(run) if metric.name in metrics}
-    settings["better"] = told | parse_better(settings.get("better"))
+    """Audit rows of a run that were read before, with what its task, its dataset's card and its failures say."""
+    computed = [one for one in computed_of(run) if one.metric in metrics]
+    names = {one.metric for one in computed}
+    columns = [name for name in metrics if name not in names]
+    if not columns:
+        raise InputError(
+            f"{run.place}: rows do not have {', '.join(sorted(names))}; it is compared beside a metric that they have, "
+            "so name one too"
+        )
+    if where:  # the task computed them from all people
+        computed, metrics = [], columns
+    known = [metric for metric in metrics_of(run) if metric.name in metrics]
+    stated = parse_better(settings.get("better"))
+    settings["better"] = ({} if "" in stated else {metric.name: metric.better for metric in known}) | stated
     common, named = parse_delta(settings.get("delta"))
-    own = {metric.name: metric.delta for metric in metrics_of(run) if metric.name in metrics and metric.delta}
+    own = {metric.name: metric.delta for metric in known if metric.delta}
     if common is not None:  # the user's number for shares goes before what the task says of one, not of years
         own = {"": common} | {name: delta for name, delta in own.items() if delta >= 1}
     settings["delta"] = own | named
-    return _with_failures(audit(source, by=by, metrics=metrics, where=where, **settings), run)
+    with complete_rows(run, source, columns) as (rows, answered):
+        options = _of_card(run, rows.names) | {"answered": answered} | settings
+        answer = audit(rows, by=by, metrics=columns, where=where, computed=computed, **options)
+        return _with_failures(_with_pairs(answer, run), run)
+
+
+def computed_of(run: Run) -> list[ComputedGroups]:
+    """The numbers of groups that the run's task computed for an audit, by metric and attribute."""
+    numbers = [one for one in run.results() if isinstance(one, Number) and one.audited is not None and one.group]
+    blocks: dict[tuple[str, str], list[tuple[Number, AuditedRatio]]] = {}
+    for one in numbers:
+        if one.audited is not None and one.attribute:
+            blocks.setdefault((one.audited.metric, one.attribute), []).append((one, one.audited))
+    return [_computed(*key, block) for key, block in blocks.items()]
+
+
+def _computed(metric: str, attribute: str, block: Sequence[tuple[Number, AuditedRatio]]) -> ComputedGroups:
+    return ComputedGroups(
+        metric, attribute, tuple(str(one.group) for one, _ in block),
+        values=tuple(0.0 if one.bound else one.value for one, _ in block),
+        errors=tuple(math.nan if one.bound else own.log_error for one, own in block),
+        low=tuple(one.low for one, _ in block), high=tuple(one.high for one, _ in block),
+        n=tuple(one.n for one, _ in block), people=tuple(own.people for _, own in block),
+        weights=tuple(own.weight if math.isfinite(own.weight) else float(one.n) for one, own in block),
+        better=block[0][0].better or None, largest=block[0][1].ratio,
+    )  # fmt: skip
+
+
+def _of_card(run: Run, columns: Sequence[str]) -> dict[str, Any]:
+    """What the dataset's card says of its attributes: which are ordered, which are people's, what is paired."""
+    card = run.manifest.dataset.card
+    paired = (
+        card.paired_by if card.paired_by and all(_there(name, columns) for name in card.paired_by.values()) else None
+    )
+    return {
+        "ordered": {name: one.ordered for name, one in card.attributes.items() if one.ordered},
+        "roles": {name: one.role for name, one in card.attributes.items() if one.role},
+        "paired_by": dict(paired) if paired else None,
+    }
+
+
+def _there(name: str, columns: Sequence[str]) -> bool:
+    return f"attr.{name}" in columns or name in columns
+
+
+@contextmanager
+def complete_rows(run: Run, source: Source, metrics: Sequence[str]) -> Iterator[tuple[Source, dict[str, str]]]:
+    """The rows that are about some of the metrics, with those of the people of failed images.
+
+    Gives them with the columns that say, by metric, whether there was an answer.
+    """
+    known = {metric.name: metric for metric in metrics_of(run)}
+    chosen = [known.get(name, Metric(name, "", None)) for name in metrics]
+    types = {name: _plain(source.type_of(name)) for name in dict.fromkeys(source.names)}
+    missing = unanswered(run, types, chosen, lambda name: _of_images(source, name))
+    flags = [column for column in missing.answered.values() if column in types]
+    every = any(metric.answered == metric.name for metric in chosen)
+    about = [] if every else list(dict.fromkeys([*(f"m.{name}" for name in metrics), *flags]))
+    if type(source) is Source and source.parquet is not None:
+        with _files(source.parquet, about, missing.rows) as files:
+            yield Source(files, label=source.label), missing.answered
+        return
+    rows = rows_about(source, about)
+    if missing.rows is not None:
+        table = pa.table({name: flat(column) for name, column in rows.read([], rows.names).items()})
+        failed = _of_everyone(missing.rows)
+        rows = Source(pa.concat_tables([table, failed], promote_options="default"), label=source.label)
+    yield rows, missing.answered
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _of_everyone(failed: pa.Table) -> pa.Table:
+    """Rows of failed images, in the group of everyone where the table has one."""
+    name = f"attr.{WHOLE}"
+    if name not in failed.column_names or failed[name].null_count < failed.num_rows:
+        return failed
+    return failed.set_column(failed.column_names.index(name), name, pa.array([EVERYONE] * failed.num_rows, pa.string()))
+
+
+@contextmanager
+def _files(files: ParquetFiles, about: Sequence[str], failed: Any) -> Iterator[ParquetFiles]:
+    """The files of a large score table, with one more for the people of failed images."""
+    if failed is None:
+        yield replace(files, about=tuple(about))
+        return
+    with temporary_folder("failed") as folder:
+        extra = folder / "failed.parquet"
+        pq.write_table(failed, extra)
+        further = [name for name in failed.column_names if name.startswith(ANSWERED)]
+        yield ParquetFiles((*files.files, extra), tuple([*about, *further] if about else ()))
+
+
+def _of_images(source: Source, metric: str) -> bool:
+    """Whether the rows that have a metric are of images, not of people: as the first of them is."""
+    if "subject" not in source.names:
+        return False
+    column = f"m.{metric}"
+    if type(source) is Source and source.parquet is not None:
+        parts = source.parquet.dataset().to_batches(columns=[column, "subject"], filter=pc.field(column).is_valid())
+        first = next((part for part in parts if part.num_rows), None)
+        return first is not None and first.column("subject")[0].as_py() is None
+    read = source.read([], [column, "subject"])
+    place = pc.index(read[column].is_valid(), True).as_py()
+    return bool(place >= 0) and read["subject"][place].as_py() is None
+
+
+def rows_about(source: Source, columns: Sequence[str]) -> Source:
+    """The rows that have a value in some of the columns; all where none is named.
+
+    >>> rows_about(Source({"m.a": [1, None], "m.b": [None, None]}), ["m.a", "m.b"]).read([], ["m.a"])["m.a"].to_pylist()
+    [1]
+    """
+    there = [name for name in columns if name in source.names]
+    if not there:
+        return source
+    keep = pc.is_valid(source.read([], [there[0]])[there[0]])
+    for name in there[1:]:
+        keep = pc.or_(keep, pc.is_valid(source.read([], [name])[name]))
+    if pc.all(keep).as_py() is not False:
+        return source
+    table = pa.table(
+        {name: flat(column) for name, column in source.read([], list(dict.fromkeys(source.names))).items()}
+    )
+    return Source(table.filter(keep), label=source.label)
+
+
+def _with_pairs(found: Audit, run: Run) -> Audit:
+    """An audit that was asked for equity, with the measures that the task computed from pairs of people."""
+    pairs = (
+        pair_equity(run, found.settings["by"]) if found.settings.get("equity") and not found.settings["where"] else []
+    )
+    return found.model_copy(update={"equity": [*pairs, *found.equity]}) if pairs else found
 
 
 def with_everyone(rows: pa.Table) -> pa.Table:
@@ -131,17 +277,6 @@ def check_names(label: str, by: Sequence[str] | None, known: Sequence[str], wher
     for name in parse_where(where):
         if name not in known:
             raise InputError(f"{label}: where: no attribute {name!r}{near(name, known)}; there are {', '.join(known)}")
-
-
-def rows_about(scores: Any, metrics: Sequence[str]) -> Any:
-    """The rows that are about some of the metrics."""
-    import pyarrow.compute as pc
-
-    columns = [f"m.{name}" for name in metrics if f"m.{name}" in scores.column_names]
-    keep = pc.is_valid(scores[columns[0]])
-    for column in columns[1:]:
-        keep = pc.or_(keep, pc.is_valid(scores[column]))
-    return scores.filter(keep)
 
 
 def _with_failures(found: Audit, run: Run) -> Audit:
@@ -164,37 +299,42 @@ def store_audit(run: Run, found: Audit) -> None:
         licences = of_manifest(run.manifest)
         table = found.to_arrow().replace_schema_metadata({"countenance.licences": in_words(licences)})
         run.store.write_table(FINDINGS, table)
-        run.store.storage.write(AUDIT, to_json(found.model_dump(mode="json") | {"licences": licences}).encode())
+        run.store.storage.write(AUDIT, to_json(found.to_dict(groups=True) | {"licences": licences}).encode())
 
 
 def read_audit(run: Run) -> Audit:
     """The stored audit of a run."""
+    if run.unstored is not None:
+        return run.unstored
     try:
-        content = json.loads(run.store.storage.read(AUDIT))
-        for row in content["findings"]:
-            row |= {name: math.nan for name in _NUMBERS if row.get(name) is None}
-        for row in (*content.get("groups", []), *content.get("equity", [])):
-            row |= {name: math.nan for name, value in row.items() if value is None}
-        return Audit.model_validate(content)
+        content = json.loads(run.store.read(AUDIT))
+        checked = {
+            "settings": checked_settings(content["settings"]),
+            "excluded": checked_excluded(content["excluded"]),
+        }
+        return Audit.from_dict(content | checked)
     except Missing:
         raise InputError(f"{run.place}: has not been audited; `countenance audit {run.place}` does it") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again") from None
 
 
-_NUMBERS = [name for name, field in Finding.model_fields.items() if field.annotation is float]
-"""JSON has no NaN: these fields of a finding are stored as null where there is no number."""
-
-
 def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:
-    """The audit of a run with all the settings of an earlier one."""
-    known = {field.name for field in fields(Settings)} | {"equity"}
+    """The audit of a run with all the settings of an earlier one; InputError where those are damaged."""
+    try:
+        settings = checked_settings(settings)
+        by, metrics = settings["by"], settings["metrics"]
+    except (ValueError, KeyError) as error:
+        raise InputError(f"{run.place}/{AUDIT}: damaged settings ({first_line(error)})") from None
+    known = {field.name for field in fields(AuditSettings)} | {"equity"}
     kept = {name: value for name, value in settings.items() if name in known}
     if " else " in str(kept.get("cluster")):  # the text of an audit of an older edition
         kept["cluster"] = "auto"
     kept["adjust"] = settings.get("adjust_asked", kept.get("adjust", "minp"))
-    for name in ("delta", "better"):  # a metric that nothing was known of has none
-        if isinstance(kept.get(name), Mapping):
-            kept[name] = {metric: value for metric, value in kept[name].items() if value is not None}
-    by = None if settings["by"] == [WHOLE] else settings["by"]
-    return audit_run(run, by, settings["metrics"], kept.pop("where", None) or None, **kept)
+    if isinstance(kept.get("delta"), Mapping):  # a metric that nothing was known of has none
+        kept["delta"] = {metric: value for metric, value in kept["delta"].items() if value is not None}
+    for name in ("answered", "ordered", "roles", "paired_by"):  # the run and its card say them again
+        kept.pop(name, None)
+    return audit_run(run, None if by == [WHOLE] else by, metrics, kept.pop("where", None) or None, **kept)

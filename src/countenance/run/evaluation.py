@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -13,14 +12,14 @@ from typing import Any
 from countenance.answers import Boxes
 from countenance.data.manifest import ManifestWriter
 from countenance.errors import InputError
-from countenance.run.around import remove, samples_beside
+from countenance.run.around import prepare_samples, remove_samples
 from countenance.run.early_stop import AllFailed, Watch
 from countenance.run.engine import Engine, InProcess, Job, Workers
 from countenance.run.engine.local import thread_environment
-from countenance.run.engine.settings import EngineSettings, ProgressMaker
 from countenance.run.given import GivenModel
 from countenance.run.manifest import DamagedManifest, Manifest, Place
 from countenance.run.marker import Marker
+from countenance.run.pictures import changed_picture
 from countenance.run.plan import InManifest, InMemory, Piece, RunPlan
 from countenance.run.provenance import located, published_command
 from countenance.run.rows import columns_of
@@ -28,7 +27,11 @@ from countenance.run.run import Run
 from countenance.run.stages import Notes, finish, score
 from countenance.run.stale import draw, lowest_score, some
 from countenance.run.store import AUDIT, FINDINGS, JOURNAL, LOCAL, MANIFEST, REPORT, RunStore
+from countenance.run.trust import code_folder
 from countenance.run.verify import verify
+from countenance.run.withdrawn import withdrawn_from
+from countenance.scratch import temporary_folder
+from countenance.settings.engine import EngineSettings, ProgressMaker
 from countenance.storage import is_url
 from countenance.tasks import findable
 
@@ -49,13 +52,22 @@ class Evaluation:
     notes: Notes
     read: Mapping[str, Any]
     """How the dataset was read, for the manifest."""
+    people: tuple[str, ...] | None = None
+    """Who withdrew, where a run from another machine is resumed."""
 
     def run(self) -> Run:
         """Do what is missing of the run and return it."""
         self._make_way()
         if self.store.exists():  # the same run: what was withdrawn from it stays out
-            withdrawn = frozenset(self.store.manifest().withdrawn)
-            return replace(self, plan=replace(self.plan, withdrawn=withdrawn))._try()
+            withdrawn = withdrawn_from(self.store, self.plan, self.people)
+            return replace(self, plan=replace(self.plan, withdrawn=withdrawn))._go_on()
+        return self._try()
+
+    def _go_on(self) -> Run:
+        """Go on with the run that is here, unless its pictures have changed since."""
+        changed = changed_picture(self.plan, self.store, self.store.committed(rows=False))
+        if changed is not None:
+            self._move_aside(f"the picture of {changed} has changed, or of another sample of its shard")
         return self._try()
 
     def _try(self) -> Run:
@@ -241,12 +253,15 @@ class Evaluation:
                 "command": published_command(),
                 "max_failures": self.settings.max_failures,
                 "notes": list(self.model.notes),
-                "withdrawn": sorted(self.plan.withdrawn),
-                "purged": len(self.plan.withdrawn),
+                "withdrawn": sorted(self.plan.withdrawn.hashes),
+                "purged": len(self.plan.withdrawn.hashes),
             }
         )
         manifest.dataset = manifest.dataset.model_copy(update=dict(self.read))
-        self.store.write_local(Place(source=located(self.plan.source), command=shlex.join(sys.argv)))
+        here = Place(
+            source=located(self.plan.source), command=shlex.join(sys.argv), code=code_folder(self.plan.task.source)
+        )
+        self.store.write_local(here, manifest)
         self.store.write_manifest(manifest)
         return manifest
 
@@ -263,7 +278,10 @@ class Evaluation:
                     f"task {self.plan.task.name!r} exists in this program alone: evaluated here, "
                     "without workers or time limit"
                 )
-            return InProcess(self.plan, self.model.here(), self.store, columns, self._watch(), self.settings.strict)
+            return InProcess(
+                self.plan, self.model.here(), self.store, columns, self._watch(), self.settings.strict,
+                self.settings.time_limit,
+            )  # fmt: skip
         task, spec = self.plan.task, self.model.spec
         assert spec is not None
         threads = self.settings.threads or (1 if self.settings.engine == "ray" else None)
@@ -305,13 +323,12 @@ class Evaluation:
         assert isinstance(samples, InMemory)
         if self.settings.engine == "ray":
             # Every node must find it, so it is beside the run, with the pictures where that is an object store.
-            beside = samples_beside(self.store.place)
-            remove(beside)
-            resources.callback(remove, beside)
+            beside = prepare_samples(self.store.place)
+            resources.callback(remove_samples, beside)
             far = is_url(self.store.place)
             made = ManifestWriter(beside, samples.card, partition=len(samples.samples), embed=far)
             return made.write(samples.samples).storage.place
-        folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="countenance-samples-"))
+        folder = str(resources.enter_context(temporary_folder("samples")))
         ManifestWriter(folder, samples.card, partition=len(samples.samples)).write(samples.samples)
         return folder
 

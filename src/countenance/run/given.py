@@ -1,19 +1,24 @@
 """The model of a run as it was given: a name, a file, saved predictions or an object."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from countenance.answers.formats import Predictions, Wanted, read_predictions
+from countenance.answers.libraries import library_of
 from countenance.data import Dataset
 from countenance.data.manifest import SampleManifest
 from countenance.data.names import ImageNames
-from countenance.errors import InputError
-from countenance.metrics.readings import CORNERS, Reading, Units
+from countenance.errors import InputError, OptionError
+from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard, ModelSpec, card_of_callable
+from countenance.models.adapters import Request, adapt
 from countenance.models.model import told
 from countenance.models.saved import SavedAnswers, card_of_predictions
+from countenance.models.timed import TimedModel
+from countenance.settings import ModelSettings
+from countenance.settings.box_words import Units
 from countenance.tasks import Task
 
 PREDICTIONS = "predictions:"
@@ -38,15 +43,27 @@ class GivenModel:
         return self.target if self.spec is None else self.spec.load()
 
 
-def given_model(model: Any, settings: Mapping[str, Any], task: Task, data: Dataset | SampleManifest) -> GivenModel:
+def given_model(model: Any, settings: ModelSettings, task: Task, data: Dataset | SampleManifest) -> GivenModel:
+    """The model that a caller named or handed over, timed where that is asked for."""
+    chosen = _given_model(model, settings, task, data)
+    if not settings.timed:
+        return chosen
+    if chosen.spec is not None and chosen.spec.needs_process:
+        return replace(chosen, spec=replace(chosen.spec, timed=True))
+    if chosen.spec is not None or not told(chosen.target, "needs_pixels", True):
+        raise OptionError("timed", "timed: saved predictions take no time; give the model itself")
+    return replace(chosen, target=TimedModel(chosen.target))
+
+
+def _given_model(model: Any, settings: ModelSettings, task: Task, data: Dataset | SampleManifest) -> GivenModel:
     """The model that a caller named or handed over; saved predictions are read now."""
-    weights, device = settings["weights"], settings["device"] or "cpu"
+    weights, device = settings.weights, settings.device
     if (predictions := _predictions(model)) is not None:
         found = predictions
         if not isinstance(found, Predictions):
-            options = {str(name): str(value) for name, value in (settings["settings"] or {}).items()}
+            options = {str(name): str(value) for name, value in (settings.settings or {}).items()}
             name = options.pop("format", None)
-            found = read_predictions(predictions, wanted_by(task, data, options, settings["units"]), name)
+            found = read_predictions(predictions, wanted_by(task, data, options, settings.units), name)
         said = [note for note in (*found.notes, found.absent) if note]
         notes = tuple(note.replace(found.place, Path(found.place).name) for note in said)  # they are published
         model = SavedAnswers.of_file(found)
@@ -54,14 +71,17 @@ def given_model(model: Any, settings: Mapping[str, Any], task: Task, data: Datas
     if isinstance(model, str | Path):
         if Path(model).suffix.lower() in SAVED:
             raise InputError(f"{model}: no such file of predictions")
-        spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings["settings"] or {})
+        spec = ModelSpec(str(model), None if weights is None else str(weights), device, settings.settings or {})
+        spec = replace(spec, request=Request.of(task, data)) if ":" in spec.source else spec
         return GivenModel(spec.card(), spec, device=device)
     if isinstance(model, ModelSpec):
         return GivenModel(model.card(), model, device=model.device)
     if isinstance(model, type):
         raise InputError(f"model is the class {model.__name__}; give an object of it: {model.__name__}()")
-    if settings["settings"] or weights is not None:
+    if settings.settings or weights is not None:
         raise InputError("settings and weights are for models by name and for files of predictions, not for an object")
+    if library_of(model) and (adapted := adapt(model, Request.of(task, data))):
+        return GivenModel(adapted.card, target=adapted.call)
     if callable(model) or told(model, "by_id"):
         return GivenModel(card_of_callable(model), target=model)
     raise InputError(f"model is a {type(model).__name__}, expected a name, a path, predictions or a callable on images")

@@ -22,7 +22,7 @@ from countenance.models import ModelSpec
 from countenance.models.registry import default_threads
 from countenance.processes import each
 from countenance.run.early_stop import Watch
-from countenance.run.engine.settings import ProgressMaker
+from countenance.settings.engine import ProgressMaker
 
 Step = Callable[[Any, NDArray[np.uint8], NDArray[np.float64] | None], Arrays]
 """The model, an image and the boxes of its job in; arrays out."""

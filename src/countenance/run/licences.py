@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 NOT_STATED = "not stated"
 _NAMES = re.compile(
     r"""(?<![\w-])(
-    MIT(?:-0)? | ISC | Zlib | Unlicense | WTFPL | MPL-?\s?[\d.]+ | EPL-?\s?[\d.]+ | BSD(?:-\d-Clause)?
+    MIT(?:-0|-CMU)? | ISC | Zlib | Unlicense | WTFPL | MPL-?\s?[\d.]+ | EPL-?\s?[\d.]+ | 0?BSD(?:-\d-Clause)?
+    | PSF(?:-[\d.]+)? | Python\sSoftware\sFoundation\sLicense | CNRI-Python
     | Apache(?:[- ]?(?:License,?\s)?(?:Version\s)?v?2(?:\.0)?)?
     | (?:A|L)?GPL(?:-?v?\d(?:\.\d)?)?(?:-only|-or-later|\+)?
     | CC0(?:-1\.0)? | CC[- ]BY(?:-(?:NC|ND|SA))*(?:[- ]\d\.\d)?
@@ -33,6 +34,8 @@ _SAME = {
     "apache": "apache-2.0",
     "apache2": "apache-2.0",
     "apache-2": "apache-2.0",
+    "python-software-foundation-licence": "psf-2.0",
+    "psf": "psf-2.0",
 }
 
 

@@ -1,6 +1,5 @@
 """`run.json`: what was evaluated, on what, with which versions. Validated once, when a run is opened."""
 
-import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -8,11 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 import countenance
 from countenance.data.card import DatasetCard
 from countenance.data.record import Record
+from countenance.decoding import json_of
 from countenance.errors import InputError
 from countenance.models.model import ModelCard
 
 FORMAT = 2
-"""The version of the layout of a run. Older ones open; newer ones are refused by name."""
+"""The version of the layout of a run; others are refused by name."""
 
 
 class Part(Record):
@@ -43,9 +43,12 @@ class MetricRecord(Part):
 
     name: str
     meaning: str = ""
-    better: Literal["higher", "lower"] = "higher"
+    better: Literal["higher", "lower"] | None = None
     headline: bool = False
     delta: float | None = None
+    answered: str | None = None
+    among: tuple[str, tuple[str, ...]] | None = None
+    of_groups: bool = False
     bounded: bool | None = None
 
 
@@ -63,6 +66,10 @@ class Manifest(Part):
     question: str = ""
     options: dict[str, Any] = Field(default_factory=dict)
     """The task's options, where it has some."""
+    answer: str = ""
+    """The kind of the task's answers, such as Boxes: a page draws them without the task's code."""
+    curve_of: str | None = None
+    """The metric that tells rows of one value apart."""
     metrics: list[MetricRecord] | None = None
     model: ModelCard
     dataset: DatasetRecord
@@ -90,7 +97,7 @@ class Manifest(Part):
     purged: int = 0
     """Images that were removed because somebody in them withdrew."""
     withdrawn: list[str] = Field(default_factory=list)
-    """Hashes of the ids of those images, so that they are left out when the run is repaired."""
+    """Salted hashes of the ids of those images, so that they are left out when the run is repaired."""
     by: list[str] | None = None
     """The attributes that results by group are given for, where the user named some."""
     about: dict[str, Any] = Field(default_factory=dict)
@@ -115,6 +122,23 @@ class Place(BaseModel):
     command: str = ""
     paths: dict[str, str] = Field(default_factory=dict)
     """Further places that a suite needs to make its files again."""
+    code: str | None = None
+    """The folder that the code of a custom task was imported from."""
+    salt: str = ""
+    """The secret with which the ids of withdrawn images are hashed."""
+    mark: str = ""
+    """Says that the run was made here, by this user (`countenance.run.trust`)."""
+
+    def claims(self, manifest: Manifest) -> dict[str, Any]:
+        """What the mark is over: everything that is imported or followed."""
+        dataset = manifest.dataset
+        return {
+            "key": manifest.key,
+            "task": [manifest.task, manifest.task_source, manifest.options],
+            "suite": [manifest.suite, manifest.about],
+            "dataset": [dataset.source, dataset.categories],
+            "local": [self.source, self.paths, self.code],
+        }
 
 
 class DamagedManifest(InputError):
@@ -129,31 +153,22 @@ def read_manifest(content: bytes, place: str) -> Manifest:
     countenance.errors.InputError: run.json: made by a newer version (format 99, this one reads up to 2); update ...
     """
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise DamagedManifest(f"{place}: not JSON ({error})") from error
+        found = json_of(content, place)
+    except InputError as error:
+        raise DamagedManifest(str(error)) from None
     if not isinstance(found, dict):
         raise DamagedManifest(f"{place}: not a run's manifest; `countenance run` makes one")
-    version = found.get("format", 1)
+    version = found.get("format")
     if isinstance(version, int) and version > FORMAT:
         raise InputError(
             f"{place}: made by a newer version (format {version}, this one reads up to {FORMAT}); update countenance"
         )
-    if version == 1:
-        _from_format_1(found)
+    if version != FORMAT:
+        said = "not a run's manifest" if version is None else f"format {version!r:.20}, expected {FORMAT}"
+        raise DamagedManifest(f"{place}: {said}; `countenance run` makes one")
     try:
         return Manifest.model_validate(found)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise DamagedManifest(f"{place}: not a run's manifest ({where}: {first['msg']})") from None
-
-
-def _from_format_1(found: dict[str, Any]) -> None:
-    """Runs made before the format had a number: nothing is missing, suites kept their facts under their own name."""
-    found["format"] = 1
-    if isinstance(found.get("fhibe"), dict):
-        found.setdefault("about", found["fhibe"])
-    for name in ("engine", "versions", "command", "seed"):
-        if found.get(name) is None:
-            found.pop(name, None)

@@ -5,7 +5,7 @@ import inspect
 import json
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,12 +17,14 @@ import countenance
 from countenance.data import Dataset, Sample
 from countenance.data.card import DatasetCard
 from countenance.data.manifest import SampleManifest, attribute_kinds
-from countenance.data.sample import UNREADABLE
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Reading
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
+from countenance.run.latency import LATENCY
 from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
+from countenance.run.withdrawn import NOBODY, Withdrawn
+from countenance.settings import RunSettings
 from countenance.tasks import Context, Task
 
 SMALLEST, LARGEST = 64, 50_000
@@ -77,6 +79,8 @@ class Samples(Protocol):
     @property
     def fingerprint(self) -> str: ...
     @property
+    def fingerprint_has_pictures(self) -> bool: ...
+    @property
     def skipped(self) -> int: ...
     def pieces(self, size: int) -> list[Piece]: ...
     def read(self, piece: Piece) -> list[Sample]: ...
@@ -90,6 +94,8 @@ class InMemory:
     samples: tuple[Sample, ...]
     attributes: Mapping[str, str]
     fingerprint: str
+    fingerprint_has_pictures: bool
+    """False where pictures are hashed when they are read."""
     skipped: int
 
     def pieces(self, size: int) -> list[Piece]:
@@ -121,6 +127,10 @@ class InManifest:
         return self.manifest.fingerprint()
 
     @property
+    def fingerprint_has_pictures(self) -> bool:
+        return True
+
+    @property
     def skipped(self) -> int:
         return 0
 
@@ -141,44 +151,10 @@ class InManifest:
         return read_piece(self.manifest, piece)
 
 
-def hashed_id(sample: str) -> str:
-    """A sample's id as it is remembered after a purge: enough to leave it out, not enough to name it."""
-    return hashlib.sha256(sample.encode()).hexdigest()[:32]
-
-
-def present(samples: list[Sample], withdrawn: frozenset[str]) -> list[Sample]:
-    """The samples without those that were withdrawn."""
-    return [sample for sample in samples if hashed_id(sample.id) not in withdrawn] if withdrawn else samples
-
-
 def read_piece(manifest: SampleManifest, piece: Piece) -> list[Sample]:
     """The samples of a piece."""
     found = manifest.rows(piece.partition, piece.start, piece.stop)
     return found if piece.chosen is None else [found[row - piece.start] for row in piece.chosen]
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """What determines a run's results beside task, model and data."""
-
-    batch: int = 8
-    seed: int = 0
-    limit: int | None = None
-    shard: int | None = None
-    """Images in a shard; chosen from the number of images where it is not given."""
-    reading: Reading = CORNERS
-    """What the four numbers of the model's boxes are."""
-    decode: str = "exact"
-    """exact: the processor's pixels, the same everywhere; gpu: an NVIDIA GPU's, which differ a little."""
-
-    def __post_init__(self) -> None:
-        if self.decode not in ("exact", "gpu"):
-            raise InputError(f"decode {self.decode!r}, expected exact or gpu")
-        for name, least in (("batch", 1), ("seed", 0), ("limit", 1), ("shard", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                shown = "batch size" if name == "batch" else name
-                raise InputError(f"{shown} {value}, expected at least {least}")
 
 
 @dataclass(frozen=True)
@@ -190,22 +166,27 @@ class RunPlan:
     samples: Samples
     source: str | None
     settings: RunSettings
-    suite: str | None = None
-    about: Mapping[str, Any] | None = None
-    by: tuple[str, ...] | None = None
-    """Attributes that results by group are given for. No part of the key: no prediction depends on it."""
-    withdrawn: frozenset[str] = frozenset()
-    """Hashes of the ids of images that a purge removed; they are never read again."""
+    reading: Reading = CORNERS
+    """What the four numbers of the model's boxes are."""
+    timed: bool = False
+    """Whether the time of each image is measured."""
+    withdrawn: Withdrawn = NOBODY
+    """Images that a purge removed; they are never read again."""
+
+    @property
+    def by(self) -> tuple[str, ...] | None:
+        """Attributes that results by group are given for. No part of the key: no prediction depends on it."""
+        return None if self.settings.by is None else tuple(self.settings.by)
 
     def read(self, piece: Piece) -> list[Sample]:
         """The samples of a piece."""
-        return present(self.samples.read(piece), self.withdrawn)
+        return self.withdrawn.present(self.samples.read(piece))
 
     def context(self) -> Context:
         """What every prediction of this run is checked against, besides its own image."""
         if isinstance(self.samples, InMemory):
-            return Context.of(self.samples.samples, self.settings.reading)
-        return Context(self.settings.reading, frozenset(self.samples.attributes))
+            return Context.of(self.samples.samples, self.reading)
+        return Context(self.reading, frozenset(self.samples.attributes))
 
     def pieces(self) -> list[Piece]:
         """The shards. They depend on the plan alone, so every engine and every number of workers has the same."""
@@ -226,7 +207,7 @@ class RunPlan:
         options = None if self.task.options is None else self.task.options.model_dump(mode="json")
         asked = [
             countenance.__version__, self.task.name, options, _code_of(self.task), self.card.content, self.card.name,
-            self.samples.fingerprint, asdict(self.settings), self.shard_size(),
+            self.samples.fingerprint, self.settings.of_key(), asdict(self.reading), self.timed, self.shard_size(),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(asked, default=str).encode()).hexdigest()
 
@@ -238,12 +219,16 @@ class RunPlan:
         options = {} if self.task.options is None else self.task.options.model_dump(mode="json")
         return Manifest(
             key=self.key(),
-            suite=self.suite,
+            suite=self.settings.suite,
             task=self.task.name,
-            task_source=self.task.source,
+            task_source=bare(self.task.source),
             question=self.task.question,
             options=options,
-            metrics=[MetricRecord(**asdict(metric)) for metric in self.task.metrics],
+            answer=self.task.answer.__name__,
+            curve_of=self.task.curve_of,
+            metrics=[
+                MetricRecord(**asdict(metric)) for metric in (*self.task.metrics, *((LATENCY,) if self.timed else ()))
+            ],
             model=self.card,
             dataset=DatasetRecord(
                 card=self.samples.card,
@@ -252,7 +237,7 @@ class RunPlan:
                 images=self.images(),
                 skipped=self.samples.skipped,
             ),
-            boxes=asdict(self.settings.reading),
+            boxes=asdict(self.reading),
             batch=self.settings.batch,
             shard=self.shard_size(),
             seed=self.settings.seed,
@@ -260,7 +245,7 @@ class RunPlan:
             decoder=decoder() if self.settings.decode == "exact" else gpu_decoder(),
             versions=versions(),
             by=None if self.by is None else list(self.by),
-            about=dict(self.about or {}),
+            about=dict(self.settings.about or {}),
             status="running",
         )
 
@@ -302,9 +287,8 @@ def make_plan(
     *,
     source: str | None = None,
     settings: RunSettings | None = None,
-    suite: str | None = None,
-    about: Mapping[str, Any] | None = None,
-    by: Sequence[str] | None = None,
+    reading: Reading = CORNERS,
+    timed: bool = False,
 ) -> RunPlan:
     """The plan of a run. With a limit, a seeded sample of the images, in the dataset's order."""
     settings = settings or RunSettings()
@@ -313,16 +297,7 @@ def make_plan(
     chosen: Samples = (
         _in_manifest(data, settings) if isinstance(data, SampleManifest) else _in_memory(task, data, settings)
     )
-    return RunPlan(task, card, chosen, source, settings, suite, about, None if by is None else tuple(by))
-
-
-def _hashed(dataset: Dataset) -> Dataset:
-    """The same samples with the hashes of their pictures, so that a worker sees when one changes."""
-    samples = []
-    for sample in dataset:
-        known = sample.content_hash()
-        samples.append(sample if known == UNREADABLE else replace(sample, sha256=known))
-    return Dataset(dataset.card, samples, dataset.aliases, dataset.notes)
+    return RunPlan(task, card, chosen, source, settings, reading, timed)
 
 
 def _in_memory(task: Task, dataset: Dataset, settings: RunSettings) -> InMemory:
@@ -332,14 +307,14 @@ def _in_memory(task: Task, dataset: Dataset, settings: RunSettings) -> InMemory:
             f"dataset {dataset.name!r}: the id {name!r} names {times} images; ids must be unique "
             "(`countenance data check` lists them all)"
         )
-    dataset = _hashed(dataset)
     asked = [sample for sample in dataset if task.asks(sample)]
     if not asked:
         raise InputError(f"dataset {dataset.name!r} has no image with the truth that {task.name} needs")
     skipped = len(dataset) - len(asked)
     if settings.limit is not None and settings.limit < len(asked):
         asked = [asked[i] for i in _drawn(len(asked), settings)]
-    return InMemory(dataset.card, tuple(asked), attribute_kinds(asked), dataset.fingerprint(), skipped)
+    kinds, fingerprint = attribute_kinds(asked), dataset.truth_fingerprint()
+    return InMemory(dataset.card, tuple(asked), kinds, fingerprint, not dataset.hashed_when_read, skipped)
 
 
 def _in_manifest(manifest: SampleManifest, settings: RunSettings) -> InManifest:

@@ -4,6 +4,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from countenance.files import exists
 from countenance.storage import is_url
 
 
@@ -30,8 +31,8 @@ def located(source: str | None) -> str | None:
         return source
     head, colon, rest = source.partition(":")
     path, mark, options = (rest if colon else head).partition("?")
-    if Path(source).exists():
+    if exists(source):
         return str(Path(source).absolute())
-    if colon and path and Path(path).exists():
+    if colon and path and exists(path):
         return f"{head}:{Path(path).absolute()}{mark}{options}"
     return source

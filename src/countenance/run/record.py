@@ -85,7 +85,7 @@ def record(
         for name in (FINDINGS, AUDIT, REPORT, PAGES):  # they rest on the scores
             store.storage.delete(name)
         store.write_manifest(manifest.model_copy(update={"status": "running"}))
-        store.write_local(Place(source=located(source), command=shlex.join(sys.argv)))
+        store.write_local(Place(source=located(source), command=shlex.join(sys.argv)), manifest)
         _store_answers(store, kind, answers, table, failures)
         store.write_table(SCORES, table)
         store.write_table(FAILURES, failure_table(failures, attributes))

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countenance.data import Sample
+from countenance.errors import InputError
 from countenance.tasks import Task
+from countenance.text import redacted
 
 FIRST = {"sample": "string", "subject": "string", "identity": "string"}
 FAILURE = ("sample", "kind", "reason")
@@ -13,7 +15,7 @@ FAILURE = ("sample", "kind", "reason")
 def columns_of(task: Task, attributes: Mapping[str, str]) -> dict[str, str]:
     """The columns of a run's score table with their types: who, the attributes, then the metrics."""
     columns = FIRST | {f"attr.{name}": kind for name, kind in attributes.items()}
-    return columns | {f"m.{metric.name}": "double" for metric in task.metrics}
+    return columns | {f"m.{metric.name}": "double" for metric in task.metrics if not metric.of_groups}
 
 
 def rows_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> Any:
@@ -47,7 +49,7 @@ def failure_row(sample: Sample, kind: str, reason: str) -> dict[str, Any]:
     return {
         "sample": sample.id,
         "kind": kind,
-        "reason": reason.encode("utf-8", "replace").decode()[:500],
+        "reason": redacted(reason.encode("utf-8", "replace").decode()[:500]),
         "people": [subject.identity or subject.id for subject in sample.subjects],
         "attributes": values,
     }
@@ -71,6 +73,46 @@ def failure_table(failures: Sequence[Mapping[str, Any]], attributes: Mapping[str
     several = pa.list_(pa.string())
     schema = [*((name, pa.string()) for name in FAILURE), ("people", several)]
     return pa.Table.from_pylist(rows, schema=pa.schema([*schema, *((f"attr.{name}", several) for name in names)]))
+
+
+def check_scores(table: Any, place: str) -> None:
+    """Refuse a score table whose columns are not of the kinds that runs have; `place` names its file."""
+    import pyarrow.types as types
+
+    if "sample" not in table.column_names:
+        raise InputError(f"{place}: no column sample; it is no score table of a run")
+    if len(set(table.column_names)) < len(table.column_names):
+        raise InputError(f"{place}: two columns of one name; evaluate again to repair")
+    for column in table.schema:
+        kind = column.type
+        number = types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)
+        text = types.is_string(kind) or types.is_large_string(kind)
+        if column.name in FIRST:
+            good, expected = text, "text"
+        elif column.name.startswith("m."):
+            good, expected = number, "numbers"
+        elif column.name.startswith("attr."):
+            several = types.is_list(kind) and types.is_string(kind.value_type)
+            good, expected = number or text or several, "text, numbers or lists of text"
+        else:
+            continue
+        if not good and not types.is_null(kind):
+            raise InputError(f"{place}: {column.name} holds {kind}, expected {expected}; evaluate again to repair")
+
+
+def check_failures(table: Any, place: str) -> None:
+    """Refuse a table of failed images whose columns are not of the kinds that runs have."""
+    import pyarrow.types as types
+
+    for name in FAILURE:
+        if name not in table.column_names or not types.is_string(table.schema.field(name).type):
+            raise InputError(f"{place}: no column {name} of text; evaluate again to repair")
+        if table[name].null_count:
+            raise InputError(f"{place}: a row without {name}; evaluate again to repair")
+    for column in table.schema:
+        several = types.is_list(column.type) and types.is_string(column.type.value_type)
+        if column.name not in FAILURE and not several:
+            raise InputError(f"{place}: {column.name} holds {column.type}, expected lists of text; evaluate again")
 
 
 def together(tables: Sequence[Any]) -> Any:

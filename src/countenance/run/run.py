@@ -1,32 +1,52 @@
 """`Run`: a finished (or unfinished) run, for reading."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countenance.errors import InputError
-from countenance.run.manifest import Manifest
-from countenance.run.store import FAILURES, FINDINGS, RunStore
+from countenance.run.manifest import Manifest, Place
+from countenance.run.named_tasks import described_task, registered_task, task_with_code
+from countenance.run.store import FINDINGS, RunStore
 from countenance.storage import is_url
 
 if TYPE_CHECKING:
     from countenance.answers import Answer
-    from countenance.audit import Audit
+    from countenance.auditing import Audit
     from countenance.data import Dataset
     from countenance.storage import Storage
-    from countenance.tasks import Result
+    from countenance.tasks import Result, Task
+
+
+UNVERIFIED = "the files of this run were not compared with their hashes (--unverified): anybody may have edited them"
 
 
 class Run:
     """A run in a folder or at a URL.
 
     `scores()`, `failures()` and `findings()` are Arrow tables, `results()` the numbers and curves of the whole run;
-    `manifest` says what was evaluated.
+    `manifest` says what was evaluated. A file whose content is not what was written is refused, unless `verified` is
+    False. A run may come from somebody else: the code that it names is imported, and the folders that it names are
+    followed, only when it was made here by this user; `trust_code` and `data` (datasets by name, with where they are)
+    say so for other runs.
     """
 
-    def __init__(self, place: "Path | str | Storage") -> None:
-        self.store = RunStore(place)
+    def __init__(
+        self,
+        place: "Path | str | Storage",
+        *,
+        verified: bool = True,
+        trust_code: bool = False,
+        data: Mapping[str, str | Path] | None = None,
+    ) -> None:
+        self.store = RunStore(place, verified=verified)
         self.manifest: Manifest = self.store.manifest()
+        self.trust_code, self.data = trust_code, dict(data or {})
+        self.cautions = [] if verified else [UNVERIFIED]
+        """What a page must say beside the notes of the run itself."""
+        self.unstored: Audit | None = None
+        """An audit that could not be stored, because the run cannot be written to."""
 
     def __repr__(self) -> str:
         return f"Run({self.place!r}, {self.manifest.task} of {self.model_name} on {self.dataset_name})"
@@ -54,7 +74,21 @@ class Run:
     @property
     def notes(self) -> list[str]:
         """What a reader of the numbers should know, such as boxes that look as if they were read wrongly."""
-        return list(self.manifest.notes)
+        return [*self.manifest.notes, *self.cautions]
+
+    def plain_manifest(self) -> dict[str, Any]:
+        """The manifest as nested dicts, with everything that a page must say among its notes."""
+        return self.manifest.plain() | {"notes": self.notes}
+
+    @cached_property
+    def local(self) -> Place:
+        """Where things lie on this machine; nothing for a run that was made elsewhere or by somebody else."""
+        return self.store.local(self.manifest)
+
+    @property
+    def made_here(self) -> bool:
+        """Whether this user made the run on this machine."""
+        return bool(self.local.mark)
 
     @property
     def complete(self) -> bool:
@@ -66,7 +100,7 @@ class Run:
 
     def failures(self) -> Any:
         """The images without a prediction, each with its reason and who is in it."""
-        return self.store.table(FAILURES)
+        return self.store.failures()
 
     def findings(self) -> Any:
         """The findings of the last audit."""
@@ -80,6 +114,15 @@ class Run:
         """Every stored prediction, by sample id."""
         return dict(self.store.answers())
 
+    def evaluated(self) -> set[str]:
+        """The ids of the samples whose pictures were evaluated."""
+        names: set[str] = set()
+        for name in self.store.answer_files():
+            names |= set(self.store.table(name, columns=["sample"])["sample"].to_pylist())
+        failures = self.failures()
+        refused = {row["sample"]: row["kind"] for row in failures.select(["sample", "kind"]).to_pylist()}
+        return (names | set(refused)) - {name for name, kind in refused.items() if kind == "image"}
+
     def dataset(self, source: str | None = None) -> "Dataset":
         """The dataset that was evaluated, loaded again as it is now; the manifest has its fingerprint as it was.
 
@@ -87,16 +130,43 @@ class Run:
         """
         from countenance.data import load_dataset
 
-        wanted = source or self.store.local().source or self.manifest.dataset.source
-        if wanted is None:
+        return load_dataset(source or self._source(), categories=self.manifest.dataset.categories)
+
+    def _source(self) -> str:
+        """Where the dataset is: as this start was told, as a run made here says, or a part of this package."""
+        from countenance.data.registry import is_shipped
+
+        record = self.manifest.dataset
+        for name in (record.card.name, record.source):
+            if name in self.data:
+                return str(self.data[name])
+        if self.local.source is not None:
+            return self.local.source
+        if record.source is not None and is_shipped(record.source):
+            return record.source
+        if record.source is None or self.made_here:
             raise InputError(f"{self.place}: the dataset was made in a program and cannot be loaded again")
-        return load_dataset(wanted, categories=self.manifest.dataset.categories)
+        raise InputError(
+            f"{self.place}: was not made here, so the dataset that it names is not looked for; say where it is: "
+            f"--data {record.card.name}=PATH"
+        )
+
+    def task(self) -> "Task | None":
+        """The task as far as no code of somebody else is needed: a registered one, or what the run says of its own."""
+        if self.trust_code and self.manifest.task_source is not None:
+            return self.code_task()
+        return registered_task(self.manifest) or described_task(self.manifest)
+
+    def code_task(self) -> "Task":
+        """The task with its code, to score or reduce again; InputError where that would be somebody else's code."""
+        return task_with_code(self)
 
     def audit(self, by: list[str] | None = None, metrics: list[str] | None = None, **settings: Any) -> "Audit":
-        """Audit this run's scores and store the findings; see `countenance.audit.audit` for the settings."""
+        """Audit this run's scores and store the findings; see `countenance.auditing.audit` for the settings."""
         from countenance.run.auditing import audit_run, store_audit
+        from countenance.run.ledger import noted
 
-        found = audit_run(self, by=by, metrics=metrics, **settings)
+        found = noted(self, audit_run(self, by=by, metrics=metrics, **settings))
         store_audit(self, found)
         return found
 

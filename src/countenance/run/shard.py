@@ -4,7 +4,6 @@ The same code runs in a worker process and, for models that are objects of the u
 """
 
 import copy
-import hashlib
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,8 +18,13 @@ from countenance.answers.store import KINDS
 from countenance.data import Sample
 from countenance.errors import InputError
 from countenance.models.model import told
+from countenance.models.timed import TimedAnswer, untimed
+from countenance.processes import in_worker
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
+from countenance.run.latency import with_latency
+from countenance.run.limits import TooSlow, limited_time
 from countenance.run.marker import Committed
+from countenance.run.pictures import sum_of
 from countenance.run.rows import failure_row, rows_table
 from countenance.run.store import RunStore
 from countenance.tasks import Context, Row, Shard, Task
@@ -61,8 +65,7 @@ class ShardResult:
     def commit(self, store: RunStore, number: int, task: Task, columns: Mapping[str, str]) -> Committed:
         """Store the shard and say whether another writer did so before."""
         rows = rows_table(self.rows, columns)
-        seen = "\n".join(f"{name} {self.pictures[name]}" for name in sorted(self.pictures))
-        pictures = hashlib.sha256(seen.encode()).hexdigest() if seen else self.read
+        pictures = sum_of(self.pictures) or self.read
         state = self._state(task, rows)
         return store.commit(number, task.answer, self.answers, rows, self.failures, self.skipped, pictures, state)
 
@@ -83,6 +86,8 @@ class Hooks:
     before_batch: Callable[[Sequence[str]], None] = lambda ids: None
     after_batch: Callable[[int, Sequence[Failure]], None] = lambda done, failures: None
     """Images done, and those among them that failed (with their `boxes` where those were refused)."""
+    limit: float | None = None
+    """Seconds that scoring one image may take, where no worker process can be ended."""
 
 
 def run_shard(
@@ -106,7 +111,8 @@ def run_shard(
         hooks.before_batch([sample.id for sample in ready.group.samples])
         found = answers(model, readable_of(ready))
         ready.drop_pixels()
-        settle(task, ready.group, validated(task, ready, found, context), strict=strict, after=hooks.after_batch)
+        predicted = validated(task, ready, found, context)
+        settle(task, ready.group, predicted, strict=strict, after=hooks.after_batch, limit=hooks.limit)
     return result
 
 
@@ -155,9 +161,11 @@ class FailedImage:
     """The boxes of a prediction that was refused: perhaps they are boxes in another reading."""
 
     @classmethod
-    def of(cls, error: Exception) -> "FailedImage":
+    def of(cls, error: BaseException) -> "FailedImage":
         kind = "answer" if isinstance(error, InputError) else "model"
-        return cls(kind, words(error) if kind == "answer" else f"{type(error).__name__}: {words(error)}")
+        said = words(error)
+        name = type(error).__name__
+        return cls(kind, said if kind == "answer" else f"{name}: {said}" if said and said != name else name)
 
 
 def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[Any]:
@@ -166,10 +174,17 @@ def answers(model: Any, batch: Sequence[tuple[Sample, Pixels | None]]) -> list[A
         return []
     try:
         return predictions(model, batch)
-    except Exception as error:
+    except BaseException as error:
+        refuse_interrupt(error)
         if len(batch) == 1:
             return [FailedImage.of(error)]
         return [found for one in batch for found in answers(model, [one])]
+
+
+def refuse_interrupt(error: BaseException) -> None:
+    """Raise Ctrl-C again; whatever else a model raises is its own failure, and in a worker process that is one too."""
+    if isinstance(error, KeyboardInterrupt) and not in_worker():
+        raise error
 
 
 class Predicted(NamedTuple):
@@ -179,6 +194,8 @@ class Predicted(NamedTuple):
     """The valid answer, or a FailedImage."""
     picture: str | None
     """The hash of its picture, where one was read."""
+    milliseconds: float | None = None
+    """The time of its answer, where that was measured."""
 
 
 def validated(task: Task, batch: FedBatch, found: Sequence[Any], context: Context) -> list[Predicted]:
@@ -189,7 +206,11 @@ def validated(task: Task, batch: FedBatch, found: Sequence[Any], context: Contex
         if isinstance(picture, Exception):
             predicted.append(Predicted(FailedImage("image", str(picture)), None))
         else:
-            predicted.append(Predicted(valid(task, sample, next(got), context), picture[1] if picture else None))
+            raw = next(got)
+            time = raw.milliseconds if isinstance(raw, TimedAnswer) else None
+            predicted.append(
+                Predicted(valid(task, sample, untimed(raw), context), picture[1] if picture else None, time)
+            )
     return predicted
 
 
@@ -199,7 +220,8 @@ def valid(task: Task, sample: Sample, raw: Any, context: Context = CONTEXT) -> A
         return raw
     try:
         return task.check(raw, sample, context)
-    except Exception as error:  # a prediction is foreign: whatever it does when it is looked at, it is not valid
+    except BaseException as error:  # a prediction is foreign: whatever it does when it is looked at, it is not valid
+        refuse_interrupt(error)
         answer = error.answer if isinstance(error, Refused) else None
         boxes = answer.xyxy.tolist() if isinstance(answer, Boxes) and _usual(answer.xyxy) else None
         return FailedImage("answer", words(error), boxes)
@@ -212,6 +234,7 @@ def settle(
     *,
     strict: bool = False,
     after: Callable[[int, Sequence[Failure]], None] = lambda done, failures: None,
+    limit: float | None = None,
 ) -> None:
     """Score a batch into the result of its shard (the group's owner)."""
     result: ShardResult = group.owner
@@ -220,7 +243,7 @@ def settle(
     for unreadable in (True, False):  # images that could not be read come first
         for sample, one in together:
             if unreadable == (isinstance(one.answer, FailedImage) and one.answer.kind == "image"):
-                score_valid(task, sample, one.answer, result)
+                score_valid(task, sample, one.answer, result, limit, one.milliseconds)
     if strict and result.failures:
         first = result.failures[0]
         raise Stop(f"{first['sample']}: {first['reason']}")
@@ -233,19 +256,30 @@ def score_one(task: Task, sample: Sample, raw: Any, result: ShardResult, context
     score_valid(task, sample, valid(task, sample, raw, context), result)
 
 
-def score_valid(task: Task, sample: Sample, answer: Any, result: ShardResult) -> None:
-    """Score one valid answer, or note why there is none."""
+def score_valid(
+    task: Task,
+    sample: Sample,
+    answer: Any,
+    result: ShardResult,
+    limit: float | None = None,
+    milliseconds: float | None = None,
+) -> None:
+    """Score one valid answer, or note why there is none; `limit` is the time that it may take, in seconds."""
     if isinstance(answer, FailedImage):
         result.fail(sample, answer.kind, answer.reason)
         if answer.boxes is not None:
             result.refused[sample.id] = answer.boxes
         return
     try:
-        rows = task.score(sample, answer)
+        with limited_time(limit):
+            rows = task.score(sample, answer)
     except ValueError as error:  # a valid answer that does not fit this image; anything else is a bug
         result.fail(sample, "answer", words(error))
         return
-    result.rows += rows
+    except (TooSlow, MemoryError) as error:
+        result.fail(sample, "answer", f"scoring {words(error) or 'took more memory than there is'}")
+        return
+    result.rows += with_latency(rows, milliseconds)
     result.answers.append((sample.id, answer))
 
 
@@ -288,6 +322,8 @@ def kept(value: Any, depth: int = 3) -> Any:
     """
     if isinstance(value, np.ndarray):
         return value.copy()
+    if isinstance(value, TimedAnswer):
+        return TimedAnswer(kept(value.answer, depth), value.milliseconds)
     if depth == 0:
         return value
     if type(value) in (list, tuple):

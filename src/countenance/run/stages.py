@@ -1,7 +1,6 @@
 """The stages after prediction: score, reduce, finish. Each reads and writes the store and can run alone."""
 
 import datetime
-import hashlib
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from countenance.errors import InputError
 from countenance.run.early_stop import Watch
 from countenance.run.manifest import Manifest
 from countenance.run.marker import Marker
+from countenance.run.pictures import total
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.rows import columns_of, failure_table, together
 from countenance.run.shard import ShardResult, score_one
@@ -102,12 +102,11 @@ def finish(
     stream_failures(store, [number for number in numbers if markers[number].failed], plan.samples.attributes)
     store.write_results(reduced.results)
     skipped = plan.samples.skipped + sum(marker.skipped for marker in markers.values())
-    seen = "\n".join(markers[piece.number].pictures for piece in pieces)
     dataset = manifest.dataset.model_copy(
         update={
             "skipped": skipped,
             "images": asked,
-            "pictures": hashlib.sha256(seen.encode()).hexdigest() if seen.strip() else "",
+            "pictures": total(markers[number].pictures for number in numbers),
         }
     )
     manifest = manifest.model_copy(

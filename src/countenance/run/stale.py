@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from countenance.data import Sample
-from countenance.run.shard import needs_pixels, predictions
+from countenance.models.timed import untimed
+from countenance.run.shard import needs_pixels, predictions, refuse_interrupt
 from countenance.tasks import Context, Task
 from countenance.tasks.task import CONTEXT
 
@@ -96,8 +97,9 @@ def differs(
 def _again(task: Task, model: Any, sample: Sample, context: Context) -> Any:
     try:
         pixels = sample.load() if needs_pixels(model) else None
-        return task.check(predictions(model, [(sample, pixels)])[0], sample, context)
-    except Exception:  # it was predicted before and fails now: that is a difference
+        return task.check(untimed(predictions(model, [(sample, pixels)])[0]), sample, context)
+    except BaseException as error:  # it was predicted before and fails now: that is a difference
+        refuse_interrupt(error)
         return None
 
 

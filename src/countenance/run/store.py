@@ -1,30 +1,35 @@
 """The layout of a run in its storage: the only reader and writer of runs.
 
-A shard counts when its marker exists and the files that it names have the hashes that it names. `files.json` holds the
-hash of every file of a finished run; a stage takes the files that it is going to replace off that list first and puts
-them back last, so that a kill in between is seen by `verify` and never reported as intact.
+A shard counts when its marker exists and the files that it names have the hashes that it names. The files of a finished
+run are on a list with their hashes (`countenance.run.hashes`); a store that is `verified` compares what it reads.
 """
 
 import hashlib
 import io
-import json
+import re
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from countenance.answers.store import answers_from_table, answers_table
+from countenance.arrow_memory import arrow_reader
+from countenance.decoding import decoding, first_line, read_parquet
 from countenance.errors import InputError
 from countenance.files import to_json
+from countenance.run.hashes import FILES, FileHashes, digest
 from countenance.run.manifest import DamagedManifest, Manifest, Place, read_manifest
 from countenance.run.marker import Committed, Marker
+from countenance.run.rows import check_failures, check_scores
+from countenance.run.trust import is_marked, mark_of
 from countenance.storage import Missing, Storage, open_storage
 from countenance.tasks.results import Result, results_from_json, results_to_json
 from countenance.tasks.states import State, state_from_bytes
 
-MANIFEST, LOCAL, FILES = "run.json", "local.json", "files.json"
+MANIFEST, LOCAL = "run.json", "local.json"
 SCORES, FAILURES, RESULTS = "scores.parquet", "failures.parquet", "results.json"
 FINDINGS, AUDIT = "findings.parquet", "audit.json"
 REPORT, PAGES = "report.html", "pages.json"
@@ -43,24 +48,40 @@ VIEWED = "viewed.jsonl"
 """When and by whom the faces of real people were shown in the viewer."""
 VIEWS = "views.json"
 """Views that somebody saved in the viewer, with their names."""
-UNSEALED = (LOCAL, FILES, JOURNAL, VIEWED, VIEWS)
+QUESTIONS = "questions.json"
+"""Which different questions the run's scores were asked."""
+UNSEALED = (LOCAL, FILES, JOURNAL, VIEWED, VIEWS, QUESTIONS)
 """Files that have no hash: they differ from machine to machine, hold the hashes, or are there for a moment."""
 
 
-def digest(content: bytes) -> str:
-    """The sha256 of some bytes."""
-    return hashlib.sha256(content).hexdigest()
+OWN_FILES = (
+    MANIFEST, LOCAL, FILES, SCORES, FAILURES, RESULTS, FINDINGS, AUDIT, REPORT, PAGES, JOURNAL, VIEWED, VIEWS,
+    QUESTIONS,
+)  # fmt: skip
+OWN_NAMES = re.compile(r"(?:answers|shards|work|scores)/\d{5}[\w.-]*\.(?:parquet|json|state)|thumbnails/[\w.-]+\.jpg")
+"""Names of files that this package writes into folders of a run."""
 
 
 class RunStore:
     """A run in its storage."""
 
-    def __init__(self, place: Any, *, patient: bool = False) -> None:
+    def __init__(self, place: Any, *, patient: bool = False, verified: bool = False) -> None:
         self.storage: Storage = open_storage(place, patient=patient)
+        self.hashes = FileHashes(self.storage)
+        self.verified = verified
+        """Whether files of a finished run are refused whose content is not what was written."""
+        self._finished = False
 
     @property
     def place(self) -> str:
         return self.storage.place
+
+    def read(self, name: str) -> bytes:
+        """The content of a file of the run, checked where the store is verified; `Missing` when there is none."""
+        content = self.storage.read(name)
+        if self.verified and self._finished and _sealable(name):
+            self.hashes.check(name, content, _remedy(name))
+        return content
 
     # manifest
 
@@ -75,24 +96,45 @@ class RunStore:
             raise InputError(
                 f"{self.place}: no run here ({MANIFEST} is missing); `countenance run` makes one"
             ) from None
-        return read_manifest(content, f"{self.place}/{MANIFEST}")
+        found = read_manifest(content, f"{self.place}/{MANIFEST}")
+        self._finished = found.status == "complete"
+        if self.verified and self._finished:
+            self.hashes.check(MANIFEST, content, _remedy(MANIFEST))
+        return found
 
     def write_manifest(self, manifest: Manifest) -> None:
         self.storage.write(MANIFEST, manifest.to_bytes())
 
-    def local(self) -> Place:
-        """Where things lie on this machine; nothing where the run came from another one."""
+    def local(self, manifest: Manifest) -> Place:
+        """Where things lie on this machine; nothing where the run was made elsewhere or by somebody else."""
+        found = self._local()
+        return found if is_marked(found.claims(manifest), found.mark) else Place()
+
+    def _local(self) -> Place:
+        """`local.json` as it is, whoever wrote it."""
         try:
             return Place.model_validate_json(self.storage.read(LOCAL))
-        except (Missing, ValueError):
+        except (Missing, InputError, ValueError):
             return Place()
 
-    def write_local(self, place: Place) -> None:
-        self.storage.write(LOCAL, to_json(place.model_dump()).encode())
+    def write_local(self, place: Place, manifest: Manifest) -> None:
+        """Say where things lie, and that this user made the run; the salt of withdrawn ids stays."""
+        kept = place.model_copy(update={"salt": place.salt or self._local().salt or secrets.token_hex(16)})
+        marked = kept.model_copy(update={"mark": mark_of(kept.claims(manifest))})
+        self.storage.write(LOCAL, to_json(marked.model_dump()).encode())
+
+    def salt(self) -> str:
+        """The secret with which ids of withdrawn images are hashed; empty where the run came without it."""
+        return self._local().salt
+
+    def write_salt(self, salt: str) -> None:
+        """Keep a salt for a run that came without one, and nothing else that it did not say."""
+        self.storage.write(LOCAL, to_json(self._local().model_copy(update={"salt": salt}).model_dump()).encode())
 
     def move_aside(self) -> str:
         """Keep the run under another name beside its place, named after its key; returns where it is now."""
-        name, key = Path(self.place).name, self._key() or "unknown"
+        name, key = Path(self.place).name, self._key()
+        key = key if re.fullmatch("[0-9a-f]{8,}", key) else "unknown"
         taken = {Path(storage.place).name for storage in self.storage.siblings(f"{name}-")}
         wanted = [f"{name}-{key[:8]}", *(f"{name}-{key[:8]}-{k}" for k in range(2, len(taken) + 3))]
         return self.storage.move_aside(next(one for one in wanted if one not in taken)).place
@@ -169,7 +211,7 @@ class RunStore:
 
     def _marker(self, number: int) -> Marker | None:
         try:
-            return Marker.read(self.storage.read(marker_name(number)))
+            return Marker.read(self.read(marker_name(number)))
         except Missing:
             return None
 
@@ -263,7 +305,7 @@ class RunStore:
         return [] if marker is None else marker.failures
 
     def answer_files(self) -> list[str]:
-        return [entry.name for entry in self.storage.entries(ANSWERS) if entry.name.endswith(".parquet")]
+        return [entry.name for entry in self.storage.entries(ANSWERS) if _is_table(entry.name)]
 
     def answers(self, wanted: set[str] | None = None) -> Iterator[tuple[str, Any]]:
         """Every stored prediction with its sample id, or those of the samples wanted."""
@@ -289,29 +331,21 @@ class RunStore:
 
     def table(self, name: str, expected: str | None = None, columns: Sequence[str] | None = None) -> Any:
         """A Parquet file, or the columns named that it has, as an Arrow table; its hash must be the one expected."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
         try:
-            content = self.storage.read(name)
-            if expected is not None and digest(content) != expected:
-                raise InputError(f"{self.place}/{name}: its content is not what was written; {_remedy(name)}")
-            if columns is None:
-                return pq.read_table(pa.BufferReader(content))
-            file = pq.ParquetFile(pa.BufferReader(content))
-            return file.read([name for name in columns if name in file.schema_arrow.names])
+            content = self.read(name)
         except Missing:
             raise InputError(f"{self.place}/{name}: missing; {_remedy(name)}") from None
-        except (pa.ArrowException, OSError) as error:
-            first = str(error).splitlines()[0]
-            raise InputError(f"{self.place}/{name}: not a readable Parquet file ({first}); {_remedy(name)}") from error
+        if expected is not None and digest(content) != expected:
+            raise InputError(f"{self.place}/{name}: its content is not what was written; {_remedy(name)}")
+        return read_parquet(arrow_reader(content), f"{self.place}/{name}", columns, f"; {_remedy(name)}")
 
     def write_table(self, name: str, table: Any) -> None:
         self.storage.write(name, parquet_bytes(table))
 
     def score_files(self) -> list[str]:
         """The files of the score table: one, or those of its folder."""
-        many = [entry.name for entry in self.storage.entries(MANY_SCORES) if entry.name.endswith(".parquet")]
+        many = [entry.name for entry in self.storage.entries(MANY_SCORES) if _is_table(entry.name)]
         return many or [SCORES]
 
     def scores(self) -> Any:
@@ -321,34 +355,46 @@ class RunStore:
         tables = []
         for name in self.score_files():
             tables.append(self.table(name))
-            for column in tables[-1].schema:
-                kind = column.type
-                number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
-                if column.name.startswith("m.") and not number and not pa.types.is_null(kind):
-                    place = f"{self.place}/{name}"
-                    raise InputError(f"{place}: {column.name} holds {kind}, expected numbers; evaluate again to repair")
-        return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
+            check_scores(tables[-1], f"{self.place}/{name}")
+        with decoding(self.place, "score table"):
+            return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
+
+    def failures(self) -> Any:
+        """The table of images without a prediction."""
+        found = self.table(FAILURES)
+        check_failures(found, f"{self.place}/{FAILURES}")
+        return found
 
     @contextmanager
     def score_paths(self) -> Iterator[list[Path] | None]:
         """The files of a score table that is too large to be read whole, on this machine; None: it is small."""
         entries = self.storage.entries(MANY_SCORES)
-        names = [entry.name for entry in entries if entry.name.endswith(".parquet")]
+        names = [entry.name for entry in entries if _is_table(entry.name)]
         if not names:
             yield None
             return
         with ExitStack() as stack:
-            yield [Path(stack.enter_context(self.storage.local_file(name))) for name in names]
+            paths = {name: Path(stack.enter_context(self.storage.local_file(name))) for name in names}
+            for name, path in paths.items():
+                self.check_file(name, path)
+            yield list(paths.values())
+
+    def check_file(self, name: str, path: Path) -> None:
+        """The check of `read` for a file that libraries read by themselves, in parts."""
+        if self.verified and self._finished:
+            with path.open("rb") as stream:
+                self.hashes.check_digest(name, hashlib.file_digest(stream, "sha256").hexdigest, _remedy(name))
 
     def results(self) -> list[Result]:
         """The results; none where the task has no reducer."""
         try:
-            return results_from_json(self.storage.read(RESULTS))
+            content = self.read(RESULTS)
         except Missing:
             return []
-        except ValueError as error:
-            first = str(error).splitlines()[0]
-            raise InputError(f"{self.place}/{RESULTS}: damaged ({first}); {_remedy(RESULTS)}") from None
+        try:
+            return results_from_json(content)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{self.place}/{RESULTS}: damaged ({first_line(error)}); {_remedy(RESULTS)}") from None
 
     def write_results(self, results: Iterable[Result]) -> None:
         self.storage.write(RESULTS, results_to_json(results).encode())
@@ -356,24 +402,20 @@ class RunStore:
     # hashes
 
     def sealed(self) -> dict[str, str]:
-        """The hash of every file of the run; empty where the run was made before hashes were kept."""
-        try:
-            found = json.loads(self.storage.read(FILES))
-            return {str(name): str(value) for name, value in found["files"].items()}
-        except Missing:
-            return {}
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise InputError(f"{self.place}/{FILES}: damaged; the same `countenance run` command repairs it") from None
+        """The hash of every file of the run; empty where there is no list."""
+        self.hashes.forget()
+        return self.hashes.known()
 
     def seal(self, names: Iterable[str] | None = None) -> None:
-        """Write down the hash of the files named (of every file, by default)."""
+        """Write down the hash of the files named (of every file of the run, by default)."""
+        known = self.sealed()
         entries = [entry.name for entry in self.storage.entries() if _sealable(entry.name)]
-        known = {} if names is None else self.sealed()
-        wanted = entries if names is None else [name for name in names if name in entries]
+        own = [name for name in entries if is_own(name) or name in known]  # what a user put beside them is no part
+        wanted = own if names is None else [name for name in names if name in entries]
         told = self._told_hashes(wanted) if self.storage.guarded else {}
         fresh = {n: told.get(n) or digest(self.storage.read(n)) for n in wanted if not n.startswith(WORK)}
-        files = {name: value for name, value in (known | fresh).items() if name in entries}
-        self.storage.write(FILES, to_json({"files": dict(sorted(files.items()))}).encode())
+        kept = {} if names is None else known
+        self.hashes.write({name: value for name, value in (kept | fresh).items() if name in entries})
 
     def _told_hashes(self, wanted: Sequence[str]) -> dict[str, str]:
         """The hashes of predictions as their writers computed them."""
@@ -384,22 +426,27 @@ class RunStore:
             found |= {name: value for name, value in marker.files.items() if name.startswith(ANSWERS)}
         return found
 
-    @contextmanager
-    def replacing(self, *names: str) -> Iterator[None]:
+    def replacing(self, *names: str) -> AbstractContextManager[None]:
         """Files that are written in the context are off the list of hashes until it ends."""
-        known = self.sealed()
-        had_list = self.storage.has(FILES)
-        if had_list and any(name in known for name in names):
-            left = {name: value for name, value in known.items() if name not in names}
-            self.storage.write(FILES, to_json({"files": left}).encode())
-        yield
-        if had_list:
-            self.seal(names)
+        return self.hashes.replacing(names, self.seal)
+
+
+def is_own(name: str) -> bool:
+    """Whether a file has a name that this package writes into runs; others may be on the list of hashes.
+
+    >>> is_own("scores.parquet"), is_own("answers/00012.parquet"), is_own("notes.txt"), is_own("answers/mine.parquet")
+    (True, True, False, False)
+    """
+    return name in OWN_FILES or OWN_NAMES.fullmatch(name) is not None
+
+
+def _is_table(name: str) -> bool:
+    return is_own(name) and name.endswith(".parquet")
 
 
 def _sealable(name: str) -> bool:
     """Whether a file is a part of the run, whose hash is kept."""
-    return name not in UNSEALED and not name.startswith(THUMBNAILS)
+    return name not in UNSEALED and not name.startswith((THUMBNAILS, WORK))
 
 
 def thumbnails_of(sample: str) -> str:

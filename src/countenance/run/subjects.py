@@ -7,8 +7,9 @@ from pathlib import Path
 
 from countenance.data.tables import read_text
 from countenance.errors import InputError
+from countenance.person_columns import PERSON_COLUMNS
 
-ID_COLUMNS = ("subject_id", "identity", "subject", "person", "id")
+ID_COLUMNS = (*PERSON_COLUMNS, "subject", "id")
 SEPARATORS = ",;\t"
 COMMENT = re.compile(r"(?:^|\s)#.*")
 """A `#` inside an id is part of it."""

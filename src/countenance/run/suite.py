@@ -1,30 +1,84 @@
-"""What a suite (a published protocol) adds to a run: sections of its report, files of its own, scores made again.
+"""A suite: a published protocol as a value that is run.
 
-A suite is found by the name that its runs carry, through the entry point `countenance.suites`, so that neither the run
-nor the report imports one.
+It names the datasets, formats and tasks of the protocol, how runs are audited, the sections of their report and the
+files that it publishes. A suite is found by the name that its runs carry, through the entry point `countenance.suites`,
+so that neither the run nor the report imports one.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib.metadata import entry_points
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
+from countenance.auditing.settings import AuditSettings
+from countenance.data import Dataset, load_dataset
+from countenance.data.registry import dataset_names
+from countenance.data.tables import near
+from countenance.errors import InputError, OptionError
+from countenance.loading import is_code, load_code, load_registered, plugins
+from countenance.run.auditing import audit_run, check_names, store_audit
+from countenance.run.evaluator import evaluate
 from countenance.run.run import Run
-
-GROUP = "countenance.suites"
+from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
+from countenance.tasks import Task, load_task
 
 Section = tuple[str, str, str]
 """A section of a report: its id, its title, its markup."""
+AUDIT = ("metrics", *(setting.name for setting in fields(AuditSettings) if setting.name != "seed"))
+"""Options of a suite's run that go to its audit; `by` goes to the run as well."""
+EVALUATION = tuple(
+    name for group in (ModelSettings, DataSettings, RunSettings, EngineSettings) for name in group.names()
+)
+
+
+@dataclass(frozen=True)
+class SuiteTask:
+    """A task of a suite: its name, options that it always has, and which dataset and model it is for."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    fits: Callable[[Dataset, Any], bool] = lambda dataset, model: True
+
+
+@dataclass(frozen=True)
+class SuiteRequest:
+    """One run that a suite is about to make."""
+
+    dataset: Dataset
+    model: Any
+    task: Task
+    by: tuple[str, ...] | None
+    """Attributes to compare by; None: what the audit finds."""
+    arguments: Mapping[str, Any]
+    """Arguments of `evaluate`."""
+    audit: Mapping[str, Any]
+    """AuditSettings of the audit."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A published protocol as a value."""
+    """A published protocol as a value; `run` makes its runs.
+
+    >>> faces = Suite("faces", "Is every face found?", datasets=("people",), tasks=(SuiteTask("face_localization"),))
+    >>> [run.manifest.task for run in faces.run(data="people:portraits", model="haar", limit=4)]
+    ['face_localization']
+    """
 
     name: str
     question: str
     datasets: tuple[str, ...] = ()
-    tasks: tuple[str, ...] = ()
+    """Names of its datasets; a folder without a name is read as the first."""
+    tasks: tuple[SuiteTask, ...] = ()
+    formats: tuple[str, ...] = ()
+    """Formats of its files of predictions; a file is tried in the first."""
+    audit: Mapping[str, Any] = field(default_factory=dict)
+    """AuditSettings of its audit that differ from the usual ones."""
+    metrics: Callable[[Run], Sequence[str] | None] = lambda run: None
+    """The metrics of a run to audit unless the caller names some; None: the headline ones of its task."""
+    prepare: Callable[[SuiteRequest], SuiteRequest] = lambda request: request
+    """What the protocol changes in a request before the run: attributes to compare by, notes, further facts."""
+    publish: Callable[[Run], Sequence[str]] = lambda run: ()
+    """Writes the files of the protocol into an audited run; returns their names."""
     sections: Callable[[Any], list[Section]] = lambda source: []
     """Sections of the report of a run, from its `report.source.Source`."""
     files: Callable[[Run, Sequence[str]], list[str]] = lambda run, names: []
@@ -34,19 +88,115 @@ class Suite:
     related: Callable[[Run], Sequence[str]] = lambda run: ()
     """Other runs that rest on the same predictions: whoever leaves one leaves them all."""
 
+    def run(self, data: Any, model: Any, out: str | Path | None = None, **options: Any) -> list[Run]:
+        """Evaluate a model on each task of the protocol that fits it, audit the runs and publish their files.
+
+        `options` are arguments of `evaluate`, settings of the audit, options of the tasks, and `task` (a name, or
+        several) for some of the tasks only. One run is in `out` itself, several are in `out/TASK`.
+        """
+        named = options.pop("task", None)
+        dataset, source = self._loaded(data, options)
+        chosen = self._fitting(named, dataset, model)
+        options |= dict(options.pop("options", None) or {})
+        arguments, audit, own = _split(options, [load_task(task.name) for task in chosen])
+        arguments = {"source": source, "suite": self.name} | arguments
+        if self.formats and _is_predictions(model):
+            arguments["settings"] = {"format": self.formats[0]} | dict(arguments.get("settings") or {})
+        runs = []
+        for task in chosen:
+            place = None if out is None else out if len(chosen) == 1 else f"{str(out).rstrip('/')}/{task.name}"
+            wanted = {**task.options, **{name: own[name] for name in own if name in _options_of(load_task(task.name))}}
+            the_task = load_task(task.name, wanted)
+            by = None if audit.get("by") is None else tuple(audit["by"])
+            runs.append(self._one(SuiteRequest(dataset, model, the_task, by, arguments, audit), place))
+        return runs
+
+    def _one(self, request: SuiteRequest, place: str | Path | None) -> Run:
+        request = self.prepare(request)
+        known = request.dataset.attribute_names()
+        check_names(request.dataset.name, request.by, known)
+        run = evaluate(request.model, request.task, request.dataset, out=place, **request.arguments)
+        settings = dict(self.audit) | {"seed": int(run.manifest["seed"])} | dict(request.audit)
+        metrics, _ = settings.pop("metrics", None) or self.metrics(run), settings.pop("by", None)
+        store_audit(run, audit_run(run, None if request.by is None else list(request.by), metrics, **settings))
+        self.publish(run)
+        return run
+
+    def _loaded(self, data: Any, options: Mapping[str, Any]) -> tuple[Dataset, str | None]:
+        """The dataset and where it comes from; a folder without a name is one of the suite's first kind."""
+        if isinstance(data, Dataset):
+            return data, options.get("source")
+        text = str(data)
+        if self.datasets and text.partition(":")[0] not in dataset_names() and Path(text).is_dir():
+            text = f"{self.datasets[0]}:{text}" if self.datasets[0] in dataset_names() else text
+        reading = {name: options[name] for name in ("categories", "truth_boxes", "truth_units") if name in options}
+        return load_dataset(text, **reading), text
+
+    def _fitting(self, named: Any, dataset: Dataset, model: Any) -> list[SuiteTask]:
+        """The tasks that were named, or all that fit the dataset and the model."""
+        known = [task.name for task in self.tasks]
+        names = [named] if isinstance(named, str) else list(named or ())
+        for name in names:
+            if name not in known:
+                raise OptionError(
+                    "task", f"task {name!r} is not one of {self.name}{near(name, known)}: {', '.join(known)}"
+                )
+        if names:
+            return [task for task in self.tasks if task.name in names]
+        fitting = [task for task in self.tasks if task.fits(dataset, model)]
+        if not fitting:
+            raise InputError(
+                f"suite {self.name}: no task fits {dataset.name} ({', '.join(known) or 'it names no task'})"
+            )
+        return fitting
+
+
+def suite_names() -> list[str]:
+    """The names of all installed suites.
+
+    >>> "uccs" in suite_names()
+    True
+    """
+    return sorted(plugins("suite"))
+
+
+def load_suite(name: str | Suite) -> Suite:
+    """A suite by its name, or `module:attr` or `path.py:attr` for a custom one.
+
+    >>> load_suite("mask_fairness").question
+    'Do mask detectors find and judge faces of every group alike?'
+    """
+    if isinstance(name, Suite):
+        return name
+    plain = name.replace("-", "_")
+    found = load_code("suite", name) if is_code(name) else load_registered("suite", plain, {}, hint=", or module:attr")
+    if not isinstance(found, Suite):
+        raise InputError(f"suite {name!r}: that is a {type(found).__name__}, expected a Suite")
+    return found
+
 
 def suite_of(run: Run) -> Suite | None:
-    """The suite of a run; None for a run without one, and where its package is not installed.
-
-    >>> from countenance.run.suite import suite_named
-    >>> suite_named("mask_fairness").tasks
-    ('mask_detection', 'mask_detection_one_face')
-    """
-    return suite_named(run.manifest.suite)
+    """The suite of a run; None for a run without one, and where its package is not installed."""
+    name = run.manifest.suite
+    return plugins("suite")[name].load() if name in plugins("suite") else None
 
 
-def suite_named(name: str | None) -> Suite | None:
-    """A suite by its name; None where there is none of that name here."""
-    points = entry_points(group=GROUP, name=name) if name else ()
-    found: list[Suite] = [point.load() for point in points]
-    return found[0] if found else None
+def _split(options: Mapping[str, Any], tasks: Sequence[Task]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Options by where they go: to `evaluate`, to the audit, to the tasks; a name of none of these is refused."""
+    of_tasks = {name for task in tasks for name in _options_of(task)}
+    known = [*EVALUATION, *AUDIT, *sorted(of_tasks)]
+    for name in options:
+        if name not in known:
+            there = f"its tasks have {', '.join(sorted(of_tasks))}" if of_tasks else "its tasks have none"
+            raise InputError(f"no option {name!r}{near(name, known)}; {there}")
+    arguments = {name: value for name, value in options.items() if name in EVALUATION}
+    audit = {name: value for name, value in options.items() if name in (*AUDIT, "by")}
+    return arguments, audit, {name: value for name, value in options.items() if name in of_tasks}
+
+
+def _options_of(task: Task) -> list[str]:
+    return [] if task.options is None else list(type(task.options).model_fields)
+
+
+def _is_predictions(model: Any) -> bool:
+    return isinstance(model, str) and model.startswith("predictions:")

@@ -1,11 +1,10 @@
 """`countenance verify`: does every file of a run have the content that was written?"""
 
-import json
 from dataclasses import dataclass
 
-from countenance.errors import InputError
+from countenance.run.hashes import FILES, digest
 from countenance.run.marker import Marker
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, RunStore, digest
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, RunStore
 from countenance.storage import Missing
 
 
@@ -15,8 +14,6 @@ class RunCheck:
 
     files: int
     problems: list[str]
-    hashed: bool = True
-    """Whether the run keeps hashes; runs of earlier versions do not."""
 
 
 def verify(store: RunStore) -> RunCheck:
@@ -28,10 +25,8 @@ def verify(store: RunStore) -> RunCheck:
     if manifest.status != "complete":
         return RunCheck(0, [f"{store.place}: the run did not finish; the same `countenance run` command goes on"])
     known = store.sealed()
-    if not known and manifest.format < 2:
-        return _without_hashes(store)
     if not known:
-        return RunCheck(0, [f"{store.place}: the list of hashes (files.json) is missing"])
+        return RunCheck(0, [f"{FILES}: the list of hashes is missing, so no file can be checked"])
     problems = []
     for name, expected in known.items():
         try:
@@ -71,22 +66,3 @@ def _markers(store: RunStore, known: dict[str, str]) -> list[str]:
                 if not file.startswith(WORK) and file not in known
             ]
     return problems
-
-
-def _without_hashes(store: RunStore) -> RunCheck:
-    """A run of an earlier version: its tables must at least be readable."""
-    problems = []
-    names = [entry.name for entry in store.storage.entries() if entry.name.endswith(".parquet")]
-    for name in names:
-        try:
-            store.table(name)
-        except InputError as error:
-            problems.append(str(error))
-    for name in (AUDIT,):
-        try:
-            json.loads(store.storage.read(name))
-        except Missing:
-            continue
-        except (ValueError, RecursionError):
-            problems.append(f"{name}: not JSON")
-    return RunCheck(len(names), problems, hashed=False)

@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
+from countenance.errors import InputError
+
 
 class Missing(Exception):
     """There is no blob of that name."""
@@ -19,8 +21,25 @@ class StoredFile:
     version: str = ""
 
 
+def checked_name(name: str, place: str) -> str:
+    """The name of a blob, refused where it could lead out of the place: names come from files that others wrote.
+
+    >>> checked_name("answers/00000.parquet", "run")
+    'answers/00000.parquet'
+    >>> checked_name("../victim.txt", "run")
+    Traceback (most recent call last):
+    countenance.errors.InputError: run: the name '../victim.txt' leads out of it; a file of the run that holds such ...
+    """
+    parts = name.split("/")
+    if any(part in ("", ".", "..") for part in parts) or any(sign in name for sign in "\\\0") or ":" in parts[0][:2]:
+        raise InputError(
+            f"{place}: the name {name[:200]!r} leads out of it; a file of the run that holds such a name is not ours"
+        )
+    return name
+
+
 class Storage(Protocol):
-    """Blobs by name; names are relative, with forward slashes."""
+    """Blobs by name; names are relative, with forward slashes. One that leads out of the place is refused."""
 
     @property
     def place(self) -> str:

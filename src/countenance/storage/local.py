@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import secrets
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,9 +11,12 @@ from typing import Any, BinaryIO
 
 from countenance.errors import InputError
 from countenance.files import PART, create_atomically, sync_folder, write_atomically
-from countenance.storage.base import Missing, Storage, StoredFile
+from countenance.locks import open_lock, take
+from countenance.storage.base import Missing, Storage, StoredFile, checked_name
 
 LOCK = ".lock"
+IN_THE_WAY = ".in-the-way-"
+"""What the name gets of something that was in the way of a file."""
 
 
 class LocalStorage:
@@ -38,12 +43,21 @@ class LocalStorage:
         return str(self.folder)
 
     def path(self, name: str) -> Path:
-        """The file of a blob."""
-        return self.folder / name
+        """The file of a blob. A name that leads out of the folder is refused, and links below it are not followed."""
+        path = self.folder / checked_name(name, self.place)
+        for part in (path, *path.parents):
+            if part == self.folder:
+                return path
+            if part.is_symlink():
+                raise InputError(f"{part}: a link, which is not followed in a run; put the file itself there")
+        raise AssertionError(name)
 
     def read(self, name: str) -> bytes:
+        path = self.path(name)
+        if not path.is_file():  # also where a pipe is in its place, which would be waited for without end
+            raise Missing(f"{self.folder}/{name}")
         try:
-            return self.path(name).read_bytes()
+            return path.read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             raise Missing(f"{self.folder}/{name}") from None
 
@@ -55,26 +69,51 @@ class LocalStorage:
         return pa.OSFile(str(self.path(name)))
 
     def has(self, name: str) -> bool:
-        return self.path(name).is_file() and not self.path(name).is_symlink()
+        try:
+            return self.path(name).is_file()
+        except InputError:
+            return False
+
+    def _free(self, name: str) -> Path:
+        """The file of a blob that is about to be written, with nothing in its way.
+
+        A link goes, whatever it leads to; a folder with the name of the file, and a file with the name of one of its
+        folders, are kept under another name.
+        """
+        path = self.folder / checked_name(name, self.place)
+        for part in (path, *path.parents):
+            if part == self.folder:
+                break
+            if part.is_symlink():
+                part.unlink()
+            elif part.exists() and not (part.is_file() if part == path else part.is_dir()):
+                part.rename(part.with_name(f"{part.name}{IN_THE_WAY}{secrets.token_hex(4)}"))
+        return path
 
     def write(self, name: str, content: bytes) -> None:
-        write_atomically(self.path(name), lambda part: part.write_bytes(content))
+        write_atomically(self._free(name), lambda part: part.write_bytes(content))
 
     def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
         def to_file(part: Path) -> None:
             with part.open("wb") as stream:
                 write(stream)
 
-        write_atomically(self.path(name), to_file)
+        write_atomically(self._free(name), to_file)
 
     def create(self, name: str, content: bytes) -> bool:
-        return create_atomically(self.path(name), content)
+        return create_atomically(self._free(name), content)
 
     def delete(self, name: str) -> None:
-        path = self.path(name)
+        path = self.folder / checked_name(name, self.place)
+        if not path.is_symlink():  # a link itself can go, whatever it leads to
+            path = self.path(name)
         try:
             path.unlink()
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return
+        except PermissionError:
+            if not path.is_dir():  # macOS says so of a folder
+                raise
             return
         sync_folder(path.parent)
         with contextlib.suppress(OSError):  # a folder that is not empty stays
@@ -83,12 +122,17 @@ class LocalStorage:
 
     def entries(self, prefix: str = "") -> list[StoredFile]:
         found = []
-        start = self.folder / prefix if prefix.endswith("/") else self.folder
+        try:
+            start = self.path(prefix.rstrip("/")) if prefix.endswith("/") else self.folder
+        except InputError:  # a link, which is not followed
+            return []
         for path in _files(start):
             name = path.relative_to(self.folder).as_posix()
             if name.startswith(prefix) and not _temporary(path) and name != LOCK:
                 with contextlib.suppress(FileNotFoundError):  # removed since the folder was listed
-                    found.append(StoredFile(name, path.stat().st_size))
+                    state = path.stat()
+                    if stat.S_ISREG(state.st_mode):
+                        found.append(StoredFile(name, state.st_size))
         return sorted(found, key=lambda entry: entry.name)
 
     @contextmanager
@@ -100,32 +144,34 @@ class LocalStorage:
     @contextmanager
     def hold(self) -> Iterator[None]:
         """The lock ends with the process, however that ends, so a stale lock cannot exist."""
-        import fcntl
-
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
             raise InputError(
                 f"{self.folder}: a file (or a link to nothing) is in the way, expected a folder; name another"
             ) from None
-        # The name may be a link that somebody put there; following it would overwrite the file it points to.
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            handle = os.open(self.folder / LOCK, flags, 0o644)
+            handle = open_lock(self.folder / LOCK)
         except OSError as error:
             raise InputError(
-                f"{self.folder / LOCK}: cannot be opened as a lock ({error.strerror}); it must be a plain file"
+                f"{self.folder / LOCK}: cannot be opened as a lock ({error.strerror}); it must be a plain file in a "
+                "folder that can be written to"
             ) from error
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(
-                    f"{self.folder}: another run is writing here; wait for it or name another folder"
-                ) from None
+            if not self._take(handle):
+                raise InputError(f"{self.folder}: another run is writing here; wait for it or name another folder")
             yield
         finally:
             os.close(handle)
+
+    def _take(self, handle: int) -> bool:
+        try:
+            return take(handle)
+        except OSError as error:
+            raise InputError(
+                f"{self.folder}: the file system has no locks ({error.strerror}), so two runs could write here at "
+                "once; name a folder on another one"
+            ) from error
 
     def move_aside(self, name: str) -> Storage:
         target = self.folder.with_name(name)
@@ -141,6 +187,7 @@ class LocalStorage:
         if not parent.is_dir():
             return []
         found = [path for path in parent.iterdir() if path.name.startswith(prefix) and path.is_dir()]
+        found = [path for path in found if not path.is_symlink()]
         return [LocalStorage(path) for path in sorted(found) if path != self.folder.absolute()]
 
     def leftovers(self) -> Iterator[str]:

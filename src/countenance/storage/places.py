@@ -5,7 +5,7 @@ from pathlib import Path
 from countenance.errors import InputError
 from countenance.storage.base import Storage
 from countenance.storage.local import LocalStorage
-from countenance.storage.s3 import SCHEME, S3Storage
+from countenance.storage.s3 import SCHEME, S3Storage, refuse_credentials
 
 
 def is_url(place: str | Path) -> bool:
@@ -16,6 +16,8 @@ def is_url(place: str | Path) -> bool:
     """
     text = str(place)
     scheme, colon, _ = text.partition("://")
+    if colon:
+        refuse_credentials(text)
     if colon and not text.startswith(SCHEME) and scheme.isalnum():
         raise InputError(f"{text}: found a URL of {scheme}, expected a folder or s3://bucket/prefix")
     return text.startswith(SCHEME)

@@ -7,7 +7,6 @@ Credentials and the address come from the usual `AWS_*` variables.
 import io
 import ipaddress
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
@@ -17,8 +16,10 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from countenance.errors import InputError, MissingExtra
-from countenance.storage.base import Missing, Storage, StoredFile
+from countenance.scratch import named_file, temporary_file
+from countenance.storage.base import Missing, Storage, StoredFile, checked_name
 from countenance.storage.lease import LOCK, Lease
+from countenance.text import has_credentials, redacted
 
 SCHEME = "s3://"
 PATIENCE = 180.0
@@ -41,6 +42,7 @@ class S3Storage:
     """Object stores keep checksums of their own."""
 
     def __init__(self, url: str, *, patient: bool = False) -> None:
+        refuse_credentials(url)
         self.bucket, _, prefix = url.removeprefix(SCHEME).partition("/")
         self.prefix = prefix.strip("/")
         parts = self.prefix.split("/")
@@ -82,7 +84,7 @@ class S3Storage:
             return _obstore().store.S3Store(self.bucket, client_options=options, retry_config=retry)
 
     def _key(self, name: str) -> str:
-        return f"{self.prefix}/{name}"
+        return f"{self.prefix}/{checked_name(name, self.place)}"
 
     @contextmanager
     def _told(self, name: str = "") -> Iterator[None]:
@@ -128,7 +130,7 @@ class S3Storage:
             _obstore().put(self.client, self._key(name), content)
 
     def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
-        with tempfile.TemporaryFile() as stream:
+        with temporary_file() as stream:
             write(stream)
             stream.seek(0)
             with self._told(name):
@@ -183,7 +185,7 @@ class S3Storage:
 
     @contextmanager
     def local_file(self, name: str) -> Iterator[str]:
-        with tempfile.NamedTemporaryFile(suffix=Path(name).suffix) as file:
+        with named_file(Path(name).suffix) as file:
             with self._told(name):
                 found = _obstore().get(self.client, self._key(name))
                 changed = found.meta["last_modified"].timestamp()
@@ -270,10 +272,29 @@ def _obstore() -> Any:
     return obstore
 
 
+def refuse_credentials(url: str) -> None:
+    """Refuse a URL that carries a key or a password; it is shown without them.
+
+    >>> refuse_credentials("s3://KEY:SECRET@bucket/run")
+    Traceback (most recent call last):
+    countenance.errors.InputError: s3://…@bucket/run: credentials in an address end up in logs and histories; set ...
+    """
+    if has_credentials(url):
+        raise InputError(
+            f"{redacted(url)}: credentials in an address end up in logs and histories; set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, and leave them out of the address"
+        )
+
+
 def address() -> str | None:
     """The server that the variables name; None for Amazon's own."""
     for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"):
         if value := os.environ.get(name):
+            if has_credentials(value):
+                raise InputError(
+                    f"{name} is {redacted(value)}: it holds a name or a password; set AWS_ACCESS_KEY_ID and "
+                    "AWS_SECRET_ACCESS_KEY, and leave them out of the address"
+                )
             return value
     return None
 
@@ -287,7 +308,10 @@ def allowed_http(endpoint: str) -> bool:
     Traceback (most recent call last):
     countenance.errors.InputError: AWS_ENDPOINT_URL is http://s3.example.org: pictures of people would travel ...
     """
-    parts = urlsplit(endpoint)
+    try:
+        parts = urlsplit(endpoint)
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError(f"AWS_ENDPOINT_URL is {endpoint!r}, expected an address such as https://s3.example.org")
     if parts.scheme == "https":

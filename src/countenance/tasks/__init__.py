@@ -2,18 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
-from countenance.data.code import load_code
-from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.loading import is_code, load_code, load_registered, registered_names
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.results import Curve, Matrix, Number, Result, Table
 from countenance.tasks.task import Context, Metric, Options, Row, Task
 
-GROUP = "countenance.tasks"
 _HOME = {
     "mask_detection": "countenance.tasks.mask_detection:MASK_DETECTION",
     "mask_detection_one_face": "countenance.tasks.mask_detection:MASK_DETECTION_ONE_FACE",
@@ -39,11 +35,11 @@ __all__ = [
 
 def task_names() -> list[str]:
     """The names that `load_task` knows."""
-    return sorted({*_HOME, *(point.name for point in entry_points(group=GROUP))})
+    return registered_names("task", _HOME)
 
 
 def load_task(name: str | Task, options: Mapping[str, Any] | None = None) -> Task:
-    """A task by its name, or `module:attr` for a custom one, with the options given.
+    """A task by its name, or `module:attr` or `path.py:attr` for a custom one, with the options given.
 
     >>> load_task("face_localisation")
     Traceback (most recent call last):
@@ -53,18 +49,11 @@ def load_task(name: str | Task, options: Mapping[str, Any] | None = None) -> Tas
         return name.configured(options)
     if not isinstance(name, str):
         raise InputError(f"task is a {type(name).__name__}, expected a name such as face_localization, or a Task")
-    if name in _HOME:
-        module, _, attribute = _HOME[name].partition(":")
-        found = getattr(import_module(module), attribute)
-    elif ":" in name:
+    if is_code(name):
         found = load_code("task", name)
         found = replace(found, source=name) if isinstance(found, Task) else found
     else:
-        points = list(entry_points(group=GROUP, name=name))
-        if not points:
-            known = task_names()
-            raise InputError(f"no task {name!r}{near(name, known)}; there are {', '.join(known)}, or give module:attr")
-        found = points[0].load()
+        found = load_registered("task", name, _HOME, hint=", or give module:attr or path.py:attr")
     if not isinstance(found, Task):
         raise InputError(f"task {name!r}: that is a {type(found).__name__}, expected a Task")
     return found.configured(options)

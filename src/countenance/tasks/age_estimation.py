@@ -113,14 +113,21 @@ def make(options: AgeOptions) -> Task:
         question="How old is the person?",
         answer=Age,
         metrics=(
-            Metric("absolute_error", "years between the estimated and the true age", "lower", headline=True, delta=2.0),
+            Metric(
+                "absolute_error",
+                "years between the estimated and the true age",
+                "lower",
+                headline=True,
+                delta=2.0,
+                answered="estimated",
+            ),
             Metric(
                 "minor_passed", f"whether a person under {minimum} is estimated at {challenge} or more", "lower", True
             ),
             Metric(
                 "adult_challenged", f"whether a person of {minimum} or more is estimated under {challenge}", "lower"
             ),
-            Metric("estimated", "whether the model gave an age"),
+            Metric("estimated", "whether the model gave an age", "higher"),
         ),
         coerce=to_age,
         score=With(score, options),

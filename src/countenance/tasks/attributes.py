@@ -170,7 +170,15 @@ ATTRIBUTES = Task(
     name="attributes",
     question="What does the person look like?",
     answer=Labels,
-    metrics=(Metric("correct", "share of the person's known attributes that were named right", headline=True),),
+    metrics=(
+        Metric(
+            "correct",
+            "share of the person's known attributes that were named right",
+            "higher",
+            headline=True,
+            answered="correct",
+        ),
+    ),
     coerce=to_labels,
     score=score,
     asks=lambda sample: len(sample.subjects) == 1,

@@ -11,7 +11,7 @@ from countenance.data import Sample
 from countenance.metrics.parts import part_accuracy, part_recall
 from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Row, Task, subject_row
-from countenance.tasks.thresholds import ThresholdOptions
+from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 
 Array = NDArray[np.float64]
 FORMULAS = {"AR_DET": part_recall, "ACC_DET": part_accuracy}
@@ -92,13 +92,15 @@ def make(options: ThresholdOptions) -> Task:
         metrics=(
             Metric(
                 "AR_DET",
-                f"share of the thresholds {recall[0]:g} to {recall[-1]:g} that the probability of a part that is there "
+                f"share of the thresholds {levels_in_words(recall)} that the probability of a part that is there "
                 "passes, mean over parts",
+                better="higher",
                 headline=True,
             ),
             Metric(
                 "ACC_DET",
-                f"presence and absence told right at {', '.join(f'{level:g}' for level in right)}, mean over parts",
+                f"presence and absence told right at {levels_in_words(right)}, mean over parts",
+                better="higher",
                 headline=True,
             ),
         ),

@@ -22,6 +22,7 @@ from countenance.metrics.reading_trials import (
     try_readings,
 )
 from countenance.metrics.readings import CORNERS, Reading
+from countenance.tasks.ignored import ignored
 from countenance.tasks.task import Context
 
 TrueBox = Callable[[Subject], NDArray[np.float64] | None]
@@ -33,17 +34,17 @@ def face_box(subject: Subject) -> NDArray[np.float64] | None:
 
 
 def person_box(subject: Subject) -> NDArray[np.float64] | None:
-    """The true box of a person."""
-    return subject.person_box
+    """The true box of a person; None for a region that is not counted."""
+    return None if ignored(subject) else subject.person_box
 
 
 def run_remedy(trial: Trial) -> str:
     """What to do in `countenance run` so that a model's boxes are read in another way.
 
-    >>> run_remedy(Trial(Reading("centre", "normalised"), CORNERS, 9, 10))
-    'use --box-format centre --units normalised, or let the model return x0, y0, x1, y1 in pixels'
+    >>> run_remedy(Trial(Reading("cxcywh", "rel"), CORNERS, 9, 10))
+    'use --boxes cxcywh --units rel, or let the model return x0, y0, x1, y1 in pixels'
     """
-    chosen = f"--box-format {trial.predicted.form} --units {trial.predicted.units}"
+    chosen = f"--boxes {trial.predicted.form} --units {trial.predicted.units}"
     return f"use {chosen}, or let the model return x0, y0, x1, y1 in pixels"
 
 

@@ -13,7 +13,7 @@ from countenance.tasks.groups import rows_of
 from countenance.tasks.reduce import Shard, State, Whole
 from countenance.tasks.task import Metric, Row, subject_row
 
-ENROLLED = Metric("enrolled", "whether the model gave an embedding for the picture", headline=True)
+ENROLLED = Metric("enrolled", "whether the model gave an embedding for the picture", "higher", headline=True)
 
 
 def to_embedding(raw: Any) -> Embedding:

@@ -84,8 +84,10 @@ def score(sample: Sample, answer: Picture) -> list[Row]:
 
 
 METRICS = (
-    Metric("PSNR", "peak signal-to-noise ratio in dB at 256 × 256; identical pictures have 80", headline=True),
-    Metric("SSIM", "structural similarity at 256 × 256; identical pictures have 1", headline=True),
+    Metric(
+        "PSNR", "peak signal-to-noise ratio in dB at 256 × 256; identical pictures have 80", "higher", headline=True
+    ),
+    Metric("SSIM", "structural similarity at 256 × 256; identical pictures have 1", "higher", headline=True),
 )
 
 FACE_ENCODING = Task(

@@ -166,11 +166,16 @@ def make(options: IdentificationOptions) -> Task:
         question="Who is it, if anybody we know?",
         answer=Embedding,
         metrics=(
-            Metric("identified", "whether a known person is ranked first and reaches the threshold", headline=True),
+            Metric(
+                "identified",
+                "whether a known person is ranked first and reaches the threshold",
+                "higher",
+                headline=True,
+            ),
             Metric(
                 "false_alarm", "whether an unknown person is taken for somebody in the gallery", "lower", headline=True
             ),
-            Metric("rank_1", "whether a known person is ranked first, at any score"),
+            Metric("rank_1", "whether a known person is ranked first, at any score", "higher"),
             ENROLLED,
         ),
         coerce=to_embedding,

@@ -6,22 +6,28 @@ from typing import Any
 import numpy as np
 
 from countenance.answers import Boxes
+from countenance.answers.libraries import library_detections
 from countenance.answers.types import real
 from countenance.data import Sample
 from countenance.metrics.boxes import AR_THRESHOLDS, average_recall
 from countenance.tasks.box_notes import FACES
 from countenance.tasks.localization import Array, image_rows, overlap_curve, precision
+from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Row, Task
 
 
-def to_boxes(raw: Any) -> Boxes:
+def to_boxes(raw: Any, keep: str | None = None) -> Boxes:
     """Boxes from what detectors return: `Boxes`, {"boxes", "scores"}, or an array N × 4 or N × 5.
+
+    Of another library's detections (`countenance.answers.libraries`) those labelled `keep` are taken.
 
     >>> len(to_boxes(np.zeros((0, 4))))
     0
     """
     if isinstance(raw, Boxes):
         return raw
+    if (detections := library_detections(raw)) is not None:
+        return Boxes(*detections.only(keep))
     if raw is None:
         raise ValueError("None, expected boxes; an image without faces has an empty array")
     if isinstance(raw, Mapping):
@@ -52,17 +58,18 @@ FACE_LOCALIZATION = Task(
     question="Where are the faces?",
     answer=Boxes,
     metrics=(
-        Metric("recall@0.5", "share of faces that some box overlaps by at least 0.5", headline=True),
+        Metric("recall@0.5", "share of faces that some box overlaps by at least 0.5", "higher", headline=True),
         Metric(
             "average_recall",
             f"share of the overlap thresholds {AR_THRESHOLDS[0]:g} to {AR_THRESHOLDS[-1]:g} that the best box passes",
+            better="higher",
             headline=True,
         ),
-        Metric("recall@0.75", "share of faces that some box overlaps by at least 0.75"),
-        Metric("best_iou", "overlap of the face with its best box"),
+        Metric("recall@0.75", "share of faces that some box overlaps by at least 0.75", "higher"),
+        Metric("best_iou", "overlap of the face with its best box", "higher"),
         Metric("false_positives", "boxes of an image that hit no face or one already hit", better="lower"),
     ),
-    coerce=to_boxes,
+    coerce=With(to_boxes, "face"),
     score=score,
     asks=lambda sample: not sample.subjects or any(subject.face_box is not None for subject in sample.subjects),
     needs=("face",),

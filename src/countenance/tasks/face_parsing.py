@@ -106,7 +106,12 @@ def make(options: ParsingOptions) -> Task:
         question="Which part of the face is each pixel?",
         answer=LabelMap,
         metrics=(
-            Metric("F1", "pixel F1 of each label that the truth has, background included, plain mean", headline=True),
+            Metric(
+                "F1",
+                "pixel F1 of each label that the truth has, background included, plain mean",
+                "higher",
+                headline=True,
+            ),
         ),
         coerce=to_label_map,
         score=With(score, options),

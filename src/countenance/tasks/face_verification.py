@@ -220,14 +220,15 @@ def make(options: VerificationOptions) -> Task:
             Metric(
                 "genuine_accepted",
                 "share of a picture's comparisons with the same person that are accepted at the threshold",
+                better="higher",
                 headline=True,
             ),
+            report.FALSE_MATCHES,
             Metric(
                 "impostor_accepted",
                 "share of a picture's comparisons with other people that are accepted at the threshold",
                 better="lower",
-                delta=options.rate,  # a group at twice the rate that was allowed is what matters
-                headline=True,
+                delta=options.rate,
             ),
             ENROLLED,
         ),

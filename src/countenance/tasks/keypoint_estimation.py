@@ -15,7 +15,7 @@ from countenance.metrics.localization import expand
 from countenance.metrics.masks import area, run_lengths
 from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Row, Task, subject_row
-from countenance.tasks.thresholds import ThresholdOptions
+from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -226,15 +226,17 @@ def make(options: KeypointOptions) -> Task:
             Metric(
                 "PCK",
                 "share of visible keypoints within threshold × diagonal of the face box, "
-                f"mean over thresholds {pck[0]:g} to {pck[-1]:g}".replace(" 0.", " ."),
+                f"mean over thresholds {levels_in_words(pck)}",
+                better="higher",
                 headline=True,
             ),
             Metric(
                 "AR_OKS",
-                f"share of the thresholds {similar[0]:g} to {similar[-1]:g} that the best similarity passes",
+                f"share of the thresholds {levels_in_words(similar)} that the best similarity passes",
+                better="higher",
                 headline=True,
             ),
-            Metric("OKS", "object keypoint similarity (COCO) with the best answer"),
+            Metric("OKS", "object keypoint similarity (COCO) with the best answer", "higher"),
         ),
         coerce=to_keypoints,
         score=With(score, options),

@@ -10,6 +10,7 @@ from countenance.answers import Boxes
 from countenance.data import Sample, Subject
 from countenance.metrics.boxes import recall_curve
 from countenance.metrics.localization import best_overlaps, hits
+from countenance.tasks.ignored import counted_boxes
 from countenance.tasks.precision import collected_precisions
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.results import Number
@@ -73,7 +74,8 @@ def image_rows(
 ) -> list[Row]:
     """A row for each person with a true box, and one for the image with its false positives."""
     people = [(subject, box) for subject in sample.subjects if (box := true_box(subject)) is not None]
-    block = BoxBlock.of([([box for _, box in people], answer)])
+    truth = [box for _, box in people]
+    block = BoxBlock.of([(truth, counted_boxes(sample, np.array(truth).reshape(len(truth), 4), answer))])
     overlaps = block.overlaps()
     columns = {f"m.{name}": measure(overlaps) for name, measure in measures.items()}
     rows = []
@@ -90,10 +92,10 @@ def precision(true_box: TrueBox) -> Reduce:
     """The reducer of average precision: of everybody, and of each group."""
 
     def partial(shard: Shard) -> State:
-        images = [
-            ([box for subject in sample.subjects if (box := true_box(subject)) is not None], answer)
-            for sample, answer in shard.answered()
-        ]
+        images = []
+        for sample, answer in shard.answered():
+            truth = [box for subject in sample.subjects if (box := true_box(subject)) is not None]
+            images.append((truth, counted_boxes(sample, np.array(truth).reshape(len(truth), 4), answer)))
         block = BoxBlock.of(images)
         return block.state(block.hits())
 

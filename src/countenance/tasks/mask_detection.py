@@ -107,9 +107,21 @@ LOCALISED_FACES = replace(FACES, found=localised)
 
 def _metrics(match: str) -> tuple[Metric, ...]:
     return (
-        Metric("localised", f"share of faces that {match}", headline=True),
-        Metric("true_positive", "share of localised masked faces that are judged to wear a mask", headline=True),
-        Metric("true_negative", "share of localised unmasked faces that are judged to wear none", headline=True),
+        Metric("localised", f"share of faces that {match}", "higher", headline=True),
+        Metric(
+            "true_positive",
+            "share of localised masked faces that are judged to wear a mask",
+            "higher",
+            headline=True,
+            among=("masked", ("yes",)),
+        ),
+        Metric(
+            "true_negative",
+            "share of localised unmasked faces that are judged to wear none",
+            "higher",
+            headline=True,
+            among=("masked", ("no",)),
+        ),
     )
 
 

@@ -1,8 +1,10 @@
 """Where are the people? Boxes against the true person boxes."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from pydantic import field_validator
 
 from countenance.answers import Boxes
 from countenance.data import Sample
@@ -10,11 +12,64 @@ from countenance.metrics.boxes import average_recall
 from countenance.tasks.box_notes import PEOPLE
 from countenance.tasks.face_localization import to_boxes
 from countenance.tasks.localization import Array, image_rows, overlap_curve, precision
-from countenance.tasks.reduce import With
+from countenance.tasks.miss_rate import ALL, miss_rate_state, miss_rates
+from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole, With
 from countenance.tasks.task import Metric, Row, Task
-from countenance.tasks.thresholds import ThresholdOptions
+from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 
 METRIC = "AR_IOU"
+
+
+class PersonOptions(ThresholdOptions):
+    """Which thresholds count, and for which heights the miss rate is given."""
+
+    heights: tuple[tuple[float, float | None], ...] = ()
+    """Ranges of heights in pixels, such as [[50, 75], [75, null]] or `50-75,75-`; without an upper end: all taller."""
+
+    @field_validator("heights", mode="before")
+    @classmethod
+    def _ranges(cls, given: Any) -> Any:
+        return height_ranges(given) if isinstance(given, str) else given
+
+    @field_validator("heights")
+    @classmethod
+    def _rising(cls, given: Any) -> Any:
+        for low, high in given:
+            if low < 0 or (high is not None and high <= low):
+                raise ValueError(f"the range {low} to {high}, expected a lower and a higher height in pixels")
+        return given
+
+    def strata(self) -> list[tuple[float, float]]:
+        """All heights, then the ranges asked for."""
+        return [ALL, *((low, np.inf if high is None else high) for low, high in self.heights)]
+
+
+def height_ranges(text: str) -> list[tuple[float, float | None]]:
+    """Ranges of heights from text; ValueError says what is wrong with it.
+
+    >>> height_ranges("50-75, 75-")
+    [(50.0, 75.0), (75.0, None)]
+    """
+    ranges: list[tuple[float, float | None]] = []
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        try:
+            ranges.append((float(low), float(high) if high.strip() else None))
+        except ValueError:
+            dash = ""
+        if not dash:
+            raise ValueError(f"{part.strip()!r}, expected ranges of heights such as 50-75,75-")
+    return ranges
+
+
+def partial(shard: Shard, options: PersonOptions) -> State:
+    """What average precision and miss rates need of a shard."""
+    return {**PRECISION.partial(shard), **miss_rate_state(shard, options.strata())}
+
+
+def finish(state: State, whole: Whole, options: PersonOptions) -> Reduced:
+    """Average precision and log-average miss rates."""
+    return Reduced([*PRECISION.finish(state, whole).results, *miss_rates(state, whole, options.strata()).results])
 
 
 def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]:
@@ -28,7 +83,7 @@ def score(sample: Sample, answer: Boxes, options: ThresholdOptions) -> list[Row]
     return image_rows(sample, answer, PEOPLE.true_box, measures)
 
 
-def make(options: ThresholdOptions) -> Task:
+def make(options: PersonOptions) -> Task:
     """The task with its options."""
     levels = options.levels(METRIC)
     return Task(
@@ -38,18 +93,19 @@ def make(options: ThresholdOptions) -> Task:
         metrics=(
             Metric(
                 METRIC,
-                f"share of the overlap thresholds {levels[0]:g} to {levels[-1]:g} that the best box passes",
+                f"share of the overlap thresholds {levels_in_words(levels)} that the best box passes",
+                better="higher",
                 headline=True,
             ),
-            Metric("recall@0.5", "share of people that some box overlaps by at least 0.5", headline=True),
-            Metric("best_iou", "overlap of the person with the best box"),
+            Metric("recall@0.5", "share of people that some box overlaps by at least 0.5", "higher", headline=True),
+            Metric("best_iou", "overlap of the person with the best box", "higher"),
             Metric("false_positives", "boxes of an image that hit nobody or somebody already hit", better="lower"),
         ),
-        coerce=to_boxes,
+        coerce=With(to_boxes, "person"),
         score=With(score, options),
         asks=asks,
         needs=("person",),
-        reduce=REDUCE,
+        reduce=Reduce(With(partial, options), With(finish, options)),
         notes=PEOPLE.notes,
         options=options,
         make=make,
@@ -64,5 +120,5 @@ def asks(sample: Sample) -> bool:
     return not sample.subjects or any(subject.person_box is not None for subject in sample.subjects)
 
 
-REDUCE = precision(PEOPLE.true_box)
-PERSON_LOCALIZATION = make(ThresholdOptions())
+PRECISION = precision(PEOPLE.true_box)
+PERSON_LOCALIZATION = make(PersonOptions())

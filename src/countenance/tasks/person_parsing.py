@@ -9,7 +9,7 @@ from countenance.metrics.masks import best_overlap, mask_runs, run_lengths
 from countenance.tasks.localization import overlap_curve
 from countenance.tasks.reduce import With
 from countenance.tasks.task import Metric, Row, Task, subject_row
-from countenance.tasks.thresholds import ThresholdOptions
+from countenance.tasks.thresholds import ThresholdOptions, levels_in_words
 
 METRIC = "AR_MASK"
 
@@ -62,10 +62,11 @@ def make(options: ThresholdOptions) -> Task:
         metrics=(
             Metric(
                 METRIC,
-                f"share of the overlap thresholds {levels[0]:g} to {levels[-1]:g} that the best mask passes",
+                f"share of the overlap thresholds {levels_in_words(levels)} that the best mask passes",
+                better="higher",
                 headline=True,
             ),
-            Metric("best_iou", "overlap of the person with the best mask"),
+            Metric("best_iou", "overlap of the person with the best mask", "higher"),
         ),
         coerce=to_masks,
         score=With(score, options),

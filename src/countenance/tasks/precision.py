@@ -1,23 +1,28 @@
 """Average precision of a whole run, of everybody and of each group, from columns on disk.
 
 A detection costs 16 bytes in temporary files (score, image, kind of person found) and a true box 8; what is held in
-memory does not grow with their number, except for one byte an image while images are resampled.
+memory does not grow with their number, except for one byte an image while images are resampled, and for the different
+companies of people that images show.
 """
 
-import tempfile
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countenance.metrics.detection import RankedDetections, average_precisions
+from countenance.scratch import temporary_file
 from countenance.tasks.reduce import Reduced, State, Whole
 from countenance.tasks.results import Number
 
 MEANING = "COCO's average precision at overlap 0.5 (101 recalls), all images together"
-GROUP_MEANING = "average precision at overlap 0.5 of a group's own boxes; boxes that hit somebody else do not count"
+GROUP_MEANING = (
+    "average precision at overlap 0.5 of a group's own boxes; boxes that hit somebody else do not count, and one that "
+    "hits nobody counts by the group's share of the people in its image (of all people where it shows nobody)"
+)
 REPLICATES = 200
 BLOCK = 131_072
 """Detections that are read at once."""
@@ -36,7 +41,7 @@ class DiskColumn:
         self.dtype, self.rows = np.dtype(dtype), 0
 
     def __enter__(self) -> "DiskColumn":
-        self.file = tempfile.TemporaryFile(prefix="countenance-column-")
+        self.file = temporary_file()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,40 +155,82 @@ class Kinds:
         return found
 
 
+class Companies:
+    """The combinations of kinds of people that images show, each with a number; 0 is nobody."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[bytes, int] = {b"": 0}
+
+    def of(self, owner: NDArray[Any], kind: NDArray[np.int32], images: int) -> NDArray[np.int32]:
+        """The company in each of some images, from the image and the kind of each true box."""
+        order = np.lexsort((kind, owner))
+        people, ends = kind[order], np.cumsum(np.bincount(owner, minlength=images)).tolist()
+        keys = (people[start:stop].tobytes() for start, stop in itertools.pairwise([0, *ends]))
+        return np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.int32)
+
+    def shares(self, members: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """For each group (rows of kinds) its share of each company.
+
+        >>> companies = Companies()
+        >>> companies.of(np.array([0, 0, 2]), np.array([1, 0, 1], np.int32), 3).tolist()
+        [1, 0, 2]
+        >>> companies.shares(np.array([[True, True], [False, True]]))[:, 1:].tolist()
+        [[1.0, 1.0], [0.5, 1.0]]
+        """
+        shares = np.zeros((len(members), len(self.numbers)))
+        for key, number in self.numbers.items():
+            if key:
+                shares[:, number] = members[:, np.frombuffer(key, np.int32)].mean(axis=1)
+        return shares
+
+
 def _each(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else () if value is None else (value,)
 
 
 def collected_precisions(states: Iterable[State], whole: Whole) -> Reduced:
-    """Average precision of everybody and of each group, from the states of the shards in their order.
+    """Average precision of everybody and of each group, from the states of the shards in their order."""
+    with collected(states, whole) as (found, groups):
+        return Reduced() if found is None else Reduced(numbers_of(found, groups, seed=whole.seed))
+
+
+@contextmanager
+def collected(states: Iterable[State], whole: Whole) -> Iterator[tuple[RankedDetections | None, list[Group]]]:
+    """All detections of a run, best score first, and its groups; nothing where there is no true box.
 
     A state has the predicted boxes' `score`, `image` and `truth` (-1: none), the image of each true box (`owner`), both
-    numbered within the state, and the number of `images`.
+    numbered within the state, and the number of `images`. It may say which true boxes are `counted` (default: all).
     """
     with ExitStack() as files:
         detections, ranked = (files.enter_context(DiskColumn(ROW)) for _ in range(2))
         truths, kinds_of = files.enter_context(DiskColumn(TRUTH)), files.enter_context(DiskColumn("<i4"))
-        kinds = _kinds(whole, kinds_of)
+        kinds, companies = _kinds(whole, kinds_of), Companies()
         images, count, owners = 0, kinds_of.rows, 0
         for state in states:
             owner, truth = state["owner"], state["truth"]
             kind = kinds_of.read(owners, owners + len(owner))
             kind = np.concatenate([kind, np.zeros(len(owner) - len(kind), np.int32)])
-            truths.add(_rows(TRUTH, image=owner + images, kind=kind))
-            found = np.where(truth >= 0, kind[truth] if len(kind) else -1, -1)
+            counted = state.get("counted", np.ones(len(owner), bool))
+            truths.add(_rows(TRUTH, image=(owner + images)[counted], kind=kind[counted]))
+            here = int(state["images"].sum())
+            nobody = -1 - companies.of(owner[counted], kind[counted], here)[state["image"]]
+            found = np.where(truth >= 0, kind[truth] if len(kind) else -1, nobody)
             detections.add(_rows(ROW, score=state["score"], image=state["image"] + images, kind=found))
-            images, owners = images + int(state["images"].sum()), owners + len(owner)
-        if not owners:
-            return Reduced()
+            images, owners = images + here, owners + len(owner)
+        if not truths.rows:
+            yield None, []
+            return
         groups = kinds.groups() if owners == count else {}  # every true box has its row, in the same order
         sorted_by_score(detections, ranked, RUN, BLOCK)
+        members = np.array([np.ones(max(len(kinds.numbers), 1), bool), *groups.values()])
         found_all = RankedDetections(
             images,
             lambda: ((one["image"], one["kind"]) for one in ranked.blocks(BLOCK)),
             lambda: ((one["image"], one["kind"]) for one in truths.blocks(BLOCK)),
-            np.array([np.ones(max(len(kinds.numbers), 1), bool), *groups.values()]),
+            members,
+            companies.shares(members),
         )
-        return Reduced(numbers_of(found_all, list(groups), seed=whole.seed))
+        yield found_all, list(groups)
 
 
 def _kinds(whole: Whole, into: DiskColumn) -> Kinds:
@@ -212,16 +259,22 @@ def precisions(
 ) -> list[Number]:
     """Average precision of everybody and of each group: for an attribute and a value, the true boxes that have it.
 
-    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count for every group.
+    Boxes that hit somebody of another group are left out (COCO's ignore); false positives count by the group's share of
+    the people in their image.
     """
     order = np.argsort(-state["score"], kind="stable")
     image, truth, owner = state["image"][order], state["truth"][order], state["owner"]
+    images = int(state["images"].sum())
     members = np.array([np.ones(len(owner), bool), *groups.values()])
-    found = RankedDetections(
-        int(state["images"].sum()), lambda: iter([(image, truth)]), lambda: iter([(owner, np.arange(len(owner)))]),
-        members,
-    )  # fmt: skip
-    return numbers_of(found, list(groups), name=name, seed=seed)
+    shares = np.array([np.bincount(owner, weights=member, minlength=images) for member in members])
+    people = np.bincount(owner, minlength=images)
+    company = np.where(people > 0, 1 + np.arange(images), 0)
+    shares = np.hstack([np.zeros((len(members), 1)), shares / np.maximum(people, 1)])
+    found = np.where(truth >= 0, truth, -1 - company[image] if len(image) else -1)
+    detections = RankedDetections(
+        images, lambda: iter([(image, found)]), lambda: iter([(owner, np.arange(len(owner)))]), members, shares
+    )
+    return numbers_of(detections, list(groups), name=name, seed=seed)
 
 
 def numbers_of(

@@ -30,6 +30,22 @@ class Result(BaseModel):
     """What a reader must know to use it: too few pairs, a bound instead of an estimate."""
 
 
+class AuditedRatio(BaseModel):
+    """What an audit needs to compare a number of one group with that of others, as a ratio.
+
+    For numbers that rows do not give, such as the false match rate of a group's pairs: the metric under which an audit
+    names it, the standard error of its logarithm, how many people it rests on, how much it weighs where groups are put
+    together (default: n), and the smallest ratio that matters. Groups must not share people.
+    """
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="null")
+    metric: str
+    log_error: Real = NAN
+    people: int = 0
+    weight: Real = NAN
+    ratio: float = 2.0
+
+
 class Number(Result):
     """One number with its interval.
 
@@ -51,6 +67,8 @@ class Number(Result):
     """The group that the number is about; everybody where there is no group."""
     bound: Literal["", "<", ">"] = ""
     """The value is a bound: no error was seen in n trials, so the rate is below 3/n."""
+    audited: AuditedRatio | None = None
+    """Of a group's number that an audit compares with those of the other groups."""
 
     def text(self) -> str:
         """The number as a page shows it: three decimals, or three digits where it is very small."""

@@ -5,12 +5,13 @@ A worker stores the state of its shard beside the shard; whoever puts the run to
 
 import functools
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from countenance.scratch import temporary_file
 
 State = Mapping[str, NDArray[Any]]
 LENGTH = 8
@@ -83,7 +84,7 @@ class Spool(Mapping[str, NDArray[Any]]):
         self._end = 0
 
     def __enter__(self) -> "Spool":
-        self._file = tempfile.TemporaryFile(prefix="countenance-states-")
+        self._file = temporary_file()
         return self
 
     def __exit__(self, *_: object) -> None:

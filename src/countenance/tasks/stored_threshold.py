@@ -1,8 +1,8 @@
 """The threshold of another run, for a task that takes one over."""
 
-import json
 from typing import Any
 
+from countenance.decoding import json_of
 from countenance.errors import InputError
 from countenance.storage import Missing, open_storage
 from countenance.tasks.results import numbers, results_from_json
@@ -15,7 +15,7 @@ def threshold_of(run: str, similarity: str) -> float:
     storage = open_storage(run)
     try:
         results = results_from_json(storage.read("results.json"))
-        options: dict[str, Any] = json.loads(storage.read("run.json")).get("options") or {}
+        options: dict[str, Any] = json_of(storage.read("run.json"), f"{run}/run.json").get("options") or {}
     except Missing:
         raise InputError(f"{run}: no finished run of face_verification here; name a run directory") from None
     except (ValueError, AttributeError) as error:

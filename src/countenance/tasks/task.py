@@ -27,11 +27,19 @@ class Metric:
 
     name: str
     meaning: str
-    better: Literal["higher", "lower"] = "higher"
+    better: Literal["higher", "lower"] | None
+    """None: neither way is better, or it is not known which."""
     headline: bool = False
     """Audited and shown first when the user names no metric."""
     delta: float | None = None
     """The smallest difference that matters; None: the audit's own (0.05 for what lies between 0 and 1)."""
+    answered: str | None = None
+    """The 0/1 metric that is 0 where the model gave no answer, so that a row without a value is missing; the metric's
+    own name: every row without a value is. None: a row without a value is outside the metric's denominator."""
+    among: tuple[str, tuple[str, ...]] | None = None
+    """An attribute and its values: whom the metric is about. Images that failed are missing for these people alone."""
+    of_groups: bool = False
+    """Rows do not have it: the task's reducer gives it for groups, as numbers that say how they are `audited`."""
 
 
 class Options(BaseModel):

@@ -66,6 +66,17 @@ class ThresholdOptions(Options):
         return threshold_names(self.levels(metric), self.strict)
 
 
+def levels_in_words(levels: Array) -> str:
+    """Thresholds as a text: the ends of an even range of three or more, else all of them.
+
+    >>> levels_in_words(AR_THRESHOLDS), levels_in_words(np.array([0.3, 0.4])), levels_in_words(np.array([0.5]))
+    ('0.5 to 0.95', '0.3, 0.4', '0.5')
+    """
+    if len(levels) > 2 and np.allclose(np.diff(levels, 2), 0):
+        return f"{levels[0]:g} to {levels[-1]:g}"
+    return ", ".join(f"{level:g}" for level in levels)
+
+
 def threshold_levels(metric: str, values: Any) -> Array:
     """Thresholds from what a user gave; ValueError says what is wrong with them.
 

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.pairs.groups import Groups
+from countenance.metrics.pairs.comparisons import Comparisons
+from countenance.metrics.pairs.groups import AcceptedCounts, Groups
+from countenance.metrics.pairs.vectors import Vectors
 from countenance.metrics.verification import Verification, accepted_shares, validation_rate
 from countenance.metrics.verification_bands import roc_bands
 from countenance.metrics.verification_strict import draw_pairs, rates_of_pairs
 from countenance.tasks.results import Axis, Curve, Line, Number, Result, Table
+from countenance.tasks.verification_results import false_matches
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -119,6 +122,21 @@ class Pictures:
                 rows.append([by, name, round(entry["VAL"], 6), interval, *evidence])
         columns = ["By", "Group", "VAL", "Interval", "People", "Pairs, same / different", "Evidence"]
         return Table(name=RATES, meaning=BY_GROUP, columns=columns, rows=rows)
+
+    def false_matches(self, groups: Mapping[str, Groups]) -> list[Result]:
+        """FMR between and within the groups at everybody's threshold."""
+        everyone, rows = self.rate(self.embedded), self.embedded
+        if everyone is None:
+            return []
+        order = np.argsort(self.codes(rows), kind="stable")
+        rows = rows[order]
+        here = {name: one.taken(rows) for name, one in groups.items()}
+        compared = Comparisons.of(Vectors.of(self.vectors[rows], "dot"), self.codes(rows))
+        counts = AcceptedCounts(compared.identity, list(here.values()))
+        compared.accepted(float(np.nextafter(everyone.threshold, np.inf)), counts.add)
+        at = f" at a similarity above {everyone.threshold:.6g}"
+        parts = [false_matches(counts, k, name, one, at) for k, (name, one) in enumerate(here.items())]
+        return [result for part in parts for result in part]
 
     def overall(self) -> tuple[list[Result], dict[str, Array]]:
         """VAL, EER and ROC of everybody, and each picture's share of accepted pairs at their threshold."""

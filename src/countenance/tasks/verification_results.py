@@ -13,10 +13,11 @@ from countenance.metrics.pairs.curves import Curves
 from countenance.metrics.pairs.distributions import PairScores, genuine_scores, impostor_scores
 from countenance.metrics.pairs.groups import AcceptedCounts, Groups, fnmr_by_group
 from countenance.metrics.pairs.matrix import fmr_by_group
-from countenance.metrics.pairs.vectors import Array, Vectors
+from countenance.metrics.pairs.vectors import Array, Ints, Vectors
 from countenance.tasks.embeddings import Embedded
-from countenance.tasks.results import NAN, Axis, Curve, Line, Matrix, Number, Result
+from countenance.tasks.results import NAN, AuditedRatio, Axis, Curve, Line, Matrix, Number, Result
 from countenance.tasks.stored_threshold import NAME
+from countenance.tasks.task import Metric
 
 RATES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 FEW_PEOPLE = 20
@@ -25,6 +26,13 @@ FMR = "share of comparisons of two people that are accepted as one"
 FNMR = "share of comparisons of a person with themselves that are refused"
 KINDS = {"mated": "comparisons of a person with themselves", "non-mated": "comparisons of two people"}
 ENROL = "share of pictures for which the model gave no embedding"
+FALSE_MATCHES = Metric(
+    "FMR", "share of comparisons of two people of the same group that are accepted as one", better="lower",
+    headline=True, of_groups=True,
+)  # fmt: skip
+"""What is audited: a mean over pictures of comparisons with everybody would compare who else is in the test set."""
+LARGEST_RATIO = 2.0
+"""A false match rate of less than twice another one's does not matter."""
 
 
 def require(condition: Any, message: str) -> None:
@@ -248,8 +256,18 @@ def by_group(
     compared: Comparisons, counts: AcceptedCounts, place: int, attribute: str, groups: Groups, how: Operating, seed: int
 ) -> list[Result]:
     """Who is taken for whom, and each group's own rates and scores."""
+    results = false_matches(counts, place, attribute, groups, f" at {how.accepts}")
+    refused = fnmr_by_group(compared.genuine, compared.identity, groups, how.score)
+    for name, estimate in zip(groups.names, refused, strict=True):
+        meaning = f"{FNMR} at {how.accepts}, both pictures of the group"
+        results.append(number("group FNMR", meaning, estimate, "genuine pairs", attribute=attribute, group=name))
+    return results + distributions(compared, how, attribute, groups, seed)
+
+
+def false_matches(counts: AcceptedCounts, place: int, attribute: str, groups: Groups, at: str) -> list[Result]:
+    """The FMR between every two groups, and within each group as an audit compares it."""
     found = fmr_by_group(counts, place)
-    names, at = list(groups.names), f" at {how.accepts}"
+    names, apart = list(groups.names), _apart(counts.identity, groups)
     unknown = int((~groups.pictures.any(axis=1)).sum())
     note = f"{unknown} pictures of unknown {attribute} are left out" if unknown else ""
     matrix = Matrix(
@@ -259,18 +277,27 @@ def by_group(
         row_label=attribute, column_label=f"taken for {attribute}",
     )  # fmt: skip
     results: list[Result] = [matrix]
-    refused = fnmr_by_group(compared.genuine, compared.identity, groups, how.score)
     for k, name in enumerate(names):
-        about = {"attribute": attribute, "group": name}
         taken = IntervalEstimate(
             float(found.value[k, k]), float(found.low[k, k]), float(found.high[k, k]), int(found.pairs[k, k]),
             int(found.people[k]),
         )  # fmt: skip
-        results += [
-            number("group FMR", f"{FMR}{at}, both of the group", taken, "impostor pairs", **about),
-            number("group FNMR", f"{FNMR}{at}, both pictures of the group", refused[k], "genuine pairs", **about),
-        ]
-    return results + distributions(compared, how, attribute, groups, seed)
+        audited = AuditedRatio(
+            metric=FALSE_MATCHES.name, log_error=float(found.log_error[k, k]), people=int(found.people[k]),
+            weight=float(found.pairs[k, k]), ratio=LARGEST_RATIO,
+        )  # fmt: skip
+        about: dict[str, Any] = {"attribute": attribute, "group": name, "audited": audited if apart else None}
+        results.append(number("group FMR", f"{FMR}{at}, both of the group", taken, "impostor pairs", **about))
+    return results
+
+
+def _apart(identity: Ints, groups: Groups) -> bool:
+    """Whether nobody is in two groups, as comparing groups with each other needs it."""
+    member = groups.pictures
+    _, person = np.unique(identity, return_inverse=True)
+    mine = np.zeros((int(person.max(initial=-1)) + 1, member.shape[1]), bool)
+    np.logical_or.at(mine, person, member)
+    return bool((mine.sum(axis=1) <= 1).all())
 
 
 def notes(compared: Comparisons, found: Embedded, groups: Mapping[str, Groups]) -> list[str]:
@@ -284,6 +311,9 @@ def notes(compared: Comparisons, found: Embedded, groups: Mapping[str, Groups]) 
         made.append(f"{alone} of {people} people have one picture with an embedding: they are in impostor pairs only")
     if compared.genuine.drawn:
         made.append(f"of {compared.genuine.drawn} people with very many pictures only some genuine pairs were drawn")
+    shared = [name for name, one in groups.items() if not _apart(compared.identity, one)]
+    if shared:
+        made.append(f"FMR is not compared by {', '.join(shared)}: people are in several of these groups")
     missing = len(found.people) - len(found.rows)
     if missing:
         made.append(f"{missing} of {len(found.people)} pictures have no embedding and are in no pair")

@@ -76,7 +76,7 @@ def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> in
     galleries: list[tuple[str, Selection]] = [("everybody", Selection.of(opened, [("show", "failed")]))]
     for one in told:
         address = source.pictures(one).partition("?")[2]
-        galleries.append((words.statement(one, source.names, source.better).who, _selection(opened, address)))
+        galleries.append((words.statement(one, source.names).who, _selection(opened, address)))
     folder = f"{opened.id}/"
     count, pages = 0, []
     for number, (who, chosen) in enumerate(galleries):

@@ -10,9 +10,11 @@ from urllib.parse import urlencode
 import numpy as np
 
 from countenance.errors import InputError
+from countenance.run.auditing import WHOLE, check_names
 from countenance.view.comparing import Several
 from countenance.view.opened import OpenRun
 from countenance.view.pages import group_words
+from countenance.view.parameters import Parameters
 from countenance.view.question import Question
 from countenance.view.rows import Selection
 from countenance.view.samples import Item
@@ -38,14 +40,14 @@ def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
     several = Several.of(site, [pair for pair in parameters if pair[0] not in ("of", "group")])
     if len(several.runs) != 2:
         raise InputError("name two runs to see the samples that changed")
-    given = dict(parameters)
-    change = given.get("change") or "lost"
-    if change not in CHANGES:
-        raise InputError(f"change {change!r}, expected one of {', '.join(CHANGES)}")
+    given = Parameters(parameters)
+    change, by, group = given.choice("change", CHANGES, "lost"), given.text("of"), given.exact("group")
     first, second = several.runs
+    for one in several.runs:
+        check_names(one.place, [by] if by else None, [*one.columns.attributes, WHOLE])
     selections = [
-        Selection(one, several.asked, given.get("by_metric") or several.asked.metrics[0], given.get("of", ""),
-                  given.get("group", ""), "all", "table")
+        Selection(one, several.asked, one.metric(given.text("by_metric", several.asked.metrics[0])), by, group, "all",
+                  "table")
         for one in several.runs
     ]  # fmt: skip
     pairs, before, after = _pairs(first, second, selections)
@@ -55,13 +57,13 @@ def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
     order = np.argsort(-np.abs(gain[kept]), kind="stable")
     pairs, before, after = pairs[kept][order], before[kept][order], after[kept][order]
     pages = max(1, -(-len(pairs) // SIZE))
-    page = min(max(int(given["page"]) if given.get("page", "").isdigit() else 1, 1), pages)
+    page = min(given.number("page", 1), pages)
     here = slice((page - 1) * SIZE, page * SIZE)
     ones = _items(site, first, several.asked, pairs[here, 0])
     twos = _items(site, second, several.asked, pairs[here, 1])
     metric = selections[0].metric
     base = [("run", first.id), ("run", second.id)]
-    query = urlencode(base) + "&" + several.asked.query(by_metric=metric, of=given.get("of"), group=given.get("group"))
+    query = urlencode(base) + "&" + several.asked.query(by_metric=metric, of=by, group=group)
     return {
         "title": "Samples that changed",
         "several": several,
@@ -74,7 +76,7 @@ def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
         "page": page,
         "pages": pages,
         "query": query,
-        "group": group_words(first, selections[0]) if given.get("of") else "",
+        "group": group_words(first, selections[0]) if by else "",
         "privacy": site.privacy.sentence(first.run.manifest.dataset.card.real_people),
     }  # fmt: skip
 

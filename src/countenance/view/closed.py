@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from countenance.view.network import Address
+from countenance.view.parameters import LONGEST_QUERY
 from countenance.view.policy import HEADERS
 from countenance.view.token import PARAMETER, Token
 
@@ -32,8 +33,12 @@ class Closed:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if refusal := self.address.refusal(scope["method"], headers):
             return await _say(send, 403, f"Refused: {refusal}.")
-        if int(headers.get("content-length", "0") or 0) > LARGEST or "chunked" in headers.get("transfer-encoding", ""):
+        length = headers.get("content-length", "0") or "0"
+        too_long = not (length.isascii() and length.isdigit() and len(length) < 10) or int(length) > LARGEST
+        if too_long or "chunked" in headers.get("transfer-encoding", ""):
             return await _say(send, 413, f"Refused: a request carries at most {LARGEST:,} bytes.")
+        if len(scope["query_string"]) > LONGEST_QUERY:
+            return await _say(send, 414, f"Refused: the address has more than {LONGEST_QUERY:,} characters.")
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in pairs if name == PARAMETER), None)
         named = given is not None

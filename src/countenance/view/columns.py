@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from countenance.audit.attributes import choose, coded
-from countenance.audit.groups import group, membership
-from countenance.audit.rows import kept_rows
-from countenance.audit.source import Source
-from countenance.audit.table import UNKNOWN, Array, flat, is_text
+from countenance.auditing.attributes import choose, coded
+from countenance.auditing.conditions import kept_rows
+from countenance.auditing.groups import group, membership
+from countenance.auditing.source import Source
+from countenance.auditing.table import UNKNOWN, Array, flat, is_text
+from countenance.decoding import open_parquet, read_parquet
 from countenance.errors import InputError
 from countenance.run.auditing import EVERYONE, WHOLE
 
@@ -54,9 +55,7 @@ class Columns(Source):
         """How many rows there are."""
         if self._mask is not None:
             return int(np.count_nonzero(self._mask))
-        import pyarrow.parquet as pq
-
-        return int(self.keep("total", lambda: sum(pq.read_metadata(file).num_rows for file in self.files)))
+        return int(self.keep("total", lambda: sum(open_parquet(one, one).metadata.num_rows for one in self.files)))
 
     def read(self, texts: Sequence[str], others: Sequence[str]) -> dict[str, Any]:
         """The named columns as Arrow arrays; texts are dictionaries of the values that occur, a third of the size."""
@@ -74,13 +73,12 @@ class Columns(Source):
 
     def _from_files(self, name: str) -> Any:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        if name == f"attr.{WHOLE}" and name not in pq.read_schema(self.files[0]).names:
+        if name == f"attr.{WHOLE}" and name not in open_parquet(self.files[0], self.files[0]).schema_arrow.names:
             return pa.DictionaryArray.from_arrays(
                 pa.array(np.zeros(self.total, dtype=np.int8)), pa.array([EVERYONE])
             ).dictionary_decode()
-        parts = [pq.ParquetFile(file).read(columns=[name]).column(name) for file in self.files]
+        parts = [read_parquet(file, self.label, [name]).column(name) for file in self.files]
         return flat(parts[0] if len(parts) == 1 else pa.chunked_array([c for part in parts for c in part.chunks]))
 
     def _type(self, name: str) -> Any:

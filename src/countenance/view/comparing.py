@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from countenance.audit import Estimate
-from countenance.compare import Change, Comparison, Gap, compare, leaderboard
-from countenance.compare.decision import amount, number
+from countenance.auditing import Estimate
+from countenance.comparing import Change, Comparison, Gap, compare, leaderboard
+from countenance.comparing.decision import amount, number
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
 from countenance.report import numbers
@@ -133,11 +133,11 @@ def _side_by_side(several: Several, metric: str, found: Sequence[Sequence[Estima
                 cells.append((numbers.NOTHING, "", "", 0))
                 continue
             rows = Selection(opened, several.asked, metric, _written(several.asked, key[0]), key[1]).query()
-            text = numbers.value(estimate.estimate, estimate.kind)
-            interval = numbers.span(estimate.low, estimate.high, estimate.kind)
+            text = numbers.value(estimate.estimate, estimate.metric_kind)
+            interval = numbers.span(estimate.low, estimate.high, estimate.metric_kind)
             cells.append((text, interval, f"/runs/{opened.id}/rows?{rows}", estimate.n))
         known = [estimate.estimate for estimate in here if estimate is not None and estimate.n]
-        spread = numbers.change(known[-1] - known[0], one.kind) if len(known) > 1 else ""
+        spread = numbers.change(known[-1] - known[0], one.metric_kind) if len(known) > 1 else ""
         made.append(SideBySide(attribute_label(key[0]), names.group(*key), cells, spread))
     return made
 

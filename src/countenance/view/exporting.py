@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from countenance.audit import Audit, Estimate, Finding
+from countenance.auditing import Audit, Estimate, Finding
 from countenance.errors import InputError
 from countenance.report.findings import safe_cell
 from countenance.view.comparing import Several, compared
@@ -94,7 +94,9 @@ def parquet_bytes(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> byt
     import pyarrow.parquet as pq
 
     buffer = io.BytesIO()
-    pq.write_table(pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns}), buffer)
+    pq.write_table(
+        pa.table({name: pa.array((row.get(name) for row in rows), from_pandas=True) for name in columns}), buffer
+    )
     return buffer.getvalue()
 
 

@@ -18,7 +18,7 @@ def forest_figure(opened: OpenRun, asked: Question, form: str, metric: str) -> b
     found = [one for one in opened.estimates(asked) if one.metric == metric and one.depth == 1 and one.n]
     names = opened.names(found)
     found = names.ordered(found)
-    kind = found[0].kind if found else "mean"
+    kind = found[0].metric_kind if found else "mean"
     rows: list[PlotRow] = []
     for attribute, groups in groupby(found, key=lambda one: one.attribute):
         rows.append(PlotRow(attribute_label(attribute)))

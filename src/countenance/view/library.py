@@ -5,7 +5,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.run.manifest import Manifest
+from countenance.run.run import UNVERIFIED
 from countenance.run.store import AUDIT, SHARDS, RunStore
 from countenance.storage import Missing, is_url
 from countenance.view.opened import OpenRun, Unknown, stamp_of
@@ -45,12 +46,24 @@ class Summary:
     finished: str = ""
     changed: float = 0.0
     problem: str = ""
+    source: str = ""
+    """What the run calls its dataset's source."""
 
 
 class Library:
     """The runs below some folders, and below prefixes of object stores."""
 
-    def __init__(self, places: Sequence[Path | str]) -> None:
+    def __init__(
+        self,
+        places: Sequence[Path | str],
+        *,
+        verified: bool = True,
+        data: Mapping[str, str] | None = None,
+    ) -> None:
+        self.how: dict[str, Any] = {"verified": verified, "data": dict(data or {})}
+        """How runs are opened: `countenance.Run` says what each part means."""
+        self.cautions = [] if verified else [UNVERIFIED]
+        """What every page must say."""
         named = dict.fromkeys(str(place).rstrip("/") for place in places if is_url(place))
         folders = canonical([place for place in places if not is_url(place)])
         self.roots: list[Folder | Bucket] = [*map(Folder, folders), *map(Bucket, named)]
@@ -94,7 +107,7 @@ class Library:
         stamp = (stamp_of(storage), storage.count(SHARDS))
         known = self._summaries.get(key)
         if known is None or known[0] != stamp:
-            known = (stamp, _summarized(key, storage, name, stamp))
+            known = (stamp, _summarized(key, RunStore(storage, verified=self.how["verified"]), name, stamp))
             self._summaries[key] = known
         return known[1]
 
@@ -107,7 +120,7 @@ class Library:
         with self._lock:
             known = self._open.pop(key, None)
             if known is None or known.stamp != stamp_of(known.storage):
-                known = OpenRun(key, storage)
+                known = OpenRun(key, storage, **self.how)
             self._open[key] = known  # the latest last
             while len(self._open) > MOST_OPEN:
                 del self._open[next(iter(self._open))]
@@ -122,37 +135,38 @@ def _until(start: float, least: float) -> float:
     return now + max(least, 10 * took if took > LONG else 0.0)
 
 
-def _summarized(key: str, storage: ScopedStorage, name: str, stamp: tuple[Any, int]) -> Summary:
+def _summarized(key: str, store: RunStore, name: str, stamp: tuple[Any, int]) -> Summary:
     changed = max((part[0] for part in stamp[0] if part and isinstance(part[0], int)), default=0) / 1e9
     try:
-        manifest = RunStore(storage).manifest()
+        manifest = store.manifest()
     except (InputError, OSError) as error:
-        return Summary(key, name, storage.place, changed=changed, problem=str(error))
-    verdict, reason, problem = _verdict(storage, manifest)
+        return Summary(key, name, store.place, changed=changed, problem=str(error))
+    verdict, reason, problem = _verdict(store, manifest)
     images = manifest.dataset.images
     if not changed and manifest.finished:  # an object store's versions say no time
         with contextlib.suppress(ValueError):
             changed = datetime.fromisoformat(manifest.finished).timestamp()
     done = images if manifest.status == "complete" else min(stamp[1] * (manifest.shard or 0), images)
     return Summary(
-        key, name, storage.place, manifest.suite or "", manifest.task, manifest.model.name, manifest.dataset.card.name,
+        key, name, store.place, manifest.suite or "", manifest.task, manifest.model.name, manifest.dataset.card.name,
         manifest.status, verdict, reason, images, done, manifest.failed, manifest.finished or "", changed, problem,
+        manifest.dataset.source or "",
     )  # fmt: skip
 
 
-def _verdict(storage: ScopedStorage, manifest: Manifest) -> tuple[str, str, str]:
+def _verdict(store: RunStore, manifest: Manifest) -> tuple[str, str, str]:
     """The verdict of the stored audit with its reason; or what is wrong with the files."""
     try:
-        if manifest.status == "complete" and not all(map(storage.has, RunStore(storage).score_files())):
+        if manifest.status == "complete" and not all(map(store.storage.has, store.score_files())):
             return "", "", "scores.parquet is missing; the same `countenance run` command makes it again"
-        found = json.loads(storage.read(AUDIT))
+        found = json.loads(store.read(AUDIT))
         return str(found["verdict"]), str(found["reason"]), ""
     except Missing:
         return "", "", ""
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return "", "", "audit.json is damaged; `countenance audit` writes it again"
     except (InputError, OSError) as error:
         return "", "", str(error)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "", "", "audit.json is damaged; `countenance audit` writes it again"
 
 
 def as_json(one: Summary) -> dict[str, Any]:

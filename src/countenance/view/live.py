@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from countenance.audit import Audit, Estimate, Finding
-from countenance.audit.attributes import choose
-from countenance.audit.table import flat
+from countenance.auditing import Audit, Estimate, Finding
+from countenance.auditing.attributes import choose
+from countenance.auditing.comparisons import REST
+from countenance.auditing.groups import SPLIT
+from countenance.auditing.table import flat
 from countenance.report.names import CROSS, Names
 from countenance.report.source import ReportSource
 from countenance.report.words import failed_side, only_favoured, strongest
@@ -55,7 +57,8 @@ class Live(ReportSource):
         finer = [self.task.curve_of] if self.task and self.task.curve_of else []
         metrics = [name for name in (*self.asked.metrics, *finer) if name in rows.metrics]
         columns |= {f"m.{name}": f"m.{name}" for name in metrics}
-        columns |= {name: name for name in ("subject",) if name in rows.names}
+        who = ("subject", "sample") if self.failures else ("subject",)
+        columns |= {name: name for name in who if name in rows.names}
         return pa.table({name: flat(rows.read([column], [])[column]) for name, column in columns.items()})
 
     @cached_property
@@ -71,12 +74,15 @@ class Live(ReportSource):
 
     def failed(self) -> list[Finding]:
         """The disparities that put somebody behind, the strongest first; none where groups are only favoured."""
-        return [] if only_favoured(self.audit, self.better) else strongest(self.audit.findings, self.names, self.better)
+        if only_favoured(self.audit):
+            return []
+        told = strongest(self.audit.findings, self.names)
+        return [f for f in told if f.direction != "better" or f.versus != REST]
 
     def pictures(self, finding: Finding) -> str:
         """The address of the pictures of those whom a disparity puts behind."""
         address = self.link("failed", "samples")
-        return address(finding.metric, finding.attribute, failed_side(finding, self.better))
+        return address(finding.metric, finding.attribute, failed_side(finding))
 
     def link(self, show: str = "all", page: str = "rows") -> Callable[..., str]:
         """From a number (its metric, attribute and group; `rest` for everyone else) to the address of its rows."""
@@ -87,8 +93,14 @@ class Live(ReportSource):
             for choice, part in zip(chosen.attributes, text.split("*") if chosen.crosses else [text], strict=True):
                 written[choice.name] = part.strip()
 
+        splits = {(f.attribute, side) for f in self.audit.findings if f.kind == SPLIT for side in (f.group, f.versus)}
+
         @cache
         def address(metric: str, attribute: str, group: str, side: str = "") -> str:
+            if (attribute, group) in splits:  # several groups together: all rows of the metric
+                return (
+                    f"/runs/{self.opened.id}/{page}?{Selection(self.opened, self.asked, metric, '', '', show).query()}"
+                )
             parts = [attribute] if attribute in written else attribute.split(CROSS)
             by = "*".join(written.get(part, part) for part in parts)
             chosen = Selection(self.opened, self.asked, metric, by, group, show, side=side)

@@ -11,16 +11,23 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from countenance.audit import Audit, Estimate, audit, estimates
-from countenance.audit.attributes import MOST_VALUES, NEVER
+from countenance.auditing import Audit, Estimate, audit, estimates
+from countenance.auditing.attributes import MOST_VALUES, NEVER
+from countenance.data.tables import near
 from countenance.data.vocabulary import in_order
+from countenance.decoding import open_parquet
 from countenance.errors import InputError
 from countenance.report.names import CROSS, Names
-from countenance.run.auditing import WHOLE, audit_source, check_names, default_metrics, metrics_of, read_audit
+from countenance.report.unanswered import Unanswered
+from countenance.run.auditing import EVERYONE, WHOLE, audit_source, check_names, default_metrics, metrics_of, read_audit
+from countenance.run.hashes import FILES
+from countenance.run.ledger import noted
+from countenance.run.rows import check_scores
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FAILURES, MANIFEST, SCORES
-from countenance.tasks import Metric, Task, load_task, task_names
+from countenance.tasks import Metric, Task
 from countenance.view.columns import Columns
+from countenance.view.parameters import Parameters
 from countenance.view.question import Question
 from countenance.view.scope import ScopedStorage
 from countenance.view.tables import tables
@@ -39,13 +46,11 @@ class Unknown(InputError):
 class OpenRun:
     """One run below the named folders. What is computed is kept until a file of the run changes."""
 
-    def __init__(self, key: str, storage: ScopedStorage) -> None:
+    def __init__(self, key: str, storage: ScopedStorage, **how: Any) -> None:
         self.id = key
         self.storage = storage
         self.stamp = stamp_of(self.storage)
-        self.run = Run(self.storage)
-        if self.run.manifest.metrics is None and self.run.manifest.task not in task_names():
-            self.run.manifest.metrics = []  # nothing is imported to find out what they mean
+        self.run = Run(self.storage, **how)
         self._audits: dict[Any, Audit] = {}
         self._auditing = threading.Lock()
         self._loading = threading.Lock()
@@ -71,12 +76,13 @@ class OpenRun:
         """The score table."""
         if not self.run.complete:
             raise InputError(f"{self.place}: the run has not finished; its numbers come when it has")
-        files = [self.storage.path(name) for name in self.run.store.score_files()]
-        if not files[0].is_file():
-            raise InputError(
-                f"{self.place}: scores.parquet is missing; the same `countenance run` command makes it again"
-            )
-        return Columns(files, self.place)
+        files = {name: self.storage.path(name) for name in self.run.store.score_files()}
+        for name, path in files.items():
+            if not path.is_file():
+                raise InputError(f"{self.place}: {name} is missing; the same `countenance run` command makes it again")
+            self.run.store.check_file(name, path)
+            check_scores(open_parquet(path, path).schema_arrow.empty_table(), f"{self.place}/{name}")
+        return Columns(list(files.values()), self.place)
 
     @cached_property
     def audit(self) -> Audit | None:
@@ -95,12 +101,27 @@ class OpenRun:
             return []
 
     @cached_property
+    def in_numbers(self) -> Unanswered:
+        """How many images have no prediction, and whether the numbers count them."""
+        import pyarrow as pa
+
+        failed = {str(row["sample"]) for row in self.failures}
+        metrics = [name for name in default_metrics(self.run) if name in self.columns.metrics]
+        scores = self.columns.read(["sample"], [f"m.{name}" for name in metrics]) if failed else {}
+        return Unanswered.of(failed, pa.table(scores), metrics)
+
+    @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics of the score table, with their meaning where the task gives one."""
         known = {metric.name: metric for metric in metrics_of(self.run)}
         told = (self.audit.settings.get("better") or {}) if self.audit else {}
-        made = [known.get(name, Metric(name, "")) for name in self.columns.metrics]
+        made = [known.get(name, Metric(name, "", None)) for name in self.columns.metrics]
         return tuple(replace(one, better=told.get(one.name) or one.better) for one in made)
+
+    @cached_property
+    def of_groups(self) -> frozenset[str]:
+        """Metrics that rows do not have, but groups: an audit has their numbers."""
+        return frozenset(metric.name for metric in metrics_of(self.run) if metric.of_groups)
 
     @cached_property
     def groupable(self) -> list[str]:
@@ -115,18 +136,31 @@ class OpenRun:
 
     def question(self, parameters: Sequence[tuple[str, str]] = ()) -> Question:
         """What an address asks of this run, checked."""
-        usual = Question(by=tuple(self.groupable[:3]) or (WHOLE,), metrics=tuple(default_metrics(self.run)), depth=1)
-        asked = Question.of(parameters, self.audit, usual)
+        metrics = tuple(self.of_rows(default_metrics(self.run)))
+        usual = Question(by=tuple(self.groupable[:3]) or (WHOLE,), metrics=metrics, depth=1)
+        asked = Question.of(Parameters(parameters), self.audit, usual)
         check_names(self.place, asked.by, [*self.columns.attributes, WHOLE], dict(asked.where))
         for name in asked.metrics:
-            self.columns.resolve(name, "m.", "metric")
+            if name not in self.of_groups:
+                self.metric(name)
         if not asked.metrics:
             raise InputError(f"{self.place}: the run has no metric to compare")
         return asked
 
+    def metric(self, name: str) -> str:
+        """The name of a metric of the score table; other columns are refused."""
+        known = self.columns.metrics
+        if name not in known:
+            raise InputError(f"{self.place}: no metric {name[:80]!r}{near(name, known)}; there are {', '.join(known)}")
+        return name
+
     def rows(self, asked: Question) -> Columns:
         """The rows that a question is about."""
-        return self.columns.about(asked.about).where(dict(asked.where))
+        return self.columns.about(self.of_rows(asked.about)).where(dict(asked.where))
+
+    def of_rows(self, metrics: Sequence[str]) -> list[str]:
+        """The metrics that rows have."""
+        return [name for name in metrics if name not in self.of_groups]
 
     def estimates(self, asked: Question) -> list[Estimate]:
         """Every group's number with its interval, by the audit's own arithmetic."""
@@ -146,13 +180,15 @@ class OpenRun:
         found = estimates(
             self.rows(asked),
             by=list(by),
-            metrics=list(asked.metrics),
+            metrics=self.of_rows(asked.metrics),
             cluster=asked.cluster,
             depth=asked.depth,
             alpha=asked.alpha,
             denominators=asked.stored.get("denominators") or None,
         )
-        return [self._settled(one) for one in found]
+        stored = self.audit.groups if self.audit else []
+        of_groups = [one for one in stored if one.metric in self.of_groups and one.metric in asked.metrics]
+        return [*(self._settled(one) for one in found), *(one for one in of_groups if one.attribute in by)]
 
     def _settled(self, one: Estimate) -> Estimate:
         """An estimate with the digits of the stored audit where that says the same.
@@ -161,7 +197,7 @@ class OpenRun:
         raise the question which is right. One that differs by more is given as it was computed.
         """
         known = self._known.get((one.metric, one.attribute, one.group))
-        if known is None or (known.n, known.clusters, known.kind) != (one.n, one.clusters, one.kind):
+        if known is None or (known.n, known.clusters, known.metric_kind) != (one.n, one.clusters, one.metric_kind):
             return one
         pairs = [(getattr(known, name), getattr(one, name)) for name in ("estimate", "low", "high", "deff")]
         same = all(a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=ROUNDING) for a, b in pairs)
@@ -169,8 +205,10 @@ class OpenRun:
 
     @cached_property
     def _known(self) -> dict[tuple[str, str, str], Estimate]:
-        found = self.audit.groups if self.audit else []
-        return {(one.metric, one.attribute, one.group): one for one in found}
+        if self.audit is None:
+            return {}
+        whole = {(one.metric, WHOLE, EVERYONE): one for one in self.audit.overall}
+        return whole | {(one.metric, one.attribute, one.group): one for one in self.audit.groups}
 
     def tested(self, asked: Question, progress: Callable[[int, int], None] | None = None) -> Audit:
         """The whole audit of a question; one at a time, since each takes a processor for seconds."""
@@ -179,14 +217,21 @@ class OpenRun:
         key = asked.key()
         with self._auditing:
             if key not in self._audits:
-                found = audit_source(
-                    self.run, self.rows(asked), list(asked.by), list(asked.metrics), progress=progress,
-                    **self._settings(asked),
+                answer = audit_source(
+                    self.run, self._about(asked), list(asked.by), list(asked.metrics), dict(asked.where) or None,
+                    progress=progress, **self._settings(asked),
                 )  # fmt: skip
                 while len(self._audits) >= MOST_AUDITS:
                     del self._audits[next(iter(self._audits))]
-                self._audits[key] = found.model_copy(update={"settings": found.settings | {"where": dict(asked.where)}})
+                self._audits[key] = noted(self.run, answer)
             return self._audits[key]
+
+    def _about(self, asked: Question) -> Columns:
+        """The rows that a question's audit looks at: those with a score, or with none although they should."""
+        known = [one for one in self.metrics if one.name in asked.metrics and one.answered]
+        if any(one.answered == one.name for one in known):
+            return self.columns
+        return self.columns.about([*self.of_rows(asked.about), *(str(one.answered) for one in known)])
 
     def _settings(self, asked: Question) -> dict[str, Any]:
         """The settings of the stored audit, with what the address says instead."""
@@ -211,13 +256,8 @@ class OpenRun:
 
     @cached_property
     def task(self) -> Task | None:
-        """The task, where it is registered here. Code that a run names as `module:attr` is not imported."""
-        if self.run.manifest.task not in task_names():
-            return None
-        try:
-            return load_task(self.run.manifest.task, self.run.manifest.options)
-        except InputError:
-            return None
+        """The task, where it is registered here, or what the run says of its own; no code of a run is imported."""
+        return self.run.task()
 
     def rows_at(self, places: Sequence[int]) -> list[dict[str, Any]]:
         """Rows of the score table by their places; the latest are kept, since their pictures are asked for next."""
@@ -234,5 +274,5 @@ class OpenRun:
 
 
 def stamp_of(storage: ScopedStorage) -> tuple[Any, ...]:
-    """What changes when a run changes: the versions of its manifest, audit, scores and failures."""
-    return tuple(storage.stamp(name) for name in (MANIFEST, AUDIT, SCORES, FAILURES))
+    """What changes when a run changes: the versions of its manifest, audit, scores, failures and hashes."""
+    return tuple(storage.stamp(name) for name in (MANIFEST, AUDIT, SCORES, FAILURES, FILES))

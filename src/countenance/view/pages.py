@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from countenance.audit.settings import ADJUSTMENTS, DELTA
-from countenance.audit.table import UNKNOWN
+from countenance.auditing.settings import ADJUSTMENTS, DELTA
+from countenance.auditing.table import UNKNOWN
 from countenance.errors import InputError
 from countenance.report import charts, words
 from countenance.report.names import Names, attribute_label
@@ -19,6 +19,7 @@ from countenance.run.suite import suite_of
 from countenance.view.library import Summary
 from countenance.view.live import Live
 from countenance.view.opened import OpenRun
+from countenance.view.parameters import Parameters
 from countenance.view.question import Question
 from countenance.view.rows import ORDERS, SHOWS, SIZES, Selection
 from countenance.view.site import Site
@@ -79,10 +80,10 @@ def runs_context(site: Site, given: dict[str, str]) -> dict[str, Any]:
         if all(not value or getattr(one, name) == value for name, value in chosen.items())
         and all(word in _words(one) for word in text)
     ]
-    sort = given.get("sort", "changed")
-    if sort in SORTS and sort != "changed":
+    sort = Parameters(given).choice("sort", SORTS, "changed")
+    if sort != "changed":
         kept.sort(key=lambda one: str(getattr(one, sort)).casefold())
-    number = int(given["page"]) if given.get("page", "").isdigit() else 1
+    number = Parameters(given).number("page", 1)
     pages = max(1, -(-len(kept) // RUNS_SHOWN))
     number = min(max(number, 1), pages)
     found, kept = len(kept), kept[(number - 1) * RUNS_SHOWN : number * RUNS_SHOWN]
@@ -151,8 +152,8 @@ def tests_context(opened: OpenRun, asked: Question) -> dict[str, Any]:
     made = evidence(source)
     told = source.failed()
     made["worst_label"] = "Pictures of those it fails:" if told else "Pictures of the largest gaps, not confirmed:"
-    shown = told or words.unconfirmed(found.findings, source.better, 4)
-    said = [words.statement(one, source.names, source.better).who for one in shown]
+    shown = told or words.unconfirmed(found.findings, 4)
+    said = [words.statement(one, source.names).who for one in shown]
     made["worst"] = [(who, source.pictures(one)) for who, one in zip(said, shown, strict=True)]
     made |= {"title": f"Tests of {opened.title}", "gallery_asked": "in the viewer", "opened": opened, "asked": asked}
     made |= {"unanswered_link": f"/runs/{opened.id}/unanswered", "extra": suite_sections(source)}

@@ -12,6 +12,7 @@ from countenance.report.page import KINDS
 from countenance.view.opened import OpenRun, Unknown
 from countenance.view.pages import group_words, shared
 from countenance.view.pairs import pairs_of
+from countenance.view.parameters import Parameters
 from countenance.view.rows import ORDERS, SHOWS, SIZES, Selection
 from countenance.view.samples import RunGallery
 from countenance.view.site import Site
@@ -82,7 +83,7 @@ def _picture(content: bytes) -> Response:
 
 def row_at(opened: OpenRun, place: int) -> dict[str, Any]:
     """A row of the score table."""
-    found = opened.rows_at([place])
+    found = opened.rows_at([place]) if 0 <= place < opened.columns.total else []
     if not found:
         raise Unknown(f"{opened.place}: there is no row {place}; the table has {opened.columns.total:,}")
     return found[0]
@@ -173,7 +174,7 @@ def unanswered_context(site: Site, opened: OpenRun, given: dict[str, str]) -> di
     ]
     gallery = site.gallery(opened)
     gallery.wait(PATIENCE if kept else 0)
-    number = int(given["page"]) if given.get("page", "").isdigit() else 1
+    number = Parameters(given).number("page", 1)
     size = SIZES[1]
     pages = max(1, -(-len(kept) // size))
     number = min(max(number, 1), pages)
@@ -189,6 +190,7 @@ def unanswered_context(site: Site, opened: OpenRun, given: dict[str, str]) -> di
         "query": urlencode([(name, given[name]) for name in ("reason", "kind", "of", "group") if given.get(name)]),
         "total": len(kept),
         "all": len(rows),
+        "in_numbers": opened.in_numbers,
         "reasons": reasons,
         "kinds": Counter(str(row["kind"]) for row in rows).most_common(),
         "kind_words": KINDS,

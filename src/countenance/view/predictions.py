@@ -7,7 +7,10 @@ from typing import Any
 
 from countenance.answers import Answer
 from countenance.answers.store import answers_from_table
+from countenance.decoding import read_parquet
+from countenance.errors import InputError
 from countenance.run.store import RunStore
+from countenance.storage import Missing
 
 MOST = 96 * 2**20
 """Bytes of shards that are kept as they lie in memory; an image's prediction is decoded when it is shown."""
@@ -32,22 +35,19 @@ class StoredPredictions:
                 return None
             file, row = self._places[sample]
             table = self._shard(file)
-        return answers_from_table(table.slice(row, 1), self._files[file])[sample]
+        return answers_from_table(table.slice(row, 1), self._files[file]).get(sample)
 
     def _found(self) -> dict[str, tuple[int, int]]:
         """Where each sample's prediction is: file and row. A file that cannot be read has none."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         self._files = self.store.answer_files()
         places: dict[str, tuple[int, int]] = {}
         for number, name in enumerate(self._files):
             try:
                 with self.store.storage.local_file(name) as path:
-                    samples = pq.ParquetFile(path).read(columns=["sample"])["sample"].to_pylist()
-            except (pa.ArrowException, OSError, KeyError):
+                    samples = read_parquet(path, path, ["sample"])["sample"].to_pylist()
+            except (InputError, OSError, KeyError, Missing):
                 continue
-            places |= {sample: (number, row) for row, sample in enumerate(samples)}
+            places |= {str(sample): (number, row) for row, sample in enumerate(samples)}
         return places
 
     def _shard(self, file: int) -> Any:

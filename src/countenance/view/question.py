@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from countenance.audit import Audit
-from countenance.audit.attributes import split_names
-from countenance.audit.settings import ADJUSTMENTS, parse_where
-from countenance.errors import InputError
+from countenance.auditing import Audit
+from countenance.auditing.attributes import split_names
+from countenance.auditing.settings import ADJUSTMENTS, parse_delta, parse_where
+from countenance.view.parameters import Parameters
 
+DEEPEST = 4
+"""Attributes of an intersection."""
 KEYS = ("by", "metric", "where", "depth", "alpha", "delta", "adjust")
 """The parts of an address that say what is compared and how."""
 
@@ -31,11 +33,8 @@ class Question:
     """The settings of the run's stored audit: clusters, seed, denominators and whatever the address does not say."""
 
     @classmethod
-    def of(cls, parameters: Sequence[tuple[str, str]], audit: Audit | None, defaults: Question) -> Question:
+    def of(cls, given: Parameters, audit: Audit | None, defaults: Question) -> Question:
         """Read an address. `by` and `metric` are lists with commas or repeated; `where` is ATTRIBUTE=VALUE[,VALUE…]."""
-        given: dict[str, list[str]] = {}
-        for name, value in parameters:
-            given.setdefault(name, []).append(value)
         stored = dict(audit.settings) if audit else {}
         base = replace(defaults, stored=stored)
         if audit is not None:
@@ -48,20 +47,20 @@ class Question:
                 alpha=float(stored.get("alpha", 0.05)),
                 adjust=str(stored.get("adjust_asked") or ""),
             )
-        by = [name for text in given.get("by", []) for name in split_names(text)]
-        metrics = [name.strip() for text in given.get("metric", []) for name in text.split(",") if name.strip()]
+        by = [name for text in given.all("by") for name in split_names(text)]
+        metrics = [name.strip() for text in given.all("metric") for name in text.split(",") if name.strip()]
+        conditions = [text for text in given.all("where") if text.strip()]
         made = replace(
             base,
             by=tuple(dict.fromkeys(by)) or base.by,
             metrics=tuple(dict.fromkeys(metrics)) or base.metrics,
-            where=parse_where([text for text in given["where"] if text.strip()]) if "where" in given else base.where,
-            depth=_whole("depth", given, base.depth),
-            alpha=_share("alpha", given, base.alpha),
-            delta=_last(given, "delta") or base.delta,
-            adjust=_last(given, "adjust") or base.adjust,
+            where=parse_where(conditions) if given.has("where") else base.where,
+            depth=given.number("depth", base.depth or 0, DEEPEST) or None,
+            alpha=given.share("alpha", base.alpha),
+            delta=given.text("delta") or base.delta,
+            adjust=given.choice("adjust", ("", *ADJUSTMENTS), base.adjust),
         )
-        if made.adjust and made.adjust not in ADJUSTMENTS:
-            raise InputError(f"adjust {made.adjust!r}, expected {', '.join(ADJUSTMENTS)}")
+        parse_delta(made.delta or None)
         return made
 
     @property
@@ -115,24 +114,3 @@ class Question:
         pairs += [(name, value) for name, value in (("delta", self.delta), ("adjust", self.adjust)) if value]
         pairs += [(name, str(value)) for name, value in further.items() if value not in (None, "")]
         return urlencode(pairs)
-
-
-def _last(given: Mapping[str, list[str]], name: str) -> str:
-    return given[name][-1].strip() if given.get(name) else ""
-
-
-def _whole(name: str, given: Mapping[str, list[str]], usual: int | None) -> int | None:
-    text = _last(given, name)
-    if not text:
-        return usual
-    if not text.isdigit() or not 1 <= int(text) <= 4:
-        raise InputError(f"{name} {text!r}, expected a number from 1 to 4")
-    return int(text)
-
-
-def _share(name: str, given: Mapping[str, list[str]], usual: float) -> float:
-    text = _last(given, name)
-    try:
-        return float(text) if text else usual
-    except ValueError:
-        raise InputError(f"{name} {text!r}, expected a number such as 0.05") from None

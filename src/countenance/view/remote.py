@@ -5,7 +5,6 @@ store; what must stay (saved views, the record of --show-faces) is written to th
 """
 
 import shutil
-import tempfile
 import threading
 import time
 import weakref
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.run.store import MANIFEST
+from countenance.scratch import scratch_folder
 from countenance.storage import Missing, Storage, StoredFile, open_storage
 from countenance.view.scope import DEEPEST, OWN, ScopedStorage, id_of
 
@@ -81,7 +81,7 @@ class Bucket:
 
     def __init__(self, url: str) -> None:
         self.remote = open_storage(url)
-        self.folder = Path(tempfile.mkdtemp(prefix="countenance-view-")).resolve()
+        self.folder = scratch_folder("view").resolve()
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._runs: dict[str, Fetched] = {}
         self.storage = Fetched(self.remote, self.folder / "root")

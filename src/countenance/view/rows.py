@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from countenance.audit.table import UNKNOWN, Array
-from countenance.errors import InputError
+from countenance.auditing.table import UNKNOWN, Array
+from countenance.run.auditing import WHOLE, check_names
 from countenance.tasks import Metric
 from countenance.view.opened import OpenRun
+from countenance.view.parameters import Parameters
 from countenance.view.question import Question
 
 SHOWS = {"all": "all rows", "failed": "failed", "passed": "passed"}
 ORDERS = {"worst": "worst first", "best": "best first", "table": "in the order of the table"}
 SIZES = (24, 48, 96)
+LARGEST_PAGE = 200
 SIDES = {"": "the group", "rest": "everyone else"}
 
 
@@ -51,15 +53,15 @@ class Selection:
     @classmethod
     def of(cls, opened: OpenRun, parameters: Sequence[tuple[str, str]], show: str = "all") -> Selection:
         """Read an address: `of` is the attribute (or intersection) and `group` its value; neither means everybody."""
-        given = dict(parameters)
-        asked = opened.question([pair for pair in parameters if pair[0] != "of"])
-        metric = given.get("by_metric") or asked.metrics[0]
-        opened.columns.resolve(metric, "m.", "metric")
+        given = Parameters(parameters)
+        asked = opened.question(given.without("of").pairs)
+        metric = opened.metric(given.text("by_metric", asked.metrics[0]))
+        by = given.text("of")
+        check_names(opened.place, [by] if by else None, [*opened.columns.attributes, WHOLE])
         return cls(
-            opened, asked, metric, given.get("of", ""), given.get("group", ""),
-            _one_of("show", given.get("show") or show, SHOWS), _one_of("order", given.get("order") or "worst", ORDERS),
-            _number("page", given, 1), min(_number("size", given, SIZES[1]), 200),
-            _one_of("side", given.get("side", ""), SIDES),
+            opened, asked, metric, by, given.exact("group"),
+            given.choice("show", SHOWS, show), given.choice("order", ORDERS, "worst"),
+            given.number("page", 1), min(given.number("size", SIZES[1]), LARGEST_PAGE), given.choice("side", SIDES, ""),
         )  # fmt: skip
 
     def query(self, **changed: Any) -> str:
@@ -75,7 +77,7 @@ class Selection:
     def better(self) -> str:
         """Which way the metric is better."""
         known: dict[str, Metric] = {metric.name: metric for metric in self.opened.metrics}
-        return known[self.metric].better if self.metric in known else "higher"
+        return (known[self.metric].better if self.metric in known else None) or "higher"
 
     def places(self) -> tuple[Array, int]:
         """The places of all rows chosen, in order, and how many there were before `show` was applied."""
@@ -86,7 +88,7 @@ class Selection:
 
     def _places(self) -> tuple[Array, int]:
         # A metric of other rows (false alarms of an image, say) is looked at by its own rows.
-        about = self.asked.about if self.metric in self.asked.about else (self.metric,)
+        about = self.opened.of_rows(self.asked.about) if self.metric in self.asked.about else [self.metric]
         rows = self.opened.columns.about(about).where(dict(self.asked.where))
         values = rows.numbers(self.metric)
         known = np.isfinite(values)
@@ -137,16 +139,3 @@ def _cut(values: Array, better: str) -> float:
     if better == "lower" and bool((values >= 0).all()) and bool((values == np.floor(values)).all()):
         return 0.5
     return max(float(np.quantile(bad, 0.9)), float(np.nextafter(bad.min(), np.inf)))
-
-
-def _one_of(name: str, value: str, known: dict[str, str]) -> str:
-    if value not in known:
-        raise InputError(f"{name} {value!r}, expected one of {', '.join(known)}")
-    return value
-
-
-def _number(name: str, given: dict[str, str], usual: int) -> int:
-    text = given.get(name) or str(usual)
-    if not text.isdigit() or not 1 <= int(text) <= 10**9:
-        raise InputError(f"{name} {text!r}, expected a number from 1")
-    return int(text)

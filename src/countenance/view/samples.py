@@ -16,6 +16,7 @@ from countenance.data.manifest import StoredImage
 from countenance.errors import InputError
 from countenance.report import drawing, pictures
 from countenance.report.gallery import about_row, window_of
+from countenance.run.pictures import is_dataset_of
 from countenance.run.store import thumbnails_of
 from countenance.view.dataset import Indexed, ViewedSamples, samples_of
 from countenance.view.opened import OpenRun, Unknown
@@ -48,8 +49,8 @@ class Item:
 class RunGallery:
     """The pictures of one run. They are shown only when they are the very ones that were evaluated.
 
-    The dataset lies outside the run, at a place that the run names. Its fingerprint is a hash of every picture, so a
-    run can show only pictures whose content it already knew.
+    The dataset lies outside the run, at a place that the run names. The run has a hash of every picture that it read,
+    so it can show only pictures whose content it already knew.
     """
 
     def __init__(self, opened: OpenRun, mode: str) -> None:
@@ -77,7 +78,8 @@ class RunGallery:
     def _load(self) -> None:
         try:
             dataset = self.opened.run.dataset()
-            if dataset.fingerprint() != self.opened.run.manifest.dataset.fingerprint:
+            run = self.opened.run
+            if not is_dataset_of(run.manifest.dataset, dataset, run.evaluated()):
                 self.problem = "the dataset has changed since this run"
             else:
                 self._samples = samples_of(dataset)

@@ -7,7 +7,6 @@ only for runs that were found. Links are not followed, neither to a run nor insi
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,38 +21,13 @@ OWN = tuple(name.rstrip("/") for name in (ANSWERS, SHARDS, WORK, MANY_SCORES, TH
 """Folders that belong to a run and hold no other."""
 
 
-class Outside(InputError):
-    """A name inside a run leads out of it."""
-
-
 class ScopedStorage(LocalStorage):
-    """The folder of a run, out of which no link leads.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp()).resolve()
-    >>> (folder / "run.json").symlink_to("/etc/hostname")
-    >>> ScopedStorage(folder).read("run.json")
-    Traceback (most recent call last):
-    countenance.view.scope.Outside: ...run.json: leads out of the run; the viewer does not follow it
-    """
-
-    def path(self, name: str) -> Path:
-        """The file of a blob, when it really is in the folder."""
-        path = self.folder / name
-        try:
-            resolved = path.resolve()
-        except (OSError, RuntimeError, ValueError):
-            raise Outside(f"{path}: a link that leads nowhere") from None
-        if not resolved.is_relative_to(self.folder):
-            raise Outside(f"{path}: leads out of the run; the viewer does not follow it")
-        return path
+    """The folder of a run, with what the viewer needs to see that a file changed."""
 
     def stamp(self, name: str) -> Any:
         """What changes when a file changes: its time and size; None where there is none."""
         try:
-            state = os.lstat(f"{self.folder}/{name}")  # the folder is canonical: only the file itself can be a link
-            if stat.S_ISLNK(state.st_mode):
-                state = self.path(name).stat()
+            state = self.path(name).stat()
         except (OSError, InputError):
             return None
         return state.st_mtime_ns, state.st_size
@@ -61,7 +35,7 @@ class ScopedStorage(LocalStorage):
     def count(self, folder: str) -> int:
         """How many files a folder of the run has."""
         try:
-            return sum(1 for _ in self.path(folder).iterdir())
+            return sum(1 for _ in self.path(folder.rstrip("/")).iterdir())
         except (OSError, InputError):
             return 0
 

@@ -45,15 +45,23 @@ def _refusal(host: str, port: int, error: OSError) -> str:
     return f"--host {host} --port {port}: cannot be listened on ({error.strerror})"
 
 
-def serve(app: Any, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer requests until Ctrl-C; `ready` is called when the first one can come."""
+def make_server(app: Any) -> Any:
+    """The server of an application, with limits on how long and how much a request may take."""
     import uvicorn
+
+    from countenance.view.protocol import CONNECTIONS, TimedProtocol
 
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="off",
-        timeout_graceful_shutdown=2, h11_max_incomplete_event_size=64 * 1024,
+        timeout_graceful_shutdown=2, h11_max_incomplete_event_size=64 * 1024, http=TimedProtocol,
+        limit_concurrency=CONNECTIONS,
     )  # fmt: skip
-    server = uvicorn.Server(config)
+    return uvicorn.Server(config)
+
+
+def serve(app: Any, listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Answer requests until Ctrl-C; `ready` is called when the first one can come."""
+    server = make_server(app)
     threading.Thread(target=ready, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how one stops looking
         server.run(sockets=[listening])

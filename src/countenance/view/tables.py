@@ -1,12 +1,14 @@
 """Score tables in duckdb: each is loaded once into a temporary database, and pages of rows are read from there."""
 
 import shutil
-import tempfile
 import threading
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from countenance.decoding import decoding, limited_memory, most_memory
+from countenance.scratch import scratch_folder
 
 MEMORY = "128MB"
 """What duckdb may hold of all tables together; the rest stays in its file."""
@@ -18,9 +20,10 @@ class Tables:
     def __init__(self) -> None:
         import duckdb
 
-        folder = tempfile.mkdtemp(prefix="countenance-view-")
+        folder = scratch_folder("view")
         self._database = duckdb.connect(
-            str(Path(folder) / "rows.duckdb"), config={"threads": 2, "memory_limit": MEMORY, "temp_directory": folder}
+            str(folder / "rows.duckdb"),
+            config={"threads": 2, "memory_limit": MEMORY, "temp_directory": str(folder)},
         )
         self._lock = threading.Lock()
         self._count = 0
@@ -31,7 +34,9 @@ class Tables:
         import pyarrow.dataset as ds
 
         # Through Arrow, since duckdb would take * and [ in the name of a folder for a pattern.
-        return self.take_in(ds.dataset([str(file) for file in files], format="parquet"))
+        place = files[0].parent
+        with decoding(place, "score table"), limited_memory(max(map(most_memory, files))):
+            return self.take_in(ds.dataset([str(file) for file in files], format="parquet"))
 
     def take_in(self, incoming: Any) -> str:
         """Load whatever Arrow can stream as a table and return its name."""

@@ -78,9 +78,9 @@ def test_attributes_beside_the_labels_say_who_is_who(tmp_path):
 def test_another_reading_is_part_of_the_name(tmp_path):
     root = yolo_folder(tmp_path / "set")
     (root / "labels/val/a.txt").write_text("0 80 30 40 40\n")
-    with pytest.raises(InputError, match=r"in a dataset's name \?form=topleft&units=pixels"):
+    with pytest.raises(InputError, match=r"in a dataset's name \?form=xywh&units=px"):
         load_dataset(root)
-    data = load_dataset(f"yolo:{root}?form=topleft&units=pixels")
+    data = load_dataset(f"yolo:{root}?form=xywh&units=px")
     assert data[0].subjects[0].face_box.tolist() == [80, 30, 120, 70]
 
 
@@ -140,14 +140,14 @@ def voc(path: Path, width: object, height: object, *box: float) -> Path:
 def test_boxes_of_a_scaled_copy_are_scaled_and_those_of_another_shape_refused(tmp_path):
     path = tmp_path / "a.xml"
     for width, height in ((400, 200), (404, 200), (402, 201)):  # up to 2 % of another shape may be rounding
-        ((box, word),) = read_voc(voc(path, width, height, 40, 20, 80, 40), 200, 100)
+        ((box, word, _),) = read_voc(voc(path, width, height, 40, 20, 80, 40), 200, 100)
         assert word == "face" and box == pytest.approx([20, 10, 40, 20], rel=0.02)
     with pytest.raises(InputError, match=r"made for a picture of 412×200, and the picture is 200×100"):
         read_voc(voc(path, 412, 200, 40, 20, 80, 40), 200, 100)
-    ((box, _),) = read_voc(voc(path, 201, 100, 40, 20, 80, 40), 200, 100)  # one pixel is no other shape
+    ((box, *_),) = read_voc(voc(path, 201, 100, 40, 20, 80, 40), 200, 100)  # one pixel is no other shape
     assert box == pytest.approx([40, 20, 80, 40], rel=0.01)
     for width, height in ((0, 0), ("", ""), ("inf", 100)):
-        ((box, _),) = read_voc(voc(path, width, height, 40, 20, 80, 40), 200, 100)
+        ((box, *_),) = read_voc(voc(path, width, height, 40, 20, 80, 40), 200, 100)
         assert box.tolist() == [40, 20, 80, 40]
     with pytest.raises(InputError, match="size is 'wide' × '100'"):
         read_voc(voc(path, "wide", 100, 40, 20, 80, 40), 200, 100)
@@ -171,7 +171,7 @@ def test_one_file_in_pixels_among_normalised_ones_is_refused(tmp_path):
     path.write_text("0 0.9 0.9 1.4 1.4\n")
     assert len(read_yolo(path, 200, 100)) == 1  # may leave the picture: all files together decide
     path.write_text("0 90 50 40 40\n")
-    with pytest.raises(InputError, match="read as centre, normalised, 100 % of 1 boxes leave"):
+    with pytest.raises(InputError, match="read as cxcywh, rel, 100 % of 1 boxes leave"):
         read_yolo(path, 200, 100)
     for line, said in (("0 1 2 3", "4 fields, expected 5"), ("0.5 .1 .1 .1 .1", "class 0.5, expected a whole number")):
         path.write_text(f"\n{line}\n")

@@ -26,7 +26,7 @@ def test_a_map_that_cannot_be_read_is_named_with_its_place(tmp_path):
         path.write_bytes(content)
         with pytest.raises(InputError, match=r"a.png: not a readable mask \(row 1\)"):
             read_label_map(path, 19, "row 1")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="a folder, expected a file"):
         read_label_map(tmp_path, 19, "row 1")
 
 

@@ -87,8 +87,8 @@ def test_a_purge_finds_what_somebody_laid_into_the_run(challenge: Path, tmp_path
     (tmp_path / "gone.txt").write_text("p0\n")
     capsys.readouterr()
     assert root.run(["purge", str(run), "--subjects", str(tmp_path / "gone.txt")]) == 0
-    assert not (run / "report.pdf").exists()
-    assert "removed, since they may show somebody: report.pdf" in capsys.readouterr().out
+    assert (run / "report.pdf").exists()
+    assert f"left     {run}/report.pdf (not ours; look whether it shows somebody)" in capsys.readouterr().out
 
 
 def test_a_wrong_submission_exits_with_2_in_one_line_and_writes_nothing(

@@ -12,7 +12,6 @@ import pytest
 
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
-from countenance.metrics.bounty import uniformity_p
 from countenance.suites.bias_bounty.entry import (
     SHIPPED,
     BountyEntry,
@@ -24,6 +23,7 @@ from countenance.suites.bias_bounty.entry import (
 )
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Truth, predictions_text, read_names
 from countenance.suites.bias_bounty.pairing import read_pair, score_difference
+from countenance.suites.bias_bounty.rules import uniformity_p
 from countenance.suites.bias_bounty.scoring import score_files
 
 
@@ -178,7 +178,7 @@ def test_a_rare_class_weighs_as_much_as_a_common_one() -> None:
 
 def test_the_skins_chroma_hardly_depends_on_how_bright_the_light_is() -> None:
     torch = pytest.importorskip("torch")
-    from countenance.models.fixed_features import Colours
+    from countenance.suites.bias_bounty.training.fixed_features import Colours
 
     linear = torch.full((1, 3, 64, 64), 0.2)
     linear[:, :, 16:40, 20:44] = torch.tensor([0.40, 0.25, 0.15]).reshape(1, 3, 1, 1)

@@ -10,9 +10,9 @@ from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, organiser_
 
 torch = pytest.importorskip("torch")
 
-from countenance.models.fixed_features import SIZE, portrait_features, trimmed_whitening  # noqa: E402
-from countenance.models.label_noise import label_evidence, meant_labels  # noqa: E402
+from countenance.suites.bias_bounty.training.fixed_features import SIZE, portrait_features, trimmed_whitening  # noqa: E402
 from countenance.suites.bias_bounty.training.images import read_train  # noqa: E402
+from countenance.suites.bias_bounty.training.label_noise import label_evidence, meant_labels  # noqa: E402
 
 COUNTS = {name: len(CLASSES[name]) for name in ATTRIBUTES}
 

@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from scipy import stats
 from tests.suites.bias_bounty.drawn_tables import tables
 
-from countenance.audit.ranking import Pair, Ranking, numerical_bootstrap
-from countenance.compare.result import Change
-from countenance.metrics import bounty
+from countenance.auditing.ranking import Pair, Ranking, numerical_bootstrap
+from countenance.comparing.result import Change
 from countenance.suites.bias_bounty import board as boards
 from countenance.suites.bias_bounty import page, pairing, printing
+from countenance.suites.bias_bounty import rules as bounty
 from countenance.suites.bias_bounty.board import Board, BoardEntry, Rules
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Truth
 from countenance.suites.bias_bounty.scoring import Draws, Score, _notes, score_files, score_tables

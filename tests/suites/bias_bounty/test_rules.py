@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from tests.suites.bias_bounty.drawn_tables import tables
 
-from countenance.audit.estimates import wilson
-from countenance.audit.ranking import Pair, Ranking
+from countenance.auditing.estimates import wilson
+from countenance.auditing.ranking import Pair, Ranking
 from countenance.errors import InputError
-from countenance.metrics import bounty
 from countenance.suites.bias_bounty import board as boards
+from countenance.suites.bias_bounty import rules as bounty
 from countenance.suites.bias_bounty import timing as timings
 from countenance.suites.bias_bounty.board import BoardEntry, Rules
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Truth, predictions_text

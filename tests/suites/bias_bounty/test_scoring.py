@@ -154,8 +154,8 @@ def test_pictures_of_one_person_widen_the_interval(tmp_path: Path) -> None:
 
 
 def test_the_intervals_cover() -> None:
-    from countenance.metrics.bounty import CLASS_COUNTS
     from countenance.suites.bias_bounty.files import ClassTable
+    from countenance.suites.bias_bounty.rules import CLASS_COUNTS
     from countenance.suites.bias_bounty.scoring import score_tables
 
     rng = np.random.default_rng(7)

@@ -11,7 +11,7 @@ from countenance.metrics.boxes import iou_matrix
 from countenance.metrics.keypoints import correct_keypoints, oks_rows
 from countenance.metrics.localization import best_overlaps
 from countenance.metrics.masks import area, compress, iou, mask_runs
-from countenance.metrics.parsing import binary_f1
+from countenance.metrics.parsing import f1_by_label, joint_counts_from_runs
 from countenance.metrics.verification_strict import draw_pairs, fold_validation_rate
 from countenance.suites.fhibe.disparity import process_pair, significant_pairs
 from countenance.suites.fhibe.groups import _options, all_groups, label
@@ -109,6 +109,11 @@ def significant(data: dict[str, list[float]], alpha: float, statistic: str) -> A
     return significant_pairs(data, alpha, statistic)
 
 
+def f1(answered: Any, truth: Any) -> float:
+    runs = mask_runs(np.array(answered, bool))
+    return f1_by_label(joint_counts_from_runs(np.array(truth, np.uint8), {1: runs})).get(1, float("nan"))
+
+
 def defaults(metric: str) -> dict[str, Any]:
     levels = PUBLISHED[metric]
     return {"thresholds": levels.tolist(), "keys": list(threshold_names(levels, True))}
@@ -120,7 +125,7 @@ CALLS = {
     "segmentation_intersection_over_union_score": lambda a, b: iou(
         mask_runs(np.array(a, bool)), mask_runs(np.array(b, bool))
     ),
-    "f1_score": lambda a, b: binary_f1(np.array(b, bool), np.array(a, bool)),
+    "f1_score": f1,
     "percentage_correct_keypoints_score": pck,
     "object_keypoint_similarity": lambda a, t, s, k: best_oks([a], [t], [s], k)[0],
     "best_oks_scores_for_gt_keypoints": best_oks,

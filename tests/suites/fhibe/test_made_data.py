@@ -148,7 +148,7 @@ def test_the_report_knows_which_way_fhibes_metrics_are_better(made):
     )  # fmt: skip
     run.audit(run.fhibe["attributes"], depth=2)
     source = ReportSource.of(run)
-    assert source.better["impostor_accepted"] == "lower"
+    assert source.better["FMR"] == "lower"
     assert all(metric.meaning for metric in source.metrics)
 
 

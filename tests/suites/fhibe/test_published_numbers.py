@@ -4,7 +4,6 @@ import inspect
 import itertools
 import math
 import statistics
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +17,6 @@ from countenance.suites.fhibe.dataset import _size
 from countenance.suites.fhibe.original import helpers, published
 from countenance.suites.fhibe.published import keypoint_file, part_files, threshold_files
 from countenance.suites.fhibe.recording import failures
-from countenance.suites.fhibe.rundir import FhibeRun
 from countenance.suites.fhibe.vocabulary import ATTRIBUTES, MULTIPLE, OWN_METRICS, UNNUMBERED, age_bin
 
 from .test_rules import table_of
@@ -186,16 +184,3 @@ def test_a_picture_that_is_not_here_has_the_size_of_a_pixel(tmp_path):
 
     Image.new("RGB", (4, 9)).save(tmp_path / "a.png")
     assert _size(LazyImage(tmp_path / "a.png")) == (9, 4) and _size(LazyImage(tmp_path / "b.png")) == (1, 1)
-
-
-@pytest.mark.parametrize(("folder", "root"), [("R/t/d/m/run", "R"), ("R/mini/t/d/m/run", "R")])
-def test_runs_of_format_one_are_beside_their_outputs(tmp_path, folder, root):
-    about = SimpleNamespace(
-        store=SimpleNamespace(local=lambda: SimpleNamespace(paths={})),
-        fhibe={"data_rootdir": "D"},
-        path=tmp_path / folder,
-    )
-    assert FhibeRun.folders(about) == (Path("D"), tmp_path / root, (tmp_path / folder).parent)
-    about.fhibe = {}
-    with pytest.raises(InputError, match="made on another machine"):
-        FhibeRun.folders(about)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from countenance.audit.groups import CROSS
+from countenance.auditing.groups import CROSS
 from countenance.errors import InputError
 from countenance.models.model import file_hash
 from countenance.suites.fhibe import FhibeRun, demo, evaluate_task
@@ -121,7 +121,8 @@ def test_pages_are_written_as_their_names_say(monkeypatch, tmp_path, name, pdf, 
     monkeypatch.setattr(pages, "context", lambda source, gallery: {"card": card})
     monkeypatch.setattr(pages, "write_page", lambda source, path, gallery, said: made.append((path.name, said)))
     monkeypatch.setattr(pages, "write_pdf", lambda source, path, said, verdicts: made.append((path.name, said)))
-    pages.write_pages(None, tmp_path / name, gallery="off", pdf=pdf)
+    run = SimpleNamespace(path=tmp_path / "run")
+    pages.write_pages(run, tmp_path / name, gallery="off", pdf=pdf)
     assert [one for one, _ in made] == written and made[0][1] == {"card": {"attributes": {"age": 1}, "name": "x"}}
 
 
@@ -138,11 +139,11 @@ def test_a_section_is_made_from_its_template_and_pages_are_made_again_where_they
 
 def test_a_metric_is_told_with_its_thresholds():
     run = SimpleNamespace(fhibe={"thresholds": {"PCK": [0.1, 0.25]}})
-    whole = SimpleNamespace(estimate=0.5, low=0.4, high=0.6, kind="mean", n=1200)
+    whole = SimpleNamespace(estimate=0.5, low=0.4, high=0.6, metric_kind="mean", n=1200)
     source = SimpleNamespace(overall={"PCK part": whole})
     told = pages._metric(run, Metric("PCK part", "share", better="higher"), source)
-    assert (told["thresholds"], told["n"]) == ("0.10, 0.25", "1,200") and told["overall"].startswith("0.5")
-    nobody = pages._metric(run, Metric("VAL", "rate"), source)
+    assert (told["thresholds"], told["n"]) == ("0.1, 0.25", "1,200") and told["overall"].startswith("0.5")
+    nobody = pages._metric(run, Metric("VAL", "rate", None), source)
     assert (nobody["overall"], nobody["n"], nobody["thresholds"]) == ("–", "0", "none")
 
 

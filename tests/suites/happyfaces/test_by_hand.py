@@ -11,7 +11,7 @@ from countenance.errors import InputError
 from countenance.suites.happyfaces.ask import means
 from countenance.suites.happyfaces.dataset import TAGS, HappyFaces, make_photos
 from countenance.suites.happyfaces.people import FEATURES, PersonPicture, assign
-from countenance.suites.happyfaces.protocol import MIX_RATES, MixTask, Outcome, draw, method_input
+from countenance.suites.happyfaces.protocol import MixTask, Outcome, draw, method_input
 from countenance.suites.happyfaces.report import _seeds, _told, heat_map
 from countenance.suites.happyfaces.runs import (
     attributes_of,
@@ -22,7 +22,7 @@ from countenance.suites.happyfaces.runs import (
     results_of,
     store,
 )
-from countenance.suites.happyfaces.scores import auc, lowest_mix_rate_above, part_of, score_parts, summary
+from countenance.suites.happyfaces.scores import MIX_RATES, auc, lowest_mix_rate_above, part_of, score_parts, summary
 from countenance.suites.happyfaces.spatial.assumption import separation
 from countenance.suites.happyfaces.spatial.regions import (
     Region,
@@ -85,11 +85,11 @@ def test_both_heads_are_scored_by_type_and_named_by_validation(tiny):
 
 
 def test_the_area_needs_both_ends_and_is_a_mean_over_the_rates():
-    assert auc({0.0: 0.5, 0.3: 0.9}) == pytest.approx(0.7) and auc({0.0: 0.5, 0.3: 0.9, 0.4: 0.0}) == pytest.approx(0.7)
-    assert auc({0.0: 1.0, 0.1: 0.4, 0.3: 1.0}) == pytest.approx(0.7)
-    assert auc({0.005: 0.5, 0.3: 0.9}) is None and auc({0.0: 0.5, 0.295: 0.9}) is None
-    assert auc({0.0: 0.5}) is None and auc({0.0: 0.5, 0.2: 0.9}) is None and auc({0.1: 0.5, 0.3: 0.9}) is None
-    assert auc({0.0: 1.0, 0.2: 0.5}, 0.2) == pytest.approx(0.75)
+    whole = {0.0: 0.5, 0.1: 0.9, 0.2: 0.8, 0.3: 0.7}
+    assert auc(whole) == pytest.approx((0.25 + 0.9 + 0.8 + 0.35) / 3)
+    assert auc(whole | {0.05: 0.0, 0.4: 0.0}) == auc(whole)  # other rates do not count
+    for rate in whole:
+        assert auc({other: value for other, value in whole.items() if other != rate}) is None
     assert lowest_mix_rate_above({0.2: 0.95, 0.1: 0.9, 0.3: 0.99}) == 0.2
 
 
@@ -124,9 +124,27 @@ def test_a_table_has_means_and_deviations_over_seeds():
         "face": {"accuracy_mean": pytest.approx(0.8), "by_type": {"FHWH": pytest.approx(0.8), "FSWS": 1.0}}
     }
     assert table["not_answered"] == ["no two places"] and table["accuracy_at_10"] == pytest.approx(0.8)
-    assert table["lowest_mix_rate_above_90"] == 0.3 and zero["mix_rate"] == 0.0
-    assert table["auc_0_30"] == pytest.approx((0.1 * 0.65 + 0.2 * 0.875) / 0.3)
+    assert zero["mix_rate"] == 0.0 and table["declined"] == {"0.3": 1}
+    assert table["auc_0_30"] is None and table["auc_needs"] == [0.0, 0.2]  # seed 1 was not run at 0, nobody at 0.2
+    assert table["lowest_mix_rate_above_90"] is None and table["lowest_needs"][:2] == [0.0, 0.2]
     assert _seeds(table) == [1, 2] and _told(table) == "1 to 2 seeds" and _told(summary(runs[:2])) == "2 seeds"
+
+
+def test_what_was_declined_counts_as_a_guess():
+    answers = {(0.0, 0): 0.7, (0.0, 1): 0.9, (0.1, 0): 0.96, (0.1, 1): None, (0.2, 0): 0.95, (0.2, 1): 0.97,
+               (0.3, 0): 0.9, (0.3, 1): 0.9}  # fmt: skip
+    runs = [record(rate, seed, value or 0, answered=value is not None) for (rate, seed), value in answers.items()]
+    table = summary(runs)
+    assert table["accuracy_at_10"] == pytest.approx((0.96 + 0.5) / 2) and table["declined"] == {"0.1": 1}
+    assert table["auc_0_30"] == pytest.approx((0.8 / 2 + 0.73 + 0.96 + 0.9 / 2) / 3) and table["auc_needs"] == []
+    assert table["lowest_mix_rate_above_90"] == 0.2 and table["lowest_needs"] == []
+
+
+def test_the_lowest_rate_is_not_the_lowest_of_those_that_were_run():
+    table = summary([record(0.3, 0, 0.95), record(0.4, 0, 0.97)])
+    assert table["lowest_mix_rate_above_90"] is None and table["lowest_needs"] == [0.0, 0.1, 0.2]
+    none = summary([record(rate, 0, 0.6) for rate in MIX_RATES])
+    assert none["lowest_mix_rate_above_90"] is None and none["lowest_needs"] == []
 
 
 def person(k: int, first: bool) -> PersonPicture:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from countenance.metrics import hog, two_views
+from countenance.suites.happyfaces.formulas import hog, two_views
 from countenance.suites.happyfaces.interface import CannotAnswer
 from countenance.suites.happyfaces.methods import spatial
 from countenance.suites.happyfaces.methods.spatial import Discovery, SpatialDiscovery, SpatialDiscoveryDeep

@@ -5,8 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from countenance.metrics import hog  # noqa: E402
-from countenance.models.efficientnet import efficientnet_weights  # noqa: E402
+from countenance.learning.efficientnet import efficientnet_weights  # noqa: E402
+from countenance.suites.happyfaces.formulas import hog  # noqa: E402
 from countenance.suites.happyfaces.interface import CannotAnswer  # noqa: E402
 from countenance.suites.happyfaces.methods import make_method  # noqa: E402
 from countenance.suites.happyfaces.spatial import deep  # noqa: E402

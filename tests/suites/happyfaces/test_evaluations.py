@@ -126,7 +126,9 @@ def test_a_process_has_a_day_for_a_run_and_one_thread(data, monkeypatch, tmp_pat
     )
     handle = protocol.worker({"source": "s", "kept": str(tmp_path), "held_back": ""})
     order = {"method": "erm", "mix_rate": 0.1, "seed": 2, "options": [["k", 1]]}
-    assert handle(order, lambda **limits: told.update(limits)) == tmp_path / "erm_0.100_2"
+    assert (
+        handle(order, lambda **limits: told.update(limits)) == tmp_path / MixTask("erm", 0.1, 2, (("k", 1),)).run_name()
+    )
     assert told == {"limit": 24 * 60 * 60} and limited == [1]
     assert asked == [(Path("s"), None), MixTask("erm", 0.1, 2, (("k", 1),))]
     protocol.worker({"source": "s", "kept": str(tmp_path), "held_back": "h"})(order, lambda **_: None)

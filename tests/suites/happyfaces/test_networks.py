@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from countenance.errors import InputError  # noqa: E402
-from countenance.models.efficientnet import (  # noqa: E402
+from countenance.learning.efficientnet import (  # noqa: E402
     STAGES,
     VARIABLE,
     efficientnet_lite0,

@@ -183,3 +183,59 @@ def test_a_custom_method_is_run_again_since_its_code_may_have_changed(folder: Pa
     for _ in range(2):
         sweep(folder, [MixTask(Counted(), 0.1, 0)], tmp_path / "runs")
     assert len(made) == 2 and len(list((tmp_path / "runs").iterdir())) == 1
+
+
+EDITING = """
+import numpy as np
+
+class Careful:
+    def fit(self, labelled, labels, unlabelled):
+        return self
+    def predict(self, photos):
+        return photos[:, :2, 0, 0] / 255.0
+
+class Editing(Careful):
+    def fit(self, labelled, labels, unlabelled):
+        labelled[:], labels[:], unlabelled[:] = 0, 0, 0
+        return self
+    def predict(self, photos):
+        found = super().predict(photos)
+        photos[:] = 255 - photos
+        return found
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_method_may_write_on_what_it_is_given(folder: Path, tmp_path: Path, monkeypatch, jobs):
+    """The photos of one evaluation are those of the next, whatever a method does with its own."""
+    (tmp_path / "editing.py").write_text(EDITING)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    scores = {}
+    for method in ("Careful", "Editing"):
+        out = tmp_path / f"{method}.json"
+        given = ["-d", str(folder), "--method", f"editing:{method}", "--mix-rates", "0,.5", "--seeds", "3", "--quiet"]
+        assert command(["happyfaces", "sweep", *given, "--json", str(out), "--jobs", jobs]) == 0
+        rows = json.loads(out.read_text())["mix_rates"]
+        scores[method] = [(row["worst_head_by_seed"], row["not_drawn_mean"]) for row in rows]
+    assert scores["Editing"] == scores["Careful"]
+
+
+def test_nearly_equal_rates_are_evaluations_of_their_own(folder: Path, tmp_path: Path):
+    tasks = [MixTask("erm", rate, seed) for rate in (0.0033, 0.0034) for seed in (0, 1)]
+    names = {task.run_name() for task in tasks}
+    assert len(names) == 4
+    assert MixTask("erm", 0.1, 0, (("k", 1),)).run_name() != MixTask("erm", 0.1, 0).run_name()
+
+
+def test_a_run_at_another_rate_is_not_taken_for_this_one(folder: Path, tmp_path: Path):
+    """A folder under the name of another evaluation, as an older version left it."""
+    from countenance.suites.happyfaces.protocol import run_and_keep
+    from countenance.suites.happyfaces.runs import kept_record
+
+    data, first = read_happyfaces(folder), MixTask("spatial", 0.1, 0)
+    run_and_keep(folder, first, tmp_path)
+    place = tmp_path / first.run_name()
+    assert kept_record(place, data, first) is not None
+    assert kept_record(place, data, MixTask("spatial", 0.2, 0)) is None
+    assert kept_record(place, data, MixTask("spatial", 0.1, 1)) is None

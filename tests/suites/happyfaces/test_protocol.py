@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from countenance.data import remembered
 from countenance.errors import InputError
 from countenance.files import write_json
+from countenance.run.store import RunStore
 from countenance.suites.happyfaces import protocol, runs
 from countenance.suites.happyfaces.ask import ask, at_the_terminal, simulated
 from countenance.suites.happyfaces.report import (
@@ -83,7 +84,8 @@ def test_a_sweep_writes_the_contracts_table_and_goes_on_where_it_stopped(folder:
     assert [row["mix_rate"] for row in table["mix_rates"]] == [0.0, 0.3]
     for row in table["mix_rates"]:
         assert row["worst_head_mean"] > 0.85 and row["worst_head_std"] >= 0 and row["not_drawn_mean"] > 0.8
-    assert table["auc_0_30"] > 0.85 and table["lowest_mix_rate_above_90"] in (0.0, 0.3, None)
+    assert table["auc_0_30"] is None and table["auc_needs"] == [0.1, 0.2]  # no straight line over what was not run
+    assert table["lowest_mix_rate_above_90"] in (0.0, None)
     runs = sorted((tmp_path / "sweep.runs").iterdir())
     assert len(runs) == 4
 
@@ -282,6 +284,11 @@ def test_runs_kept_by_other_code_are_run_again(world, write_world, tmp_path: Pat
     marked = json.loads(manifest.read_text())
     marked["about"]["notes"] = {"kept": True}
     manifest.write_text(json.dumps(marked))
+    assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == first[0]["notes"], (
+        "an edited run is not used"
+    )
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"about": marked["about"]}))
+    RunStore(manifest.parent).seal()
     assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == {"kept": True}
     monkeypatch.setattr(runs, "_own_code", lambda: "edited")
     assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == first[0]["notes"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countenance.metrics import hog
+from countenance.suites.happyfaces.formulas import hog
 from countenance.suites.happyfaces.interface import CannotAnswer
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery, discover
 from countenance.suites.happyfaces.protocol import MixTask, run

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from countenance.metrics import hog
-from countenance.metrics.graph_cut import normalised_cut
-from countenance.metrics.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
+from countenance.suites.happyfaces.formulas import hog
+from countenance.suites.happyfaces.formulas.graph_cut import normalised_cut
+from countenance.suites.happyfaces.formulas.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
 from countenance.suites.happyfaces.spatial import align, heads
 from countenance.suites.happyfaces.spatial.assumption import apart, second_head, separation
 from countenance.suites.happyfaces.spatial.heads import Design, Head, _designs, choose_head, with_deep

@@ -86,23 +86,21 @@ def test_annotated_bafmd_reads_centres_by_default(pictures):
 
 def test_annotated_bafmd_reads_topleft_pixels_when_told(pictures):
     root = annotated(pictures(["images/a.jpg"]), "0,a.jpg,40,15,20,20,1,dark,female")
-    data = load_mask_data("bafmd", root, AskedTruth(reading=Reading("topleft", "pixels")))
+    data = load_mask_data("bafmd", root, AskedTruth(reading=Reading("xywh", "px")))
     assert data.dataset[0].subjects[0].face_box.tolist() == [40, 15, 60, 35]
 
 
 def test_a_wrong_reading_is_refused_and_every_one_that_fits_is_named(pictures):
     rows = [f"{i},a.jpg,0.{70 + i},0.6,0.2,0.4,1,dark,female" for i in range(10)]  # corners, near the right edge
     root = annotated(pictures(["a.jpg"]), *[f"{i},a.jpg,0.02,0.1,0.3,0.4,1,dark,female" for i in range(10)], *rows)
-    with pytest.raises(InputError, match="this reading fits: --box-format topleft --units normalised"):
+    with pytest.raises(InputError, match="this reading fits: --truth-boxes xywh --truth-units rel"):
         load_mask_data("bafmd", root)
-    both = "these readings fit: --box-format topleft --units pixels .* or --box-format centre --units pixels"
+    both = "these readings fit: --truth-boxes xywh --truth-units px .* or --truth-boxes cxcywh --truth-units px"
     with pytest.raises(InputError, match=both):
         load_mask_data("bafmd", annotated(root, "0,a.jpg,50,25,20,20,1,dark,female"))
-    told = "no number is above 1; these readings fit: --box-format topleft --units normalised .* or --box-format centre"
+    told = "no number is above 1; these readings fit: --truth-boxes xywh --truth-units rel .* or --truth-boxes cxcywh"
     with pytest.raises(InputError, match=told):
-        load_mask_data(
-            "bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), AskedTruth(Reading("centre", "pixels"))
-        )
+        load_mask_data("bafmd", annotated(root, "0,a.jpg,0.5,0.5,0.2,0.2,1,a,b"), AskedTruth(Reading("cxcywh", "px")))
 
 
 @given(st.sampled_from(READINGS), st.integers(0, 2**32 - 1))
@@ -157,7 +155,7 @@ def test_any_text_as_a_yolo_file_is_read_or_refused_in_words(tmp_path_factory, t
     path = tmp_path_factory.mktemp("yolo") / "a.txt"
     path.write_bytes(text.encode("utf-8", "replace"))
     try:
-        assert all(box.shape == (4,) for box, _ in read_yolo(path, 100, 50))
+        assert all(box.shape == (4,) for box, *_ in read_yolo(path, 100, 50))
     except InputError as error:
         assert str(path) in str(error)
 
@@ -207,16 +205,16 @@ def test_what_is_compared_where_nothing_is_named():
 
 def test_a_source_names_what_was_asked_and_is_read_again(pictures):
     root = annotated(pictures(["a.jpg"]), "0,a.jpg,40,15,20,20,1,dark,female")
-    asked = AskedTruth(Reading("topleft", "pixels"), {0: "mask"}, root / "annotations.csv", True, None)
+    asked = AskedTruth(Reading("xywh", "px"), {0: "mask"}, root / "annotations.csv", True, None)
     source = source_of("bafmd", root, asked)
     assert source is not None
-    options = "name=bafmd&form=topleft&units=pixels&attributes=annotations.csv&classes=0=mask&only_present=yes"
+    options = "name=bafmd&form=xywh&units=px&attributes=annotations.csv&classes=0=mask&only_present=yes"
     assert source == f"mask_fairness:{root}?{options}"
     assert load_dataset(source)[0].subjects[0].face_box.tolist() == [40, 15, 60, 35]
     assert source_of("bafmd", root, AskedTruth(attributes=root.parent / "elsewhere.csv")) is None
     assert source_of("people", None, asked) is None
     for wrong in ("form=corner", "units=inches"):
-        with pytest.raises(InputError, match="expected corners, topleft, centre, xxyy, yxyx and pixels or normalised"):
+        with pytest.raises(InputError, match=r"expected one of (xyxy, xywh, cxcywh, xxyy, yxyx|px, rel)"):
             load_dataset(f"mask_fairness:{root}?name=bafmd&{wrong}")
     with pytest.raises(InputError, match=r"expected mask_fairness:FOLDER\?name=bafmd"):
         load_dataset(f"mask_fairness:{root}?split=test")

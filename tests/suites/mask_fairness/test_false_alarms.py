@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from countenance.audit import audit
+from countenance.auditing import audit
 from countenance.suites.mask_fairness.seed_rule import seed_table
 
 AUDITS, PHOTOS, ATTRIBUTES = 120, 150, {"race": 7, "age": 9, "gender": 2}

@@ -14,7 +14,7 @@ from countenance.suites.mask_fairness.datasets import ONE_FACE, AskedTruth, Mask
 from countenance.suites.mask_fairness.given import predictions_of
 from countenance.suites.mask_fairness.make_data import make_data
 
-TOPLEFT = Reading("topleft", "pixels")
+TOPLEFT = Reading("xywh", "px")
 
 
 def crowd(n: int = 33) -> Dataset:
@@ -55,7 +55,7 @@ def write(path, dataset, reading: Reading, form: int):
     return path
 
 
-SIDES = {1: TOPLEFT, 2: Reading("corners", "pixels"), 3: TOPLEFT, 4: TOPLEFT}
+SIDES = {1: TOPLEFT, 2: Reading("xyxy", "px"), 3: TOPLEFT, 4: TOPLEFT}
 """How each form gives boxes in pixels."""
 
 
@@ -69,7 +69,7 @@ def test_every_form_in_every_reading_is_right_or_told_and_the_option_puts_it_rig
     try:
         model = predictions_of(file, data, say=said.append)
     except ValueError as error:  # turned round: refused, every reading that fits is named
-        assert f"--prediction-format {reading.form} --prediction-units {reading.units}" in str(error)
+        assert f"--boxes {reading.form} --prediction-units {reading.units}" in str(error)
     else:
         run, _ = assess(data, model, tmp_path / "out", by=["sex"])
         right = sum(run.scores()["m.localised"].to_pylist()) == 66
@@ -77,7 +77,7 @@ def test_every_form_in_every_reading_is_right_or_told_and_the_option_puts_it_rig
             note = run.notes[-1]
             assert note.startswith("0 of 66 faces were localised; ") or "of 66 faces were localised; " in note
             assert f"read as {reading} ({reading.numbers_are}), the same predictions would localise 66 of 66" in note
-            assert f"use --prediction-format {reading.form} --prediction-units {reading.units}" in note
+            assert f"use --boxes {reading.form} --prediction-units {reading.units}" in note
     model = predictions_of(file, data, box_format=reading.form, units=reading.units)
     run, assessment = assess(data, model, tmp_path / "right", by=["sex"])
     assert sum(run.scores()["m.localised"].to_pylist()) == 66 and run.notes == []
@@ -106,12 +106,12 @@ def test_a_wrong_reading_of_the_dataset_is_told_with_its_own_options(tmp_path, c
     predictions = write(tmp_path / "x.csv", made, TOPLEFT, 1)
     command = ["mask-fairness", "assess", "--dataset", "bafmd", "--data-directory", tmp_path / "data",
                "--predictions", predictions, "--by", "sex", "--quiet"]  # fmt: skip
-    wrong = [*command, "--box-format", "topleft", "--out", tmp_path / "wrong"]
+    wrong = [*command, "--box-format", "xywh", "--out", tmp_path / "wrong"]
     assert run_command([str(part) for part in wrong]) == 0
     shown = capsys.readouterr()
-    assert "these readings fit: --box-format topleft" in shown.err and "or --box-format centre" in shown.err
-    assert "with the dataset's boxes read as centre, normalised" in shown.out
-    assert "the predictions would localise 66 of 66: use --box-format centre --units normalised" in shown.out
+    assert "these readings fit: --truth-boxes xywh" in shown.err and "or --truth-boxes cxcywh" in shown.err
+    assert "with the dataset's boxes read as cxcywh, rel" in shown.out
+    assert "the predictions would localise 66 of 66: use --truth-boxes cxcywh --truth-units rel" in shown.out
     assert run_command([str(part) for part in [*command, "--out", tmp_path / "right"]]) == 0
     assert "66 of 66 (1.0000)" in capsys.readouterr().out
 
@@ -133,15 +133,15 @@ def test_a_detector_that_runs_here_may_be_read_in_another_way(tmp_path, capsys, 
     command = ["mask-fairness", "assess", "--dataset", "bafmd", "--data-directory", tmp_path / "data", "--detector",
                "shares:model", "--by", "sex", "--quiet"]  # fmt: skip
     assert run_command([str(part) for part in [*command, "--out", tmp_path / "wrong"]]) == 0
-    assert "use --prediction-format corners --prediction-units normalised" in capsys.readouterr().out
+    assert "use --boxes xyxy --prediction-units rel" in capsys.readouterr().out
     right = [
         *command,
         "--out",
         tmp_path / "right",
         "--prediction-format",
-        "corners",
+        "xyxy",
         "--prediction-units",
-        "normalised",
+        "rel",
     ]
     assert run_command([str(part) for part in right]) == 0
     assert "66 of 66 (1.0000)" in capsys.readouterr().out

@@ -71,7 +71,7 @@ def test_boxes_without_confidence_are_centres_when_normalised_and_corners_in_pix
     assert corners(read(tmp_path, data, "a/p00.png,tensor(0.),0.5,0.5,0.25,0.5\n"), "p00") == [[30, 15, 50, 45]]
     pixels = read(tmp_path, data, "a/p00.png,1,30,15,20,30\n")
     assert corners(pixels, "p00") == [[30, 15, 50, 45]] and pixels.by_id["p00"].labels == ("mask",)
-    told = read(tmp_path, data, "p00.png,1,40,30,20,30\n", box_format="centre")
+    told = read(tmp_path, data, "p00.png,1,40,30,20,30\n", box_format="cxcywh")
     assert corners(told, "p00") == [[30, 15, 50, 45]]
 
 
@@ -107,7 +107,7 @@ def test_stored_answers_are_taken_as_they_are(tmp_path, data):
 def test_a_picture_without_a_row_got_no_box(tmp_path, data):
     said = []
     model = read(tmp_path, data, "p00,1,0.9,5,5,25,35\nstranger,1,0.9,5,5,25,35\n", say=said.append)
-    assert len(model.empty()) == 0 and said[0] == "x.csv: 1 box, read as corners, pixels (x0, y0, x1, y1 in pixels)"
+    assert len(model.empty()) == 0 and said[0] == "x.csv: 1 box, read as xyxy, px (x0, y0, x1, y1 in pixels)"
     assert "names 1 image that the dataset does not have (stranger)" in model.notes[0] and "9 of 10" in model.absent
     run = evaluate(model, "mask_detection", data.dataset, out=tmp_path / "run")
     assert sum(run.scores().column("m.localised").to_pylist()) == 1 and run.manifest["failed"] == 0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countenance.models.augmentation import random_window
+from countenance.learning.augmentation import random_window
 from countenance.suites.mask_fairness.train.augment import TrainingPicture, augmented, draw_mask
 from countenance.suites.mask_fairness.train.loss import SMALLEST, targets
 from countenance.suites.mask_fairness.train.network import SIDE, STRIDE
@@ -119,7 +119,7 @@ def test_the_same_seed_makes_the_same_example():
 def test_it_learns_and_the_exported_file_answers_alike(tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
-    from countenance.models.export import export_onnx
+    from countenance.learning.export import export_onnx
     from countenance.models.onnx import open_session
     from countenance.models.zoo.countenance_mask import CountenanceMask, decode
     from countenance.suites.mask_fairness.train import EXPORTED, TrainSettings, train

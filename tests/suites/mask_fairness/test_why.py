@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from countenance.audit import audit
+from countenance.auditing import audit
 from countenance.suites.mask_fairness.seed_rule import seed_row, seed_table
 from countenance.suites.mask_fairness.why import exact_p, why
 

@@ -5,9 +5,9 @@ from challenge_cases import agree, detections, faces, grouped, many, some_here
 from challenge_files import write_truth, write_v2
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import dir_, froc
 
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
+from naive import dir_, froc
 
 
 @pytest.mark.slow

@@ -5,9 +5,9 @@ from challenge_cases import SUBJECTS, agree, detections, faces, grouped, many, s
 from challenge_files import write_truth, write_v3
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import per_image
 
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
+from naive import per_image
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,3 +149,44 @@ def test_calibrate_from_the_command_line(command, crowd):
     from pathlib import Path
 
     assert json.loads(Path("c.json").read_text())["wanted"] == 50
+
+
+@pytest.fixture
+def twice(tmp_path):
+    """Thirty images, in each of which subject 3 is twice: masked first, then not."""
+    header = "FACE_ID,FILE,SUBJECT_ID,FACE_X,FACE_Y,FACE_WIDTH,FACE_HEIGHT,MASKED\n"
+    lines, rows = [], []
+    for k in range(30):
+        lines += [f"{2 * k},{k:03d}.jpg,3,0,0,10,10,yes\n", f"{2 * k + 1},{k:03d}.jpg,3,50,0,10,10,no\n"]
+        rows += [(f"{k:03d}.jpg", INSIDE, 0.9, [(3, 0.8)]), (f"{k:03d}.jpg", AWAY, 0.5, [(4, 0.1 + k / 100)])]
+    data = tmp_path / "twice"
+    (data / "protocol").mkdir(parents=True)
+    (data / "protocol" / "validation.csv").write_text(header + "".join(lines))
+    return data, write_v2(tmp_path / "scores.txt", rows)
+
+
+def test_a_subject_twice_in_an_image_is_one_probe_of_the_first_group_and_that_is_said(twice, command):
+    data, scores = twice
+    given = ("-d", data, "-r", scores, "--by", "masked", "--report", "page.html", "--out", "run", "-w", "p.pdf")
+    code, out, err = command("evaluate_recognizer.py", *given)
+    assert code == 0, err
+    assert "30 subjects are twice in an image, in two groups of masked: one probe, counted in the group of the" in err
+    assert re.search(r"masked yes.* 30/30 ", out) and not re.search(r"masked no ", out)
+    page = re.sub(r"\s+", " ", Path("page.html").read_text())
+    assert "30 faces show a known subject who is in the image already" in page
+    assert any("30 faces show a known subject" in note for note in Run("run").notes)
+    code, _, err = command("evaluate_detector.py", "-d", data, "-r", scores, "--by", "masked", "-w", "p.pdf")
+    assert code == 0 and "twice in an image" not in err  # detection counts faces
+
+
+def test_no_p_is_smaller_than_the_draws_can_show(crowd, command):
+    data, scores = crowd
+    lines = [line for line in scores.read_text().splitlines() if line[0] == "#" or "80.00" in line or line[2] in "05"]
+    Path("worse.txt").write_text("\n".join(lines) + "\n")
+    given = ("-d", data, "-r", scores, "worse.txt", "--labels", "all", "fifth", "--report", "both.html", "-w", "p.pdf")
+    code, out, err = command("evaluate_detector.py", *given, "--json", "both.json")
+    assert code == 0, err
+    assert "adjusted p < 0.002" in out and "e-" not in out
+    assert "&lt; 0.002" in Path("both.html").read_text()
+    pairs = [pair for one in json.loads(Path("both.json").read_text())["comparison"] for pair in one["pairs"]]
+    assert min(pair["adjusted"] for pair in pairs) == pytest.approx(1 / 501)

@@ -136,9 +136,9 @@ def test_boxes_of_a_wide_picture_are_checked_against_its_own_sides():
 
     made = detect_step(Wide(), np.zeros((30, 200, 3), np.uint8), None)
     assert made["box"].tolist() == [[100, 5, 50, 20]] and made["score"].tolist() == [0.5]
-    with pytest.raises(ValueError, match="these numbers fit the picture as centre, pixels") as error:
+    with pytest.raises(ValueError, match="these numbers fit the picture as cxcywh, px") as error:
         detect_step(lambda images: [Boxes([[100, 20, 50, 15]], [0.5])], np.zeros((30, 200, 3), np.uint8), None)
-    assert "topleft" not in str(error.value), "20 + 15 lies below the 30 pixels of the picture"
+    assert "xywh" not in str(error.value), "20 + 15 lies below the 30 pixels of the picture"
 
 
 def many(images):

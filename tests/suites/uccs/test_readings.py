@@ -9,7 +9,7 @@ from PIL import Image
 from countenance.data.image import LazyImage
 from countenance.metrics.readings import READINGS, Reading
 
-AS_WRITTEN = Reading("topleft", "pixels")
+AS_WRITTEN = Reading("xywh", "px")
 
 
 @pytest.fixture
@@ -59,15 +59,15 @@ def test_every_other_reading_is_named_with_what_it_would_find(tmp_path, crowd, c
 
 
 def test_a_recognition_file_and_the_check_are_warned_too(tmp_path, crowd, command):
-    file = scores(tmp_path / "mine.txt", crowd, Reading("corners", "pixels"), recognition=True)
+    file = scores(tmp_path / "mine.txt", crowd, Reading("xyxy", "px"), recognition=True)
     code, _, err = command("evaluate-recognizer", "--data-directory", crowd[0], "--result-files", file)
-    assert code == 0 and "read as corners, pixels" in err
+    assert code == 0 and "read as xyxy, px" in err
     code, _, err = command("check", file, "--data-directory", crowd[0])
-    assert code == 0 and "notice: " in err and "read as corners, pixels" in err
+    assert code == 0 and "notice: " in err and "read as xyxy, px" in err
 
 
 def test_normalised_boxes_without_the_pictures_are_still_told(tmp_path, crowd, command):
-    file = scores(tmp_path / "mine.txt", crowd, Reading("centre", "normalised"))
+    file = scores(tmp_path / "mine.txt", crowd, Reading("cxcywh", "rel"))
     for path in (crowd[0] / "validation").iterdir():
         path.unlink()
     code, _, err = command("evaluate-detector", "--data-directory", crowd[0], "--result-files", file)

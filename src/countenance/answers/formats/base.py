@@ -9,7 +9,8 @@ import numpy as np
 
 from countenance.answers.types import Answer, Boxes, Embedding, Keypoints, Masks
 from countenance.data.names import ImageNames
-from countenance.metrics.readings import CORNERS, Form, Reading, Units, guessed_units
+from countenance.metrics.readings import CORNERS, Reading, guessed_units
+from countenance.settings.box_words import Form, Units
 
 Row = Mapping[str, Any]
 
@@ -31,13 +32,13 @@ class Wanted:
 
     def reading(self, form: Form) -> Reading:
         """How the boxes of a file are read: in pixels unless the user says otherwise."""
-        return Reading(form, self.units or "pixels")
+        return Reading(form, self.units or "px")
 
 
 def units_of(answers: Iterable[Any]) -> Units:
     """What the numbers of boxes seem to be: shares of the picture when (almost) none is above 1.5, else pixels."""
     boxes = [answer.xyxy for answer in answers if isinstance(answer, Boxes) and len(answer)]
-    return guessed_units(np.concatenate(boxes)) if boxes else "pixels"
+    return guessed_units(np.concatenate(boxes)) if boxes else "px"
 
 
 @dataclass(frozen=True)

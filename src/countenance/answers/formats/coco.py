@@ -48,7 +48,7 @@ def read_coco_results(path: Path, wanted: Wanted) -> Predictions:
     said = any(row["category"] is not None for own in labelled.values() for row in own)
     notes += unlabelled_note(made, str(path)) if said else ()
     absent = absence(made, wanted, str(path), "no result and count as images where nothing was found")
-    reading = wanted.reading("topleft")
+    reading = wanted.reading("xywh")
     return Predictions(str(path), "coco", made, absent, EMPTY[wanted.kind], notes, reading, classes)
 
 

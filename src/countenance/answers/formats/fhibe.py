@@ -177,7 +177,7 @@ def read_outputs(path: Path, wanted: Wanted) -> Predictions:
     if not made:
         raise InputError(unknown or f"{path}: holds no predictions")
     absent = absence(made, wanted, str(path), "no answer and count as images where nothing was found")
-    reading = wanted.reading("corners") if wanted.kind is Boxes else CORNERS
+    reading = wanted.reading("xyxy") if wanted.kind is Boxes else CORNERS
     notes = (unknown,) if unknown else ()
     return Predictions(str(path), "fhibe", made, absent, EMPTY.get(wanted.kind), notes, reading)
 

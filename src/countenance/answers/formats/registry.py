@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 from countenance.answers.formats.base import Format, Predictions, Wanted
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.loading import is_code, load_code, plugins
 
-GROUP = "countenance.formats"
 _HOME = {
     "coco": "countenance.answers.formats.coco:COCO",
     "fhibe": "countenance.answers.formats.fhibe:OUTPUTS",
@@ -23,7 +23,7 @@ GENERAL = "table"
 
 def _plugins() -> dict[str, EntryPoint]:
     """The formats of other packages; looking for them takes a while, so it is done once for a file."""
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in _HOME}
+    return {name: point for name, point in plugins("format").items() if name not in _HOME}
 
 
 def format_names() -> list[str]:
@@ -31,29 +31,33 @@ def format_names() -> list[str]:
     return _names(_plugins())
 
 
-def _names(plugins: Mapping[str, EntryPoint]) -> list[str]:
-    return [*(name for name in _HOME if name != GENERAL), *sorted(plugins), GENERAL]
+def _names(others: Mapping[str, EntryPoint]) -> list[str]:
+    return [*(name for name in _HOME if name != GENERAL), *sorted(others), GENERAL]
 
 
-def load_format(name: str, plugins: Mapping[str, EntryPoint] | None = None) -> Format:
-    """A format by its name."""
-    plugins = _plugins() if plugins is None else plugins
+def load_format(name: str, others: Mapping[str, EntryPoint] | None = None) -> Format:
+    """A format by its name, or `module:attr` or `path.py:attr` for a custom one."""
+    others = _plugins() if others is None else others
     if name in _HOME:
         module, _, attribute = _HOME[name].partition(":")
         found = getattr(import_module(module), attribute)
-    elif name in plugins:
-        found = plugins[name].load()
+    elif name in others:
+        found = others[name].load()
+    elif is_code(name):
+        found = load_code("format", name)
     else:
-        known = _names(plugins)
-        raise InputError(f"no format {name!r}{near(name, known)}; there are {', '.join(known)}")
+        known = _names(others)
+        raise InputError(
+            f"no format {name!r}{near(name, known)}; there are {', '.join(known)}, or give module:attr or path.py:attr"
+        )
     if not isinstance(found, Format):
         raise InputError(f"format {name!r}: that is a {type(found).__name__}, expected a Format")
     return found
 
 
 def _formats() -> list[Format]:
-    plugins = _plugins()
-    return [load_format(name, plugins) for name in _names(plugins)]
+    others = _plugins()
+    return [load_format(name, others) for name in _names(others)]
 
 
 def read_predictions(source: Any, wanted: Wanted, name: str | None = None) -> Predictions:

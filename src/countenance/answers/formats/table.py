@@ -21,6 +21,7 @@ from countenance.answers.formats.base import EMPTY, Format, Predictions, Row, Ta
 from countenance.answers.notes import unlabelled_note, unscored_note
 from countenance.answers.types import Age, Boxes, Embedding, Labels
 from countenance.data.tables import finite_number, near, read_csv
+from countenance.decoding import decoding, read_parquet
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS as CORNERS_IN_PIXELS
 
@@ -44,16 +45,11 @@ def read_table(path: Path, wanted: Wanted) -> Predictions:
 def rows_of_file(path: Path) -> TableRows:
     """The rows of a CSV or Parquet file."""
     if path.suffix.lower() == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            table = pq.read_table(path)
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file") from None
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from error
-        return TableRows(str(path), table.column_names, list(enumerate(table.to_pylist(), 1)))
+        if not path.is_file():
+            raise InputError(f"{path}: no such file")
+        table = read_parquet(path, path)
+        with decoding(path, "Parquet file"):
+            return TableRows(str(path), table.column_names, list(enumerate(table.to_pylist(), 1)))
     header, rows = read_csv(path)
     return TableRows(str(path), header, rows, "line")
 
@@ -101,7 +97,7 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
     reading, means = CORNERS_IN_PIXELS, "no row and count as failures to enrol"
     notes: tuple[str, ...] = (unknown,) if unknown else ()
     if wanted.kind is Boxes:
-        reading = wanted.reading("topleft" if _box_columns(header) in SIZED else "corners")
+        reading = wanted.reading("xywh" if _box_columns(header) in SIZED else "xyxy")
         label, means = _column(header, LABEL_COLUMNS), "no row and count as images without boxes"
         said = label and any(not missing(row[label]) for some in rows.values() for _, row in some)
         notes += unlabelled_note(made, place) if said else ()

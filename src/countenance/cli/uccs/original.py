@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 ANY = {"allow_extra_args": True, "ignore_unknown_options": True}
 TASKS = ("detection", "recognition")
+ORIGINAL_NETWORK = "iresnet100"
+"""What the original's configuration names; it is not shipped here."""
 
 
 def _config(arguments: list[str]) -> "tuple[Config, list[str]]":
@@ -110,25 +112,37 @@ def baseline_detection(
 
 @app.command("baseline_recognition", context_settings=ANY)
 def baseline_recognition(
-    ctx: typer.Context, temp_dir: Temp = Path("temp"), force: Force = False, quiet: Quiet = False
+    ctx: typer.Context,
+    disable_gallery: Annotated[
+        bool, typer.Option("--disable-gallery", help="Only the detected faces; the gallery's embeddings are there.")
+    ] = False,
+    temp_dir: Temp = Path("temp"),
+    force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
     """Version 3: baseline_recognition [CONFIG.yaml]: embeddings of the gallery and of the detected faces."""
     from countenance.suites.uccs.baseline import Baseline
     from countenance.suites.uccs.baseline.recognize import Kept, recognize
+    from countenance.suites.uccs.config import EMBEDDING
 
     config, _ = _config(ctx.args)
+    arch = config["recognition.arch"]
+    if arch == ORIGINAL_NETWORK:
+        say(f"notice: the network {arch} is not shipped here; {EMBEDDING} stands for it", err=True)
+        arch = EMBEDDING
     names = ("scoring.gallery", "recognition.result_dir", "recognition.detection_file")
-    kept = Kept(*(config.path(name) for name in names))
+    gallery, probes, detections = (config.path(name) for name in names)
+    kept = Kept(gallery, probes, detections, disable_gallery)
     asked = Baseline(
         config.path("data_directory"),
         config["which_set"],
         3,
         images=config.path("image_directory"),
-        embedding=config["recognition.arch"],
+        embedding=arch,
         result_file=config.path("scoring.results"),
     )
     recognize(asked, _how(config, "recognition.workers", temp_dir, force, quiet), kept)
-    say(f"Embeddings: {kept.gallery}, {kept.probes}")
+    say(f"Embeddings: {kept.probes}" if disable_gallery else f"Embeddings: {kept.gallery}, {kept.probes}")
 
 
 @app.command(context_settings=ANY)

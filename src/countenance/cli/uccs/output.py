@@ -105,13 +105,12 @@ def _runs_and_pages(
     found: "Sequence[UccsEvaluation]", compared: "Sequence[SubmissionComparison]", data: Path, out: Output
 ) -> list[Path]:
     """A run for each file and the pages made from them; without --out the runs are gone afterwards."""
-    from tempfile import TemporaryDirectory
-
+    from countenance.scratch import temporary_folder
     from countenance.suites.uccs.run import places, write_runs
 
-    with TemporaryDirectory(prefix="countenance-") as temporary:
+    with temporary_folder("uccs") as temporary:
         labels = [one.label for one in found]
-        folders = places(out.run, labels) if out.run else [Path(temporary) / str(k) for k in range(len(found))]
+        folders = places(out.run, labels) if out.run else [temporary / str(k) for k in range(len(found))]
         runs = write_runs(found, data, folders, out.by, note)
         if out.report is None:
             return folders
@@ -130,8 +129,10 @@ def _runs_and_pages(
 
 
 def _by_group(found: "Sequence[UccsEvaluation]", out: Output) -> list[Path]:
-    from countenance.suites.uccs.operating import operating_points, table_lines
+    from countenance.suites.uccs.operating import operating_points, table_lines, unlike_groups
 
+    for notice in unlike_groups(found[0], out.by):
+        say(f"notice: {notice}", err=True)
     written: list[Path] = []
     for k, one in enumerate(found):
         say(f"\n{one.label}")

@@ -11,6 +11,7 @@ from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.categories import masked_word
 from countenance.data.image import LazyImage
 from countenance.data.paths import find_picture
+from countenance.data.reading import cells
 from countenance.data.reading.asked import OPTIONS, AskedTruth, folder_and_options
 from countenance.data.reading.box_readings import checked_corners, fits_sentence
 from countenance.data.reading.class_names import ClassNames
@@ -18,6 +19,7 @@ from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import finite_number, read_csv, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import fitting
+from countenance.person_columns import person_column
 
 ORDER = ClassNames(
     {0: "no_mask", 1: "mask"}, "the order of BAFMD; a classes.txt beside the labels or --classes says otherwise"
@@ -76,11 +78,14 @@ def _annotation_file(source: Path) -> Path:
 def read_annotated(source: Path, asked: AskedTruth) -> Dataset:
     """Read the annotated CSV `index, filename, x, y, dx, dy, mask, skincolor, sex` and the pictures beside it.
 
-    Every further column is an attribute. The reading of the boxes is checked, see `checked_corners`.
+    Every further column is an attribute, or says who it is (`identity`, `person_id`). The reading of the boxes is
+    checked, see `checked_corners`.
     """
     table, reading = _annotation_file(source), asked.reading
     header, rows = read_csv(table, needed=COLUMNS)
-    further = [name for name in header if name and name not in (*COLUMNS, "index") and not name.startswith("Unnamed")]
+    person = person_column(header)
+    known = (*COLUMNS, "index", person)
+    further = [name for name in header if name and name not in known and not name.startswith("Unnamed")]
     pictures: dict[str, tuple[LazyImage, int, int]] = {}
     names: dict[Path, str] = {}
     faces = []
@@ -92,20 +97,21 @@ def read_annotated(source: Path, asked: AskedTruth) -> Dataset:
             image = LazyImage(picture)
             pictures[name] = (image, *image.size())
         about = {"masked": masked_word(row["mask"], place), **{key: row[key].strip() or None for key in further}}
-        faces.append((name, [finite_number(row[key], key, place) for key in ("x", "y", "dx", "dy")], about))
+        who = Subject("", cells.identity(row[person], place) if person else None, attributes=about)
+        faces.append((name, [finite_number(row[key], key, place) for key in ("x", "y", "dx", "dy")], who))
     if not faces:
         raise InputError(f"{table}: no face below the header")
     boxes = np.array([box for _, box, _ in faces])
     sizes = np.array([pictures[name][1:] for name, _, _ in faces], dtype=np.float64)
     found = checked_corners(boxes, sizes, reading, str(table), [name for name, _, _ in faces])
     people: dict[str, list[Subject]] = {name: [] for name in pictures}
-    for (name, _, about), box in zip(faces, found, strict=True):
-        people[name].append(Subject(str(len(people[name])), face_box=box, attributes=about))
+    for (name, _, who), box in zip(faces, found, strict=True):
+        people[name].append(replace(who, id=str(len(people[name])), face_box=box))
     samples = [Sample(name, *pictures[name], tuple(people[name])) for name in pictures]
     notes = [f"{len(faces)} faces in {len(samples)} pictures, boxes read as {reading} ({reading.numbers_are})"]
     fits = fitting(boxes, sizes)
     if len(fits) > 1:
-        notes.append(f"the pictures do not decide the reading; {fits_sentence(fits)}")
+        notes.append(f"the pictures do not decide the reading; {fits_sentence(fits, 'truth-')}")
     return Dataset(CARD, samples, notes=[f"{table.name}: {note}" for note in notes])
 
 

@@ -16,8 +16,9 @@ from countenance.data.paths import inside
 from countenance.data.reading import cells
 from countenance.data.run_lengths import segmentation_counts
 from countenance.data.sample import Dataset, Rle, Sample, truth
-from countenance.data.tables import near, read_csv, read_text
+from countenance.data.tables import harmless, near, read_csv, read_text
 from countenance.errors import InputError
+from countenance.person_columns import person_column
 
 EXTRA = ("person_box", "face_box", "landmarks", "face_parts", "body_parts", "identity", "attributes")
 """What COCO has no field for; written beside its own fields and read back when present."""
@@ -36,11 +37,11 @@ def read_coco(
     """Read a COCO file; `images` is the folder its file names are in (default: where they are found near the file).
 
     `attributes` is a CSV keyed by `annotation_id`, `image_id` or `file_name` (the latter two for all people of an
-    image, or for one of them with a column `face`) whose other columns are attributes; `attributes.csv` beside the file
-    is taken when it is there. `categories` chooses what is a person and what a face (`face=1,person=18`) where the
-    names of the categories do not say so; what is neither, and regions that show a crowd, are left out, and the
-    dataset's notes say how many. `masks` reads a file of faces with and without masks: category numbers that are mask
-    or no_mask besides those whose names say so; its caller reads attributes.
+    image, or for one of them with a column `face`) whose other columns are attributes, or say who it is (`identity`);
+    `attributes.csv` beside the file is taken when it is there. `categories` chooses what is a person and what a face
+    (`face=1,person=18`) where the names of the categories do not say so; what is neither, and regions that show a
+    crowd, are left out, and the dataset's notes say how many. `masks` reads a file of faces with and without
+    masks: category numbers that are mask or no_mask besides those whose names say so; its caller reads attributes.
     """
     content = _read_json(annotations)
     root = images or _picture_folder(annotations, _rows(content, "images", annotations))
@@ -90,7 +91,8 @@ def read_coco(
     found = attribute_rows(dataset, table, _persons(annotated, people, known, table, annotations))
     columns = attribute_columns(found.columns, card, (), table)
     told = {who: ({own: row[name] for name, own in columns.items()}, place) for who, (place, row) in found.rows.items()}
-    return with_attributes(dataset, {who: cells.attributes(values, place) for who, (values, place) in told.items()})
+    said = {who: cells.attributes(values, place) for who, (values, place) in told.items()}
+    return with_attributes(dataset, said, found.people())
 
 
 def _persons(
@@ -159,7 +161,7 @@ def _key(value: Any, place: str) -> int | str:
 
 def _sample(
     image: dict[str, Any],
-    people: list[tuple[int, dict[str, Any]]],
+    annotated: list[tuple[int, dict[str, Any]]],
     root: Path,
     categories: Categories,
     place: str,
@@ -186,7 +188,7 @@ def _sample(
     if not isinstance(about, dict):
         raise InputError(f"{place}: attributes: expected names with values, found {about!r:.60}")
     subjects = []
-    for index, (i, annotation) in enumerate(people):
+    for index, (i, annotation) in enumerate(annotated):
         where = f"{annotations} annotations[{i}]"
         values = _subject_values(annotation, categories, width, height, index, where)
         if not isinstance(values.get("attributes") or {}, dict):
@@ -195,13 +197,16 @@ def _sample(
     name = str(image.get("sample") or file)
     if not name.isprintable():
         raise InputError(f"{place}: {name!r} is no name that a file can have")
-    return Sample(name, picture, width, height, tuple(subjects), cells.attributes(about, place))
+    people, about = cells.people(subjects, about, place)
+    return Sample(name, picture, width, height, people, cells.attributes(about, place))
 
 
 def _subject_values(
     annotation: dict[str, Any], categories: Categories, width: int, height: int, index: int, place: str
 ) -> dict[str, Any]:
     values: dict[str, Any] = {name: annotation[name] for name in EXTRA if name in annotation}
+    person = person_column(annotation)
+    values["identity"] = annotation[person] if person else None
     values["id"] = annotation.get("subject", annotation.get("id", index))
     category = annotation.get("category_id")
     is_face = categories.kinds.get(category) == "face"
@@ -235,7 +240,7 @@ def write_coco(dataset: Dataset, out: Path) -> None:
     annotations: list[dict[str, Any]] = []
     with (out / "attributes.csv").open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["annotation_id", *(PREFIX + name for name in names)])
+        writer.writerow(["annotation_id", *(harmless(PREFIX + name) for name in names)])
         for sample in dataset:
             plain = truth(sample)
             images.append(
@@ -256,7 +261,7 @@ def write_coco(dataset: Dataset, out: Path) -> None:
 
 
 def _cell(value: Any) -> Any:
-    return "" if value is None else json.dumps(value) if isinstance(value, list) else value
+    return "" if value is None else json.dumps(value) if isinstance(value, list) else harmless(value)
 
 
 def _annotation(values: dict[str, Any], mask: Rle | None, number: int, image: int) -> dict[str, Any]:

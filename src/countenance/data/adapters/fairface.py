@@ -6,10 +6,12 @@ from pathlib import Path
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
+from countenance.data.reading import cells
 from countenance.data.reading.asked import folder_and_options, is_yes
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.data.tables import near, read_csv
 from countenance.errors import InputError
+from countenance.person_columns import person_column
 
 AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
 COLUMNS = ("file", "age", "gender", "race")
@@ -89,7 +91,8 @@ def _picture_root(table: Path) -> Path:
 def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
     """Read a FairFace folder (or its label file); rows without their picture are refused, or left out and counted."""
     table = _table(source)
-    _, rows = read_csv(table, needed=COLUMNS)
+    header, rows = read_csv(table, needed=COLUMNS)
+    person = person_column(header)
     root = _picture_root(table)
     samples: list[Sample] = []
     seen: set[Path] = set()
@@ -111,7 +114,8 @@ def read_fairface(source: Path, *, only_present: bool = False) -> Dataset:
         about = {"age": age, **{name: row[name].strip() or None for name in ("gender", "race")}, "masked": "no"}
         if row.get("service_test"):
             about["service_test"] = row["service_test"]
-        samples.append(Sample(row["file"], image, width, height, (Subject("0", attributes=about),)))
+        who = cells.identity(row[person], place) if person else None
+        samples.append(Sample(row["file"], image, width, height, (Subject("0", who, attributes=about),)))
     if missing and not only_present:
         more = f" and {len(missing) - 1} more pictures" if len(missing) > 1 else ""
         remedy = f"--only-present assesses the {len(samples)} that are (in a name ?only_present=yes)"

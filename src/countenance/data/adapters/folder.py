@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from countenance.data.layout import copy_image
 from countenance.data.paths import inside
 from countenance.data.reading import cells
 from countenance.data.sample import Dataset, Sample, Subject, truth
-from countenance.data.tables import near, read_csv
+from countenance.data.tables import harmless, near, read_csv
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
 from countenance.errors import InputError
+from countenance.person_columns import person_column
 
 FILE_COLUMNS = ("file", "sample", "width", "height", "image_attributes")
 SUBJECT_COLUMNS = (
@@ -27,15 +29,17 @@ PREFIX = "attr."
 def read_folder(root: Path, *, attributes: Sequence[str] = ()) -> Dataset:
     """Read `root/labels.csv` (column `file`, then truth and attributes) and the pictures it names.
 
-    A column is the truth it is named after, an attribute this package knows, one declared in `card.json` or
-    in `attributes`, or one written `attr.NAME`; any other is refused, so that a typo is never an attribute.
+    A column is the truth it is named after (`person_id` and the like are `identity`), an attribute this package knows,
+    one declared in `card.json` or in `attributes`, or one written `attr.NAME`; any other is refused, so that a typo is
+    never an attribute.
     """
     table = root / "labels.csv"
     card = DatasetCard.read(root / "card.json") if (root / "card.json").exists() else DatasetCard(name=root.name)
     header, rows = read_csv(table)
     if "file" not in header:
         raise InputError(f"{table} line 1: no column 'file'{near('file', header)}; it names each row's image")
-    columns = attribute_columns(header, card, attributes, table)
+    person = person_column(header)
+    columns = attribute_columns([name for name in header if name != person], card, attributes, table)
     pictures: dict[str, Sample] = {}
     subjects: dict[str, list[Subject]] = {}
     for line, row in rows:
@@ -45,11 +49,15 @@ def read_folder(root: Path, *, attributes: Sequence[str] = ()) -> Dataset:
             pictures[file] = _picture(root, file, row, place)
             subjects[file] = []
         if row.get("subject") != "":  # an image without people has one row with an empty subject
-            subjects[file].append(_subject(row, columns, pictures[file], len(subjects[file]), place))
-    samples = [
-        Sample(p.id, p.image, p.width, p.height, tuple(subjects[file]), p.attributes) for file, p in pictures.items()
-    ]
-    return Dataset(card, samples)
+            values = _subject_values(row, columns, len(subjects[file]), place)
+            values["identity"] = row[person] if person else None
+            subjects[file].append(cells.subject(values, pictures[file].width, pictures[file].height, place))
+    return Dataset(card, [_peopled(picture, subjects[file], table) for file, picture in pictures.items()])
+
+
+def _peopled(picture: Sample, subjects: Sequence[Subject], table: Path) -> Sample:
+    people, about = cells.people(subjects, picture.attributes, f"{table}: image_attributes of {picture.id}")
+    return replace(picture, subjects=people, attributes=about)
 
 
 def attribute_columns(header: list[str], card: DatasetCard, declared: Sequence[str], table: Path) -> dict[str, str]:
@@ -95,18 +103,14 @@ def _picture(root: Path, file: str, row: dict[str, str], place: str) -> Sample:
     return Sample(row.get("sample") or file, image, width, height, (), cells.attributes(about, place))
 
 
-def _subject(row: dict[str, str], columns: dict[str, str], picture: Sample, index: int, place: str) -> Subject:
+def _subject_values(row: dict[str, str], columns: dict[str, str], index: int, place: str) -> dict[str, Any]:
     values: dict[str, Any] = {name: _json_cell(row, name, place) for name in JSON_COLUMNS}
-    values |= {
-        "id": row.get("subject") or str(index),
-        "identity": row.get("identity"),
-        "mask": row.get("mask") or None,
-    }
+    values |= {"id": row.get("subject") or str(index), "mask": row.get("mask") or None}
     values["attributes"] = {
         name: _json_cell(row, column, place) if row[column].startswith("[") else row[column]
         for column, name in columns.items()
     }
-    return cells.subject(values, picture.width, picture.height, place)
+    return values
 
 
 def write_folder(dataset: Dataset, out: Path) -> None:
@@ -116,14 +120,14 @@ def write_folder(dataset: Dataset, out: Path) -> None:
     (out / "card.json").write_text(dataset.card.model_dump_json(indent=2) + "\n")
     with (out / "labels.csv").open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
-        writer.writerow([*FILE_COLUMNS, *SUBJECT_COLUMNS, *(PREFIX + name for name in names)])
+        writer.writerow([*FILE_COLUMNS, *SUBJECT_COLUMNS, *(harmless(PREFIX + name) for name in names)])
         for sample in dataset:
             file = copy_image(sample, out)
             plain = truth(sample)
             about = json.dumps(plain["attributes"]) if plain["attributes"] else ""
             head = [file, sample.id, sample.width, sample.height, about]
             for values in plain["subjects"] or [None]:
-                writer.writerow([*head, *_subject_cells(values, names)])
+                writer.writerow([harmless(cell) for cell in (*head, *_subject_cells(values, names))])
 
 
 def _subject_cells(values: dict[str, Any] | None, names: list[str]) -> list[Any]:

@@ -126,7 +126,7 @@ def _read(root: Path, kind: str, asked: AskedTruth, masks: ClassNames | None, co
         raise InputError("; ".join((f"{root}: {lacking}", *places.notes)))
     if kind == "yolo":
         _check_all(found.pictures, asked, root)
-    named = [(sample.id, box) for sample, boxes in found.pictures for box, _ in boxes]
+    named = [(sample.id, box.corners) for sample, boxes in found.pictures for box in boxes]
     found.notes += empty_boxes_note(named, root.resolve().name)
     return found
 
@@ -142,7 +142,7 @@ def _order(folder: Path, root: Path, told: Mapping[int, str] | None, otherwise: 
 
 def _check_all(read: list[tuple[Sample, NamedBoxes]], asked: AskedTruth, root: Path) -> None:
     """The boxes of all YOLO files together must fit their pictures."""
-    pairs = [(sample, box) for sample, boxes in read for box, _ in boxes]
+    pairs = [(sample, box.corners) for sample, boxes in read for box in boxes]
     if pairs:
         sizes = np.array([[s.width, s.height] for s, _ in pairs], dtype=np.float64)
         numbers = asked.reading.numbers(np.array([box for _, box in pairs]), sizes)
@@ -151,7 +151,7 @@ def _check_all(read: list[tuple[Sample, NamedBoxes]], asked: AskedTruth, root: P
 
 def _categories(found: LabelFiles, root: Path, chosen: str | None, masks: bool) -> Categories:
     """What the words of the boxes show; a class that nothing names must be chosen by its number."""
-    seen = dict.fromkeys(word for _, boxes in found.pictures for _, word in boxes)
+    seen = dict.fromkeys(box.word for _, boxes in found.pictures for box in boxes)
     words = dict.fromkeys([*(word for order in found.named for word in order.words.values()), *seen])
     ids = {word: str(number) for number, word in enumerate(words)}
     if found.alike:
@@ -173,10 +173,10 @@ def _categories(found: LabelFiles, root: Path, chosen: str | None, masks: bool) 
 
 def _subjects(boxes: NamedBoxes, known: Categories, keys: Mapping[str, str], place: str) -> tuple[Subject, ...]:
     found: list[Subject] = []
-    for box, word in boxes:
+    for box, word, identity in boxes:
         kind = known.kind(keys[word], place)
         if kind is not None:
             about = {"masked": known.masked.get(keys[word])} if known.masked else {}
-            who = Subject(str(len(found)), attributes=about)
+            who = Subject(str(len(found)), identity, attributes=about)
             found.append(replace(who, face_box=box) if kind == "face" else replace(who, person_box=box))
     return tuple(found)

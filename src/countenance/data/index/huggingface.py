@@ -9,6 +9,7 @@ from countenance.data.image import LazyImage
 from countenance.data.index.records import encoded, sample_of
 from countenance.data.paths import inside
 from countenance.data.sample import Image, Sample
+from countenance.decoding import decoding, regular_file
 from countenance.errors import InputError
 
 STATE, DICT = "state.json", "dataset_dict.json"
@@ -33,7 +34,7 @@ def read(path: Path) -> tuple[Iterator[Sample], int | None]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(regular_file(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: missing; save the dataset again with save_to_disk") from None
     except (ValueError, RecursionError) as error:
@@ -62,15 +63,12 @@ def _samples(folder: Path, split: str) -> Iterator[Sample]:
     for file in _files(folder):
         if not file.is_file():
             raise InputError(f"{file}: missing; {folder / STATE} names it")
-        try:
-            with pa.memory_map(str(file)) as source, pa.ipc.open_stream(source) as stream:
-                column = _image_column(features, stream.schema, folder)
-                for batch in stream:
-                    for row in batch.to_pylist():
-                        yield _sample(row, column, labels, split, f"{file} row {number}", number)
-                        number += 1
-        except pa.ArrowException as error:
-            raise InputError(f"{file}: not a readable Arrow file ({error})") from error
+        with decoding(file, "Arrow file"), pa.memory_map(str(file)) as source, pa.ipc.open_stream(source) as stream:
+            column = _image_column(features, stream.schema, folder)
+            for batch in stream:
+                for row in batch.to_pylist():
+                    yield _sample(row, column, labels, split, f"{file} row {number}", number)
+                    number += 1
 
 
 def _features(folder: Path) -> dict[str, dict[str, Any]]:

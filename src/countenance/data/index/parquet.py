@@ -7,6 +7,7 @@ from typing import Any
 from countenance.data.index.records import encoded, sample_of
 from countenance.data.manifest import INDEX, PICTURES
 from countenance.data.sample import Sample
+from countenance.decoding import decoding, open_parquet
 from countenance.errors import InputError
 
 NAMES = ("image", "picture", "jpg", "png", "content", "bytes", "img")
@@ -27,31 +28,20 @@ def recognised(path: Path) -> bool:
 
 def read(path: Path) -> tuple[Iterator[Sample], int | None]:
     """The samples of the files, in their order."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     files = _files(path)
-    try:
-        images = sum(pq.read_metadata(file).num_rows for file in files)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not readable as Parquet ({error})") from error
+    images = sum(open_parquet(file, file).metadata.num_rows for file in files)
     return (sample for file in files for sample in _samples(file)), images
 
 
 def _samples(file: Path) -> Iterator[Sample]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.ParquetFile(pa.OSFile(str(file)))
+    table = open_parquet(file, file)
+    with decoding(file, "Parquet file"):
         column = _picture_column(table.schema_arrow, file)
         number = 0
         for batch in table.iter_batches(batch_size=PICTURES):
             for row in batch.to_pylist():
                 yield _sample(row, column, f"{file} row {number}", f"{file.stem}/{number:08d}")
                 number += 1
-    except pa.ArrowException as error:
-        raise InputError(f"{file}: not a readable Parquet file ({error})") from error
 
 
 def _picture_column(schema: Any, file: Path) -> str:

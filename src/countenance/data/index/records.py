@@ -11,7 +11,7 @@ from countenance.errors import InputError
 
 IDS = ("sample", "id", "image_id", "file_name", "filename", "key", "__key__")
 """Columns that name a sample, the first that is there."""
-TRUTH = ("identity", "person_box", "face_box", "keypoints", "landmarks", "mask", "face_parts", "body_parts")
+TRUTH = ("person_box", "face_box", "keypoints", "landmarks", "mask", "face_parts", "body_parts")
 SUBJECTS = "subjects"
 """A column with one record for each person in the picture."""
 OTHER = ("width", "height", "sha256")
@@ -22,8 +22,8 @@ def sample_of(
 ) -> Sample:
     """A sample from its picture and its columns.
 
-    Truth has the names of `labels.csv` (`identity`, `face_box`, …); several people are a list `subjects` of such
-    records; every other column that holds a word, a number or a list of words is an attribute.
+    Truth has the names of `labels.csv` (`face_box`, …; `identity`, `person_id`, … say who it is); several people are a
+    list `subjects` of such records; every other column that holds a word, a number or a list of words is an attribute.
     """
     width, height = _size(image, values)
     used = next((column for column in IDS if values.get(column) not in (None, "")), None)
@@ -37,7 +37,8 @@ def sample_of(
         if key not in TRUTH and key not in OTHER and key not in (SUBJECTS, used) and _plain(value)
     }
     if isinstance(people, list | tuple):
-        subjects = tuple(_person(one, k, width, height, f"{place}: subjects {k}") for k, one in enumerate(people))
+        listed = [_person(one, k, width, height, f"{place}: subjects {k}") for k, one in enumerate(people)]
+        subjects, about = cells.people(listed, about, place)
         return Sample(named, image, width, height, subjects, cells.attributes(about, place), sha256)
     told = {column: values.get(column) for column in TRUTH}
     subject = cells.subject({**told, "id": "0", "attributes": about}, width, height, place)

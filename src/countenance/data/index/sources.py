@@ -11,6 +11,7 @@ from countenance.data.manifest import INDEX, ManifestWriter, SampleManifest
 from countenance.data.registry import dataset_names, load_dataset
 from countenance.data.sample import Sample
 from countenance.errors import InputError
+from countenance.files import exists
 from countenance.storage import is_url, open_storage
 
 Step = Callable[[int], None]
@@ -33,7 +34,7 @@ def open_source(source: str | Path, *, categories: str | None = None) -> SampleS
     pictures, and whatever `load_dataset` reads.
     """
     path = Path(source)
-    if str(source).partition(":")[0] not in dataset_names() and path.exists():
+    if str(source).partition(":")[0] not in dataset_names() and exists(path):
         for kind, module in (("Hugging Face", huggingface), ("WebDataset", webdataset), ("Parquet", parquet)):
             if module.recognised(path):
                 if categories is not None:

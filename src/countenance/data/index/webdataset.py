@@ -9,6 +9,7 @@ from typing import Any
 from countenance.data.image import IMAGE_SUFFIXES, LazyImage
 from countenance.data.index.records import sample_of
 from countenance.data.sample import Sample
+from countenance.decoding import decoding
 from countenance.errors import InputError
 
 OURS = ("labels.csv", "annotations.json", "_annotations.coco.json", "samples.parquet")
@@ -30,7 +31,7 @@ def recognised(path: Path) -> bool:
     if not tars or (path.is_dir() and any((path / name).exists() for name in OURS)):
         return False
     try:
-        with tarfile.open(tars[0], "r:") as tar:
+        with decoding(tars[0], "tar archive"), tarfile.open(tars[0], "r:") as tar:
             names = []
             for member in tar:
                 if Path(member.name).name in OURS:
@@ -38,7 +39,7 @@ def recognised(path: Path) -> bool:
                 names.append(member.name.lower())
                 if len(names) >= PEEKED:
                     break
-    except (tarfile.TarError, OSError, EOFError):
+    except (InputError, OSError):
         return False
     return any(name.endswith(IMAGE_SUFFIXES) for name in names)
 
@@ -49,30 +50,26 @@ def read(path: Path) -> tuple[Iterator[Sample], int | None]:
 
 
 def _samples(archive: Path) -> Iterator[Sample]:
-    try:
-        with tarfile.open(archive, "r:") as tar:
-            key: str | None = None
-            parts: dict[str, tarfile.TarInfo] = {}
-            end = 0
-            for member in tar:
-                if not member.isfile():
-                    end = member.offset_data
-                    continue
-                folder, _, name = member.name.removeprefix("./").rpartition("/")
-                stem, _, ending = name.partition(".")
-                found = f"{folder}/{stem}" if folder else stem
-                if found != key and parts:
-                    yield _sample(tar, archive, str(key), parts)
-                    parts = {}
-                key = found
-                parts[ending.lower()] = member
-                end = member.offset_data + -(-member.size // BLOCK) * BLOCK
-            _refuse_cut(archive, end)
-            if parts:
+    with decoding(archive, "tar archive", "; make it again"), tarfile.open(archive, "r:") as tar:
+        key: str | None = None
+        parts: dict[str, tarfile.TarInfo] = {}
+        end = 0
+        for member in tar:
+            if not member.isfile():
+                end = member.offset_data
+                continue
+            folder, _, name = member.name.removeprefix("./").rpartition("/")
+            stem, _, ending = name.partition(".")
+            found = f"{folder}/{stem}" if folder else stem
+            if found != key and parts:
                 yield _sample(tar, archive, str(key), parts)
-    except (tarfile.TarError, EOFError, OSError) as error:
-        first = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"{archive}: not a readable tar archive ({first}); make it again") from error
+                parts = {}
+            key = found
+            parts[ending.lower()] = member
+            end = member.offset_data + -(-member.size // BLOCK) * BLOCK
+        _refuse_cut(archive, end)
+        if parts:
+            yield _sample(tar, archive, str(key), parts)
 
 
 def _refuse_cut(archive: Path, end: int) -> None:

@@ -22,6 +22,8 @@ MAX_CORRELATION = 0.1
 # Levels of 255 a twin may differ outside the changed region: bounce light, compression, and the noise of a picture
 # that was rendered again with another sampler seed (2.5 on average was the most in the shipped set).
 TWIN_MEAN, TWIN_LARGE, TWIN_LARGE_SHARE = 3.0, 24.0, 0.01
+WHOLE_PICTURE = ("light", "background", "distance", "blur", "compression")
+WHOLE_PERSON = ("skin_tone", "age", "gender", "hair", "headwear", "pose")
 INNER_FACE = ("nose", "u_lip", "l_lip", "l_eye", "r_eye", "mouth")
 
 
@@ -125,9 +127,11 @@ def _box_mask(box: Sequence[float], width: int, height: int, margin: float) -> A
 
 
 def touched(change: str, base: Row, twin: Row, width: int, height: int) -> Array:
-    """Where a change may alter pixels: the person for tone and age, the face (and throat) for smile and mask."""
+    """Where a change may alter pixels: anywhere, on the person, or on the face (and throat) only."""
+    if change in WHOLE_PICTURE:
+        return np.ones((height, width), bool)
     persons = decode(base["mask"], width, height) | decode(twin["mask"], width, height)
-    if change in ("skin_tone", "age"):
+    if change in WHOLE_PERSON:
         return _grow(persons, 3)
     face = _box_mask(base["face_box"], width, height, 0.12) | _box_mask(twin["face_box"], width, height, 0.12)
     worn = [part for row in (base, twin) for part in row["face_parts"] if part["label"] in ("face_mask", "beard")]

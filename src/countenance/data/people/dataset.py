@@ -1,4 +1,4 @@
-"""Reading the people: the shipped set, or any folder that `countenance people render` wrote."""
+"""Reading the people: the shipped set, or any folder that the renderer (`people/` in the repository) wrote."""
 
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,19 @@ from countenance.data.reading import cells
 from countenance.data.sample import Dataset, Sample, Value
 from countenance.data.tables import near
 from countenance.data.vocabulary import VOCABULARIES
+from countenance.decoding import decoding, read_parquet
 from countenance.errors import InputError
 
 SHIPPED = Path(__file__).parent / "shipped"
 SUBJECT_ATTRIBUTES = (
-    "skin_tone", "age", "age_group", "gender", "smile", "glasses", "hair", "hair_colour", "beard",
-    "yaw", "pitch", "roll", "pose", "face_size", "visible", "role",
+    "skin_tone", "age", "age_group", "gender", "expression", "smile", "glasses", "headwear", "hair", "hair_colour",
+    "hair_visible", "beard", "yaw", "pitch", "roll", "pose", "posture", "distance", "face_size", "face_luminance",
+    "visible", "role",
 )  # fmt: skip
-SAMPLE_ATTRIBUTES = ("part", "split", "base", "change", "background", "light")
+SAMPLE_ATTRIBUTES = (
+    "part", "split", "base", "change", "background", "light", "exposure", "stops", "kind", "attack", "camera",
+    "focal_length", "defocus", "motion", "noise", "reduce", "jpeg",
+)  # fmt: skip
 
 
 def _rendered(meaning: str, name: str) -> AttributeCard:
@@ -36,6 +41,7 @@ CARD = DatasetCard(
         "fairness in the world is measured on consented photographs."
     ),
     real_people=False,
+    paired_by={"base": "base", "change": "change"},
     attributes={
         name: _rendered(meaning, name)
         for name, meaning in {
@@ -43,18 +49,35 @@ CARD = DatasetCard(
             "age": "age in years that the body model was asked for",
             "age_group": "age in four groups",
             "gender": "gender presentation that the body model was asked for",
+            "expression": "expression, made of facial action units",
             "smile": "whether the facial action of a smile is on",
             "mask": "colour of the surgical mask, or none",
             "masked": "whether a surgical mask is worn",
-            "glasses": "shape of the glasses, or none",
+            "glasses": "shape or kind of the glasses, or none",
+            "headwear": "what is worn on the head, or none",
             "hair": "hair style",
             "hair_colour": "hair colour",
+            "hair_visible": "share of the head's pixels that show hair",
             "beard": "beard",
             "yaw": "head turned to the side, degrees",
             "pitch": "head raised or lowered, degrees",
             "roll": "head tilted, degrees",
             "pose": "frontal when the head is turned by at most 15 degrees",
+            "posture": "how the body stands or sits",
+            "distance": "from the camera to the eyes, metres",
             "light": "lighting set-up",
+            "exposure": "what the camera is exposed for: the face, the scene, or fixed for the light",
+            "stops": "exposure relative to the light's fixed one, in stops",
+            "face_luminance": "mean luminance of the face in the picture, 0 to 1",
+            "camera": "what the camera does to the picture",
+            "focal_length": "focal length for a picture of 36 mm, millimetres",
+            "defocus": "radius of the blur, pixels",
+            "motion": "length of the motion's smear, pixels",
+            "noise": "standard deviation of the sensor's noise at middle grey, of 1",
+            "reduce": "how many times smaller the picture was taken",
+            "jpeg": "JPEG quality that it was once stored with; 100 is not compressed",
+            "attack": "presentation attack: how somebody is shown who is not there; none for a live picture",
+            "kind": "pictures without a person: what they show",
             "background": "kind of background",
             "face_size": "height of the face box, pixels",
             "visible": "share of the face that nobody else and no frame hides",
@@ -68,8 +91,8 @@ CARD = DatasetCard(
 )
 
 
-def load(part: str | None = None) -> Dataset:
-    """The shipped people, whole or one part of them.
+def load(part: str | None = None, root: Path = SHIPPED) -> Dataset:
+    """The shipped people or those of a folder that the renderer wrote, whole or one part of them.
 
     >>> load("portrait")
     Traceback (most recent call last):
@@ -78,7 +101,12 @@ def load(part: str | None = None) -> Dataset:
     parts = VOCABULARIES["part"]
     if part is not None and part not in parts:
         raise InputError(f"people has no part {part!r}{near(part, parts)}; it has {', '.join(parts)}")
-    return read_people(SHIPPED, part)
+    people = read_people(root, part)
+    if part is not None and not len(people):
+        there = sorted({str(sample.attributes["part"]) for sample in read_people(root)})
+        place = "the shipped set" if root == SHIPPED else root
+        raise InputError(f"people: {place} has no part {part!r}, only {', '.join(there)}; name a fuller one as root")
+    return people
 
 
 def read_people(root: Path, part: str | None = None) -> Dataset:
@@ -98,15 +126,11 @@ def read_people(root: Path, part: str | None = None) -> Dataset:
 
 
 def _table(path: Path) -> list[dict[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; a folder of rendered people has it") from None
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not a readable Parquet file ({error})") from error
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; a folder of rendered people has it")
+    table = read_parquet(path, path)
+    with decoding(path, "Parquet file"):
+        rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 
@@ -128,6 +152,7 @@ def _sample(root: Path, row: dict[str, Any], people: list[dict[str, Any]], place
 
 
 def _subject(row: dict[str, Any]) -> dict[str, Any]:
+    row = {"hair": row.get("hair_style"), **row}
     attributes = {name: row[name] for name in SUBJECT_ATTRIBUTES if row.get(name) is not None}
     attributes["mask"] = row["mask_colour"]
     attributes["masked"] = "no" if row["mask_colour"] == "none" else "yes"

@@ -1,7 +1,6 @@
 """Arrays in files: .npz, .pth without executing anything in it, and a cache that a changed input never hits."""
 
 import hashlib
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.decoding import decoding, limited_memory, most_memory, regular_file
 from countenance.errors import InputError
 from countenance.files import write_atomically
 
 Arrays = dict[str, NDArray[Any]]
-UNREADABLE = (OSError, ValueError, zipfile.BadZipFile, EOFError)
 REMEDY = "save a dict of tensors: torch.save({'embeddings': torch.as_tensor(...), ...}, FILE)"
 
 
@@ -50,7 +49,7 @@ class Cache:
         """The kept arrays; None where the file does not exist or is damaged."""
         try:
             return None if self.force else load_arrays(self.path(kind, key))
-        except UNREADABLE:
+        except (InputError, OSError):
             return None
 
     def put(self, kind: str, key: str, arrays: Arrays) -> None:
@@ -69,19 +68,29 @@ def save_arrays(path: Path, arrays: Arrays) -> None:
 
 
 def load_arrays(path: Path, only: tuple[str, ...] = ()) -> Arrays:
-    """The arrays of an .npz file (`only` some of them), never a pickled object; raises what numpy does."""
-    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as kept:
-        return {name: kept[name] for name in kept.files if not only or name in only}
+    """The arrays of an .npz file (`only` some of them), never a pickled object; a row for each thing, so none of 0-d.
+
+    The file is a zip of headers that say how large each array is: what would not fit into memory is refused.
+    """
+    with (
+        regular_file(path).open("rb") as stream,
+        decoding(path, ".npz file", "; save plain arrays with numpy.savez"),
+        limited_memory(most_memory(path)),
+        np.load(stream, allow_pickle=False) as kept,
+    ):
+        found = {name: kept[name] for name in kept.files if not only or name in only}
+        for name, array in found.items():
+            if not isinstance(array, np.ndarray) or array.ndim == 0:
+                raise InputError(f"{path}: {name} is a single value, expected an array with a row for each face")
+    return found
 
 
 def read_arrays(path: Path, names: tuple[str, ...], remedy: str = "save it first") -> Arrays:
     """The arrays of these names in an .npz file; `remedy` says how to make a file that is missing."""
     try:
         kept = load_arrays(path, names)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise InputError(f"{path}: no such file; {remedy}") from None
-    except UNREADABLE as error:
-        raise InputError(f"{path}: not a readable .npz file ({error}); save plain arrays with numpy.savez") from None
     missing = [name for name in names if name not in kept]
     if missing:
         raise InputError(f"{path}: no array {missing[0]!r}; expected {', '.join(names)}")

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 from urllib.parse import parse_qsl
 
 from countenance.data.categories import parse_classes
 from countenance.data.reading.box_readings import YOLO
 from countenance.errors import InputError
-from countenance.metrics.readings import FORMS, Reading, Units
+from countenance.metrics.readings import Reading
+from countenance.settings.box_words import form_named, units_named
 
 OPTIONS = ("form", "units", "classes", "attributes", "only_present", "split")
 
@@ -32,7 +32,7 @@ class AskedTruth:
         """The same as the options of a dataset's name; None where the attributes are outside of its folder.
 
         >>> AskedTruth(split="test").options(Path("faces"))
-        {'form': 'centre', 'units': 'normalised', 'split': 'test'}
+        {'form': 'cxcywh', 'units': 'rel', 'split': 'test'}
         """
         found = {"form": str(self.reading.form), "units": str(self.reading.units)}
         if self.attributes is not None:
@@ -46,13 +46,12 @@ class AskedTruth:
     @classmethod
     def of_options(cls, folder: Path, options: Mapping[str, str], place: str) -> "AskedTruth":
         """The settings that options of a dataset's name stand for."""
-        form, units = options.get("form", YOLO.form), options.get("units", YOLO.units)
-        if form not in FORMS or units not in get_args(Units):
-            raise InputError(
-                f"{place}: form {form} and units {units}; expected {', '.join(FORMS)} and pixels or normalised"
-            )
+        try:
+            reading = Reading(form_named(options.get("form", YOLO.form)), units_named(options.get("units", YOLO.units)))
+        except ValueError as error:
+            raise InputError(f"{place}: {error}") from None
         return cls(
-            Reading(form, units),  # type: ignore[arg-type]
+            reading,
             parse_classes(options["classes"], place) if "classes" in options else None,
             folder / options["attributes"] if "attributes" in options else None,
             is_yes(options, "only_present"),

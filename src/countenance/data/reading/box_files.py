@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from countenance.data.layout import ListedFace
+from countenance.text import printable
 
 LabelOf = Callable[[ListedFace], int]
 Pictures = list[list[ListedFace]]
@@ -29,13 +30,13 @@ def _write_yolo(pictures: Pictures, classes: Sequence[str], label: LabelOf, out:
 def _write_voc(pictures: Pictures, classes: Sequence[str], label: LabelOf, out: Path) -> None:
     for own in pictures:
         root, sample = ElementTree.Element("annotation"), own[0].sample
-        ElementTree.SubElement(root, "filename").text = Path(own[0].file).name
+        ElementTree.SubElement(root, "filename").text = printable(Path(own[0].file).name)
         size = ElementTree.SubElement(root, "size")
         for name, value in (("width", sample.width), ("height", sample.height), ("depth", 3)):
             ElementTree.SubElement(size, name).text = str(value)
         for face in own:
             item = ElementTree.SubElement(root, "object")
-            ElementTree.SubElement(item, "name").text = classes[label(face)]
+            ElementTree.SubElement(item, "name").text = printable(classes[label(face)])
             box = ElementTree.SubElement(item, "bndbox")
             for name, side in zip(("xmin", "ymin", "xmax", "ymax"), face.corners, strict=True):
                 ElementTree.SubElement(box, name).text = repr(side)

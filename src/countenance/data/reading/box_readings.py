@@ -9,24 +9,25 @@ from countenance.errors import InputError
 from countenance.metrics.readings import LARGEST_SHARE_OUTSIDE, Reading, fitting, guessed_units, share_outside
 
 Array = NDArray[np.float64]
-YOLO = Reading("centre", "normalised")
+YOLO = Reading("cxcywh", "rel")
 """How YOLO files give boxes."""
 
 
 def as_options(reading: Reading, prefix: str = "") -> str:
     """The options that choose a reading.
 
-    >>> as_options(YOLO), as_options(YOLO, "prediction-")
-    ('--box-format centre --units normalised', '--prediction-format centre --prediction-units normalised')
+    >>> as_options(YOLO), as_options(YOLO, "truth-"), as_options(YOLO, "prediction-")
+    ('--boxes cxcywh --units rel', '--truth-boxes cxcywh --truth-units rel', '--boxes cxcywh --prediction-units rel')
     """
-    return f"--{prefix or 'box-'}format {reading.form} --{prefix}units {reading.units}"
+    boxes = "--truth-boxes" if prefix == "truth-" else "--boxes"
+    return f"{boxes} {reading.form} --{prefix}units {reading.units}"
 
 
 def fits_sentence(readings: Sequence[Reading], prefix: str = "") -> str:
     """Every reading that fits, as options.
 
-    >>> fits_sentence([Reading("topleft", "pixels")])
-    'this reading fits: --box-format topleft --units pixels (x, y, w, h in pixels)'
+    >>> fits_sentence([Reading("xywh", "px")])
+    'this reading fits: --boxes xywh --units px (x, y, w, h in pixels)'
     """
     listed = " or ".join(f"{as_options(reading, prefix)} ({reading.numbers_are})" for reading in readings)
     return f"{'this reading fits' if len(readings) == 1 else 'these readings fit'}: {listed}"
@@ -42,14 +43,16 @@ def checked_corners(
     >>> many = np.tile([0.1, 0.9, 0.3, 0.15], (20, 1))
     >>> checked_corners(many, np.full((20, 2), 100.0), YOLO, "faces.csv")
     Traceback (most recent call last):
-    countenance.errors.InputError: faces.csv: read as centre, normalised, 100 % of 20 boxes leave their picture ...
+    countenance.errors.InputError: faces.csv: read as cxcywh, rel, 100 % of 20 boxes leave their picture ...
     """
     found = reading.corners(numbers, sizes)
     others = fitting(numbers, sizes)
     fits = ", and no other reading fits"
     if others:
-        fits = f"; {fits_sentence(others)}; in a dataset's name ?form={others[0].form}&units={others[0].units}"
-    if reading.units == "pixels" and len(numbers) and guessed_units(numbers) == "normalised":
+        fits = (
+            f"; {fits_sentence(others, 'truth-')}; in a dataset's name ?form={others[0].form}&units={others[0].units}"
+        )
+    if reading.units == "px" and len(numbers) and guessed_units(numbers) == "rel":
         raise InputError(f"{place}: read as {reading}, but (almost) no number is above 1{fits}")
     share = share_outside(found, sizes)
     if share <= LARGEST_SHARE_OUTSIDE:

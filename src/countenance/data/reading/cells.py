@@ -1,7 +1,8 @@
 """A subject as plain values and back: the one form that the COCO and folder adapters store what COCO lacks in."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from countenance.data.sample import Floats, Rle, Subject, Value
 from countenance.data.tables import finite_number
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
+from countenance.person_columns import person_column
 
 
 def numbers(value: Any, shape: tuple[int, ...], place: str) -> Floats | None:
@@ -73,18 +75,64 @@ def attributes(values: Mapping[str, Any], place: str) -> dict[str, Value]:
     return {str(name): attribute(str(name), value, place) for name, value in values.items()}
 
 
+def identity(value: Any, place: str) -> str | None:
+    """Who a person is, as text; nothing, and a number that is none, is nobody known.
+
+    >>> identity(" anna ", "row 2"), identity(12.0, "row 2"), identity("", "row 2"), identity(float("nan"), "row 2")
+    ('anna', '12', None, None)
+    """
+    if isinstance(value, bool) or not (value is None or isinstance(value, str | int | float)):
+        raise InputError(f"{place}: identity is {value!r:.60}, expected a name or a number")
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else None if math.isnan(value) else value
+    return None if value is None else str(value).strip() or None
+
+
+def identity_apart(values: Mapping[str, Any], place: str) -> tuple[str | None, dict[str, Any]]:
+    """Who a person is by the column that is named so, and all other values.
+
+    >>> identity_apart({"person_id": 7, "age": 31}, "row 2"), identity_apart({"age": 31}, "row 2")
+    (('7', {'age': 31}), (None, {'age': 31}))
+    """
+    column = person_column(values)
+    if column is None:
+        return None, dict(values)
+    return identity(values[column], place), {name: value for name, value in values.items() if name != column}
+
+
+def alone(subjects: Sequence[Subject]) -> bool:
+    """Whether boxes can all be of one person: one face, one body, or both."""
+    faces = sum(subject.face_box is not None for subject in subjects)
+    bodies = sum(subject.person_box is not None for subject in subjects)
+    return len(subjects) <= 1 or (faces <= 1 and bodies <= 1 and faces + bodies == len(subjects))
+
+
+def people(
+    subjects: Sequence[Subject], about: Mapping[str, Any], place: str
+) -> tuple[tuple[Subject, ...], dict[str, Any]]:
+    """The people of a picture and its attributes; an identity among these is that of the one person it shows."""
+    who, others = identity_apart(about, place)
+    if who is None:
+        return tuple(subjects), others
+    if not alone(subjects):
+        raise InputError(f"{place}: one identity ({who:.60}) and {len(subjects)} people; give each person their own")
+    return tuple(replace(one, identity=one.identity or who) for one in subjects), others
+
+
 def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> Subject:
-    """A subject from the plain values that `sample.truth` writes."""
+    """A subject from the plain values that `sample.truth` writes; attributes may say who it is, too."""
     mask, parts = values.get("mask"), values.get("face_parts") or {}
     if not isinstance(parts, Mapping):
         raise InputError(f"{place}: face_parts: expected names with run lengths, found {parts!r:.60}")
     shown = values.get("body_parts") or ()
     if not isinstance(shown, list | tuple):
         raise InputError(f"{place}: body_parts: expected a list of names, found {shown!r:.60}")
-    identity = values.get("identity")
+    about = values.get("attributes") or {}
+    who, _ = identity_apart(values, place)
+    named, others = identity_apart(about, place)
     return Subject(
         id=str(values.get("id", "0")),
-        identity=None if identity is None or identity == "" else str(identity),
+        identity=who or named,
         person_box=numbers(values.get("person_box"), (4,), f"{place}: person_box"),
         face_box=numbers(values.get("face_box"), (4,), f"{place}: face_box"),
         keypoints=numbers(values.get("keypoints"), (17, 3), f"{place}: keypoints"),
@@ -94,5 +142,5 @@ def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> S
             str(name): rle(counts, width, height, f"{place}: face_parts {name}") for name, counts in parts.items()
         },
         body_parts=tuple(str(part) for part in shown),
-        attributes=attributes(values.get("attributes") or {}, place),
+        attributes=attributes(others if who in (None, named) else about, place),
     )

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from countenance.data.categories import LABELS, classes_in_words, says_masked
 from countenance.data.tables import read_text
+from countenance.data.yaml_text import parse_yaml
 from countenance.errors import InputError
 
 FILES = ("classes.txt", "obj.names", "_darknet.labels", "data.yaml", "data/obj.names")
@@ -71,13 +70,13 @@ def _names(path: Path) -> dict[int, str]:
             empty = f" line {words.index('') + 1}: empty" if words else ""
             raise InputError(f"{path}{empty}: expected the name of a class in every line, the first of class 0")
         return dict(enumerate(words))
+    content = parse_yaml(text, str(path))
     try:
-        content = yaml.safe_load(text)
         names = content["names"]
         named = dict(names if isinstance(names, dict) else enumerate(names))
         if isinstance(names, str) or list(named) != list(range(len(named))) or not named:
             raise ValueError
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError):
+    except (KeyError, TypeError, ValueError):
         raise InputError(
             f"{path}: no list names: of the classes from 0 on; expected names: ['no_mask', 'mask']"
         ) from None

@@ -1,18 +1,28 @@
 """Label files of one picture: YOLO text and Pascal VOC XML, read as hostile input."""
 
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
 
+from countenance.data.reading import cells
 from countenance.data.reading.box_readings import YOLO, Array, checked_corners
 from countenance.data.reading.class_names import ClassNames
 from countenance.data.tables import finite_number, read_text
 from countenance.errors import InputError
 from countenance.metrics.readings import LARGEST_NORMALISED, Reading
 
-NamedBoxes = list[tuple[Array, str]]
-"""Corners in pixels, and the word for what the box shows."""
+
+class NamedBox(NamedTuple):
+    """Corners in pixels, the word for what the box shows, and who it is where the file says so."""
+
+    corners: Array
+    word: str
+    identity: str | None = None
+
+
+NamedBoxes = list[NamedBox]
 
 LARGEST_XML = 10_000_000
 SAME_SHAPE = 0.02
@@ -48,13 +58,13 @@ def read_yolo(
     if not boxes:
         return []
     array, sizes = np.array(boxes), np.tile([float(width), float(height)], (len(boxes), 1))
-    if reading.units == "normalised" and float(array.max()) > LARGEST_NORMALISED:
+    if reading.units == "rel" and float(array.max()) > LARGEST_NORMALISED:
         checked_corners(array, sizes, reading, str(path))  # one file in pixels among many would go unnoticed
-    return list(zip(reading.corners(array, sizes), words, strict=True))
+    return [NamedBox(*pair) for pair in zip(reading.corners(array, sizes), words, strict=True)]
 
 
 def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
-    """The boxes of a Pascal VOC file: `object` with `name` and `bndbox` in pixels.
+    """The boxes of a Pascal VOC file: `object` with `name`, `bndbox` in pixels, and who it is (`identity`) if it says.
 
     Boxes are scaled when the file was made for a copy of the picture in another size.
     """
@@ -79,12 +89,20 @@ def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
         values = [finite_number(box.findtext(name) or "", name, place) for name in ("xmin", "ymin", "xmax", "ymax")]
         if values[2] < values[0] or values[3] < values[1]:
             raise InputError(f"{place}: bndbox {values} has xmax < xmin or ymax < ymin")
-        found.append((np.array(values) * np.tile(scale, 2), (item.findtext("name") or "").strip()))
-    outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, _ in found)
+        corners, word = np.array(values) * np.tile(scale, 2), (item.findtext("name") or "").strip()
+        found.append(NamedBox(corners, word, _identity(item, place)))
+    outside = sum(bool(box[2] > 1.05 * width + 1 or box[3] > 1.05 * height + 1) for box, *_ in found)
     if outside:
         shown = f"{outside} of {len(found)} boxes leave the {width}×{height} picture"
         raise InputError(f"{path}: {shown}; is it another copy of it?")
     return found
+
+
+def _identity(item: ElementTree.Element, place: str) -> str | None:
+    """Who an object is: an element of its own (`identity`), or among its `attributes` as some tools write them."""
+    listed = {(one.findtext("name") or ""): one.findtext("value") for one in item.iterfind("attributes/attribute")}
+    own = {child.tag: child.text for child in item if not len(child)}
+    return cells.identity_apart(own, place)[0] or cells.identity_apart(listed, place)[0]
 
 
 def _scale(root: ElementTree.Element, width: int, height: int, path: Path) -> Array:

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.image import EncodedImage
+from countenance.decoding import regular_file
 from countenance.errors import InputError, opencv
 
 
@@ -12,12 +14,16 @@ def read_label_map(path: Path, classes: int, place: str) -> NDArray[np.uint8]:
     """The classes of a picture's pixels, each below `classes`; `place` says in errors who names the file."""
     cv2 = opencv("reading label maps")
     try:
-        content = path.read_bytes()
+        content = regular_file(path).read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such mask ({place})") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    picture = cv2.imdecode(np.frombuffer(content, dtype=np.uint8), cv2.IMREAD_GRAYSCALE) if content else None
+    try:
+        EncodedImage(content, path.name).size()  # refuses what is too large before any pixel is decoded
+    except InputError as error:
+        raise InputError(f"{path}: not a readable mask ({place}): {error}") from None
+    picture = cv2.imdecode(np.frombuffer(content, dtype=np.uint8), cv2.IMREAD_GRAYSCALE)
     if picture is None:
         raise InputError(f"{path}: not a readable mask ({place})")
     if int(picture.max()) >= classes:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from countenance.decoding import regular_file
 from countenance.errors import InputError
 
 BLOCK = 4 * 2**20
@@ -40,7 +41,9 @@ def blocks(path: Path, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
                 yield line, _checked(block if block.endswith((b"\n", b"\r")) else block + b"\n", path, line)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path}: damaged gzip file ({error}); compress it again") from None
     except IsADirectoryError:
         raise InputError(f"{path}: a folder, expected a file") from None
@@ -49,7 +52,7 @@ def blocks(path: Path, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
 
 
 def _open(path: Path) -> BinaryIO:
-    with path.open("rb") as stream:
+    with regular_file(path).open("rb") as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
     return cast(BinaryIO, gzip.open(path, "rb")) if zipped else path.open("rb")
 

@@ -61,16 +61,6 @@ def choose_threshold(
     return ThresholdChoice(threshold, int(np.count_nonzero(negatives >= threshold)), *moved, *passing)
 
 
-def weighted_threshold(negatives: Floats, weight: Ints, wanted: float) -> float:
-    """The lowest threshold that at most `wanted` of the weighted negatives reach.
-
-    >>> weighted_threshold(np.array([0.9, 0.8, 0.7]), np.array([1, 2, 1]), 3)
-    0.8
-    """
-    order = np.argsort(-negatives, kind="stable")
-    return _lowest(negatives[order], _ends(negatives[order]), weight[order], wanted)
-
-
 def _ends(falling: Floats) -> Ints:
     """Where each run of equal scores ends."""
     return np.flatnonzero(np.append(falling[1:] != falling[:-1], True))

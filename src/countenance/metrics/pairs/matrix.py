@@ -21,6 +21,8 @@ class FmrMatrix(NamedTuple):
     pairs: Ints
     people: Ints
     """For each group, the people who have pictures in it."""
+    log_error: Array
+    """The standard error of the logarithm; NaN where no pair was accepted."""
 
 
 def fmr_by_group(counts: AcceptedCounts, number: int = 0, level: float = LEVEL) -> FmrMatrix:
@@ -38,7 +40,7 @@ def fmr_by_group(counts: AcceptedCounts, number: int = 0, level: float = LEVEL) 
     made = _Cells(counts, number)
     total = len(counts.groups[number].names)
     shape = (total, total)
-    value, low, high = (np.full(shape, np.nan) for _ in range(3))
+    value, low, high, log_error = (np.full(shape, np.nan) for _ in range(4))
     accepted, pairs = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for diagonal in (True, False):
         cells = [made.cell(g, h) for g in range(total) for h in range(g, total) if (g == h) is diagonal]
@@ -49,8 +51,9 @@ def fmr_by_group(counts: AcceptedCounts, number: int = 0, level: float = LEVEL) 
             for a, b in {(g, h), (h, g)}:
                 value[a, b] = cell.rate if cell.pairs else np.nan
                 low[a, b], high[a, b] = bounds
+                log_error[a, b] = cell.log_error(alike, within)
                 accepted[a, b], pairs[a, b] = round(cell.accepted), round(cell.pairs)
-    return FmrMatrix(value, low, high, accepted, pairs, made.people)
+    return FmrMatrix(value, low, high, accepted, pairs, made.people, log_error)
 
 
 @dataclass(frozen=True)
@@ -87,14 +90,21 @@ class _Cell:
             return np.nan, np.nan
         if self.accepted == 0:
             return 0.0, min(1.0, 3 / self.persons)
-        pair = self.dyads / self.pairs**2
-        own = max(self.spread, 0) + pair
-        pooled = alike * p * p * self.weight + max(pair, within * p / self.pairs)
-        variance = max(own, pooled, p * (1 - p) / self.pairs)
-        size = p * (1 - p) / variance if p < 1 else self.people
+        size = p * (1 - p) / self.variance(alike, within) if p < 1 else self.people
         used = 2 if self.place[0] == self.place[1] else 1
         low, high = wilson(p, size, student(freedom(self.residual, self.people, used), level))
         return float(low), float(high)
+
+    def variance(self, alike: float, within: float) -> float:
+        """The variance of the rate: of people and of pairs of people, at least what all cells together imply."""
+        p, pair = self.rate, self.dyads / self.pairs**2
+        own = max(self.spread, 0) + pair
+        pooled = alike * p * p * self.weight + max(pair, within * p / self.pairs)
+        return max(own, pooled, p * (1 - p) / self.pairs)
+
+    def log_error(self, alike: float, within: float) -> float:
+        """The standard error of the rate's logarithm; NaN where no pair was accepted."""
+        return float(np.sqrt(self.variance(alike, within)) / self.rate) if self.accepted else np.nan
 
 
 def _pooled(cells: Sequence[_Cell]) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Croissant: a dataset described for machines (JSON-LD), with counts for each group and fields on its people.
 
 The vocabulary is MLCommons' Croissant 1.0 with its extension for responsible AI (`rai:`). A set of people that
-`countenance people render` made, the shipped one included, also has its two tables described column by column.
+`countenance-people render` made, the shipped one included, also has its two tables described column by column.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from countenance.audit.headline import delta_words
+from countenance.auditing.headline import delta_words
 from countenance.report import charts, method, words
 from countenance.report.cards.front_matter import front_matter, licence_fields
 from countenance.report.cards.tables import cell, groups_table
@@ -25,11 +25,11 @@ HUB_TASKS = {
 def model_card(run: Run) -> str:
     """A model card in Markdown with the front matter of the Hugging Face hub, from an audited run alone."""
     source = ReportSource.of(run)
-    manifest, settings = DEFAULTS | run.manifest.plain(), AUDITED | source.audit.settings
-    audit, better = source.audit, source.better
-    headline = words.headline(audit, run.model_name, too_many_failed=too_many_failed(manifest), better=better)
-    told = words.strongest(audit.findings, source.names, better)
-    statements = [words.statement(f, source.names, better) for f in told] or words.in_short(audit, source.names, better)
+    manifest, settings = DEFAULTS | run.plain_manifest(), AUDITED | source.audit.settings
+    audit = source.audit
+    headline = words.headline(audit, run.model_name, too_many_failed=too_many_failed(manifest))
+    told = words.strongest(audit.findings, source.names)
+    statements = [words.statement(f, source.names) for f in told] or words.in_short(audit, source.names)
     card, model = run.manifest.dataset.card, run.manifest.model
     made = [front_matter(_fields(run, source), "model"), f"# {cell(run.model_name)}", ""]
     made += [f"{cell(model.description)}.", ""] if model.description else []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from countenance.audit import Finding
+from countenance.auditing import Finding
 from countenance.report import numbers, words
 from countenance.report.findings import in_order, safe_cell
 from countenance.report.names import Names, attribute_label, clean
@@ -116,7 +116,7 @@ def groups_table(source: ReportSource) -> CardTable:
         ("metric", False), ("attribute", False), ("group", False), ("rows", True), (many, True),
         ("estimate [interval]", True), ("verdict", False),
     )  # fmt: skip
-    verdicts = _verdicts(source)
+    verdicts = verdict_of_groups(source)
     rows, exact = [], []
     for metric in source.metrics:
         whole = source.overall.get(metric.name)
@@ -126,7 +126,11 @@ def groups_table(source: ReportSource) -> CardTable:
         for attribute, group, e in listed:
             verdict = verdicts.get((metric.name, attribute, group), "" if not attribute else "not compared")
             shown = source.names.group(attribute, group) if attribute else group
-            size = f"{numbers.value(e.estimate, e.kind)} [{numbers.span(e.low, e.high, e.kind)}]" if e.n else "no rows"
+            size = (
+                f"{numbers.value(e.estimate, e.metric_kind)} [{numbers.span(e.low, e.high, e.metric_kind)}]"
+                if e.n
+                else "no rows"
+            )
             label = attribute_label(attribute)
             rows.append((metric.name, label, shown, f"{e.n:,}", f"{e.clusters:,}", size, verdict))
             exact.append(
@@ -138,7 +142,7 @@ def groups_table(source: ReportSource) -> CardTable:
     return _table(source, "each group", columns, rows, exact)
 
 
-def _verdicts(source: ReportSource) -> dict[tuple[str, str, str], str]:
+def verdict_of_groups(source: ReportSource) -> dict[tuple[str, str, str], str]:
     """For each group the worst that is said about it."""
     found: dict[tuple[str, str, str], Finding] = {}
     for f in in_order(source.audit.findings):
@@ -146,7 +150,7 @@ def _verdicts(source: ReportSource) -> dict[tuple[str, str, str], str]:
             found.setdefault((f.metric, f.attribute, group), f)
     made = {}
     for key, f in found.items():
-        favoured = words.mark_of(f, key[2], source.better) == words.FAVOURED
+        favoured = words.mark_of(f, key[2]) == words.FAVOURED
         made[key] = "favoured" if favoured else words.verdict_label(f.verdict, f.severity)
     return made
 
@@ -164,11 +168,11 @@ def findings_table(source: ReportSource) -> CardTable:
 
 def finding_row(f: Finding, names: Names) -> tuple[str, ...]:
     """A comparison as a line of a table."""
-    gap = numbers.change(f.difference, f.kind)
+    gap = numbers.change(f.difference, f.metric_kind)
     if math.isfinite(f.diff_low):
-        gap += f" [{numbers.change_span(f.diff_low, f.diff_high, f.kind)}]"
+        gap += f" [{numbers.change_span(f.diff_low, f.diff_high, f.metric_kind)}]"
     return (
         f.metric, names.who(f.attribute, f.group), names.versus(f.attribute, f.versus), f"{f.n:,} / {f.n_versus:,}",
-        f"{numbers.value(f.estimate, f.kind)} / {numbers.value(f.estimate_versus, f.kind)}", gap,
+        f"{numbers.value(f.estimate, f.metric_kind)} / {numbers.value(f.estimate_versus, f.metric_kind)}", gap,
         numbers.probability(f.p_adjusted), words.verdict_label(f.verdict, f.severity),
     )  # fmt: skip

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from countenance.audit.attributes import Choice, coded
-from countenance.audit.source import Source as Columns
+from countenance.auditing.attributes import Choice, coded
+from countenance.auditing.source import Source as Columns
 from countenance.report import numbers, words
 from countenance.report.figures import curves as drawing
 from countenance.report.names import attribute_label, value_label
@@ -76,9 +76,10 @@ def curve_lines(source: Audited) -> list[tuple[str, list[drawing.GroupLine], tup
 
 def _failed(source: Audited, attribute: str) -> set[str]:
     """The groups for which a disparity was found, and not in their favour."""
-    found = [f for f in source.audit.findings if f.attribute == attribute and f.verdict == words.DISPARITY]
-    worse = [f for f in found if f.versus != "rest" or words.group_is_worse(f, source.better)]
-    return {words.failed_side(f, source.better) for f in worse}
+    groups = [f for f in source.audit.findings if f.attribute == attribute and f.kind == "group"]
+    found = [f for f in groups if f.verdict == words.DISPARITY]
+    worse = [f for f in found if f.versus != "rest" or f.direction != words.BETTER]
+    return {words.failed_side(f) for f in worse}
 
 
 def _panel(index: int, metric: str, name: str, lines: Sequence[drawing.GroupLine], axes: tuple[str, str]) -> CurvePanel:

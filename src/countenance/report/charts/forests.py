@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from countenance.audit import Estimate, Finding
+from countenance.auditing import Estimate, Finding
+from countenance.auditing.headline import by_weight
 from countenance.report import numbers, words
 from countenance.report.figures import forest
 from countenance.report.figures.scale import Scale
@@ -56,7 +57,7 @@ def forests(source: Audited) -> list[Forest]:
         overall = source.overall.get(metric.name)
         if not shown:
             continue
-        kind = shown[0].kind
+        kind = shown[0].metric_kind
         bounds = [bound for e in shown for bound in (e.estimate, e.low, e.high)]
         scale = Scale.around(bounds, kind)
         reference = overall.estimate if overall else None
@@ -89,7 +90,7 @@ def by_group(source: Audited, metric: str) -> dict[tuple[str, str], Finding]:
     """For each group the finding that says most about it: the worst it takes part in."""
     best: dict[tuple[str, str], Finding] = {}
     for finding in source.audit.findings:
-        if finding.metric != metric:
+        if finding.metric != metric or finding.kind != "group":
             continue
         for group in (finding.group, finding.versus):
             key = (finding.attribute, group)
@@ -106,7 +107,7 @@ def _rank(finding: Finding) -> tuple[int, float]:
 def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Estimate, Finding]]:
     """The intersections that differ most, with the finding about each."""
     found = [f for f in source.audit.findings if f.metric == metric and f.depth > 1 and f.verdict == words.DISPARITY]
-    chosen = words.by_weight(found, source.better)[:most]
+    chosen = by_weight(found)[:most]
     estimates = {(e.attribute, e.group): e for e in source.audit.groups if e.metric == metric}
     return [(estimates[f.attribute, f.group], f) for f in chosen if (f.attribute, f.group) in estimates]
 
@@ -114,7 +115,7 @@ def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Esti
 def _forest_row(
     estimate: Estimate, label: str, finding: Finding | None, scale: Scale, reference: float | None, source: Audited
 ) -> ForestRow:
-    kind = words.mark_of(finding, estimate.group, source.better)
+    kind = words.mark_of(finding, estimate.group)
     verdict = "not compared" if finding is None else words.verdict_label(finding.verdict, finding.severity)
     difference, against, note = math.nan, "", ""
     if finding is not None:
@@ -129,9 +130,9 @@ def _forest_row(
         estimate.n,
         estimate.clusters,
         forest.row(scale, estimate.estimate, estimate.low, estimate.high, kind, reference),
-        numbers.value(estimate.estimate, estimate.kind) if estimate.n else "no units",
-        numbers.span(estimate.low, estimate.high, estimate.kind) if estimate.n else "",
-        numbers.change(difference, estimate.kind),
+        numbers.value(estimate.estimate, estimate.metric_kind) if estimate.n else "no units",
+        numbers.span(estimate.low, estimate.high, estimate.metric_kind) if estimate.n else "",
+        numbers.change(difference, estimate.metric_kind),
         against,
         kind,
         verdict,

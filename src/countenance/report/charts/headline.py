@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from countenance.audit import Estimate
+from countenance.auditing import Estimate
 from countenance.report import numbers, words
 from countenance.report.source import Audited
 from countenance.tasks import Number
@@ -33,7 +33,7 @@ def headline_numbers(source: Audited) -> list[Headline]:
     made = []
     for metric in source.metrics:
         if estimate := source.overall.get(metric.name):
-            kind = estimate.kind
+            kind = estimate.metric_kind
             made.append(
                 Headline(
                     metric.name,

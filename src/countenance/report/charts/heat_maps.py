@@ -2,7 +2,7 @@
 
 import itertools
 
-from countenance.audit import Estimate
+from countenance.auditing import Estimate
 from countenance.report.figures.heatmap import HeatMap, heat_map, value_range
 from countenance.report.names import CROSS
 from countenance.report.source import Audited
@@ -16,7 +16,8 @@ def heat_maps(source: Audited) -> list[tuple[Metric, list[HeatMap]]]:
     for metric in source.metrics:
         here = [e for e in source.audit.groups if e.metric == metric.name and e.depth == 2]
         domain = value_range(here, min_n) if here else None
-        found = {(f.attribute, f.group): f for f in source.audit.findings if f.metric == metric.name}
+        own = [f for f in source.audit.findings if f.metric == metric.name and f.kind == "group"]
+        found = {(f.attribute, f.group): f for f in own}
         maps = []
         named = [tuple(cross) for cross in source.audit.settings.get("crosses") or [] if len(cross) == 2]
         for pair in dict.fromkeys([*itertools.combinations(source.names.by, 2), *named]):

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from countenance.compare import Change, Standing
-from countenance.compare.result import CANNOT_TELL
+from countenance.comparing import Change, Standing
+from countenance.comparing.result import CANNOT_TELL
 from countenance.report import numbers
 from countenance.report.figures.scale import Scale
 from countenance.report.names import shown

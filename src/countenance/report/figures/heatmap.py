@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from countenance.audit import Estimate, Finding
+from countenance.auditing import Estimate, Finding
 from countenance.report import numbers, words
 from countenance.report.names import Names, attribute_label, value_label
 
@@ -40,8 +40,8 @@ class HeatMap:
     worst: str
 
 
-def tint(estimate: float, low: float, high: float, better: str) -> int:
-    """The step of a value between the best and the worst.
+def tint(estimate: float, low: float, high: float, better: str | None) -> int:
+    """The step of a value between the best and the worst; between highest and lowest where neither is better.
 
     >>> tint(1.0, 0.8, 1.0, "higher"), tint(0.8, 0.8, 1.0, "higher"), tint(0.8, 0.8, 1.0, "lower")
     (0, 8, 0)
@@ -58,7 +58,7 @@ def heat_map(
     findings: Mapping[tuple[str, str], Finding],
     names: Names,
     *,
-    better: str = "higher",
+    better: str | None = "higher",
     min_n: int = 20,
     domain: tuple[float, float] | None = None,
 ) -> HeatMap:
@@ -68,7 +68,7 @@ def heat_map(
     turned = len(levels[second]) > len(levels[first])
     down, across = (second, first) if turned else (first, second)
     low, high = domain or value_range(list(estimates.values()), min_n)
-    kind = next((estimate.kind for estimate in estimates.values()), "mean")
+    kind = next((estimate.metric_kind for estimate in estimates.values()), "mean")
     rows = []
     for one in levels[down]:
         cells = []
@@ -101,16 +101,16 @@ def value_range(estimates: Sequence[Estimate], min_n: int) -> tuple[float, float
 
 
 def _cell(
-    estimate: Estimate | None, finding: Finding | None, low: float, high: float, better: str, min_n: int
+    estimate: Estimate | None, finding: Finding | None, low: float, high: float, better: str | None, min_n: int
 ) -> HeatmapCell:
     if estimate is None or not estimate.n or not math.isfinite(estimate.estimate):
         return HeatmapCell("nobody", 0, "", None, None, "nobody in the data")
-    kind = None if finding is None else words.mark_of(finding, estimate.group, {finding.metric: better})
+    kind = None if finding is None else words.mark_of(finding, estimate.group)
     few = estimate.clusters < min_n
     return HeatmapCell(
-        numbers.value(estimate.estimate, estimate.kind),
+        numbers.value(estimate.estimate, estimate.metric_kind),
         estimate.n,
-        numbers.span(estimate.low, estimate.high, estimate.kind),
+        numbers.span(estimate.low, estimate.high, estimate.metric_kind),
         None if few else tint(estimate.estimate, low, high, better),
         kind,
         "not compared" if finding is None else words.verdict_label(finding.verdict, finding.severity),

@@ -68,7 +68,7 @@ def forest_figures(source: Audited, metric: Metric, *, verdicts: bool = True) ->
     if not shown:
         return []
     overall = source.overall.get(metric.name)
-    kind = next((e.kind for e in source.audit.groups if e.metric == metric.name), "mean")
+    kind = next((e.metric_kind for e in source.audit.groups if e.metric == metric.name), "mean")
     scale = Scale.around([bound for row in shown for bound in (row.estimate, row.low, row.high)], kind)
     label = f"{metric.name} (lower is better)" if metric.better == "lower" else metric.name
     everybody = None if overall is None else overall.estimate
@@ -84,8 +84,12 @@ def rows_of(source: Audited, metric: Metric) -> list[PlotRow]:
 
     def row(label: str, e: Any, finding: Any) -> PlotRow:
         size = numbers.count(e.clusters) if long else numbers.plural(e.clusters, one, many)
-        text = f"{numbers.value(e.estimate, e.kind)}  [{numbers.span(e.low, e.high, e.kind)}]" if e.n else "no rows"
-        return PlotRow(label, e.estimate, e.low, e.high, text, size, words.mark_of(finding, e.group, source.better))
+        text = (
+            f"{numbers.value(e.estimate, e.metric_kind)}  [{numbers.span(e.low, e.high, e.metric_kind)}]"
+            if e.n
+            else "no rows"
+        )
+        return PlotRow(label, e.estimate, e.low, e.high, text, size, words.mark_of(finding, e.group))
 
     for name in source.names.by:
         estimates = source.estimates(metric.name, name)

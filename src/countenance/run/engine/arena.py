@@ -3,7 +3,6 @@
 import math
 import mmap
 import os
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -11,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from countenance.scratch import temporary_file
 
 
 class Arena:
@@ -69,5 +70,5 @@ class Arena:
 def _anonymous() -> int:
     if hasattr(os, "memfd_create"):
         return os.memfd_create("countenance-pictures", 0)
-    with tempfile.TemporaryFile() as file:  # no name, so nothing is left behind
+    with temporary_file() as file:  # no name, so nothing is left behind
         return os.dup(file.fileno())

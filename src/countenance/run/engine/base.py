@@ -8,6 +8,7 @@ from countenance.models import ModelSpec
 from countenance.run.early_stop import Watch
 from countenance.run.plan import Piece
 from countenance.run.stale import Difference
+from countenance.run.withdrawn import NOBODY, Withdrawn
 from countenance.tasks import Context
 from countenance.tasks.task import CONTEXT
 
@@ -34,7 +35,7 @@ class Job:
     strict: bool = False
     time_limit: float = 120.0
     max_failures: float = 0.05
-    withdrawn: frozenset[str] = frozenset()
+    withdrawn: Withdrawn = NOBODY
     context: Context = CONTEXT
     environment: Mapping[str, str] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from typing import Any
 from countenance.errors import InputError
 from countenance.models.registry import default_threads
 from countenance.processes import Death, Order, Pool
-from countenance.run.early_stop import Watch
+from countenance.run.early_stop import GO_ON, Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.probing import probe
 from countenance.run.marker import Committed
@@ -21,6 +21,10 @@ MOST_AT_ONCE = 8
 """Pieces that one of several workers gets at once."""
 MOST_DEATHS = 10
 """Workers that may die one after the other without a single prediction in between."""
+INNOCENT = 2
+"""Images of a shard that may turn out innocent of a death before the model itself is at fault."""
+CONVICTED = 3
+"""After so many images that do end processes, the next suspects are not tried alone first: that costs a start each."""
 
 
 @dataclass
@@ -33,6 +37,8 @@ class InProcess:
     columns: Mapping[str, str]
     watch: Watch
     strict: bool = False
+    time_limit: float | None = None
+    """Seconds that scoring one image may take; the model itself runs in the user's program and cannot be ended."""
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         context = self.plan.context()
@@ -45,7 +51,7 @@ class InProcess:
             try:
                 result = run_shard(
                     self.plan.task, self.model, self.plan.read(piece), batch=self.plan.settings.batch,
-                    strict=self.strict, context=context, hooks=Hooks(after_batch=after),
+                    strict=self.strict, context=context, hooks=Hooks(after_batch=after, limit=self.time_limit),
                 )  # fmt: skip
             except Stop as stop:
                 raise InputError(f"stopped at the first failure (strict): {stop}") from None
@@ -72,7 +78,9 @@ class Workers:
     pool: Pool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.pool = Pool("countenance.run.engine.worker:serve", self.job, environment=self.job.environment)
+        self.pool = Pool(
+            "countenance.run.engine.worker:serve", self.job, environment=self.job.environment, label="model"
+        )
 
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         if pieces:
@@ -116,6 +124,10 @@ class _Work:
     begun: bool = False
     answered: int = 0
     retried: set[str] = field(default_factory=set)
+    suspect: tuple[str, Death] | None = None
+    """An image on which a worker died that had answered others before; it is tried alone before it is blamed."""
+    innocent: int = 0
+    """Suspects that were answered when they came first."""
 
 
 @dataclass
@@ -130,6 +142,8 @@ class _Shards:
     under_way: dict[int, _Work] = field(default_factory=dict)
     reported: dict[int, int] = field(default_factory=dict)
     deaths: int = 0
+    convicted: int = 0
+    """Images that are known to end a process."""
 
     def __post_init__(self) -> None:
         self.left = len(self.waiting)
@@ -142,7 +156,8 @@ class _Shards:
             return None
         if self.waiting[0].careful:
             work = self._begin()
-            return {"piece": asdict(work.piece), "careful": True, "known_failures": work.known_failures}
+            order = {"piece": asdict(work.piece), "careful": True, "known_failures": work.known_failures}
+            return order if work.suspect is None else order | {"alone": work.suspect[0]}
         works = [self._begin()]
         for _ in range(fair_share(len(self.waiting) + 1, self.workers) - 1):
             if self.waiting[0].careful:
@@ -158,6 +173,8 @@ class _Shards:
 
     def heard(self, order: Order, message: Mapping[str, Any]) -> None:
         work = self.under_way[message["shard"]]
+        if work.suspect is not None:
+            return  # only whether it is answered at all matters
         work.begun = True
         if "asking" in message:
             work.asking = message["asking"]
@@ -183,6 +200,20 @@ class _Shards:
     def done(self, order: Order, result: Any) -> None:
         if result.get("stop"):
             raise InputError(f"stopped at the first failure (strict): {result['stop']}")
+        if "alone" in order:
+            self._acquit(self.under_way.pop(order["piece"]["number"]))
+
+    def _acquit(self, work: _Work) -> None:
+        """An image that cost a worker was answered alone: not the image ends the process, the calls before it do."""
+        assert work.suspect is not None
+        (name, death), work.suspect = work.suspect, None
+        work.innocent += 1
+        if work.innocent >= INNOCENT:
+            raise InputError(
+                f"stopped: the model does not survive its calls; its process ended {work.innocent} times on an image "
+                f"that it answers when that comes first (the last, {name}: {death.reason}) ({GO_ON})"
+            )
+        self.waiting.appendleft(work)
 
     def died(self, order: Order, death: Death) -> None:
         """Shards that were begun are done again image by image, without the image that did it; the others as before."""
@@ -194,7 +225,9 @@ class _Shards:
                 f"{self.deaths} worker processes in a row ended without a prediction; the last: {death.reason}"
             )
         for work in reversed(works):
-            if work.careful:
+            if work.suspect is not None:
+                self._convict(work)
+            elif work.careful:
                 self._blame(work, death)
             work.careful = work.careful or work.begun or len(works) == 1
             self.waiting.appendleft(work)
@@ -205,9 +238,18 @@ class _Shards:
         name = work.asking[0]
         if death.signal == 9 and not death.overdue and name not in work.retried:
             work.retried.add(name)  # the machine may have run out of memory for another reason
-        else:
-            work.known_failures[name] = death.reason
-            self.watch.saw(0, [{"sample": name, "kind": "model", "reason": death.reason}], lost=True)
+            return
+        work.suspect = (name, death)
+        if not work.answered or self.convicted >= CONVICTED or self.watch.max_failures >= 1:
+            self._convict(work)
+
+    def _convict(self, work: _Work) -> None:
+        """An image that ends its process is a failure; it is not tried again."""
+        assert work.suspect is not None
+        (name, death), work.suspect = work.suspect, None
+        self.convicted += 1
+        work.known_failures[name] = death.reason
+        self.watch.saw(0, [{"sample": name, "kind": "model", "reason": death.reason}], lost=True)
 
 
 def fair_share(pieces: int, workers: int) -> int:

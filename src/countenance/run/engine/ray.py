@@ -366,9 +366,9 @@ class _RayShards:
     def _name(self, work: _RayWork, row: int) -> str:
         """The id of the sample at a place of a shard, as the worker counts: without those that were withdrawn."""
         from countenance.data.manifest import read_manifest
-        from countenance.run.plan import present, read_piece
+        from countenance.run.plan import read_piece
 
-        samples = present(read_piece(read_manifest(self.engine.job.manifest), work.piece), self.engine.job.withdrawn)
+        samples = self.engine.job.withdrawn.present(read_piece(read_manifest(self.engine.job.manifest), work.piece))
         return samples[row].id
 
     def _retire(self, actor: _Actor, reason: str) -> None:

@@ -22,7 +22,7 @@ from countenance.models.decode_process import packed, receive
 from countenance.processes import child, die_with_parent
 from countenance.run.engine.base import Job
 from countenance.run.feeding import FedGroup
-from countenance.run.plan import Piece, present, read_piece
+from countenance.run.plan import Piece, read_piece
 from countenance.run.shard import Failure, Predicted, ShardResult, Stop, grouped, settle, started
 from countenance.run.store import RunStore
 from countenance.storage import open_storage
@@ -66,7 +66,7 @@ class Shards:
 
     def read(self, piece: Piece) -> list[Sample]:
         """The samples of a piece."""
-        return present(read_piece(self.manifest, piece), self.job.withdrawn)
+        return self.job.withdrawn.present(read_piece(self.manifest, piece))
 
     def commit(self, result: ShardResult) -> str:
         """Store a shard and say whether another writer did so before."""

@@ -12,14 +12,16 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from countenance.data import Sample
 from countenance.models.inputs import Prepared
+from countenance.models.model import told
 from countenance.run.engine.scoring import Scoring, groups_of
 from countenance.run.feeding import FedBatch, Feed
 from countenance.run.plan import Piece
-from countenance.run.shard import FailedImage, ShardResult, answers, readable_of, validated
+from countenance.run.shard import FailedImage, ShardResult, answers, readable_of, refuse_interrupt, validated
 from countenance.tasks import Context, Task
 
 IN_FLIGHT = 2
@@ -72,15 +74,22 @@ class Stream:
             if not len(prepared):
                 return list
             try:
-                begun = self.model.begin(prepared)
-            except Exception:
+                begun = self.model.begin(prepared if self._leaves_input else prepared.copied())
+            except BaseException as error:
+                refuse_interrupt(error)
                 return lambda: self._alone(prepared)
         return lambda: self._waited(prepared, begun)
+
+    @cached_property
+    def _leaves_input(self) -> bool:
+        """Whether the model says that it does not write on a batch, which is given to it again when it fails."""
+        return bool(told(self.model, "leaves_input", False))
 
     def _waited(self, prepared: Prepared, begun: Any) -> list[Any]:
         try:
             return list(self.model.finish(begun))
-        except Exception:
+        except BaseException as error:
+            refuse_interrupt(error)
             return self._alone(prepared)
 
     def _alone(self, prepared: Prepared) -> list[Any]:
@@ -90,7 +99,8 @@ class Stream:
             for i in range(len(prepared)):
                 try:
                     found += self.model.finish(self.model.begin(prepared.taken([i])))
-                except Exception as error:
+                except BaseException as error:
+                    refuse_interrupt(error)
                     found.append(FailedImage.of(error))
         return found
 

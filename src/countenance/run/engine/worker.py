@@ -21,7 +21,18 @@ from countenance.run.engine.scoring import Scores, Scoring, ScoringProcess, Shar
 from countenance.run.engine.stream import Stream
 from countenance.run.feeding import Feed
 from countenance.run.plan import Piece
-from countenance.run.shard import Failure, Hooks, Stop, feed_for, needs_pixels, run_shard, takes_ids
+from countenance.run.shard import (
+    Failure,
+    Hooks,
+    Stop,
+    feed_for,
+    needs_pixels,
+    refuse_interrupt,
+    run_shard,
+    takes_ids,
+    words,
+)
+from countenance.text import one_line
 
 WRITING = 300.0
 """Seconds that reading samples, decoding or writing a shard may take."""
@@ -105,6 +116,8 @@ class Worker:
             tell(shard=piece.number, answered=done, failures=_told(failures), limit=WRITING)
 
         samples = self.shards.read(piece)
+        if "alone" in order:
+            samples = [sample for sample in samples if sample.id == order["alone"]]
         if "only" in order:
             low, high = order["only"]
             samples = samples[low:high]
@@ -115,7 +128,7 @@ class Worker:
             )  # fmt: skip
         except Stop as stop:
             return {"stop": str(stop)}
-        if "only" in order:  # a search for the image that kills workers stores nothing
+        if "only" in order or "alone" in order:  # a search for the image that kills workers stores nothing
             return {}
         result.number = piece.number
         kept = self.shards.commit(result)
@@ -189,8 +202,9 @@ def loaded_model(job: Job) -> Any:
         model = job.model.load()
     except InputError:
         raise
-    except (Exception, SystemExit) as error:
-        first = f"{type(error).__name__}: {error}".splitlines()[0]
+    except BaseException as error:
+        refuse_interrupt(error)
+        first = one_line(f"{type(error).__name__}: {words(error)}")
         raise InputError(f"model {job.model.source!r} cannot be made ({first})") from error
     if isinstance(model, TorchModel) and model.device.startswith("cuda"):
         model.batch = max(model.batch, job.batch)

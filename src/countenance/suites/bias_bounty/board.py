@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from countenance.audit.ranking import Pair, Ranking
+from countenance.auditing.ranking import Pair, Ranking
 from countenance.errors import InputError
-from countenance.metrics.bounty import efficiency, score2
-from countenance.models.timing import PASSES
 from countenance.suites.bias_bounty.entry import KINDS
 from countenance.suites.bias_bounty.files import ClassTable, Truth
+from countenance.suites.bias_bounty.inference_timing import PASSES
 from countenance.suites.bias_bounty.pairing import rank_predictions
 from countenance.suites.bias_bounty.prizes import Prize, award
+from countenance.suites.bias_bounty.rules import efficiency, score2
 from countenance.suites.bias_bounty.scoring import Draws, Score, score_tables
 from countenance.suites.bias_bounty.submissions import SUBMISSION, TIMING, Handed, earlier
 from countenance.suites.bias_bounty.timing import ENTRY, Timing, kept_timings, read_timing, time_entries

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from countenance.data.tables import csv_text, near, read_csv, read_text
 from countenance.data.vocabulary import VOCABULARIES
 from countenance.errors import InputError
+from countenance.person_columns import person_column
 
 ATTRIBUTES = ("skin_tone", "age", "gender")
 COLUMNS = ("name", "skin_tone", "gender", "age")
@@ -186,8 +187,11 @@ def predictions_text(names: Sequence[str], words: Sequence[Mapping[str, str]]) -
 
 def read_identities(path: Path, names: Sequence[str]) -> tuple[str | None, ...]:
     """Whose picture each of `names` is (`name,identity`); None for an image without an entry."""
-    _, rows = read_csv(path, needed=("name", "identity"))
-    known = {row["name"].strip(): row["identity"].strip() for _, row in rows}
+    header, rows = read_csv(path, needed=("name",))
+    column = person_column(header)
+    if column is None:
+        raise InputError(f"{path} line 1: no column 'identity'{near('identity', header)}; expected name, identity")
+    known = {row["name"].strip(): row[column].strip() for _, row in rows}
     return tuple(known.get(name) or None for name in names)
 
 

@@ -25,7 +25,7 @@ from countenance.data.layout import FolderWriter
 from countenance.data.sample import Dataset, Sample
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.run.engine.settings import ProgressMaker
+from countenance.settings.engine import ProgressMaker
 from countenance.suites.bias_bounty.files import IDENTITIES, NONFACES_FILE, organiser_folder, predictions_text
 
 SPLITS: Mapping[str, str] = {"train": "train", "validation": "test", "test": "holdout"}
@@ -135,7 +135,7 @@ def write_challenge(
         rng = np.random.default_rng([seed, 61, number])
         faces = list(_faces(dataset, theirs))
         if not faces:
-            raise InputError(f"{people}: no portraits of the split {theirs!r}; give rendered people (`people render`)")
+            raise InputError(f"{people}: no portraits of the split {theirs!r}; give rendered people (docs/people.md)")
         others = _nonfaces(dataset, theirs, round(len(faces) * NONFACES / (1 - NONFACES)), rng)
         pictures = faces + others
         plan[ours] = [pictures[i] for i in rng.permutation(len(pictures))]

@@ -10,7 +10,6 @@ from markupsafe import Markup
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.errors import InputError
-from countenance.metrics.bounty import HONEST_PASS, MAXIMUM
 from countenance.report import render
 from countenance.report.figures import forest
 from countenance.report.figures.scale import Scale
@@ -20,6 +19,7 @@ from countenance.suites.bias_bounty.board import SPLITS, Board, BoardEntry
 from countenance.suites.bias_bounty.files import CODES, ClassTable, Truth
 from countenance.suites.bias_bounty.layout import read_challenge
 from countenance.suites.bias_bounty.printing import TITLES
+from countenance.suites.bias_bounty.rules import HONEST_PASS, MAXIMUM
 from countenance.suites.bias_bounty.scoring import AttributeScore
 
 FAILURES = 24

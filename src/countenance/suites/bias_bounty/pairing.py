@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.audit.ranking import Ranking, numerical_bootstrap, rank_paired
-from countenance.compare import Change, Comparison
-from countenance.compare.compare import compare
-from countenance.compare.scores import change_of
-from countenance.metrics import bounty
+from countenance.auditing.ranking import Ranking, numerical_bootstrap, rank_paired
+from countenance.comparing import Change, Comparison
+from countenance.comparing.compare import compare
+from countenance.comparing.scores import change_of
+from countenance.suites.bias_bounty import rules
 from countenance.suites.bias_bounty.files import CLASSES, ClassTable, Ints, Truth
 from countenance.suites.bias_bounty.scoring import Draws, degrees_of_freedom
 
@@ -28,12 +28,12 @@ def rank_predictions(
     """Rank entries by Score₁, or by Score₁ times the factor that each has earned."""
     names, labels = list(said), truth.labels
     predicted = [said[name].rows(labels.names) for name in names]
-    sums = np.stack([bounty.class_sums(labels.codes, one, truth.clusters) for one in predicted], axis=1)
+    sums = np.stack([rules.class_sums(labels.codes, one, truth.clusters) for one in predicted], axis=1)
     sums = sums[sums.any(axis=(1, 2))]
     earned = np.array([(factors or {}).get(name, 1.0) for name in names])
 
     def scores(summed: NDArray[np.float64]) -> NDArray[np.float64]:
-        columns = [bounty.scores_from_sums(summed[:, i])[:, -1] for i in range(len(names))]
+        columns = [rules.scores_from_sums(summed[:, i])[:, -1] for i in range(len(names))]
         return np.asarray(np.stack(columns, axis=1) * earned)
 
     estimates, drawn = numerical_bootstrap(sums, scores, draws=draws.replicates, seed=draws.seed)
@@ -57,7 +57,7 @@ def score_difference(truth: Truth, pair: Mapping[str, ClassTable], draws: Draws 
 
 
 def compare_predictions(truth: Truth, pair: Mapping[str, ClassTable], seed: int = 0) -> Comparison | None:
-    """`countenance.compare` of the accuracies: better for whom, worse for whom, which gaps moved.
+    """`countenance.comparing` of the accuracies: better for whom, worse for whom, which gaps moved.
 
     Groups are the labelled classes. None where no picture has a label.
     """

@@ -2,10 +2,10 @@
 
 import itertools
 
-from countenance.compare import Change, Comparison
-from countenance.metrics.bounty import HONEST_PASS, MAXIMUM
+from countenance.comparing import Change, Comparison
 from countenance.report.numbers import probability
 from countenance.suites.bias_bounty.board import Board
+from countenance.suites.bias_bounty.rules import HONEST_PASS, MAXIMUM
 from countenance.suites.bias_bounty.scoring import Score
 from countenance.tasks.results import Number
 

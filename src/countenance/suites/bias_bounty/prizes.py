@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from countenance.audit.ranking import Ranking
+from countenance.auditing.ranking import Ranking
 from countenance.report.numbers import probability
 
 if TYPE_CHECKING:

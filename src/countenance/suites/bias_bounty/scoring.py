@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from countenance.audit._dist import quantile
-from countenance.audit.estimates import interval, wilson
-from countenance.audit.ranking import effective_df, numerical_bootstrap
-from countenance.audit.sums import clustered
-from countenance.metrics import bounty
+from countenance.auditing._dist import quantile
+from countenance.auditing.estimates import interval, wilson
+from countenance.auditing.ranking import effective_df, numerical_bootstrap
+from countenance.auditing.sums import clustered
+from countenance.suites.bias_bounty import rules
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Ints, Truth
 from countenance.tasks import Options
 from countenance.tasks.results import Matrix, Number, Result
@@ -49,7 +49,7 @@ class AttributeScore:
     """How many times the variance of the accuracy exceeds that of independent rows."""
     confusion: Matrix
     """Of each class (row), which share was called each class (column), and how often."""
-    randomness: bounty.Randomness
+    randomness: rules.Randomness
 
     @property
     def class_rows(self) -> dict[str, int]:
@@ -124,7 +124,7 @@ class Score:
                 "applicable": self.nonfaces > 0,
                 "nonfaces": self.nonfaces,
                 "counts": self._each(lambda one: dict(zip(CLASSES[one.name], one.randomness.counts, strict=True))),
-                "honest_guesser_passes_all": bounty.HONEST_PASS,
+                "honest_guesser_passes_all": rules.HONEST_PASS,
             },
             "intervals": {
                 "accuracy": self._each(lambda one: [one.accuracy.low, one.accuracy.high]),
@@ -189,18 +189,18 @@ def score_files(
 def score_tables(truth: Truth, said: ClassTable, draws: Draws = Draws()) -> Score:
     """Score checked tables."""
     codes, predicted, outside = truth.labels.codes, said.rows(truth.labels.names), said.rows(truth.nonfaces)
-    sums = bounty.class_sums(codes, predicted, truth.clusters)
+    sums = rules.class_sums(codes, predicted, truth.clusters)
     sums = sums[sums.any(axis=1)]  # a picture without any label tells nothing
     *spreads, (low, high) = score_intervals(sums, draws)
     found = {}
     for name, spread in zip(ATTRIBUTES, spreads, strict=True):
-        test = bounty.randomness(outside[name], name, len(CLASSES[name]), seed=draws.seed)
+        test = rules.randomness(outside[name], name, len(CLASSES[name]), seed=draws.seed)
         found[name] = _attribute(name, codes[name], predicted[name], truth.clusters, spread, test, draws.seed)
     accuracy = {name: one.accuracy.value for name, one in found.items()}
-    first = bounty.score1(accuracy, {name: one.disparity.value for name, one in found.items()})
+    first = rules.score1(accuracy, {name: one.disparity.value for name, one in found.items()})
     return Score(
         Number(
-            name="Score₁", meaning=f"accuracy and equality of three attributes, at most {bounty.MAXIMUM:.0f}",
+            name="Score₁", meaning=f"accuracy and equality of three attributes, at most {rules.MAXIMUM:.0f}",
             value=first, low=low, high=high, better="higher", n=len(truth.labels), unit="rows",
         ),
         found, clusters=len(sums), nonfaces=len(truth.nonfaces), draws=draws,
@@ -209,15 +209,15 @@ def score_tables(truth: Truth, said: ClassTable, draws: Draws = Draws()) -> Scor
 
 
 def _attribute(
-    name: str, truth: Ints, said: Ints, clusters: Ints, spread: Interval, test: bounty.Randomness, seed: int
+    name: str, truth: Ints, said: Ints, clusters: Ints, spread: Interval, test: rules.Randomness, seed: int
 ) -> AttributeScore:
     words, known = list(CLASSES[name]), truth >= 0
     low, high, effect = interval(clustered((truth == said)[known].astype(np.float64), clusters[known]), "rate", ALPHA)
     effect = float(effect) if effect == effect else 1.0
-    counts = bounty.confusion(truth, said, len(words))
+    counts = rules.confusion(truth, said, len(words))
     rows = counts.sum(axis=1, keepdims=True)
-    rate = bounty.accuracy(truth, said)
-    mean, most = fair = bounty.fair_disparity(rows[:, 0], rate, deff=effect, seed=seed)
+    rate = rules.accuracy(truth, said)
+    mean, most = fair = rules.fair_disparity(rows[:, 0], rate, deff=effect, seed=seed)
     shares = np.divide(counts, rows, out=np.full(counts.shape, np.nan), where=rows > 0)
     labelled = {"n": int(rows.sum()), "unit": "labelled rows"}
     return AttributeScore(
@@ -226,7 +226,7 @@ def _attribute(
         Number(
             name=f"disparity of {name}", meaning="largest minus smallest accuracy of a class",
             note=f"a fair model of the same accuracy shows {mean:.3f} on average, at most {most:.3f} in 95 %",
-            value=bounty.disparity(np.diag(shares)), low=spread[0], high=spread[1], better="lower", **labelled,
+            value=rules.disparity(np.diag(shares)), low=spread[0], high=spread[1], better="lower", **labelled,
         ),
         fair,
         effect,
@@ -240,7 +240,7 @@ def _attribute(
 
 def degrees_of_freedom(sums: NDArray[np.float64]) -> float:
     """Those of the clusters' labels: `sums` are `class_sums`, a row for each cluster."""
-    rows = np.concatenate([np.repeat([1.0, 0.0], classes) for classes in bounty.CLASS_COUNTS.values()])
+    rows = np.concatenate([np.repeat([1.0, 0.0], classes) for classes in rules.CLASS_COUNTS.values()])
     return effective_df(sums @ rows)
 
 
@@ -250,10 +250,10 @@ def score_intervals(sums: NDArray[np.float64], draws: Draws) -> list[Interval]:
     if not df > 0:
         return [(math.nan, math.nan)] * 4
     values, drawn = numerical_bootstrap(
-        sums, lambda summed: bounty.scores_from_sums(summed)[:, SPREADS], draws=draws.replicates, seed=draws.seed
+        sums, lambda summed: rules.scores_from_sums(summed)[:, SPREADS], draws=draws.replicates, seed=draws.seed
     )
     half = quantile(1 - ALPHA / 2, df) * np.ascontiguousarray(drawn.T).std(axis=1, ddof=1)
-    most = np.array([1.0, 1.0, 1.0, bounty.MAXIMUM])
+    most = np.array([1.0, 1.0, 1.0, rules.MAXIMUM])
     # A bound of what is not measured stays NaN: numpy's maximum and minimum pass it on.
     return list(zip(np.maximum(0.0, values - half).tolist(), np.minimum(most, values + half).tolist(), strict=True))
 
@@ -266,7 +266,7 @@ def _faces_alone(truth: Truth, predicted: Mapping[str, Ints]) -> float:
     face = [name not in outside for name in truth.labels.names]
     codes = {name: truth.labels.codes[name][face] for name in ATTRIBUTES}
     said = {name: predicted[name][face] for name in ATTRIBUTES}
-    return float(bounty.scores_from_sums(bounty.class_sums(codes, said).sum(axis=0, keepdims=True))[0, -1])
+    return float(rules.scores_from_sums(rules.class_sums(codes, said).sum(axis=0, keepdims=True))[0, -1])
 
 
 def _notes(truth: Truth) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """The bias bounty as a value: its data and its task; Score₁ and the disparities are results of the task."""
 
-from countenance.run.suite import Suite
+from countenance.run.suite import Suite, SuiteTask
 
 BIAS_BOUNTY = Suite(
     name="bias_bounty",
     question="Are skin tone, age and gender labelled equally well for everybody?",
     datasets=("bias_bounty",),
-    tasks=("bias_bounty",),
+    tasks=(SuiteTask("bias_bounty"),),
+    formats=("bias_bounty",),
 )

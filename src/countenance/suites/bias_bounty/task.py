@@ -84,7 +84,7 @@ def make(draws: Draws) -> Task:
         question="Which skin tone, age and gender would a person give this face?",
         answer=Labels,
         metrics=tuple(
-            Metric(f"correct_{name}", f"share of labelled faces whose {name} was named right", headline=True)
+            Metric(f"correct_{name}", f"share of labelled faces whose {name} was named right", "higher", headline=True)
             for name in ATTRIBUTES
         ),
         coerce=to_labels,

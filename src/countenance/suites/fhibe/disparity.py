@@ -1,6 +1,6 @@
 """Disparities as FHIBE published them: medians, an uncorrected z of U, Bonferroni within one attribute only.
 
-For comparison with published reports. Our own statistics live in `countenance.audit`: what is wrong here is said
+For comparison with published reports. Our own statistics live in `countenance.auditing`: what is wrong here is said
 in docs/suites/fhibe.md (the "effect size" grows with √n, the worst group of LPIPS is the best).
 """
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from countenance.answers.formats.fhibe import FIELDS
 from countenance.data.reading.entries import read_entries
+from countenance.errors import InputError
 from countenance.suites.fhibe.groups import AttributeLabels, label
 from countenance.suites.fhibe.outputs import FILE, MISSING, Images
 from countenance.suites.fhibe.settings import FhibeSettings
@@ -92,8 +93,10 @@ class FhibeEvaluation:
             self.whole = None
 
     def report_missing(self, images: Images, answered: Sequence[bool] | NDArray[np.bool_], path: Path) -> None:
-        """Say which images have no answer."""
+        """Say which images have no answer; none at all is refused."""
         absent = [i for i, there in enumerate(answered) if not there]
+        if len(absent) == len(images.names):
+            raise InputError(f"{path}: no answer for any of {len(absent):,} images, the first {images.names[0]}")
         if absent:
             rows = images.rows()
             self.missing += [[row for row in rows[i] if row < len(self.table)] for i in absent]
@@ -105,15 +108,31 @@ class FhibeEvaluation:
     def answers(self, images: Images, kind: type[Any], report: bool = True) -> Iterator[tuple[int, str, Any, Any]]:
         """The number, the place (for messages), the entry and the answer's field of each image that has one.
 
-        Images without an answer are reported in the end.
+        Images without an answer are reported in the end, and so are entries that are of no image.
         """
         path, about = self.folder / FILE, FIELDS[kind]
         answered = np.zeros(len(images.names), dtype=bool)
+        others: list[str] = []
+        matched = 0
         for key, entry in read_entries(path, MISSING):
-            if (i := images.find(key)) is not None:
-                value = about.read(entry, place := f"{path}: {key}")
-                answered[i] |= value is not None or about.null == "answer"
-                if value is not None:
-                    yield i, place, entry, value
+            if (i := images.find(key)) is None:
+                others.append(key)
+                continue
+            matched += 1
+            value = about.read(entry, place := f"{path}: {key}")
+            answered[i] |= value is not None or about.null == "answer"
+            if value is not None:
+                yield i, place, entry, value
+        if not matched:
+            found = f"none of its {len(others):,} entries is of an image of the dataset" if others else "no entry"
+            shown = f" (the first is {others[0]:.200})" if others else ""
+            raise InputError(f"{path}: {found}{shown}; expected names such as {images.names[0]}")
         if report:
             self.report_missing(images, answered, path)
+            self._report_others(others, path)
+
+    def _report_others(self, others: Sequence[str], path: Path) -> None:
+        """Say which entries are of no image; outputs of the whole dataset serve a part of it."""
+        if others and self.settings.mini is None and not self.settings.without:
+            entries = "1 entry is" if len(others) == 1 else f"{len(others):,} entries are"
+            self.notes.append(f"{path}: {entries} of no image of the dataset ({others[0]:.200})")

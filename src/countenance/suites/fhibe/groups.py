@@ -30,9 +30,13 @@ class AttributeLabels:
         known = [tuple(value for value in row if value is not None) for row in self.rows]
         return known if self.attribute in MULTIPLE else [row[0] if row else None for row in known]
 
+    def known(self, row: int) -> tuple[str, ...]:
+        """The values of a row that are known."""
+        return tuple(value for value in self.rows[row] if value is not None and value != UNKNOWN)
+
     def members(self) -> dict[str, NDArray[np.bool_]]:
         """For each value that is known, which rows have it."""
-        known = sorted({value for row in self.rows for value in row if value is not None and value != UNKNOWN})
+        known = sorted({value for row in range(len(self.rows)) for value in self.known(row)})
         return {value: np.array([value in row for row in self.rows]) for value in known}
 
 

@@ -19,8 +19,9 @@ def _numbers(text: str) -> frozenset[int]:
 
 _PUBLISHED = json.loads((Path(__file__).parent / "places.json").read_text(encoding="utf-8"))
 CONTINENTS: dict[str, frozenset[int]] = {name: _numbers(text) for name, text in _PUBLISHED["continents"].items()}
-REGIONS: dict[str, tuple[int, int]] = {name: (first, last) for name, (first, last) in _PUBLISHED["regions"].items()}
-"""The five regions of ancestry, with the first and last number of what belongs to each."""
+REGIONS: dict[str, tuple[str, ...]] = {name: tuple(parts) for name, parts in _PUBLISHED["regions"].items()}
+"""The five regions of ancestry with what belongs to each, themselves included."""
+ANCESTRIES = frozenset(part for parts in REGIONS.values() for part in parts)
 
 LARGEST: dict[str, tuple[str, ...]] = {"ancestry": tuple(REGIONS), "nationality": tuple(CONTINENTS)}
 """The values of these attributes that are continents."""
@@ -56,13 +57,12 @@ def continents(nationalities: list[str]) -> list[str]:
 
 
 def regions(ancestries: list[str]) -> list[str]:
-    """The regions of some ancestries.
+    """The regions of some ancestries; words that FHIBE does not have belong to none, whatever their number.
 
-    >>> regions(["5. Western Africa", "12. Central Asia"])
-    ['0. Africa', '11. Asia']
+    >>> regions(["5. Western Africa", "12. Central Asia"]), regions(["5. Western Europe"])
+    (['0. Africa', '11. Asia'], [])
     """
-    numbers = [n for value in ancestries if (n := number(value)) is not None]
-    return [name for name, (first, last) in REGIONS.items() if any(first <= n <= last for n in numbers)]
+    return [name for name, parts in REGIONS.items() if any(value in parts for value in ancestries)]
 
 
 _COUNTRY: dict[str, str] = {word: name for name, words in _PUBLISHED["spellings"].items() for word in words}

@@ -33,10 +33,17 @@ def purge(path: Path | str, subjects: Iterable[str]) -> Purged:
     return purge_runs(path, subjects, pages_again)
 
 
+def _opened(place: Path | str) -> FhibeRun:
+    """A run whose files are being changed, so that they need not have the hashes that are listed."""
+    run = FhibeRun(place, verified=False)
+    run.cautions.clear()
+    return run
+
+
 def related(run: Run) -> list[str]:
     """The runs of the same model's outputs."""
     try:
-        *_, outputs = FhibeRun(run.place).folders()
+        *_, outputs = _opened(run.place).folders()
     except InputError:
         return []
     return [str(outputs / name) for name in FOLDERS.values() if (outputs / name / MANIFEST).is_file()]
@@ -44,20 +51,20 @@ def related(run: Run) -> list[str]:
 
 def rescore(run: Run, gone: Sequence[str]) -> list[str]:
     """Clean the outputs and the published files, and score whoever is left as the run was scored."""
-    finished, store = FhibeRun(run.place), run.store
+    finished, store = _opened(run.place), run.store
     try:
         asked, (data, _, outputs) = finished.fhibe, finished.folders()
     except InputError as error:  # the run was copied without its outputs: only its own files can be cleaned
         return without_results(run, error)
     table = read_table(data, asked["dataset"], asked["task"], tuple(asked["attributes"]), strict=True)
     made = _purge_outputs(outputs, table, asked["task"], set(gone))
-    others = [FhibeRun(place) for place in related(run) if Path(place).resolve() != run.path.resolve()]
+    others = [_opened(place) for place in related(run) if Path(place).resolve() != run.path.resolve()]
     if not any(one.fhibe.get("layout") and not set(gone) & set(one.scores()["sample"].to_pylist()) for one in others):
         for file in outputs.glob("*.json"):  # unless another run of these outputs was purged and wrote them again
             if file.name not in (FILE, MODEL_CARD):
                 file.unlink()
     for name in asked.get("reports", ()):
-        (outputs / name).unlink(missing_ok=True)
+        (outputs / Path(name).name).unlink(missing_ok=True)
     here = set(run.scores()["sample"].to_pylist())
     if not here:
         return made
@@ -109,7 +116,7 @@ def files_again(run: Run, names: Sequence[str]) -> list[str]:
     wanted = [name for name in (REPORT, PDF) if name in names and (name != PDF or is_installed(pdf=True))]
     if not wanted or not run.store.storage.entries(AUDIT):
         return []
-    finished, settings = FhibeRun(run.place), read_audit(run).settings
+    finished, settings = _opened(run.place), read_audit(run).settings
     finished.largest_regions = bool(finished.fhibe.get("group_largest_regions"))
     finished.compared = tuple(settings["by"])
     if finished.largest_regions:

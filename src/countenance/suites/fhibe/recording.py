@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -13,7 +13,7 @@ import numpy as np
 from countenance.data.record import read_record
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
-from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord, Place
+from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
 from countenance.run.record import prepare_place, record
 from countenance.run.store import RunStore
 from countenance.suites.fhibe.dataset import dataset_card
@@ -22,7 +22,7 @@ from countenance.suites.fhibe.outputs import FILE
 from countenance.suites.fhibe.rundir import DERIVED, FOLDERS, KEPT, MODEL_CARD, FhibeRun
 from countenance.suites.fhibe.settings import FhibeSettings
 from countenance.suites.fhibe.vocabulary import MULTIPLE, OWN_METRICS
-from countenance.tasks import load_task
+from countenance.tasks import Task, load_task
 from countenance.tasks.thresholds import EXACT
 
 
@@ -57,7 +57,7 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
         suite="fhibe",
         task=settings.task,
         question=load_task(settings.task).question,
-        metrics=metric_records(table.column_names, job.computed, settings.task),
+        metrics=metric_records(table.column_names, job.computed, settings.task, settings.scoring_task),
         model=card.model_copy(update={"content": card.content or content}),
         dataset=DatasetRecord(
             card=data.model_copy(update={"version": recording.dataset_version or data.version}),
@@ -87,8 +87,9 @@ def write_run(job: FhibeEvaluation, recording: Recording, model: ModelCard | Non
         replace=True,
     )
     paths = {"data": settings.data, "results": settings.results, "outputs": job.folder}
-    there = store.local().model_copy(update={"paths": {k: os.path.abspath(v) for k, v in paths.items()}})  # noqa: PTH100
-    store.write_local(Place.model_validate(there.model_dump()))
+    run = FhibeRun(place)
+    found = {name: os.path.abspath(path) for name, path in paths.items()}  # noqa: PTH100
+    store.write_local(run.local.model_copy(update={"paths": found}), run.manifest)
     run = FhibeRun(place)
     run.replaced = replaced
     return run
@@ -120,21 +121,22 @@ def about(job: FhibeEvaluation) -> dict[str, Any]:
     }
 
 
-def metric_records(columns: Sequence[str], asked: Sequence[str], task: str) -> list[MetricRecord]:
+def metric_records(columns: Sequence[str], asked: Sequence[str], task: str, *scoring: Task) -> list[MetricRecord]:
     """The metrics of a score table with their meanings and which way is better; those that a report compares first.
 
-    Compared are the task's own with their parts, or what verification has for each face.
+    Compared are the task's own with their parts, or what verification has for each face. `scoring` is the task with its
+    options: what it says of a metric counts.
     """
     names = [name.removeprefix("m.") for name in columns if name.startswith("m.")]
     own = [c for metric in asked for c in names if c == metric or (c.startswith(f"{metric} ") and metric != "F1")]
-    first = own or [name for name in names if name in ("genuine_accepted", "impostor_accepted")] or names[:1]
-    tasks = (load_task("person_localization"), load_task(task))
+    first = own or [name for name in names if name == "genuine_accepted"] or names[:1]
+    tasks = (load_task("person_localization"), load_task(task), *scoring)
     known = {metric.name: metric for metric in (*OWN_METRICS, *(metric for one in tasks for metric in one.metrics))}
     about = {name: known.get(name, known[name.split(" ")[0]]) for name in dict.fromkeys((*first, *names))}
     return [
         MetricRecord(name=name, meaning=metric.meaning, better=metric.better, headline=name in first)
         for name, metric in about.items()
-    ]
+    ] + [MetricRecord(**asdict(metric)) for metric in load_task(task).metrics if metric.of_groups]
 
 
 def failures(job: FhibeEvaluation) -> list[dict[str, Any]]:

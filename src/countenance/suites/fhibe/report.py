@@ -72,12 +72,17 @@ def write_pages(run: FhibeRun, path: Path, *, gallery: str, pdf: bool, show_sign
     if not only_pdf:
         write_page(source, path, gallery, said)
     if pdf or only_pdf:
-        write_pdf(source, path if only_pdf else path.with_suffix(".pdf"), said=said, verdicts=show_significance)
+        beside = path if only_pdf else path.with_suffix(".pdf")
+        write_pdf(source, beside, said=said, verdicts=show_significance)
+        if beside.parent.resolve() == run.path.resolve():
+            run.store.seal([beside.name])  # it is the run's, so a purge removes it
 
 
 def sections(source: ReportSource) -> list[Section]:
     """The section of a report that FHIBE's readers look for."""
-    run = source.run if isinstance(source.run, FhibeRun) else FhibeRun(source.run.store.storage)
+    run = source.run
+    if not isinstance(run, FhibeRun):
+        run = FhibeRun(run.store.storage, verified=run.store.verified)
     template = (Path(__file__).parent / "templates" / "bias_section.html.j2").read_text(encoding="utf-8")
     text = render.environment().from_string(template).render(**_section(run, source))
     return [("fhibe", "FHIBE: the task and its metrics", Markup(text))]  # noqa: S704 - an autoescaped template
@@ -103,9 +108,10 @@ def _section(run: FhibeRun, source: ReportSource) -> dict[str, Any]:
 def _metric(run: FhibeRun, metric: Metric, source: ReportSource) -> dict[str, str]:
     whole, shown, n = source.overall.get(metric.name), "–", "0"
     if whole:
-        shown = f"{numbers.value(whole.estimate, whole.kind)} ({numbers.span(whole.low, whole.high, whole.kind)})"
+        limits = numbers.span(whole.low, whole.high, whole.metric_kind)
+        shown = f"{numbers.value(whole.estimate, whole.metric_kind)} ({limits})"
         n = numbers.count(whole.n)
     levels = run.fhibe["thresholds"].get(metric.name.split(" ")[0], ())
-    thresholds = ", ".join(f"{level:.2f}" for level in levels) or "none"
-    about = {"name": metric.name, "meaning": metric.meaning, "better": metric.better}
+    thresholds = ", ".join(f"{level:g}" for level in levels) or "none"
+    about = {"name": metric.name, "meaning": metric.meaning, "better": metric.better or ""}
     return about | {"overall": shown, "n": n, "thresholds": thresholds}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from countenance.audit.groups import CROSS
+from countenance.auditing.groups import CROSS
 from countenance.errors import InputError
 from countenance.run.run import Run
 from countenance.run.store import AUDIT, FINDINGS, MANIFEST, REPORT
@@ -38,14 +38,13 @@ class FhibeRun(Run):
     compared: tuple[str, ...] | None = None
     """The attributes that a report is about; None: all."""
 
-    def __init__(self, place: Any) -> None:
-        super().__init__(place)
-        if self.manifest.get("summaries") is None:  # runs of format 1 have them in the manifest
-            self.manifest.summaries = [  # type: ignore[attr-defined]
-                {"name": r.name, "meaning": r.meaning, "estimate": r.value, "low": r.low, "high": r.high, "n": r.n}
-                for r in self.results()
-                if isinstance(r, Number) and r.group is None
-            ]
+    def __init__(self, place: Any, **how: Any) -> None:
+        super().__init__(place, **how)
+        self.manifest.summaries = [  # type: ignore[attr-defined]
+            {"name": r.name, "meaning": r.meaning, "estimate": r.value, "low": r.low, "high": r.high, "n": r.n}
+            for r in self.results()
+            if isinstance(r, Number) and r.group is None
+        ]
 
     def scores(self) -> Any:
         """The score table: one row per person."""
@@ -64,9 +63,16 @@ class FhibeRun(Run):
         for one in super().results():
             if isinstance(one, Table) and one.name == RATES:
                 kept.append(one.model_copy(update={"rows": [row for row in one.rows if self._compares(*row[:2])]}))
-            elif not isinstance(one, Number) or not one.group or self._compares(one.attribute, one.group):
+            elif self._is_about(one):
                 kept.append(one)
         return kept
+
+    def _is_about(self, result: Result) -> bool:
+        """Whether a report is about a result: those of everybody, and those of the groups that it compares."""
+        attribute = getattr(result, "attribute", None)
+        if isinstance(result, Number):
+            return not result.group or self._compares(attribute, result.group)
+        return attribute is None or self.compared is None or set(attribute.split(CROSS)) <= set(self.compared)
 
     def _compares(self, by: Any, group: Any) -> bool:
         """Whether a report is about a group, alone or crossed."""
@@ -90,24 +96,23 @@ class FhibeRun(Run):
 
     def amend(self, version: str | None = None, **about: Any) -> None:
         """Write facts of the protocol, and the dataset's version, into the manifest."""
+        here, manifest = self.local, self.store.manifest()
         with self.store.replacing(MANIFEST):
-            manifest = self.store.manifest()
             manifest.about |= about
             card = manifest.dataset.card
             manifest.dataset.card = card.model_copy(update={"version": version or card.version})
             self.store.write_manifest(manifest)
+            if here.mark:  # the mark is over these facts too
+                self.store.write_local(here, manifest)
         self.manifest = FhibeRun(self.place).manifest
+        del self.local
 
     def folders(self) -> tuple[Path, Path, Path]:
         """Where the data root, the results root and the model's outputs are on this machine."""
-        paths = self.store.local().paths
-        if paths:
-            return Path(paths["data"]), Path(paths["results"]), Path(paths["outputs"])
-        if "data_rootdir" not in self.fhibe:
-            raise InputError(f"{self.path}: made on another machine; where its data and outputs are is not known here")
-        outputs = self.path.parent  # a run of format 1 is always beside its outputs
-        in_mini = outputs.parents[2].name == "mini"
-        return Path(self.fhibe["data_rootdir"]), outputs.parents[3 if in_mini else 2], outputs
+        paths = self.local.paths
+        if not {"data", "results", "outputs"} <= set(paths):
+            raise InputError(f"{self.path}: was not made here, so where its data and outputs are is not known")
+        return Path(paths["data"]), Path(paths["results"]), Path(paths["outputs"])
 
 
 def load(part: str | None) -> Any:

@@ -12,7 +12,7 @@ from countenance.suites.fhibe.groups import check_attributes
 from countenance.suites.fhibe.outputs import ENCODINGS, FILE
 from countenance.suites.fhibe.table import dataset_folder
 from countenance.suites.fhibe.vocabulary import DEFAULT_ATTRIBUTES, FACE_TASKS, METRICS
-from countenance.tasks import load_task
+from countenance.tasks import Task, load_task
 from countenance.tasks.thresholds import Array, Compat, ThresholdOptions, asked_metrics
 
 OPTIONS = {
@@ -25,6 +25,8 @@ OF_TASKS = ("custom_keypoints", "map_ears_to_skin")
 """Options that the tasks themselves have; the others name weights."""
 ORIGINAL_OPTIONS = ("cuda", "batch_size", "num_workers")
 """Keywords of the original that change nothing here and are accepted."""
+MOST_CROSSED = 12
+"""So many attributes may be crossed in every combination; the published files grow with 2 to that power."""
 FURTHER = ("compat", "fhibe_layout", "depth", "without", "out", "dataset_version")
 """Keywords of `evaluate_task` beside the options, for hints."""
 
@@ -71,6 +73,9 @@ class FhibeSettings:
         }  # fmt: skip
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        if self.layout and self.depth is None and len(self.attributes) > MOST_CROSSED:
+            crossed = f"{2 ** len(self.attributes) - 1:,} combinations of {len(self.attributes)} attributes"
+            raise InputError(f"the published files would hold {crossed}; cross fewer with --depth (depth=2)")
         _ = self.scoring, self.folder
 
     @property
@@ -79,13 +84,18 @@ class FhibeSettings:
         return self.compat == "strict"
 
     @cached_property
-    def scoring(self) -> Any:
-        """The options of the task that scores."""
+    def scoring_task(self) -> Task:
+        """The task that scores, with the options that were given."""
         base = load_task("person_localization" if self.task == "face_localization" else self.task)
         given = {name: self.options[name] for name in OF_TASKS if name in self.options}
         if isinstance(base.options, ThresholdOptions):
             given |= {"thresholds": dict(self.thresholds), "compat": self.compat}
-        return base.configured(given).options
+        return base.configured(given)
+
+    @property
+    def scoring(self) -> Any:
+        """The options of the task that scores."""
+        return self.scoring_task.options
 
     @property
     def folder(self) -> Path:

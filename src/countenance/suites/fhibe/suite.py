@@ -1,6 +1,6 @@
 """FHIBE as a value: its datasets, its nine tasks, its section of the report, its files."""
 
-from countenance.run.suite import Suite
+from countenance.run.suite import Suite, SuiteTask
 from countenance.suites.fhibe.purge import files_again, related, rescore
 from countenance.suites.fhibe.report import sections
 from countenance.suites.fhibe.vocabulary import TASKS
@@ -9,7 +9,7 @@ FHIBE = Suite(
     name="fhibe",
     question="Does a model serve everybody alike in nine tasks on consented photographs of people?",
     datasets=("fhibe",),
-    tasks=tuple(TASKS),
+    tasks=tuple(SuiteTask(name) for name in TASKS),
     sections=sections,
     files=files_again,
     rescore=rescore,

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from countenance.data.paths import inside
-from countenance.data.reading.columns import TextTable, check_ages, read_columns
+from countenance.data.reading.columns import TextTable, check_ages, literal, read_columns
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.suites.fhibe.places import ANCESTRIES
 from countenance.suites.fhibe.vocabulary import BODY_TASKS, DATASETS, FACE_TASKS, TASKS
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -79,8 +80,9 @@ def read_table(
 ) -> FhibeTable:
     """Read the columns that a task and its attributes need from `{root}/data/processed/{dataset}/{dataset}.csv`.
 
-    A missing column, a name that leads out of the root, and (unless strict) one subject id with ages more
-    than five years apart are refused; smaller differences of age are noted as problems.
+    A missing column, a name that leads out of the root, and (unless strict) one subject id with ages more than five
+    years apart or with two unlike rows for one image are refused. Smaller differences of age, rows that occur twice
+    (they count once, unless strict) and ancestries that FHIBE does not have are noted as problems.
     """
     base = Path(root)
     path = processed(base, dataset) / f"{dataset}.csv"
@@ -93,9 +95,59 @@ def read_table(
     for i, name in enumerate(columns["filepath"]):
         if not name or name[0] == "/" or ".." in name or "\\" in name or "\x00" in name or name[1:2] == ":":
             inside(base, name, table.place(i, "filepath"))
+    table = without_repeats(table, strict=strict)
     if "age" in columns:
         check_ages(table, strict=strict)
+    if "ancestry" in columns and not strict:
+        check_ancestries(table)
     return table
+
+
+def without_repeats(table: FhibeTable, *, strict: bool = False) -> FhibeTable:
+    """The table with each person of an image once; two rows that say different things of a person are refused.
+
+    With `strict` all rows stay, as published, and the repeats are noted.
+    """
+    first: dict[tuple[str, str], int] = {}
+    repeats: list[tuple[int, int]] = []
+    for i, person in enumerate(zip(table.text("filepath"), table.text("subject_id"), strict=True)):
+        if person[1] and first.setdefault(person, i) != i:
+            repeats.append((i, first[person]))
+    for i, before in repeats:
+        other = next((name for name, cells in table.columns.items() if cells[i] != cells[before]), None)
+        if other is not None and not strict:
+            raise InputError(
+                f"{table.place(i, other)}: {table.text(other)[i]!r:.60}, but row {table.line[before]} is of the same "
+                f"person in the same image and has {table.text(other)[before]!r:.60}; keep one of the two rows"
+            )
+    if not repeats:
+        return table
+    (i, before), again = repeats[0], {i for i, _ in repeats}
+    rows = f"{len(repeats)} row{' repeats' if len(repeats) == 1 else 's repeat'} a person of an image"
+    counted = "counted again, as published" if strict else "counted once"
+    line = f"{table.path}: {rows}, the first row {table.line[i]} (as row {table.line[before]}); {counted}"
+    kept = table if strict else table.take([row for row in range(len(table)) if row not in again])
+    kept.problems.append(line)
+    return kept
+
+
+def check_ancestries(table: FhibeTable) -> None:
+    """Note ancestries that FHIBE does not have: they join no region, whatever their number."""
+    cells = table.text("ancestry")
+    first = {cell: i for i, cell in reversed(list(enumerate(cells))) if cell}
+    strange: dict[str, int] = {}
+    for cell, i in sorted(first.items(), key=lambda one: one[1]):
+        values = literal(cell, table.place(i, "ancestry"))
+        for value in values if isinstance(values, list | tuple) else ():
+            if value not in ANCESTRIES:
+                strange.setdefault(str(value), i)
+    if strange:
+        value, i = next(iter(strange.items()))
+        more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
+        hint = near(value, sorted(ANCESTRIES))
+        table.problems.append(
+            f"{table.place(i, 'ancestry')}: {value[:60]!r}{more} is no ancestry of FHIBE{hint}; it joins no region"
+        )
 
 
 def mini(table: FhibeTable, size: int) -> FhibeTable:

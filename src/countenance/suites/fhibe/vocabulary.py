@@ -64,9 +64,9 @@ EXPLAINED: dict[str, str] = {name: asked.explained for name, asked in (_BODY | _
 DATASETS = ("fhibe", "fhibe_face_crop", "fhibe_face_crop_align")
 
 OWN_METRICS = (
-    Metric("VAL", "validation rate: same pairs accepted at a false acceptance rate of at most 0.001"),
+    Metric("VAL", "validation rate: same pairs accepted at a false acceptance rate of at most 0.001", "higher"),
     Metric("LPIPS", "learned perceptual distance (AlexNet) at 256 × 256; lower is better", better="lower"),
-    Metric("CURRICULAR_FACE", "cosine of the face embeddings of the original and the restored picture"),
+    Metric("CURRICULAR_FACE", "cosine of the face embeddings of the original and the restored picture", "higher"),
 )
 """Metrics that the tasks themselves do not have."""
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from countenance.data.image import encode_png
 from countenance.errors import InputError
-from countenance.metrics.two_views import disagreement
 from countenance.suites.happyfaces.dataset import HappyFaces
+from countenance.suites.happyfaces.formulas.two_views import disagreement
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.methods import METHODS, make_method
 from countenance.suites.happyfaces.protocol import draw, method_input, predicted

@@ -8,7 +8,6 @@ Photos are kept in the order of their pixels' hashes: a file's name and place ha
 import gzip
 import hashlib
 import json
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,9 @@ from numpy.typing import NDArray
 
 from countenance.data.image import decode
 from countenance.data.paths import unpack
+from countenance.decoding import decoding, regular_file
 from countenance.errors import InputError
+from countenance.scratch import temporary_folder
 from countenance.suites.happyfaces.interface import Labels, Pictures
 
 TAGS = ("FHWH", "FHWS", "FSWH", "FSWS")
@@ -107,16 +108,16 @@ def read_happyfaces(source: Path, held_back: Path | None = None) -> HappyFaces:
     if not source.exists():
         wanted = ", ".join(folders[0] for folders, _ in SETS.values())
         raise InputError(f"{source}: no such folder; give the folder that holds {wanted}")
-    with tempfile.TemporaryDirectory(prefix="countenance-happyfaces-") as scratch:
-        root = _opened(source, Path(scratch) / "all") if source.is_file() else source
+    with temporary_folder("happyfaces") as unpacked:
+        root = _opened(source, unpacked / "all") if source.is_file() else source
         sets = {}
         for name, (folders, tags) in SETS.items():
-            sets[name] = _read_set(_find(root, folders, Path(scratch) / name), tags, Path(scratch) / f"{name}-tags")
+            sets[name] = _read_set(_find(root, folders, unpacked / name), tags, unpacked / f"{name}-tags")
         if held_back is not None:
-            folder = _opened(held_back, Path(scratch) / "held") if held_back.is_file() else held_back
+            folder = _opened(held_back, unpacked / "held") if held_back.is_file() else held_back
             if not folder.is_dir():
                 raise InputError(f"{held_back}: no such folder; give one that holds {', '.join(TAGS)}")
-            sets["held_back"] = _read_set(folder, TAGS, Path(scratch) / "held-tags")
+            sets["held_back"] = _read_set(folder, TAGS, unpacked / "held-tags")
         shapes = {photos.pixels.shape[1:] for photos in sets.values()}
         if len(shapes) > 1:
             raise InputError(f"{source}: its sets hold photos of different sizes; make them all one size")
@@ -129,10 +130,10 @@ def _card(card: Path) -> tuple[tuple[str, str], bool]:
     if not card.exists():
         return ("face", "writing"), True
     try:
-        said = json.loads(card.read_text("utf-8"))
+        said = json.loads(regular_file(card).read_text("utf-8"))
         first, second = said["features"]
         return (str(first), str(second)), bool(said.get("real_people", True))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f'{card}: expected {{"features": [FIRST, SECOND], …}} ({error})') from None
 
 
@@ -185,11 +186,8 @@ def photo_bytes(path: Path) -> bytes:
     """A photo file's content, without its gzip wrapping if it has one."""
     if path.suffix.lower() != ".gz":
         return path.read_bytes()
-    try:
-        with gzip.open(path) as file:
-            content = file.read(LARGEST_FILE + 1)
-    except (OSError, EOFError) as error:
-        raise InputError(f"{path}: not a readable gzip file ({error})") from error
+    with decoding(path, "gzip file"), gzip.open(regular_file(path)) as file:
+        content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise InputError(f"{path}: unpacks to more than {LARGEST_FILE:,} bytes")
     return content

@@ -3,6 +3,7 @@
 A method receives pixel arrays and the labelled labels. Names, paths, tags and order never reach it.
 """
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -18,8 +19,6 @@ from countenance.suites.happyfaces.dataset import CROSS, TAGS, HappyFaces, Photo
 from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures
 from countenance.suites.happyfaces.methods import make_method, method_name
 from countenance.suites.happyfaces.scores import Record, score_parts
-
-MIX_RATES = tuple(round(i / 10, 1) for i in range(11))
 
 
 @dataclass(frozen=True)
@@ -73,13 +72,15 @@ class MixTask:
     options: tuple[tuple[str, Any], ...] = ()
 
     def run_name(self) -> str:
-        """Where a sweep keeps the run.
+        """Where a sweep keeps the run; another rate, seed or option has another place.
 
-        >>> MixTask("spatial", 0.1, 3).run_name()
-        'spatial_0.100_3'
+        >>> MixTask("spatial", 0.1, 3).run_name(), MixTask("spatial", 0.0034, 3).run_name()
+        ('spatial_0.100_3', 'spatial_0.0034_3')
         """
         name = method_name(self.method).replace(":", ".").replace("/", "_")
-        return f"{name}_{self.mix_rate:.3f}_{self.seed}"
+        rate = f"{self.mix_rate:.3f}" if self.mix_rate == round(self.mix_rate, 3) else repr(float(self.mix_rate))
+        options = hashlib.sha256(repr(self.options).encode()).hexdigest()[:8] if self.options else ""
+        return "_".join(filter(None, (name, options, rate, str(self.seed))))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
+from countenance.decoding import regular_file
 from countenance.errors import InputError
 from countenance.report import render
 from countenance.report.figures.curves import Chart, GroupLine, drawn, styled
@@ -19,7 +20,7 @@ from countenance.suites.happyfaces.dataset import read_happyfaces
 from countenance.suites.happyfaces.interface import Floats, Labels, Pictures
 from countenance.suites.happyfaces.methods.spatial import discover
 from countenance.suites.happyfaces.runs import record_of
-from countenance.suites.happyfaces.scores import HEADLINE_RATE, Record, summary
+from countenance.suites.happyfaces.scores import HEADLINE_RATE, Record, needs, summary
 from countenance.suites.happyfaces.spatial.windows import SCALES
 
 PUBLISHED: dict[str, dict[float, float]] = {
@@ -49,7 +50,7 @@ def configurations() -> list[Record]:
 def read_sweeps(path: Path) -> list[Record]:
     """The table that `sweep --json` wrote, or one for each method of a file of runs of several methods."""
     try:
-        found: Record = json.loads(path.read_text("utf-8"))
+        found: Record = json.loads(regular_file(path).read_text("utf-8"))
         if "mix_rates" in found:
             return [_checked(found)]
         # tools/happyfaces_gpu.py keeps of each run what differs between its runs.
@@ -62,7 +63,7 @@ def read_sweeps(path: Path) -> list[Record]:
         return [_checked(summary(runs)) for runs in by_method.values()]
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; write it with `countenance happyfaces sweep --json`") from None
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         raise InputError(f"{path}: not a table of `countenance happyfaces sweep --json`") from None
 
 
@@ -111,7 +112,8 @@ def _with_numbers(table: Record) -> Record:
     heads = list(rows[0]["validation_heads"]) if rows else []
     kinds = list(rows[0]["validation_heads"][heads[0]]["by_type"]) if rows else []
     at_10 = next((row["worst_head_mean"] for row in rows if row["mix_rate"] == HEADLINE_RATE), None)
-    said = {"seeds_told": _told(table), "few": _seeds(table)[:1] == [1], "at_10": at_10}
+    said = {"seeds_told": _told(table), "few": _seeds(table)[:1] == [1], "at_10": table.get("accuracy_at_10", at_10)}
+    said |= {name: needs(table[name]) if table.get(name) else "" for name in ("auc_needs", "lowest_needs")}
     said["held_back"] = bool(rows) and all(row.get("held_back_mean") is not None for row in rows)
     return {**table, "heads": heads, "kinds": kinds, **said}
 
@@ -184,11 +186,11 @@ def _questions(path: Path | None) -> dict[str, Any] | None:
         return None
     try:
         lines = []
-        for run in json.loads(path.read_text("utf-8")):
+        for run in json.loads(regular_file(path).read_text("utf-8")):
             points = {point["questions"]: point["worst_head"] for point in run["mean"]}
             label = f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}"
             lines.append(_line(label, points, run["order"] == "disagreement"))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{path}: not a file of `countenance happyfaces ask --json`") from None
     return _figure(lines, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
 

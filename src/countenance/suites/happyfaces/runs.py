@@ -32,8 +32,6 @@ from countenance.tasks.results import Number, Result, Table
 QUESTION = "Which two features explain one label?"
 NAMING = "Heads are assigned to features by validation truth, the better of the two ways, as the benchmark's rule says."
 PARTS = {"validation": "validation", "not_drawn": "photos not drawn", "held_back": "photos held back"}
-FORMULAS = ("graph_cut", "hog", "kernel_ridge", "two_views")
-"""The modules of `countenance.metrics` that methods are made of."""
 MEANINGS = {
     "part": "where the photo comes from: validation, or the unlabelled photos that the run did not draw",
     "type": "F(ace) H(appy) or S(ad), W(riting) H(APPY) or S(AD)",
@@ -130,6 +128,10 @@ class HappyFacesDataset(Dataset):
         """That of the three sets."""
         return self.print_
 
+    def truth_fingerprint(self) -> str:
+        """The same: pictures and labels are arrays of these sets."""
+        return self.print_
+
 
 def load(part: str | None) -> Dataset:
     """The dataset behind `happyfaces:FOLDER`."""
@@ -149,8 +151,7 @@ def load(part: str | None) -> Dataset:
 def _own_code() -> str:
     """A hash of the code that methods consist of: a version number does not change with every edit."""
     digest = hashlib.sha256()
-    formulas = [Path(countenance.__file__).parent / "metrics" / f"{name}.py" for name in FORMULAS]
-    for path in [*sorted(Path(__file__).parent.rglob("*.py")), *formulas]:
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -169,8 +170,8 @@ def kept_record(place: Path, data: HappyFaces, task: MixTask) -> Record | None:
     try:
         run = Run(place)
         about, print_ = run.manifest.about, run.manifest.dataset.fingerprint
-        found = (about.get("code"), about.get("method"), about.get("options"), print_)
-        same = found == (code, task.method, dict(task.options), data.fingerprint())
+        found = (*(about.get(name) for name in ("code", "method", "options", "mix_rate", "seed")), print_)
+        same = found == (code, task.method, dict(task.options), task.mix_rate, task.seed, data.fingerprint())
         return record_of(run) if run.complete and same else None
     except (InputError, KeyError):
         return None

@@ -6,30 +6,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics.two_views import assign_heads
-from countenance.metrics.two_views import worst_head as worst_head
 from countenance.suites.happyfaces.dataset import Photos
+from countenance.suites.happyfaces.formulas.two_views import assign_heads
+from countenance.suites.happyfaces.formulas.two_views import worst_head as worst_head
 from countenance.suites.happyfaces.interface import Floats
 
 Record = dict[str, Any]
+MIX_RATES = tuple(round(i / 10, 1) for i in range(11))
+"""The benchmark's mix rates."""
 HEADLINE_RATE = 0.1
 """The mix rate of the published headline."""
+AUC_RATES = (0.0, 0.1, 0.2, 0.3)
+GUESS = 0.5
+"""What an evaluation counts for in which the method declined to answer."""
 
 
-def auc(accuracy: Mapping[float, float], end: float = 0.3) -> float | None:
-    """Area under worst-head accuracy from mix rate 0 to `end`, divided by `end`; None unless 0 and `end` are there.
+def auc(accuracy: Mapping[float, float]) -> float | None:
+    """Area under worst-head accuracy over the mix rates 0, .1, .2 and .3, divided by .3; None unless all are there.
 
     >>> round(auc({0: 0.765, 0.1: 0.921, 0.2: 0.94, 0.3: 0.928}), 4)
     0.9025
+    >>> auc({0: 0.765, 0.3: 0.928}) is None
+    True
     """
-    rates = sorted(rate for rate in accuracy if rate <= end)
-    if not rates or (rates[0], rates[-1]) != (0, end):
+    if any(rate not in accuracy for rate in AUC_RATES):
         return None
-    return float(np.trapezoid([accuracy[rate] for rate in rates], rates) / end)
+    return float(np.trapezoid([accuracy[rate] for rate in AUC_RATES], AUC_RATES) / AUC_RATES[-1])
 
 
 def lowest_mix_rate_above(accuracy: Mapping[float, float], level: float = 0.9) -> float | None:
-    """The lowest mix rate whose worst-head accuracy is above `level`; None when there is none.
+    """The lowest mix rate whose worst-head accuracy is above `level`; None when no rate has it.
 
     >>> lowest_mix_rate_above({0: 0.765, 0.1: 0.921, 0.2: 0.94})
     0.1
@@ -74,22 +80,50 @@ def summary(records: list[Record]) -> Record:
     first = records[0] if records else {}
     rates = sorted({record["mix_rate"] for record in records})
     rows = [_row(rate, [record for record in records if record["mix_rate"] == rate]) for rate in rates]
-    curve = {row["mix_rate"]: row["worst_head_mean"] for row in rows if row["worst_head_mean"] is not None}
+    seeds = sorted({record["seed"] for record in records})
+    curve = {rate: value for rate in rates if (value := _counted(records, rate, seeds)) is not None}
+    lowest = lowest_mix_rate_above(curve)
+    below = [rate for rate in MIX_RATES if rate not in curve and (lowest is None or rate < lowest)]
     return {
         "method": first.get("method"),
         "options": first.get("options", {}),
-        "seeds": sorted({record["seed"] for record in records}),
+        "seeds": seeds,
         "heads_named_by": "validation truth, the better of the two ways",
         "mix_rates": rows,
         "accuracy_at_10": curve.get(HEADLINE_RATE),
         "auc_0_30": auc(curve),
-        "lowest_mix_rate_above_90": lowest_mix_rate_above(curve),
+        "auc_needs": [rate for rate in AUC_RATES if rate not in curve],
+        "lowest_mix_rate_above_90": None if below else lowest,
+        "lowest_needs": below,
+        "declined": {f"{row['mix_rate']:g}": n for row in rows if (n := row["runs"] - row["answered"])},
         "not_answered": sorted({record["reason"] for record in records if not record["answered"]}),
         "cpu_seconds": sum(record["cpu_seconds"] for record in records),
         "data": first.get("data"),
         "version": first.get("version"),
         "real_people": first.get("real_people"),
     }
+
+
+def _counted(records: list[Record], rate: float, seeds: Sequence[int]) -> float | None:
+    """The mean accuracy of the worse head at a mix rate, a declined answer counted as a guess.
+
+    None unless all seeds were run at it.
+    """
+    runs = {record["seed"]: record for record in records if record["mix_rate"] == rate}
+    if sorted(runs) != list(seeds):
+        return None
+    return float(np.mean([one["validation"]["worst_head"] if one["answered"] else GUESS for one in runs.values()]))
+
+
+def needs(rates: Sequence[float]) -> str:
+    """What must be run before a number can be given.
+
+    >>> needs([0.1]), needs([0.1, 0.2])
+    ('mix rate 0.1 was not run with every seed', 'mix rates 0.1, 0.2 were not run with every seed')
+    """
+    listed = ", ".join(f"{rate:g}" for rate in rates)
+    one = len(rates) == 1
+    return f"mix rate{'' if one else 's'} {listed} {'was' if one else 'were'} not run with every seed"
 
 
 def _row(rate: float, records: list[Record]) -> Record:

@@ -5,21 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from countenance.errors import InputError
-from countenance.run import Run, evaluate, store_audit
-from countenance.run.auditing import check_names
-from countenance.run.engine.settings import Say
+from countenance.run import Run, read_audit
 from countenance.run.store import MANIFEST
+from countenance.settings.engine import Say
 from countenance.suites.mask_fairness.assessment import (
     METRICS,
     TITLES,
     Assessment,
     Row,
-    assess_run,
-    store_tables,
+    assessment_of,
 )
 from countenance.suites.mask_fairness.datasets import MaskData
-from countenance.suites.mask_fairness.detectors import weights_and_settings
 from countenance.suites.mask_fairness.notes import assessment_notes
+from countenance.suites.mask_fairness.suite import MASK_FAIRNESS
 
 
 def assess(
@@ -49,25 +47,20 @@ def assess(
         raise InputError(
             f"{out}: holds an assessment of an earlier version, whose run is {out / 'run'}; name another folder"
         )
-    check_names(data.dataset.name, attributes, data.dataset.attribute_names())  # before the detector runs
-    weights, settings = weights_and_settings(model, weights)
-    run = evaluate(
-        model,
-        data.task,
+    (run,) = MASK_FAIRNESS.run(
         data.source or data.dataset,
-        out=out,
-        suite="mask_fairness",
+        model,
+        out,
+        task=data.task,
+        by=attributes,
         source=data.source or data.origin,
         weights=weights,
-        settings=settings,
         notes=assessment_notes(data, model),
         say=say,
+        **(audit or {}),
         **engine,
     )
-    assessment = assess_run(run, attributes, **({"seed": int(run.manifest["seed"])} | (audit or {})))
-    store_audit(run, assessment.audit)
-    store_tables(run, assessment)
-    return run, assessment
+    return run, assessment_of(run, read_audit(run))
 
 
 def summary_lines(run: Run, assessment: Assessment) -> list[str]:

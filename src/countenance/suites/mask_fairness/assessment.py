@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from countenance.answers import Boxes
-from countenance.audit import Audit, Finding
+from countenance.auditing import Audit, Finding
 from countenance.data import tables
 from countenance.data.vocabulary import UNKNOWN
 from countenance.errors import InputError
@@ -97,15 +97,12 @@ def _finding(findings: Sequence[Finding], metric: str, attribute: str, group: st
     return None
 
 
-def assess_run(run: Run, by: Sequence[str], **settings: Any) -> Assessment:
-    """Apply both rules to a finished run. `settings` go to the audit (alpha, delta, min_n, adjust, cluster, …)."""
-    from countenance.run import audit_run
-
+def assessable_metrics(run: Run) -> list[str]:
+    """The metrics of a run that any face has."""
     absent = _absent(run)
     if len(absent) == len(METRICS):
         raise InputError(f"{run.path}: no face was scored; see failures.parquet")
-    audited = [column for metric, column in METRICS.items() if metric not in absent]
-    return assessment_of(run, audit_run(run, list(by), audited, **({"depth": 1} | settings)))
+    return [column for metric, column in METRICS.items() if metric not in absent]
 
 
 def assessment_of(run: Run, found: Audit) -> Assessment:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from countenance.audit import Finding
-from countenance.compare.changes import paired_findings
-from countenance.compare.compare import Asked
-from countenance.compare.entries import entries_of
+from countenance.auditing import Finding
+from countenance.comparing.changes import paired_findings
+from countenance.comparing.compare import Asked
+from countenance.comparing.entries import entries_of
 from countenance.errors import InputError
 from countenance.run import Run
 from countenance.run.auditing import check_names

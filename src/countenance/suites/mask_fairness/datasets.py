@@ -43,12 +43,12 @@ class MaskData:
 
 
 def source_of(name: str, directory: Path | None, asked: AskedTruth) -> str | None:
-    """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=centre…`.
+    """What `load_dataset` reads the same data from again: `mask_fairness:FOLDER?name=bafmd&form=cxcywh…`.
 
     None for data that have a name of their own, and where the attributes are outside of the folder.
 
     >>> source_of("fairface", Path("faces"), AskedTruth(split="validation"))
-    'mask_fairness:faces?name=fairface&form=centre&units=normalised&split=validation'
+    'mask_fairness:faces?name=fairface&form=cxcywh&units=rel&split=validation'
     """
     options = None if directory is None else asked.options(directory)
     if options is None:

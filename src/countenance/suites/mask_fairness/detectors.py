@@ -76,12 +76,3 @@ def weights_and_settings(model: Any, weights: Path | None) -> tuple[Path | None,
     if not weights.is_file():
         raise InputError(f"{weights}: no such file; `countenance mask-fairness train` writes one")
     return None, {"weights": str(weights), "sha256": file_hash(weights)}
-
-
-def detector_names() -> list[str]:
-    """What `--detector` takes by name.
-
-    >>> detector_names()
-    ['res10', 'wearmask', 'darknet', 'aizoo', 'yunet', 'rfb320', 'countenance-mask']
-    """
-    return list(dict.fromkeys(row.zoo for row in ALGORITHMS if row.zoo is not None))

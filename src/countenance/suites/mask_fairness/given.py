@@ -11,10 +11,12 @@ from countenance.answers.formats import Predictions, read_predictions
 from countenance.answers.formats.base import units_of
 from countenance.data.categories import classes_in_words
 from countenance.data.reading.box_readings import fits_sentence
+from countenance.decoding import open_parquet
 from countenance.errors import InputError
-from countenance.metrics.readings import Form, Reading, Units, fitting
-from countenance.run.engine.settings import Say
+from countenance.metrics.readings import Reading, fitting
 from countenance.run.given import wanted_by
+from countenance.settings.box_words import Form, Units
+from countenance.settings.engine import Say
 from countenance.suites.mask_fairness.datasets import MaskData
 from countenance.tasks import load_task
 
@@ -53,12 +55,9 @@ def _is_stored(path: Path) -> bool:
     """Whether a file holds stored predictions of a run, and not a table of boxes."""
     if path.suffix.lower() != ".parquet":
         return False
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        return b"answer" in (pq.read_schema(path).metadata or {})
-    except (pa.ArrowException, OSError):
+        return b"answer" in (open_parquet(path, path).schema_arrow.metadata or {})
+    except (InputError, OSError):
         return False
 
 

@@ -37,7 +37,7 @@ def _given(data: MaskData, predicted: Reading) -> Readings:
     truths = tuple(other for other in READINGS if other.units == truth.units) if data.reading else ()
 
     def remedy(trial: Trial) -> str:
-        changes = [as_options(trial.truth)] if trial.truth != truth else []
+        changes = [as_options(trial.truth, "truth-")] if trial.truth != truth else []
         changes += [as_options(trial.predicted, "prediction-")] if trial.predicted != predicted else []
         return f"use {' '.join(changes)}"
 

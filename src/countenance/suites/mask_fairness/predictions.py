@@ -26,7 +26,8 @@ from countenance.data.categories import LABELS, classes_in_words, parse_classes,
 from countenance.data.reading.class_names import classes_beside
 from countenance.data.tables import finite_number, read_csv
 from countenance.errors import InputError
-from countenance.metrics.readings import Form, Reading
+from countenance.metrics.readings import Reading
+from countenance.settings.box_words import Form
 
 LOOKED_AT = 2**16
 """Bytes at the beginning of a file that decide its form."""
@@ -50,9 +51,9 @@ class MaskForm:
 JUDGED = {"class": "class", "confidence": "confidence"}
 SCORED = {"image_id": "image", **JUDGED, "x": "x0", "y": "y0"}
 RHF: Mapping[int, str] = {1: "mask", 2: "mask", 3: "no_mask"}
-NAMED = MaskForm({"image_name": "image", "image_path": "path", **JUDGED, **SIZES}, "topleft")
-CORNERS = MaskForm({**SCORED, "x2": "x1", "y2": "y1"}, "corners", RHF)
-NORMALISED = MaskForm({**SCORED, "w": "x1", "h": "y1"}, "corners", RHF)
+NAMED = MaskForm({"image_name": "image", "image_path": "path", **JUDGED, **SIZES}, "xywh")
+CORNERS = MaskForm({**SCORED, "x2": "x1", "y2": "y1"}, "xyxy", RHF)
+NORMALISED = MaskForm({**SCORED, "w": "x1", "h": "y1"}, "xyxy", RHF)
 """What the script that normalises files of form 2 writes: its w and h are x2 and y2."""
 UNSCORED = MaskForm({"path": "image", "class": "class", **SIZES})
 
@@ -136,7 +137,7 @@ def _predictions(form: MaskForm, rows: TableRows, wanted: Wanted, folder: Path |
     if any((boxes.scores > 1).any() for boxes in by_id.values()):  # some of the algorithms write percent
         by_id = {name: Boxes(boxes.xyxy, boxes.scores / 100, boxes.labels) for name, boxes in by_id.items()}
     units = wanted.units or units_of(by_id.values())
-    box = form.box or ("centre" if units == "normalised" else "topleft")
+    box = form.box or ("cxcywh" if units == "rel" else "xywh")
     return replace(found, format="mask_fairness", by_id=by_id, reading=Reading(box, units), classes=classes)
 
 

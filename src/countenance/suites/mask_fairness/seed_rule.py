@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from countenance.audit.effects import cohen_h
+from countenance.auditing.effects import cohen_h
 from countenance.data.vocabulary import UNKNOWN, in_order
 
 ALPHA, SEVERE = 0.05, 0.2

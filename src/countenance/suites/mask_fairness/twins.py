@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from countenance.answers import Boxes
-from countenance.audit import Finding, audit
+from countenance.auditing import Finding, audit
 from countenance.data import Dataset, load_dataset
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError

@@ -3,7 +3,7 @@
 import math
 from typing import Literal
 
-from countenance.audit import Finding
+from countenance.auditing import Finding
 from countenance.suites.mask_fairness.seed_rule import ALPHA, SeedRow
 
 Cause = Literal["agree", "multiplicity", "small cell", "clustering", "power", "not testable"]

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from countenance.audit.estimates import interval
-from countenance.audit.sums import clustered
+from countenance.auditing.estimates import interval
+from countenance.auditing.sums import clustered
 from countenance.errors import InputError
 from countenance.metrics.curves.threshold_choice import ROUNDS, ThresholdChoice, choose_threshold
 from countenance.suites.uccs.evaluation import UccsEvaluation

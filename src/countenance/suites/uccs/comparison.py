@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import countenance
-from countenance.audit.ranking import Ranking, effective_df, rank_paired
+from countenance.auditing.ranking import Ranking, effective_df, rank_paired
 from countenance.metrics.curves import resampled_rates
 from countenance.report import render
 from countenance.report.figures.curves import drawn
@@ -27,6 +27,22 @@ class SubmissionComparison:
     wanted: float
     """False alarms over all images, the same for every submission; each has its own threshold for them."""
     ranking: Ranking
+    rounds: int = ROUNDS
+    """So often images were drawn again: a p cannot be smaller than one in so many and one."""
+
+    @property
+    def least(self) -> float:
+        """The smallest p that these draws can show."""
+        return 1 / (self.rounds + 1)
+
+    def probability(self, p: float) -> str:
+        """A p as text; none below what the draws can show.
+
+        >>> made = SubmissionComparison(1, Ranking((), (), (), (), 0.05))
+        >>> made.probability(1e-34), made.probability(0.04321)
+        ('< 0.002', '0.0432')
+        """
+        return f"< {self.least:.1g}" if p < self.least else f"{p:.3g}"
 
     @property
     def what(self) -> str:
@@ -37,14 +53,18 @@ class SubmissionComparison:
             "false_alarms": self.wanted,
             "ranks": dict(zip(self.ranking.names, self.ranking.ranks, strict=True)),
             "rates": dict(zip(self.ranking.names, self.ranking.estimates, strict=True)),
-            "pairs": [vars(pair) for pair in self.ranking.pairs],
+            "pairs": [
+                vars(pair) | {name: max(getattr(pair, name), self.least) for name in ("p", "adjusted")}
+                for pair in self.ranking.pairs
+            ],
+            "smallest_p": self.least,
         }
 
     def lines(self) -> list[str]:
         """The differences in words."""
         return [
             f"{pair.better} − {pair.worse} at {self.what}: {pair.difference:+.3f} "
-            f"[{pair.low:+.3f}, {pair.high:+.3f}], adjusted p {pair.adjusted:.3g}"
+            f"[{pair.low:+.3f}, {pair.high:+.3f}], adjusted p {self.probability(pair.adjusted)}"
             for pair in self.ranking.pairs
         ]
 
@@ -79,7 +99,7 @@ def compare(
     for k, target in enumerate(wanted):
         rates = np.array([operating_points(one, (), [target / one.scale])[0].rate for one in found])
         ranking = rank_paired(names_of(found), rates, np.column_stack([rates[:, k] for rates in drawn]), df=df)
-        made.append(SubmissionComparison(float(target), ranking))
+        made.append(SubmissionComparison(float(target), ranking, rounds))
     return made
 
 

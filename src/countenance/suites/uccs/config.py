@@ -9,6 +9,7 @@ from countenance.suites.uccs.protocol import SETS
 _DETECTIONS = "{result_directory}/UCCS-detection-baseline-{which_set}.txt"
 _SCORES = "{result_directory}/UCCS-scoring-baseline-{which_set}.txt"
 _EMBEDDINGS = "{result_directory}/{which_set}_embeddings"
+EMBEDDING = "dlib"
 _DEFAULTS: Mapping[str, Any] = {
     "data_directory": "data",
     "result_directory": "results",
@@ -18,7 +19,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "detection": {"thresholds": [0.2, 0.2, 0.2], "results": _DETECTIONS, "max_detections": 50, "parallel": 0},
     "recognition": {
         "detection_file": _DETECTIONS, "result_dir": _EMBEDDINGS, "workers": 1, "batch_size_perImg": 1,
-        "embedding_size": 512, "arch": "dlib",
+        "embedding_size": 512, "arch": EMBEDDING,
     },
     "scoring": {"gallery": "{result_directory}/gallery_embeddings", "probe": _EMBEDDINGS, "results": _SCORES},
     "eval": {

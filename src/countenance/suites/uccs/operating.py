@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.audit.estimates import interval
-from countenance.audit.sums import clustered
+from countenance.auditing.estimates import interval
+from countenance.auditing.sums import clustered
 from countenance.data.tables import near
 from countenance.data.vocabulary import in_order
 from countenance.errors import InputError
@@ -62,6 +62,28 @@ def groups_of(evaluation: UccsEvaluation, by: Sequence[str]) -> dict[str, NDArra
                 f"further columns here: {there}"
             )
         found[name.lower()] = np.array(known[name.lower()])[evaluation.unit_face]
+    return found
+
+
+def unlike_groups(evaluation: UccsEvaluation, by: Sequence[str]) -> list[str]:
+    """What to say of probes that are in an image twice and in two groups: the first face decides.
+
+    A probe is a known subject in an image; only recognition under version 2 has probes.
+    """
+    if evaluation.kind == "FROC" or evaluation.version != 2:
+        return []
+    protocol, found = evaluation.protocol, []
+    key = np.stack([protocol.image, protocol.subject], axis=1)[protocol.subject > 0]
+    _, probe = np.unique(key, axis=0, return_inverse=True)
+    known = {name.lower(): np.array(values) for name, values in protocol.attributes.items()}
+    for name in by:
+        values = known[name.lower()][protocol.subject > 0]
+        pairs = np.unique(np.stack([probe.ravel().astype(str), values], axis=1), axis=0)
+        several = int((np.unique(pairs[:, 0], return_counts=True)[1] > 1).sum())
+        if several:
+            probes = "1 subject is" if several == 1 else f"{several} subjects are"
+            about = f"{probes} twice in an image, in two groups of {name.lower()}"
+            found.append(f"{about}: one probe, counted in the group of the first face")
     return found
 
 

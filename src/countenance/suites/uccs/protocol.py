@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from countenance.data.reading.lines import Floats, Ints, all_rows
 from countenance.data.reading.number_table import LineLayout, NumberColumn, header_of, integer, places_in, read_table
+from countenance.decoding import regular_file
 from countenance.errors import InputError
 
 COLUMNS = ("FACE_ID", "FILE", "SUBJECT_ID", "FACE_X", "FACE_Y", "FACE_WIDTH", "FACE_HEIGHT")
@@ -50,8 +51,8 @@ def image_folder(data: Path, which: str, version: int) -> Path:
 def real_people(data: Path) -> bool:
     """Whether the pictures of a data directory show people who exist: all do, but for those that `make-data` wrote."""
     try:
-        return json.loads((data / CARD).read_text(encoding="utf-8")).get("real_people") is not False
-    except (OSError, ValueError, AttributeError):
+        return json.loads(regular_file(data / CARD).read_text("utf-8")).get("real_people") is not False
+    except (OSError, ValueError, AttributeError, RecursionError):
         return True
 
 

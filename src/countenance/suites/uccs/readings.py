@@ -14,7 +14,7 @@ from countenance.metrics.readings import Reading
 from countenance.suites.uccs.evaluation import Submission
 from countenance.suites.uccs.protocol import image_folder
 
-AS_WRITTEN = Reading("topleft", "pixels")
+AS_WRITTEN = Reading("xywh", "px")
 """FACE_X, FACE_Y, FACE_WIDTH, FACE_HEIGHT and their BB_ counterparts."""
 REMEDY = "write BB_X, BB_Y, BB_WIDTH, BB_HEIGHT as the top-left corner and the size in pixels"
 

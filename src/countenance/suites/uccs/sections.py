@@ -16,7 +16,7 @@ from countenance.run.whole import stored
 from countenance.suites.uccs.calibration import calibrate
 from countenance.suites.uccs.errors import missed_faces, picture, worst_false_alarms
 from countenance.suites.uccs.evaluation import UccsEvaluation
-from countenance.suites.uccs.operating import FEW, middle, operating_points
+from countenance.suites.uccs.operating import FEW, middle, operating_points, unlike_groups
 from countenance.suites.uccs.plot import group_charts
 from countenance.suites.uccs.task import RECOGNITION, CurveOptions, evaluation_of, merge, partial
 from countenance.tasks.states import merged
@@ -43,6 +43,7 @@ def sections(source: ReportSource) -> list[Section]:
         "operating": template.operating(
             found, operating_points(found, by), FEW,
             [{"name": name, **drawn(chart, f"by-{k}")} for k, (name, chart) in enumerate(charts.items())],
+            unlike_groups(found, by),
         ),
         "threshold": template.threshold(
             calibrate(found, middle(found)).sentences(found.alarms) if len(found.negatives) else []

@@ -14,8 +14,8 @@ import numpy as np
 from pydantic import Field
 
 from countenance.answers import Identifications
-from countenance.audit.estimates import interval
-from countenance.audit.sums import clustered
+from countenance.auditing.estimates import interval
+from countenance.auditing.sums import clustered
 from countenance.data import Sample, Subject
 from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
@@ -133,9 +133,23 @@ def _finish(rules: CurveOptions, recognition: bool) -> Callable[[State, Whole], 
         found = evaluation_of(state, rules, recognition=recognition)
         wanted = rules.false_alarms or middle(found)
         point = operating_points(found, (), [wanted / found.scale])[0]
-        return Reduced(_results(found, point, wanted), _columns(found, point.threshold, recognition, state))
+        columns = _columns(found, point.threshold, recognition, state)
+        return Reduced(_results(found, point, wanted), columns, _twice(found, recognition))
 
     return finish
+
+
+def _twice(found: UccsEvaluation, recognition: bool) -> list[str]:
+    """What to say of known subjects who are in an image twice: version 2 counts them once, in their first row."""
+    known = found.protocol.subject > 0
+    faces, probes = int(np.count_nonzero(known)), len(found.unit_face)
+    if not recognition or found.version != 2 or faces == probes:
+        return []
+    again = faces - probes
+    which = "1 face shows" if again == 1 else f"{again} faces show"
+    return [
+        f"{which} a known subject who is in the image already: one probe, in the row and the group of the first face"
+    ]
 
 
 def _columns(found: UccsEvaluation, threshold: float, recognition: bool, state: State) -> dict[str, Floats]:
@@ -193,14 +207,14 @@ def _results(found: UccsEvaluation, point: Point, wanted: float) -> list[Result]
 
 
 FOUND = (
-    Metric("found", "share of faces found at the run's operating point", headline=True),
-    Metric("found_at_all", "share of faces found at the lowest threshold"),
+    Metric("found", "share of faces found at the run's operating point", "higher", headline=True),
+    Metric("found_at_all", "share of faces found at the lowest threshold", "higher"),
     Metric("false_alarms", "false alarms in an image at the operating point", better="lower"),
 )
 IDENTIFIED = (
-    Metric("identified", "share of known people identified at the run's operating point", headline=True),
-    Metric("rejected", "share of unknown faces that pass as nobody at the operating point", headline=True),
-    Metric("identified_at_all", "share of known people identified at the lowest threshold"),
+    Metric("identified", "share of known people identified at the run's operating point", "higher", headline=True),
+    Metric("rejected", "share of unknown faces that pass as nobody at the operating point", "higher", headline=True),
+    Metric("identified_at_all", "share of known people identified at the lowest threshold", "higher"),
     Metric("false_identifications", "false identifications in an image at the operating point", better="lower"),
 )
 

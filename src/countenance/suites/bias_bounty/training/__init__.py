@@ -14,9 +14,9 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.files import staged, write_json
-from countenance.models.export import Exported, export_onnx
-from countenance.models.training import need_torch, training_device, what_was_used
-from countenance.run.engine.settings import ProgressMaker
+from countenance.learning.export import Exported, export_onnx
+from countenance.learning.training import need_torch, training_device, what_was_used
+from countenance.settings.engine import ProgressMaker
 from countenance.suites.bias_bounty.entry import FILE
 
 TRAINING = "training.json"

@@ -13,15 +13,15 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from countenance.models.augmentation import vary
-from countenance.models.fixed_features import SIZE as FEATURE_SIZE
-from countenance.models.fixed_features import portrait_features
-from countenance.models.label_noise import meant_labels
-from countenance.models.training import batches, descend, follow, mixed
+from countenance.learning.augmentation import vary
+from countenance.learning.training import batches, descend, follow, mixed
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training import EntryTraining
+from countenance.suites.bias_bounty.training.fixed_features import SIZE as FEATURE_SIZE
+from countenance.suites.bias_bounty.training.fixed_features import portrait_features
 from countenance.suites.bias_bounty.training.images import TrainImages
+from countenance.suites.bias_bounty.training.label_noise import meant_labels
 from countenance.suites.bias_bounty.training.networks import Shared
 
 FACE = 0.3

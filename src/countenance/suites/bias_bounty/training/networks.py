@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from countenance.models.fixed_features import AROUND, SKIN, Colours
 from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
+from countenance.suites.bias_bounty.training.fixed_features import AROUND, SKIN, Colours
 
 Tensor = Any
 MIDDLE, SPREAD = 127.5, 60.0

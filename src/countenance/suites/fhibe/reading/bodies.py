@@ -25,6 +25,8 @@ from countenance.tasks.precision import precisions
 from countenance.tasks.thresholds import threshold_curve
 
 REMEDY = "write detections as [x0, y0, x1, y1] in pixels"
+MOST_TURNED = 0.05
+"""More boxes than this share with their corners the wrong way round are not boxes in this reading."""
 
 
 def add_recall(job: FhibeEvaluation, metric: str, values: Array, file: str, what: str) -> None:
@@ -54,7 +56,7 @@ def score_boxes(job: FhibeEvaluation) -> None:
     job.stored = lambda: zip(first_rows(images), answers, strict=True)
     boxes, scores = (np.concatenate([getattr(one, name) for one in answers]) for name in ("xyxy", "scores"))
     block = BoxBlock(truth, images.of_rows, boxes, scores, np.array([len(one) for one in answers]))
-    job.notes += _reading_problems(job, block)
+    job.notes += [*_turned_boxes(job, images, block), *_reading_problems(job, block)]
     best = block.overlaps()[:rows]
     add_recall(job, "AR_IOU", best, "gt_bbox_iou_scores.json", "iou")
     if job.strict:
@@ -79,6 +81,21 @@ def _read_boxes(job: FhibeEvaluation, images: Images) -> list[Boxes]:
     for i, place, entry, boxes in job.answers(images, Boxes):
         found[i] = boxes_of(boxes, entry, place)
     return found
+
+
+def _turned_boxes(job: FhibeEvaluation, images: Images, block: BoxBlock) -> list[str]:
+    """A note on predicted boxes whose corners are the wrong way round; too many of them are a wrong reading."""
+    turned = np.flatnonzero((block.boxes[:, 2:] < block.boxes[:, :2]).any(axis=1))
+    if not turned.size:
+        return []
+    box = ", ".join(f"{value:g}" for value in block.boxes[turned[0]])
+    place = f"{job.folder / FILE}: {images.names[block.image_of_boxes[turned[0]]]}"
+    count = f"{turned.size:,} of {len(block.boxes):,} boxes"
+    found = f"box [{box}] has x1 < x0 or y1 < y0, as {'has' if turned.size == 1 else 'have'} {count}"
+    if turned.size > MOST_TURNED * len(block.boxes) and not job.strict:
+        remedies = [line.removeprefix(f"{job.folder / FILE}: ") for line in _reading_problems(job, block)]
+        raise InputError("; ".join([f"{place}: {found}", *(remedies or [REMEDY])]))
+    return [f"{place}: {found}; such a box overlaps nobody"]
 
 
 def _reading_problems(job: FhibeEvaluation, block: BoxBlock) -> list[str]:

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from countenance.answers import Embedding, LabelMap, Picture
 from countenance.answers.formats.fhibe import label_map_of, label_runs_of, vector_of
-from countenance.audit.groups import CROSS
+from countenance.auditing.groups import CROSS
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
+from countenance.metrics.pairs.groups import Groups
 from countenance.models.face_embedding import face_similarity, load_embedding
 from countenance.models.zoo.lpips_weights import load_perceptual_weights
 from countenance.suites.fhibe import truth as true
 from countenance.suites.fhibe.evaluation import Array, FhibeEvaluation, Stored
-from countenance.suites.fhibe.groups import all_groups
+from countenance.suites.fhibe.groups import AttributeLabels, all_groups
 from countenance.suites.fhibe.outputs import ENCODINGS, FILE, Images
 from countenance.tasks.face_encoding import SIDE, at_256, picture_scores
 from countenance.tasks.face_parsing import FACE_LABELS, label_scores
@@ -107,10 +108,16 @@ def score_verification(job: FhibeEvaluation) -> None:
         results, columns = pictures.overall()
         groups = all_groups(job.labels, job.settings.depth or 2)
         named = ((CROSS.join(one.attributes), CROSS.join(map(str, one.values)), one.rows) for one in groups)
-        job.results += [*results, pictures.table(named)]
+        by = {one.attribute: _groups(one) for one in job.labels}
+        job.results += [*results, pictures.table(named), *pictures.false_matches(by)]
         job.rows |= columns
 
     job.whole = overall
+
+
+def _groups(labels: AttributeLabels) -> Groups:
+    """The groups of an attribute; a row of unknown value is in none."""
+    return Groups.of([labels.known(row) for row in range(len(labels.rows))], list(labels.members()))
 
 
 def score_pictures(job: FhibeEvaluation) -> None:

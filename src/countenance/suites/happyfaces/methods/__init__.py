@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from countenance.data.code import load_code
 from countenance.data.tables import near
 from countenance.errors import InputError
+from countenance.loading import load_code
 from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Method, Pictures
 
 METHODS = {
@@ -83,7 +83,7 @@ class _Foreign:
 
         def predict(photos: Pictures) -> Floats:
             with _blamed(self.name):
-                found = heads.predict(photos)
+                found = heads.predict(photos.copy())  # the photos are those of every other evaluation
             return checked(found, len(photos), f"method {self.name!r}: predict returned")
 
         return Heads(predict, dict(notes) if isinstance(notes, Mapping) else {})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from countenance.models.training import need_torch
+from countenance.learning.training import need_torch
 from countenance.suites.happyfaces.networks.heads import NetworkMethod, TwoHeads, train_heads
 from countenance.suites.happyfaces.networks.training import NetworkSettings
 

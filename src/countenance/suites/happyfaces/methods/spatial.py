@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from countenance.data.remembered import Remembered
-from countenance.metrics import hog, two_views
+from countenance.suites.happyfaces.formulas import hog, two_views
 from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures, Singles
 from countenance.suites.happyfaces.spatial.assumption import Separation, separation
 from countenance.suites.happyfaces.spatial.heads import GAMMAS, DeepFeatures, Head, choose_head, with_deep

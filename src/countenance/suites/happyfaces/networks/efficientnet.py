@@ -4,8 +4,8 @@ from functools import lru_cache
 from typing import Any
 
 from countenance.data.remembered import Remembered
-from countenance.models.efficientnet import efficientnet_weights, pretrained_network, shrunk
-from countenance.models.training import need_torch, training_device
+from countenance.learning.efficientnet import efficientnet_weights, pretrained_network, shrunk
+from countenance.learning.training import need_torch, training_device
 from countenance.suites.happyfaces.interface import Pictures
 from countenance.suites.happyfaces.networks.training import NetworkSettings
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.models.training import minimise, need_torch
+from countenance.learning.training import minimise, need_torch
 from countenance.suites.happyfaces.interface import Labels, Pictures
 from countenance.suites.happyfaces.networks import resnet
 from countenance.suites.happyfaces.networks.efficientnet import trunk_for

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from countenance.models.training import minimise, need_torch
+from countenance.learning.training import minimise, need_torch
 from countenance.suites.happyfaces.interface import Floats, Heads, Labels, Pictures
 from countenance.suites.happyfaces.networks.evidence import gather
 from countenance.suites.happyfaces.networks.training import NetworkSettings

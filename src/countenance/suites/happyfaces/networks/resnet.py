@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from countenance.models.efficientnet import shrunk
-from countenance.models.training import minimise, need_torch, training_device
+from countenance.learning.efficientnet import shrunk
+from countenance.learning.training import minimise, need_torch, training_device
 from countenance.suites.happyfaces.interface import Labels, Pictures
 from countenance.suites.happyfaces.networks.training import NetworkSettings
 

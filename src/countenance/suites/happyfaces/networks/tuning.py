@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.models.training import need_torch
+from countenance.learning.training import need_torch
 from countenance.suites.happyfaces.networks.heads import NetworkMethod
 from countenance.suites.happyfaces.networks.training import NetworkSettings
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countenance.metrics import hog
+from countenance.suites.happyfaces.formulas import hog
 from countenance.suites.happyfaces.interface import Labels, Singles
 from countenance.suites.happyfaces.spatial.regions import Region
 from countenance.suites.happyfaces.spatial.windows import SCALES

@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 
-from countenance.metrics import hog
-from countenance.models.efficientnet import Network, pretrained_network, shrunk
-from countenance.models.training import need_torch
+from countenance.learning.efficientnet import Network, pretrained_network, shrunk
+from countenance.learning.training import need_torch
+from countenance.suites.happyfaces.formulas import hog
 from countenance.suites.happyfaces.interface import Labels, Pictures, Singles
 from countenance.suites.happyfaces.spatial.regions import Region
 from countenance.suites.happyfaces.spatial.windows import SCALES

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.metrics.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
+from countenance.suites.happyfaces.formulas.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
 from countenance.suites.happyfaces.interface import Floats, Labels, Pictures, Singles
 from countenance.suites.happyfaces.spatial import align
 from countenance.suites.happyfaces.spatial.regions import Region, weigh_again

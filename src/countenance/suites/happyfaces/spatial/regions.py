@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countenance.metrics.graph_cut import normalised_cut
+from countenance.suites.happyfaces.formulas.graph_cut import normalised_cut
 from countenance.suites.happyfaces.interface import Floats, Labels, Singles
 from countenance.suites.happyfaces.spatial.windows import Windows
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.metrics import hog
-from countenance.metrics.kernel_ridge import fit_ridge
+from countenance.suites.happyfaces.formulas import hog
+from countenance.suites.happyfaces.formulas.kernel_ridge import fit_ridge
 from countenance.suites.happyfaces.interface import Floats, Labels, Singles
 
 SCALES = ((8, 4), (12, 3))

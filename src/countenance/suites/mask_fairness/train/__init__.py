@@ -16,9 +16,9 @@ import numpy as np
 from countenance.data import load_dataset
 from countenance.errors import InputError, opencv
 from countenance.files import write_atomically
-from countenance.models.augmentation import random_window, recolour
-from countenance.models.export import Exported, export_onnx
-from countenance.models.training import descend, need_torch, training_device
+from countenance.learning.augmentation import random_window, recolour
+from countenance.learning.export import Exported, export_onnx
+from countenance.learning.training import descend, need_torch, training_device
 from countenance.suites.mask_fairness.train.network import SIDE
 
 EXPORTED = Exported(size=SIDE, outputs=("map",), input="pixels", highest=1.0, any_side=True)

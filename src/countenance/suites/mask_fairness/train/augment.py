@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.errors import opencv
-from countenance.models.augmentation import Floats, Pixels, Random, random_window, recolour, set_before
+from countenance.learning.augmentation import Floats, Pixels, Random, random_window, recolour, set_before
 from countenance.suites.mask_fairness.train.network import SIDE
 
 

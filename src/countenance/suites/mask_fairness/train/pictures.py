@@ -3,7 +3,7 @@
 import numpy as np
 
 from countenance.data import Dataset, Sample
-from countenance.models.augmentation import Pixels
+from countenance.learning.augmentation import Pixels
 from countenance.suites.mask_fairness.train.augment import TrainingPicture
 
 PARTS = ("portraits", "bodies", "groups")

@@ -47,6 +47,8 @@ class Kept(NamedTuple):
     gallery: Path
     probes: Path
     detections: Path
+    only_probes: bool = False
+    """Leave the gallery's embeddings as they are, and write no scores."""
 
 
 def _from_file(asked: Baseline, path: Path) -> Detections:
@@ -65,7 +67,9 @@ def recognize(asked: Baseline, how: How, kept: Kept | None = None) -> Path:
     version = asked.of_version()
     out = asked.out("recognition" if version == 2 else "scoring")
     check(how, asked.face_detector(how), asked.face_embedding(how))
-    templates = (_templates_of_training if version == 2 else _templates_of_gallery)(asked, how)
+    only_probes = kept is not None and kept.only_probes
+    enrolment = _templates_of_training if version == 2 else _templates_of_gallery
+    templates = Templates(np.empty(0, np.int64), np.empty((0, 0), np.float32)) if only_probes else enrolment(asked, how)
     detections = _from_file(asked, kept.detections) if kept else find_faces(asked, asked.which, how)
     counts = [len(one["box"]) for one in detections.found]
     jobs = [
@@ -85,9 +89,10 @@ def recognize(asked: Baseline, how: How, kept: Kept | None = None) -> Path:
         names = np.repeat(np.array(detections.images, dtype=np.str_), counts)
         table: Arrays = {"image": names, "box": boxes, "score": scores, "embedding": probes}
         folder, suffix = how.cache.folder, asked.suffix
-        write_embeddings(kept.gallery if kept else gallery_file(folder, suffix), templates._asdict())
         write_embeddings(kept.probes if kept else probe_file(folder, asked.which, suffix), table)
-        write_scores(templates._asdict(), table, out)
+        if not only_probes:
+            write_embeddings(kept.gallery if kept else gallery_file(folder, suffix), templates._asdict())
+            write_scores(templates._asdict(), table, out)
     show(asked, detections)
     return out
 

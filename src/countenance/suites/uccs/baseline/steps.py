@@ -51,7 +51,7 @@ def embedding(model: Any, image: NDArray[np.uint8], box: Floats) -> Floats:
     """
     height, width = image.shape[:2]
     x0, y0, x1, y1 = enlarged(box, width, height)
-    crop = np.ascontiguousarray(image[y0:y1, x0:x1])
+    crop = image[y0:y1, x0:x1].copy()  # boxes overlap, and a model may write on what it is given
     if hasattr(model, "embed"):
         inner = np.array([box[0] - x0, box[1] - y0, box[0] + box[2] - x0, box[1] + box[3] - y0])
         vector = model.embed(crop, inner)

@@ -1,0 +1,114 @@
+"""The public functions that serve runs and tables alike: `audit` and `compare`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from countenance import auditing, comparing
+from countenance.auditing import Audit
+from countenance.comparing import Comparison, Leaderboard
+from countenance.run import Run
+from countenance.run.store import MANIFEST
+from countenance.storage import is_url
+
+
+def audit(
+    source: Any,
+    by: Sequence[str] | str | None = None,
+    metrics: Sequence[str] | str | None = None,
+    *,
+    cluster: str | Sequence[str] | None = "auto",
+    comparison: str = "rest",
+    reference: Any = None,
+    depth: int | None = None,
+    alpha: float = 0.05,
+    delta: float | Mapping[str, float] | str | None = None,
+    better: Mapping[str, str | None] | str | None = None,
+    h0: float = 0.2,
+    r0: float = 0.2,
+    min_n: int = 20,
+    adjust: str = "minp",
+    families: Any = None,
+    seed: int = 0,
+    replicates: int = 2000,
+    pair: str | Sequence[str] | None = None,
+    denominators: Mapping[str, str] | None = None,
+    answered: Mapping[str, str] | None = None,
+    ordered: Mapping[str, Sequence[str]] | None = None,
+    roles: Mapping[str, str] | None = None,
+    paired_by: Mapping[str, str] | None = None,
+    poor: float = 0.2,
+    where: Any = None,
+    max_groups: int = 1000,
+    power: float = 0.8,
+    kinds: Mapping[str, str] | None = None,
+    filled: Mapping[str, str] | None = None,
+    equity: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Audit:
+    """Compare groups of people and say what the evidence shows; of a run, the audit is stored in it.
+
+    `source` is a run (or where it is) or any table with a row for each unit that can fail: a mapping of columns, a
+    DataFrame, an Arrow table, a CSV or Parquet file. Wrong input is an `InputError`.
+
+    >>> import countenance as ct
+    >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
+    >>> ct.audit(rows, by="sex", metrics="found").verdict
+    'disparity'
+
+    Arguments:
+        by: attributes: names, "age:18,40,65" and "age:quantiles4" (bins), "skin_tone*masked" (an intersection);
+            default: every column of text or true/false with 2 to 30 values.
+        metrics: the columns to compare; default: a run's headline metrics, every number of a table.
+        cluster: what is independent: "auto" (people and pictures), one or two columns, or None (rows).
+        comparison, reference: rest, pairs, reference (the group named), spread, or paired (with `pair`).
+        depth: how many attributes an intersection may have (default: 2 where `by` names attributes).
+        alpha, adjust, families: the error rate of all comparisons together, minp, holm or bh, and smaller families.
+        delta: the smallest difference that matters: a number, or by metric.
+        better: "higher", "lower" or None by metric; default: what the task, or a word of the name, says.
+        h0, r0: the effects above which a disparity of rates, and of other metrics, is severe.
+        min_n: fewest independent units that a side must have.
+        seed, replicates: of everything random.
+        pair: column(s) that tell which rows belong together.
+        denominators: by metric, the column that must be true for a row to count.
+        answered: by metric, the 0/1 column that is 0 where a row has no score although it should have one.
+        ordered: by attribute, its values in their order.
+        roles: by attribute, "person" or "condition".
+        paired_by: {"base": COLUMN, "change": COLUMN} of twins.
+        poor: the share of failures among all rows above which the headline begins with it.
+        where: rows to keep: {"change": ["none", "mask"]} or "change=none,mask".
+        max_groups, power: the most groups of an attribute, and the power that sizes are given for.
+        kinds, filled: what metrics are that are differences of two scores.
+        equity: add equity measures, each with an interval and what a fair system of this size would show.
+        progress: called with the steps done and their number.
+    """
+    settings = {name: value for name, value in locals().items() if name not in ("source", "by", "metrics")}
+    run = _run(source)
+    if run is None:
+        return auditing.audit(source, by=by, metrics=metrics, **settings)
+    return run.audit(by=by, metrics=metrics, **settings)  # type: ignore[arg-type]
+
+
+def compare(*entries: Any, **settings: Any) -> Comparison | Leaderboard:
+    """Compare two runs or tables (a `Comparison`), or rank more of them (a `Leaderboard`).
+
+    `settings` are `by`, `metrics`, `names`, `pair` and those of `audit` that comparisons have.
+
+    >>> import countenance as ct
+    >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
+    >>> first, second = rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}
+    >>> ct.compare(first, second, by=["sex"], metrics=["correct"]).overall[0].verdict
+    'better'
+    """
+    if len(entries) == 2:
+        return comparing.compare(*entries, **settings)
+    return comparing.leaderboard(entries, against_first=True, **settings)
+
+
+def _run(source: Any) -> Run | None:
+    """The run that a source is, or that is at the place it names; None for a table."""
+    if isinstance(source, Run):
+        return source
+    if isinstance(source, str | Path) and (is_url(source) or (Path(source) / MANIFEST).is_file()):
+        return Run(source)
+    return None

@@ -1,0 +1,180 @@
+"""From a table of rows to a verdict: read, group, sum, compare, adjust, conclude."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from countenance.auditing.attributes import written
+from countenance.auditing.computed import ComputedGroups, Ratios, own_ratios
+from countenance.auditing.condensed import rows_of
+from countenance.auditing.equity import equity_of
+from countenance.auditing.finding import Audit, Estimate, Finding
+from countenance.auditing.groups import GROUP
+from countenance.auditing.ordering import checked
+from countenance.auditing.rows import Rows, depth_of
+from countenance.auditing.settings import AuditSettings, judged, named
+from countenance.auditing.source import Source
+from countenance.auditing.twins import Twins, twin_drafts
+from countenance.auditing.verdict import UNTESTABLE, overall
+from countenance.auditing.work import Work, excluded_entry
+
+
+def audit(
+    table: Any,
+    by: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    *,
+    equity: bool = False,
+    computed: Sequence[ComputedGroups] = (),
+    **settings: Any,
+) -> Audit:
+    """Compare groups of any table of rows and say what the evidence shows.
+
+    `by` names attributes ("age:18,40,65" and "age:quantiles4" cut numbers into bins, "skin_tone*masked" is an
+    intersection; None: every column of text or true/false with 2 to 30 values). `metrics` are the columns to compare;
+    rows with null are outside a metric's denominator. `equity` adds equity measures, each with an interval and what a
+    fair system of this size would show. `computed` are numbers of groups that rows do not give, such as false match
+    rates; they are compared as ratios, in the same family. `settings` are the fields of
+    `countenance.auditing.settings.Settings`: cluster, comparison, delta, where, alpha, adjust, and so on.
+
+    >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
+    >>> found = audit(rows, by=["sex"], metrics=["found"], alpha=0.01)
+    >>> found.verdict, found.findings[0].severity, round(found.findings[0].difference, 3)
+    ('disparity', 'severe', -0.45)
+    """
+    work = work_of(table, by, metrics, AuditSettings.of(**settings), equity=equity, computed=computed)
+    return audited(work, equity=equity)
+
+
+def audited(work: Work, *, equity: bool = False) -> Audit:
+    """Make the comparisons that were asked for and conclude; `equity` adds equity measures."""
+    findings, min_n = work.findings(), work.settings.min_n
+    excluded = [*work.excluded, *(_left_out(f, min_n) for f in findings if f.verdict == UNTESTABLE)]
+    verdict, reason = overall(findings, excluded, work.judged, work.named, work.widest)
+    if not work.rows.total:
+        reason = "the table has no rows"
+    return Audit(
+        verdict=verdict,
+        reason=reason,
+        findings=findings,
+        excluded=excluded,
+        settings=_stored(work.rows, work.settings, work, findings) | {"equity": equity},
+        groups=work.groups,
+        overall=work.overall(),
+        missing=work.missing,
+        ordered=work.ordered,
+        widest=work.widest,
+        equity=equity_of(work) if equity else [],
+    )
+
+
+def estimates(
+    table: Any, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, **settings: Any
+) -> list[Estimate]:
+    """Every group's number with its interval, as `audit` gives them in `groups`, without any test.
+
+    >>> rows = {"sex": ["f"] * 150 + ["m"] * 545, "found": [1] * 120 + [0] * 30 + [1] * 400 + [0] * 145}
+    >>> [(e.group, e.n, round(e.low, 3), round(e.high, 3)) for e in estimates(rows, ["sex"], ["found"])]
+    [('f', 150, 0.729, 0.856), ('m', 545, 0.695, 0.769)]
+    """
+    return work_of(table, by, metrics, AuditSettings.of(**{"adjust": "holm"} | settings)).estimates()
+
+
+def work_of(
+    table: Any,
+    by: Sequence[str] | None,
+    metrics: Sequence[str] | None,
+    settings: AuditSettings,
+    *,
+    equity: bool = False,
+    computed: Sequence[ComputedGroups] = (),
+) -> Work:
+    """The rows that are asked for, with the settings: everything up to the first sum."""
+    by, metrics = named(by, "by"), named(metrics, "metrics")
+    computed, settings = own_ratios(computed, settings)
+    source = table if isinstance(table, Source) else Source(table)
+    twins = Twins.of(source, by, settings)
+    rows = rows_of(source if twins is not None else table, by, metrics, settings, equity=equity, twins=twins)
+    depth = depth_of(settings, by, rows.chosen)
+    work = Work(rows, settings, judged(settings, rows.metrics, [ends is not None for ends in rows.ends]), depth)
+    work.computed = [Ratios(one, settings, work.nouns[1]) for one in computed if one.attribute in work.named]
+    if twins is not None:
+        _add_twins(work, source, twins, by, metrics)
+    return work
+
+
+def _add_twins(work: Work, source: Source, twins: Twins, by: list[str] | None, metrics: list[str] | None) -> None:
+    """Give the work its comparisons of twins, which need all rows of the table."""
+    every = work if twins.apart is None and not work.settings.conditions else None
+    if every is None:
+        rows = Rows(
+            source, [twins.columns[1]], metrics, replace(work.settings, paired_by=None, adjust="holm", where=None)
+        )
+        every = Work(rows, work.settings, work.judged, 1)
+    scores = [one for one in every.measured if one.kind == GROUP]
+    drafts, decides = twin_drafts(source, twins, scores, every.rows.order, work.settings)
+    work.further = drafts
+    work.notes += [one.sentence() for one in decides]
+
+
+def _left_out(finding: Finding, min_n: int) -> dict[str, Any]:
+    """The side that is at fault: the other one, where it has a name and only it is too small."""
+    other = finding.clusters >= min_n > finding.clusters_versus and finding.versus != "rest"
+    group = finding.versus if other else finding.group
+    counts = (finding.n_versus, finding.clusters_versus) if other else (finding.n, finding.clusters)
+    return excluded_entry(finding.metric, finding.attribute, group, counts, finding.reason, finding.kind == GROUP)
+
+
+def _stored(rows: Rows, settings: AuditSettings, work: Work, findings: Sequence[Finding]) -> dict[str, Any]:
+    """The settings as an audit keeps them: everything that makes it again, and what was decided on the way."""
+    chosen = rows.chosen
+    by = [written(chosen.attributes[i]) for i in chosen.single]
+    by += ["*".join(written(chosen.attributes[i]) for i in cross) for cross in chosen.crosses]
+    families = settings.families
+    reference = settings.reference
+    return {
+        "by": by,
+        "metrics": [*rows.metrics, *dict.fromkeys(one.computed.metric for one in work.computed)],
+        "where": settings.conditions,
+        "cluster": settings.cluster if settings.cluster is None or isinstance(settings.cluster, str)
+        else list(settings.cluster),
+        "ways": list(rows.units.ways) if rows.units.codes else [],
+        "unit": rows.units.sentence(rows.total),
+        "comparison": settings.comparison,
+        "reference": dict(reference) if isinstance(reference, Mapping) else reference,
+        "depth": work.depth,
+        "alpha": settings.alpha,
+        "delta": {name: one.delta for name, one in work.all_judged.items()},
+        "better": {name: one.better for name, one in work.all_judged.items()},
+        "better_inferred": [name for name, one in work.judged.items() if one.inferred],
+        "h0": settings.h0,
+        "r0": settings.r0,
+        "min_n": settings.min_n,
+        "adjust": work.adjusted_by,
+        "adjust_asked": settings.adjust,
+        "adjust_why": work.adjust_why,
+        "permutations": work.permutations,
+        "power": settings.power,
+        "families": families if families is None or isinstance(families, str | list | dict) else list(families),
+        "seed": settings.seed,
+        "replicates": settings.replicates,
+        "pair": settings.pair_names or None,
+        "poor": settings.poor,
+        "ordered": checked(settings.ordered),
+        "roles": dict(settings.roles or {}),
+        "paired_by": dict(settings.paired_by) if settings.paired_by else None,
+        "answered": dict(settings.answered or {}),
+        "denominators": dict(settings.denominators or {}),
+        "not_compared": chosen.not_compared,
+        "levels": {one.name: one.levels for one in rows.attributes},
+        "named": work.named,
+        "crosses": [[chosen.attributes[i].name for i in cross] for cross in chosen.crosses],
+        "bins": {choice.name: list(one.cuts) for choice, one in zip(chosen.attributes, rows.attributes, strict=True)
+                 if choice.cuts or choice.quantiles},
+        "max_groups": settings.max_groups,
+        "rows": rows.total,
+        "comparisons": len(findings),
+        "notes": work.notes,
+    }  # fmt: skip

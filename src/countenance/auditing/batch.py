@@ -1,0 +1,305 @@
+"""All two-sided comparisons of one metric, worked out together from their sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from countenance.auditing import ranks, small, tests
+from countenance.auditing._dist import quantile
+from countenance.auditing.change import ChangeGap, GainAndLoss
+from countenance.auditing.comparisons import REST, which, why_untestable
+from countenance.auditing.effects import EffectBatch, EffectGap, MeanGap, RankBiserial, RateGap, angle
+from countenance.auditing.further import FarEnds
+from countenance.auditing.groups import GROUP, SPLIT, UNKNOWN_OR_NOT, Grouping
+from countenance.auditing.layout import Column
+from countenance.auditing.measured import MeasuredMetric, Summed
+from countenance.auditing.minp import Statistic
+from countenance.auditing.missing import TOLERATED
+from countenance.auditing.permute import Sampled
+from countenance.auditing.permute_rows import WantedComparisons
+from countenance.auditing.settings import AuditSettings
+from countenance.auditing.sums import Cross, GroupSums, Numbers, Side, concatenate, concatenate_crosses
+from countenance.auditing.table import Array
+
+MEAN, RANK, PEOPLE = "mean", "rank", "people"
+NO_EFFECT = RankBiserial(math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class BatchSides:
+    """Both sides of some comparisons, and what they share."""
+
+    one: Side
+    two: Side
+    cross: Cross
+
+    @classmethod
+    def picked(cls, sums: GroupSums, g: Array, h: Array, rest: bool) -> BatchSides:
+        """Cells g against cells h, or against their rests."""
+        if rest:
+            cross = sums.against_rest.take(g) if sums.against_rest.ways else Cross()
+            return cls(sums.cells.take(g), sums.rests.take(g), cross)
+        return cls(sums.cells.take(g), sums.cells.take(h), sums.between(g, h))
+
+    @classmethod
+    def joined(cls, parts: list[BatchSides]) -> BatchSides:
+        """The comparisons of several groupings, one after the other."""
+        sizes = [len(np.atleast_1d(part.one.n)) for part in parts]
+        one, two = concatenate([part.one for part in parts]), concatenate([part.two for part in parts])
+        return cls(one, two, concatenate_crosses([part.cross for part in parts], sizes))
+
+
+@dataclass
+class Batch:
+    """The comparisons of one metric with rest, pairs or reference, as arrays with one element for each."""
+
+    measured: MeasuredMetric
+    settings: AuditSettings
+    many: str
+    """What units are called, many of them."""
+    groupings: list[Grouping] = field(default_factory=list)
+    place: list[int] = field(default_factory=list)
+    """For each comparison, its grouping."""
+    g: list[int] = field(default_factory=list)
+    h: list[int] = field(default_factory=list)
+    weight: list[float] = field(default_factory=list)
+    _summed: list[tuple[Summed, Array, Array, bool]] = field(default_factory=list)
+
+    def add(self, grouping: Grouping, summed: Summed) -> None:
+        """Take up the comparisons of one grouping; of a split or of unknown values, only what is large enough."""
+        if grouping.kind == GROUP:
+            chosen = list(which(summed.sums, grouping, self.settings, self.measured.judged))
+        else:
+            least = small.FEWEST if grouping.kind == SPLIT else self.settings.min_n
+            chosen = [(0, 1, 1.0)] if (np.asarray(summed.sums.cells.units) >= least).all() else []
+        if not chosen:
+            return
+        g, h = (np.array([one[i] for one in chosen]) for i in (0, 1))
+        rest = self.settings.comparison == "rest" or grouping.kind != GROUP
+        self._summed.append((summed, g, h, rest))
+        self.groupings.append(grouping)
+        self.place += [len(self.groupings) - 1] * len(chosen)
+        self.g += g.tolist()
+        self.h += h.tolist()
+        self.weight += [one[2] for one in chosen]
+
+    def join(self) -> None:
+        """Put all comparisons into one array each; find out which of them can be tested."""
+        self.sides = BatchSides.joined([BatchSides.picked(s.sums, g, h, rest) for s, g, h, rest in self._summed])
+        self.one, self.two, self.cross = self.sides.one, self.sides.two, self.sides.cross
+        self.names = [self._names(i) for i in range(len(self.g))]
+        self.untestable = why_untestable(self.one, self.two, self.names, self.settings.min_n, self.many)
+        with np.errstate(all="ignore"):
+            still = np.asarray(self.one.constant) & np.asarray(self.two.constant)
+            same = np.asarray(self.one.mean) == self.two.mean
+        self.still: Array = still & (same | (self.measured.column.kind == "mean"))
+        """Neither side varies: there is no p, and the interval decides."""
+        fewest = np.minimum(np.asarray(self.one.units), np.asarray(self.two.units))
+        self.small: Array = (fewest >= small.FEWEST) & np.array([bool(why) for why in self.untestable])
+        """Too few people for an approximation or an all-clear, and enough for a permutation."""
+        self.by_people: Array = self.small & np.concatenate(
+            [np.full(len(g), summed.people is not None) for summed, g, _, _ in self._summed]
+        )
+
+    def _names(self, i: int) -> tuple[str, str]:
+        grouping, g, h = self.groupings[self.place[i]], self.g[i], self.h[i]
+        if grouping.kind == UNKNOWN_OR_NOT:
+            return grouping.cells[0], REST
+        return grouping.cells[g], REST if h < 0 else grouping.cells[h]
+
+    @property
+    def large(self) -> Array:
+        """Which comparisons have enough people on both sides, and vary."""
+        return np.array([not why for why in self.untestable]) & ~self.still
+
+    def test(self, levels: Array) -> None:
+        """Test every comparison; `levels` are those that each must reach at worst."""
+        self.least = np.where(levels < 0.01, tests.SMALLEST_EXPECTED_FAR_OUT, tests.SMALLEST_EXPECTED)
+        self.tested = tests.compare(self.measured.column.kind, self.one, self.two, self.cross, self.least)
+        self.rank_test = None
+        if self.measured.two_statistics:
+            parts = [
+                BatchSides.picked(s.ranked.sums, g, h, rest) for s, g, h, rest in self._summed if s.ranked is not None
+            ]
+            sides = BatchSides.joined(parts)
+            self.rank_test = tests.means(sides.one, sides.two, sides.cross)
+
+    # ---- what shuffled labels give
+
+    def statistics(self, first: int, number: Mapping[int, int]) -> Iterator[Statistic]:
+        """The statistics of the comparisons; `first`: the place of this batch among all, `number`: of groupings."""
+        block = (self.measured.metric, self.measured.kind)
+        rows = np.flatnonzero(self.large | (self.small & ~self.by_people & ~self.still))
+        if len(rows):
+            yield self._of_sums((*block, MEAN), rows, first, number)
+        people = np.flatnonzero(self.by_people & ~self.still)
+        if len(people):
+            yield self._of_people((*block, PEOPLE), people, first, number)
+        ranked = np.flatnonzero((self.large | self.small) & ~self.still)
+        if self.rank_test is not None and len(ranked):
+            yield from self._of_ranks((*block, RANK), ranked, first, number)
+
+    def _wanted(
+        self, columns: Sequence[Column | None], use: Array, number: Mapping[int, int]
+    ) -> Iterator[tuple[WantedComparisons, Array]]:
+        """The comparisons by the column that serves their grouping (one for each), with their places in the batch."""
+        place = np.array([number[id(self.groupings[self.place[i]])] for i in use], dtype=np.int64)
+        own = np.array([id(columns[self.place[i]]) for i in use])
+        for column in {id(one): one for one in columns if one is not None}.values():
+            here = np.flatnonzero(own == id(column))
+            order = here[np.argsort(place[here], kind="stable")]
+            if len(order):
+                chosen = use[order]
+                rest = np.array([self._summed[self.place[i]][3] for i in chosen])
+                other = np.where(rest, -1, np.array(self.h)[chosen])
+                yield WantedComparisons(column, place[order], np.array(self.g)[chosen], other), chosen
+
+    def _of_sums(self, block: tuple[str, ...], use: Array, first: int, number: Mapping[int, int]) -> Statistic:
+        column, least = self.measured.column, self.least
+        ((wanted, chosen),) = self._wanted([column] * len(self.groupings), use, number)
+
+        def evaluate(sample: Sampled) -> Array:
+            if column.kind == "mean":
+                return tests.unskewed(sample.one, sample.two, sample.cross)
+            return np.asarray(tests.compare(column.kind, sample.one, sample.two, sample.cross, least[chosen]).p)
+
+        return Statistic(MEAN, block, first + chosen, wanted, evaluate)
+
+    def _of_ranks(
+        self, block: tuple[str, ...], use: Array, first: int, number: Mapping[int, int]
+    ) -> Iterator[Statistic]:
+        columns = [None if summed.ranked is None else summed.ranked.column for summed, *_ in self._summed]
+        for wanted, chosen in self._wanted(columns, use, number):
+            yield Statistic(RANK, block, first + chosen, wanted, _rank_p)
+
+    def _of_people(self, block: tuple[str, ...], use: Array, first: int, number: Mapping[int, int]) -> Statistic:
+        columns = [None if summed.people is None else summed.people.column for summed, *_ in self._summed]
+        ((wanted, chosen),) = self._wanted(columns, use, number)
+        variance = self.people_gap(chosen)[1]
+
+        def evaluate(sample: Sampled) -> Array:
+            return small.two_sided(small.distance(sample.one, sample.two), variance)
+
+        return Statistic(PEOPLE, block, first + chosen, wanted, evaluate)
+
+    def people_gap(self, use: Array) -> tuple[Array, Array]:
+        """The distances of people's means of some comparisons, and their variances, as few people have them."""
+        gaps, variances = [], []
+        for summed, g, h, rest in self._summed:
+            if summed.people is None:
+                gaps.append(np.full(len(g), np.nan))
+                variances.append(np.full(len(g), np.nan))
+                continue
+            sides = BatchSides.picked(summed.people.sums, g, h, rest)
+            spreads = BatchSides.picked(summed.people.spreads, g, h, rest)
+            gaps.append(small.distance(sides.one, sides.two))
+            with np.errstate(all="ignore"):
+                parts = [np.asarray(s.total) / np.asarray(s.n, dtype=float) ** 2 for s in (spreads.one, spreads.two)]
+            variances.append(parts[0] + parts[1])
+        return np.concatenate(gaps)[use], np.concatenate(variances)[use]
+
+    def permuted(self, i: int, draws: int) -> float:
+        """The p of one comparison of few people, by permutation of their labels alone."""
+        place = self.place[i]
+        summed, g, h = self._summed[place][0], self.g[i], self.h[i]
+        few = summed.people
+        if few is None:
+            return math.nan
+        if self.measured.column.kind == "rate" and bool(np.asarray(self.one.alone)[i] & np.asarray(self.two.alone)[i]):
+            ones, n = float(self.one.total[i]), float(self.one.n[i])
+            return small.exact_p(ones, n, ones + float(self.two.total[i]), n + float(self.two.n[i]))
+        inside = np.zeros(len(few.away), dtype=bool)
+        inside[few.members[g]] = True
+        other = np.zeros(len(few.away), dtype=bool)
+        for cell in range(len(few.members)) if self._summed[place][3] else [h]:
+            other[few.members[cell]] = True
+        use = (inside | other) & ~np.isnan(few.away)
+        return small.permutation_p(few.away[use], few.strata[use], inside[use], draws, self.settings.seed)
+
+    # ---- intervals
+
+    def intervals(self) -> list[Array]:
+        """Low, high and design effect of the first sides, then of the second, as they are shown everywhere."""
+        parts: list[list[Array]] = [[] for _ in range(6)]
+        for summed, g, h, rest in self._summed:
+            other = summed.intervals.rests if rest else summed.intervals.cells
+            for k in range(3):
+                parts[k].append(summed.intervals.cells[k][g])
+                parts[3 + k].append(other[k][g if rest else h])
+        return [np.concatenate(part) for part in parts]
+
+    @property
+    def gap(self) -> EffectGap:
+        """The differences with their intervals; what decides also holds with every missing score as wrong."""
+        kind, ends = self.measured.column.kind, self.measured.ends
+        shown = gap_of(kind, self.sides, self.tested, ends)
+        further = []
+        for index in range(len(self.measured.wrong)):
+            parts = [BatchSides.picked(summed.wrong[index], g, h, rest) for summed, g, h, rest in self._summed]
+            sides = BatchSides.joined(parts)
+            further.append(gap_of(kind, sides, tests.compare(kind, sides.one, sides.two, sides.cross), ends))
+        return EffectBatch((shown, *further)) if further else shown
+
+    @property
+    def too_much_missing(self) -> Array:
+        """Where a metric without ends lacks so many scores that nothing can be ruled out."""
+        if self.measured.missing is None or self.measured.ends is not None:
+            return np.zeros(len(self.g), dtype=bool)
+        parts = [BatchSides.picked(s.missing, g, h, rest) for s, g, h, rest in self._summed if s.missing is not None]
+        shares = BatchSides.joined(parts)
+        with np.errstate(all="ignore"):
+            return np.asarray(np.fmax(np.asarray(shares.one.mean), np.asarray(shares.two.mean)) > TOLERATED)
+
+    def effects(self, gap: EffectGap) -> tuple[Array, Array, Array]:
+        """Cohen's h of rates, rank-biserial correlations of other metrics, with intervals."""
+        alpha = self.settings.alpha
+        gap = gap.gaps[0] if isinstance(gap, EffectBatch) else gap
+        if isinstance(gap, RateGap):
+            low, high = gap.h(alpha)
+            return angle(gap.p1) - angle(gap.p2), np.asarray(low), np.asarray(high)
+        parts = [self._rank_effects(*one, alpha) for one in self._summed]
+        r, low, high = (np.concatenate([part[k] for part in parts]) for k in range(3))
+        return r, low, high
+
+    def _rank_effects(self, summed: Summed, g: Array, h: Array, rest: bool, alpha: float) -> tuple[Array, Array, Array]:
+        ranked = summed.ranked
+        if ranked is None:
+            return (np.full(len(g), np.nan),) * 3
+        if rest or ranked.dense is None:
+            sides = BatchSides.picked(ranked.among_known, g, h, rest)
+            return ranks.against_rest(sides.one, sides.two, sides.cross, ranked.total, alpha)
+        pairs = [(ranked.members[a], ranked.members[b]) for a, b in zip(g, h, strict=True)]
+        each = [
+            ranks.between(ranked.dense, one, two, ranked.clusters) if len(one) and len(two) else NO_EFFECT
+            for one, two in pairs
+        ]
+        r = np.array([one.r for one in each])
+        half = quantile(1 - alpha / 2) * np.sqrt([one.variance for one in each])
+        return r, np.maximum(r - half, -1.0), np.minimum(r + half, 1.0)
+
+
+def _rank_p(sample: Sampled) -> Array:
+    return np.asarray(tests.means(sample.one, sample.two, sample.cross).p)
+
+
+def gap_of(kind: str, sides: BatchSides, tested: tests.Tested, ends: tuple[float, float] | None) -> EffectGap:
+    """The differences of two sides, with the intervals that suit the kind of metric."""
+    one, two = sides.one, sides.two
+    iccs = tests.correlations([one, two])
+    if kind == "change":
+        return ChangeGap(GainAndLoss.of(one, iccs), GainAndLoss.of(two, iccs), tested.rho)
+    far = (None, None) if ends is None else tuple(FarEnds(side, ends, kind == "rate") for side in (one, two))
+    mean1, mean2 = np.asarray(one.mean), np.asarray(two.mean)
+    if kind == "rate":
+        solo = np.isinf(np.asarray(tested.df))
+        df1, df2 = (np.where(solo, np.inf, np.maximum(side.effective - 1, 0.5)) for side in (one, two))
+        return RateGap(mean1, tested.n1, mean2, tested.n2, df1, df2, tested.rho, far)  # type: ignore[arg-type]
+    with np.errstate(all="ignore"):
+        covariance: Numbers = tested.rho * np.sqrt(tested.v1 * tested.v2)
+        still = np.asarray(one.constant) & np.asarray(two.constant) & (ends is None)
+    se = np.where(still, np.nan, tested.se)
+    return MeanGap(mean1, mean2, se, tested.df, covariance, far)  # type: ignore[arg-type]

@@ -1,0 +1,266 @@
+"""The verdict as one plain sentence, for somebody who reads nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from countenance.auditing.directions import LOWER
+from countenance.auditing.finding import Audit, Estimate, Finding
+from countenance.auditing.groups import SPLIT
+from countenance.auditing.ordering import PERSON
+from countenance.auditing.table import UNKNOWN
+from countenance.auditing.verdict import (
+    DECIDES,
+    DISPARITY,
+    INSUFFICIENT,
+    SMALLER,
+    UNTESTABLE,
+    plural,
+    shown,
+    widest_words,
+)
+
+REST = "rest"
+STANDS_OUT = 1.5
+"""So much further from the others than the group that is worst off is one that does better, to be named first."""
+VERBS = {"worse": "does worse than", "better": "does better than", "unknown": "differs from"}
+
+
+def headline(found: Audit) -> str:
+    """What the audit found, in one sentence; where the whole fails often, that comes first.
+
+    >>> from countenance.auditing import audit
+    >>> rows = {"sex": ["f"] * 400 + ["m"] * 400, "found": [1, 0] * 200 + [1] * 380 + [0] * 20}
+    >>> headline(audit(rows, by=["sex"], metrics=["found"], poor=0.5))
+    'sex = f does worse than sex = m: found is 0.500 against 0.950.'
+    """
+    return f"{_poor(found)}{where_words(found.settings)}{_finding_words(found)}"
+
+
+def _finding_words(found: Audit) -> str:
+    if found.verdict == DISPARITY:
+        return _disparity(found)
+    if found.verdict == UNTESTABLE:
+        return f"Nothing could be tested: {found.reason.removeprefix('nothing could be compared: ')}."
+    if found.verdict == INSUFFICIENT:
+        return _insufficient(found)
+    others = "everybody else together" if any(f.versus == REST for f in found.findings) else "the others"
+    words = f"No group differs from {others} by {delta_words(found.settings)} or more"
+    words += which_interval(found)
+    real = [f for f in found.findings if SMALLER in f.reason]
+    if real:
+        most = max(real, key=lambda f: abs(f.difference))
+        smaller = (
+            f"{_metric(most)} of {side_words(most)} is {shown(most.estimate)} against {shown(most.estimate_versus)}"
+        )
+        words += f"; {smaller}: a real difference, but a smaller one"
+    if found.widest:
+        words += f"; {widest_words(max(found.widest, key=lambda one: one.difference))}"
+    return f"{words}{_crossed(found)}."
+
+
+def where_words(settings: Mapping[str, Any]) -> str:
+    """Which rows an audit is about, as the beginning of a sentence; empty where it is about all.
+
+    >>> where_words({"where": {"light": ["dim", "side"]}}), where_words({})
+    ('Where light = dim or side: ', '')
+    """
+    where = settings.get("where") or {}
+    conditions = " and ".join(f"{name} = {' or '.join(values)}" for name, values in where.items())
+    return f"Where {conditions}: " if conditions else ""
+
+
+def failing(found: Audit) -> Estimate | None:
+    """The metric in which the whole fails more often than `poor` allows, the worst of several; None: there is none."""
+    better = found.settings.get("better") or {}
+    rates = [e for e in found.overall if e.metric_kind == "rate" and e.n and better.get(e.metric)]
+    poor = [e for e in rates if failure_share(e, better) > float(found.settings.get("poor", 0.2))]
+    return max(poor, key=lambda e: failure_share(e, better)) if poor else None
+
+
+def failure_share(estimate: Estimate, better: Mapping[str, str | None]) -> float:
+    """How often a rate fails, whichever way it is written."""
+    return estimate.estimate if better.get(estimate.metric) == LOWER else 1 - estimate.estimate
+
+
+def _poor(found: Audit) -> str:
+    worst = failing(found)
+    if worst is None:
+        return ""
+    share = failure_share(worst, found.settings.get("better") or {})
+    return f"Everybody is served badly: {worst.metric} fails in {100 * share:.0f} % of {worst.counted}. "
+
+
+def which_interval(found: Audit) -> str:
+    """Which intervals decide, where one that is shown reaches δ; empty where none does."""
+    if not any(DECIDES in f.reason for f in found.findings):
+        return ""
+    return f" ({100 * (1 - 2 * float(found.settings.get('alpha', 0.05))):g} % intervals decide that)"
+
+
+def served_worse(finding: Finding) -> bool:
+    """Whether somebody is shown to be served worse than somebody else, not only a group better than everyone else."""
+    return finding.direction == "worse" or (finding.direction == "better" and finding.versus != REST)
+
+
+def by_weight(findings: Sequence[Finding]) -> list[Finding]:
+    """Disparities: who does worse before who does better, groups before intersections, severe ones, people, large."""
+
+    def key(f: Finding) -> tuple[bool, int, bool, bool, float]:
+        size = abs(f.effect) if math.isfinite(f.effect) else 0.0
+        favoured = f.direction == "better" and f.versus == REST
+        return favoured, f.depth, f.severity != "severe", f.role != PERSON, -size
+
+    return sorted((f for f in findings if f.verdict == DISPARITY), key=key)
+
+
+def leading(findings: Sequence[Finding]) -> Finding:
+    """The disparity to say first: of the first by weight, the group of the same attribute that stands out most.
+
+    One group at .99 and three at .90 is one that does better, not three that do worse.
+    """
+    first = by_weight(findings)[0]
+    beside = [
+        f
+        for f in findings
+        if f.verdict == DISPARITY and (f.metric, f.attribute, f.kind) == (first.metric, first.attribute, first.kind)
+        and f.versus == REST == first.versus
+    ]  # fmt: skip
+    size = {id(f): abs(f.difference) if f.statistic == "mean" else abs(f.effect) for f in beside}
+    alike = [
+        f for f in beside if f.statistic == first.statistic and size[id(f)] > STANDS_OUT * size.get(id(first), 0.0)
+    ]
+    return max(alike, key=lambda f: size[id(f)]) if alike else first
+
+
+def _disparity(found: Audit) -> str:
+    ordered = by_weight(found.findings)
+    first = leading(ordered)
+    words = _comparison(first, found.settings)
+    others = len(ordered) - 1
+    if others:
+        words += f"; {plural(others, 'more comparison differs', 'more comparisons differ')}"
+    if first.direction == "better" and not any(served_worse(f) for f in ordered):
+        words += "; nobody is shown to do worse"
+    return f"{words}."
+
+
+def _comparison(first: Finding, settings: Mapping[str, Any]) -> str:
+    """One disparity in words."""
+    group, versus = side_words(first), versus_words(first)
+    one, two = first.estimate, first.estimate_versus
+    way = first.direction
+    if first.kind == "twins":
+        return _twin_words(first)
+    if way == "better" and first.versus != REST:
+        group, versus, one, two, way = versus, group, two, one, "worse"
+    words = f"{group} {VERBS[way]} {versus}: "
+    if first.statistic == "rank":
+        lower = (first.effect < 0) == (group == side_words(first))
+        words += f"the typical value of {first.metric} is {'lower' if lower else 'higher'} (mean {shown(one)} against "
+        words += f"{shown(two)})"
+    else:
+        words += f"{_metric(first)} is {shown(one)} against {shown(two)}"
+    if first.kind == "missing":
+        return words
+    if settings.get("better", {}).get(first.metric) == LOWER:
+        words += ", and lower is better"
+    elif way == "unknown":
+        words += f" (which way is better was not said: better, or --better {first.metric}=lower)"
+    return words
+
+
+def _twin_words(f: Finding) -> str:
+    if f.lost is None or f.metric_kind != "rate":
+        return (
+            f"{f.attribute} = {f.group} against the same pictures without the change: {f.metric} is "
+            f"{shown(f.estimate)} against {shown(f.estimate_versus)}"
+        )
+    change = f"{f.attribute} = {f.group}" if f.versus == "base" else f"{f.attribute}, {f.group} against {f.versus},"
+    return f"{change} alone loses {f.metric} for {f.lost} of {f.bases} bases and gains it for {f.gained}"
+
+
+def _metric(finding: Finding) -> str:
+    return f"the share of missing {finding.metric}" if finding.kind == "missing" else finding.metric
+
+
+def _insufficient(found: Audit) -> str:
+    untested = [e for e in found.excluded if e.get("untested") and _is_named(e, found.settings)]
+    unsure = [f for f in found.findings if f.verdict == INSUFFICIENT and f.kind != SPLIT]
+    tested = sum(f.verdict != UNTESTABLE for f in found.findings)
+    if not unsure and untested:
+        first = untested[0]
+        groups = list(dict.fromkeys((e["attribute"], e["group"]) for e in untested))
+        more = f" and {plural(len(groups) - 1, 'other group', 'other groups')}" if len(groups) > 1 else ""
+        was = "was" if len(groups) == 1 else "were"
+        rest = f"what was tested does not differ by {delta_words(found.settings)} or more"
+        return f"Cannot tell: {first['attribute']} = {first['group']}{more} {was} not tested ({first['why']}); {rest}."
+    without = [name for name, delta in deltas_of(found.settings).items() if delta is None]
+    if without and all(f.metric in without for f in unsure):
+        return (
+            f"No difference is shown; what size of difference matters in {without[0]} was not said "
+            f"(delta, or --delta {without[0]}=5), so none can be ruled out."
+        )
+    cannot = f"{len(unsure)} of {plural(tested, 'comparison', 'comparisons')}" if tested > 1 else "the only comparison"
+    if not unsure:
+        return f"Cannot tell: {found.reason}."
+    deltas = deltas_of(found.settings)
+    of_these = {"delta": {name: delta for name, delta in deltas.items() if any(f.metric == name for f in unsure)}}
+    size = delta_words(of_these if of_these["delta"] else found.settings)
+    return f"No difference is shown, but {cannot} cannot rule out one of {size} or more: too little data."
+
+
+def _crossed(found: Audit) -> str:
+    small = [f for f in found.findings if f.verdict == UNTESTABLE]
+    if not small:
+        return ""
+    return f"; {plural(len(small), 'intersection was', 'intersections were')} too small to test"
+
+
+def _is_named(entry: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    named = settings.get("named")
+    return named is None or entry["attribute"] in named
+
+
+def side_words(finding: Finding) -> str:
+    """A group with its attribute; people of whom nothing is recorded by what is not.
+
+    >>> side_words(Finding(metric="ok", attribute="sex", group="(unknown)", versus="rest", comparison="rest", n=1,
+    ...     clusters=1, n_versus=1, estimate=1, low=0, high=1, estimate_versus=1))
+    'people whose sex is not recorded'
+    """
+    if finding.group == UNKNOWN:
+        return f"people whose {finding.attribute} is not recorded"
+    return f"{finding.attribute} = {finding.group}"
+
+
+def versus_words(finding: Finding) -> str:
+    """The other side of a comparison."""
+    return "everyone else" if finding.versus == REST else f"{finding.attribute} = {finding.versus}"
+
+
+def deltas_of(settings: Mapping[str, Any]) -> dict[str, float | None]:
+    """Each metric's smallest difference that matters, also from settings that hold one number for all.
+
+    >>> deltas_of({"delta": 0.05, "metrics": ["ok"]}), deltas_of({"delta": {"ok": 0.01}})
+    ({'ok': 0.05}, {'ok': 0.01})
+    """
+    delta = settings.get("delta", 0.05)
+    if isinstance(delta, Mapping):
+        return {str(name): None if value is None else float(value) for name, value in delta.items()}
+    return dict.fromkeys([str(name) for name in settings.get("metrics", [])] or [""], float(delta))
+
+
+def delta_words(settings: Mapping[str, Any]) -> str:
+    """The smallest differences that matter, in words.
+
+    >>> delta_words({"delta": {"ok": 0.05}}), delta_words({"delta": {"ok": 0.05, "ms": 5.0, "dB": None}})
+    ('0.05', '0.05 (ok), 5 (ms)')
+    """
+    known = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
+    values = set(known.values())
+    if len(values) == 1 and len(known) == len(deltas_of(settings)):
+        return f"{values.pop():g}"
+    return ", ".join(f"{delta:g} ({name})" for name, delta in known.items()) or "any size"

@@ -1,0 +1,258 @@
+"""Step-down min-p: how often the smallest p of all comparisons is as small as this one when labels are shuffled.
+
+A comparison has one or more statistics, each a p that orders tables (it need not be a p in earnest: permutations say
+what it is worth). Permutations are joint over all attributes and metrics, so what the comparisons have in common is
+not paid for again and again, as it is with Holm. A statistic that no shuffled label gives may bring draws of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from countenance.auditing.codes import rounded_up
+from countenance.auditing.from_rows import RowSums
+from countenance.auditing.groups import Grouping
+from countenance.auditing.permute import Permutations, Sampled
+from countenance.auditing.permute_rows import WantedComparisons
+from countenance.auditing.settings import AuditSettings
+from countenance.auditing.table import Array
+
+PERMUTATIONS = 2000
+MORE_PERMUTATIONS = 10_000
+FEWEST_UNITS = 20
+MOST_CLUSTER_STEPS = 1_000_000_000
+MOST_ROW_STEPS = 300_000_000
+MOST_VALUES = 200_000_000
+NEAR = 1 + 1e-9
+NOT_FOR = "min-p is for comparisons with the rest or with a named group, not for {}"
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One statistic of some comparisons, with what gives it when labels are shuffled.
+
+    `comparisons` are places among all comparisons of the audit. Statistics of one `block` are ranked together, so that
+    one that is badly calibrated does not drag the others down. Either `wanted` and `evaluate` give the statistic of
+    labels as they are and shuffled, or `observed` is the statistic and `draw` gives as many draws from its own null
+    distribution as it is asked for.
+    """
+
+    name: str
+    block: tuple[str, ...]
+    comparisons: Array
+    wanted: WantedComparisons | None = None
+    evaluate: Callable[[Sampled], Array] | None = None
+    observed: Array | None = None
+    draw: Callable[[int], Array] | None = None
+
+
+@dataclass(frozen=True)
+class Adjusted:
+    """For each comparison: its own p by permutation, the adjusted p, the level that its first statistic must reach.
+
+    `decided` is the name of the statistic that is smallest; `permutations`: how many there were.
+    """
+
+    raw: Array
+    p: Array
+    levels: Array
+    decided: Array
+    permutations: int
+
+
+def permutations_needed(alpha: float, metrics: int) -> int:
+    """How many permutations there are at least.
+
+    >>> permutations_needed(0.05, 2), permutations_needed(0.01, 2), permutations_needed(0.05, 20)
+    (2000, 10000, 4000)
+    """
+    return max(PERMUTATIONS, rounded_up(100 / alpha), 200 * metrics)
+
+
+def why_not(settings: AuditSettings, sums: RowSums, groupings: Sequence[Grouping], scene: str) -> str:
+    """Why labels cannot be shuffled here, whatever it would cost; empty where they can."""
+    if settings.comparison != "rest" and not (settings.comparison == "reference" and _named(settings, groupings)):
+        what = settings.comparison if settings.comparison != "reference" else "a reference that is chosen by looking"
+        return NOT_FOR.format(what)
+    if len(sums.layouts) > 1:
+        return "people and images cross, so neither can be shuffled alone"
+    if scene:
+        return scene
+    if sums.layouts[0].count < FEWEST_UNITS:
+        return f"{sums.layouts[0].count} units are too few to shuffle (fewer than {FEWEST_UNITS})"
+    return ""
+
+
+def _named(settings: AuditSettings, groupings: Sequence[Grouping]) -> bool:
+    """Whether the reference was named, or is the largest group: neither looks at the metric."""
+    if settings.reference != "best":
+        return True
+    return all("best" in grouping.cells for grouping in groupings)
+
+
+@dataclass(frozen=True)
+class Shuffling:
+    """Labels that are shuffled between the units of a table, and what that costs for some statistics."""
+
+    sums: RowSums
+    groupings: Sequence[Grouping]
+    statistics: Sequence[Statistic]
+    metrics: int
+    strata: Array | None = None
+
+    @property
+    def _costs(self) -> list[tuple[int, int, str]]:
+        """What one permutation costs, the most that all may cost, and of what it is."""
+        shuffled = [one for one in self.statistics if one.wanted is not None]
+        split = [grouping for grouping in self.groupings if self.sums.splits(grouping)]
+        columns = len({id(one.wanted.column) for one in shuffled if one.wanted is not None})
+        values = sum(len(one.comparisons) for one in self.statistics)
+        return [
+            (self.sums.layouts[0].count * self.metrics, MOST_CLUSTER_STEPS, "units"),
+            (self.sums.total * len(split) * columns, MOST_ROW_STEPS, "rows with labels that differ within a unit"),
+            (values, MOST_VALUES, "comparisons"),
+        ]
+
+    def too_much(self, alpha: float) -> str:
+        """Why shuffling would take too long; empty where it does not."""
+        count = permutations_needed(alpha, self.metrics)
+        for cost, most, what in self._costs:
+            if cost * count > most:
+                return f"too many {what} to shuffle {count:,} times"
+        return ""
+
+    def adjust(self, families: Sequence[Array], comparisons: int, settings: AuditSettings) -> Adjusted:
+        """Adjust all comparisons; `families` are lists of places among them, and use the same permutations."""
+        shuffled = [one for one in self.statistics if one.wanted is not None]
+        wanted = [one.wanted for one in shuffled if one.wanted is not None]
+        stream = Permutations(self.sums, self.groupings, wanted, settings.seed, self.strata) if wanted else None
+        count = permutations_needed(settings.alpha, self.metrics)
+        first, *others = self._costs
+        more = [first[1] // 2 // max(first[0], 1), *(most // cost for cost, most, _ in others if cost)]
+        most = min(MORE_PERMUTATIONS, *more)
+        observed = self._observed(stream, shuffled)
+        values = np.empty((0, len(observed)))
+        while True:
+            values = np.vstack([values, *self._drawn(stream, shuffled, len(values), count, settings)])
+            adjusted = _adjusted(self.statistics, observed, values, families, comparisons, settings.alpha)
+            close = (adjusted.p > settings.alpha / 2) & (adjusted.p < 2 * settings.alpha)
+            if not close.any() or count >= most:
+                return adjusted
+            count = most
+
+    def _observed(self, stream: Permutations | None, shuffled: Sequence[Statistic]) -> Array:
+        """Every statistic of the labels as they are."""
+        samples = [] if stream is None else stream.observed()
+        by_statistic = {id(one): sample for one, sample in zip(shuffled, samples, strict=True)}
+        return np.concatenate([
+            one.observed if one.observed is not None else _values(one, by_statistic, 1)[0] for one in self.statistics
+        ])  # fmt: skip
+
+    def _drawn(
+        self, stream: Permutations | None, shuffled: Sequence[Statistic], done: int, count: int, settings: AuditSettings
+    ) -> list[Array]:
+        """Further values of all statistics, a row for each permutation."""
+        parts = []
+        left = count - done
+        for samples in stream.draw(left) if stream is not None else [[]]:
+            size = len(samples[0].one.n) if samples else left
+            by_statistic = {id(one): sample for one, sample in zip(shuffled, samples, strict=True)}
+            parts.append(np.hstack([_values(one, by_statistic, size) for one in self.statistics]))
+            done += size
+            if settings.progress is not None:
+                settings.progress(done, count)
+        return parts
+
+
+def _values(one: Statistic, samples: dict[int, Sampled], size: int) -> Array:
+    if one.draw is not None:
+        return one.draw(size)
+    if one.evaluate is None:
+        raise ValueError(f"the statistic {one.name} has no null distribution")
+    return one.evaluate(samples[id(one)])
+
+
+def _adjusted(
+    statistics: Sequence[Statistic],
+    p: Array,
+    values: Array,
+    families: Sequence[Array],
+    comparisons: int,
+    alpha: float,
+) -> Adjusted:
+    place = np.concatenate([one.comparisons for one in statistics])
+    sizes = [len(one.comparisons) for one in statistics]
+    names = np.repeat([one.name for one in statistics], sizes)
+    blocks = {block: i for i, block in enumerate(dict.fromkeys(one.block for one in statistics))}
+    block = np.repeat([blocks[one.block] for one in statistics], sizes)
+    raw, adjusted, levels = (np.full(comparisons, np.nan) for _ in range(3))
+    decided = np.full(comparisons, "", dtype=object)
+    for family in families:
+        entries = np.flatnonzero(np.isin(place, family))
+        if not len(entries):
+            continue
+        entries = entries[np.argsort(place[entries], kind="stable")]
+        own, shuffled = balanced(p[entries], values[:, entries], block[entries])
+        members, starts = np.unique(place[entries], return_index=True)
+        smallest, smallest_shuffled = np.minimum.reduceat(own, starts), np.minimum.reduceat(shuffled, starts, axis=1)
+        raw[members] = (1 + (smallest_shuffled <= smallest * NEAR).sum(axis=0)) / (len(values) + 1)
+        adjusted[members] = step_down(smallest, smallest_shuffled)
+        bound = _bound(smallest_shuffled, alpha)
+        levels[members] = critical(p[entries], values[:, entries], block[entries], bound)[starts]
+        ends = [*starts[1:], len(entries)]
+        for member, start, end in zip(members, starts, ends, strict=True):
+            decided[member] = names[entries[start + int(np.argmin(own[start:end]))]]
+    return Adjusted(raw, np.minimum(adjusted, 1.0), levels, decided, len(values))
+
+
+def balanced(p: Array, values: Array, block: Array) -> tuple[Array, Array]:
+    """Within each block, p replaced by its rank among all observed and shuffled p of the block.
+
+    Otherwise one badly calibrated metric would drag the others down.
+
+    >>> own, shuffled = balanced(np.array([0.01]), np.array([[0.5], [0.2], [0.01]]), np.array([0]))
+    >>> own.tolist(), shuffled[:, 0].tolist()
+    ([0.5], [1.0, 0.75, 0.5])
+    """
+    own, shuffled = np.empty_like(p), np.empty_like(values)
+    for one in np.unique(block):
+        here = block == one
+        every = np.sort(np.append(values[:, here].ravel(), p[here]))
+        own[here] = np.searchsorted(every, p[here] * NEAR, side="right") / len(every)
+        shuffled[:, here] = np.searchsorted(every, values[:, here] * NEAR, side="right") / len(every)
+    return own, shuffled
+
+
+def step_down(own: Array, shuffled: Array) -> Array:
+    """Step-down adjusted p: each against the smallest of those that are no smaller than it, never falling.
+
+    >>> step_down(np.array([0.01, 0.3]), np.array([[0.5, 0.2], [0.005, 0.9], [0.4, 0.6]])).tolist()
+    [0.5, 0.5]
+    """
+    order = np.argsort(own, kind="stable")
+    smallest = np.minimum.accumulate(shuffled[:, order][:, ::-1], axis=1)[:, ::-1]
+    counted = (1 + (smallest <= own[order] * NEAR).sum(axis=0)) / (len(shuffled) + 1)
+    adjusted = np.empty(len(own))
+    adjusted[order] = np.maximum.accumulate(counted)
+    return adjusted
+
+
+def _bound(shuffled: Array, alpha: float) -> float:
+    """What the smallest value of a shuffled table stays below in a share alpha of them."""
+    smallest = np.sort(shuffled.min(axis=1))
+    place = math.floor(alpha * (len(shuffled) + 1)) - 1
+    return float(smallest[min(max(place, 0), len(smallest) - 1)])
+
+
+def critical(p: Array, values: Array, block: Array, bound: float) -> Array:
+    """The p that each statistic must stay below at the first step, as the shuffled tables show it."""
+    levels = np.empty(len(p))
+    for one in np.unique(block):
+        here = block == one
+        every = np.sort(np.append(values[:, here].ravel(), p[here]))
+        levels[here] = every[max(math.floor(bound * len(every) + 1e-9) - 1, 0)]
+    return np.clip(levels, 1e-12, 0.999)

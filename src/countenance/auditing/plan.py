@@ -1,0 +1,276 @@
+"""Before the data: how many rows or people a comparison needs; what a table at hand can see, and what it would take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from countenance.auditing._dist import quantile
+from countenance.auditing.codes import rounded_up
+from countenance.auditing.effects import cohen_h
+from countenance.auditing.groups import GROUP
+from countenance.auditing.power import detectable_rate, reach, shifted
+from countenance.auditing.settings import AuditSettings
+from countenance.errors import InputError
+
+MOST_ROWS = 10**9
+NEAR, CLOSE, WIDER = 0.02, 0.002, 1.5
+"""A size is searched for where the approximation is off by more than the first share, and found within the second; the
+range in which it must lie grows by the third."""
+
+
+class Plan(BaseModel):
+    """How many rows (and people) each group needs, and what was assumed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    metric: str
+    baseline: float
+    effect: float
+    effect_name: str
+    difference: float
+    groups: int
+    comparisons: int
+    deff: float
+    alpha: float
+    alpha_each: float
+    power: float
+    n_per_group: int
+    n_effective: int
+    n_total: int
+    reason: str
+    rows_per_unit: float = 1.0
+    units_per_group: int = 0
+
+
+def plan(
+    metric: str = "rate",
+    *,
+    baseline: float = 0.95,
+    effect: str | float = "h=.2",
+    groups: int = 2,
+    deff: float | None = None,
+    rows_per_unit: float = 1.0,
+    icc: float | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    sd: float = 1.0,
+    comparison: str = "rest",
+    min_n: int = 20,
+) -> Plan:
+    """People and rows that each of `groups` equal groups needs so that one group's effect is seen with the given power.
+
+    `effect` is "h=.2" (Cohen's h), "diff=.05" (a gap in the metric's units) or "d=.3" (standard deviations, means).
+    Each group is compared with the rest (or with each other: `comparison="pairs"`), at α over the number of
+    comparisons; two groups are one comparison. Rows of one person are not independent: give the design effect
+    `deff`, or `rows_per_unit` and their correlation `icc` (deff = 1 + (rows - 1)·icc). No group is smaller than the
+    `min_n` people that an audit asks for.
+
+    >>> plan(baseline=0.95, effect="h=.2", groups=2).n_per_group
+    393
+    >>> plan(baseline=0.95, effect="h=.2", groups=9, deff=4).n_per_group
+    1470
+    >>> plan(metric="mean", effect="diff=5", sd=20, rows_per_unit=4, icc=0.5).units_per_group
+    157
+    """
+    kind, size = parse_effect(effect)
+    deff = _deff(deff, rows_per_unit, icc)
+    _check(metric, kind, baseline, groups, deff, alpha, power, sd)
+    count = _comparisons(groups, comparison)
+    each = alpha / count
+    others = 1 if comparison == "pairs" else groups - 1
+    if metric == "rate":
+        gap, standard = _rate_gap(kind, size, baseline)
+    else:
+        gap, standard = (size, size / sd) if kind == "diff" else (size * sd, size)
+    effective = (reach(each, power) / standard) ** 2 * (1 + 1 / others)
+    if metric == "rate":
+        effective = _with_few_cases(effective, baseline, gap, others, each, power)
+    n = rounded_up(effective * deff)
+    units = max(rounded_up(n / rows_per_unit), min_n)
+    n = max(n, min_n) if rows_per_unit == 1 else math.ceil(units * rows_per_unit)
+    what = (
+        f"{baseline:g} against {baseline - gap if baseline >= 0.5 else baseline + gap:.3g}" if metric == "rate" else ""
+    )
+    reason = (
+        f"{_people(units, n, deff)} in each of {groups} groups ({n * groups:,} rows in all) show an effect of "
+        f"{kind} = {size:g}{f', {what},' if what else ''} with {power:.0%} power at level {alpha:g} over {count} "
+        f"comparison{'s' if count > 1 else ''}, design effect {deff:g}"
+    )
+    return Plan(
+        metric=metric, baseline=baseline, effect=standard, effect_name="h" if metric == "rate" else "d", difference=gap,
+        groups=groups, comparisons=count, deff=deff, alpha=alpha, alpha_each=each, power=power, n_per_group=n,
+        n_effective=rounded_up(effective), n_total=n * groups, reason=reason, rows_per_unit=rows_per_unit,
+        units_per_group=units,
+    )  # fmt: skip
+
+
+def _people(units: int, rows: int, deff: float) -> str:
+    """People first, and the rows they have where these are more; rows, where it is not said how many a person has.
+
+    >>> _people(157, 628, 2.5), _people(63, 63, 1.0), _people(1470, 1470, 4.0)
+    ('157 people with 628 rows', '63 people', '1,470 rows')
+    """
+    if units != rows:
+        return f"{units:,} people with {rows:,} rows"
+    return f"{units:,} people" if deff == 1 else f"{rows:,} rows"
+
+
+def _rate_gap(kind: str, size: float, baseline: float) -> tuple[float, float]:
+    if kind == "diff":
+        moved = baseline - size if baseline >= 0.5 else baseline + size
+        if not 0 <= moved <= 1:
+            raise InputError(f"plan: a rate {size:g} away from {baseline:g} does not exist; choose a smaller diff")
+        return size, abs(cohen_h(moved, baseline))
+    return abs(shifted(baseline, size) - baseline), size
+
+
+def _with_few_cases(n: float, baseline: float, gap: float, others: int, alpha: float, power: float) -> float:
+    """The n at which the gap is seen, where so few cases are expected that the arcsine approximation is off."""
+
+    def seen(size: float) -> bool:
+        rate = detectable_rate(baseline, size, size * others, alpha, power)
+        return not math.isnan(rate) and abs(rate - baseline) <= gap
+
+    rough = detectable_rate(baseline, n, n * others, alpha, power)
+    if math.isnan(gap) or abs(abs(rough - baseline) - gap) <= NEAR * gap:
+        return n
+    low, high = n / 4, n
+    while not seen(high):
+        low, high = high, high * WIDER
+        if high > MOST_ROWS:
+            return n
+    while high - low > max(0.5, CLOSE * high):
+        middle = (low + high) / 2
+        low, high = (low, middle) if seen(middle) else (middle, high)
+    return high
+
+
+def parse_effect(effect: str | float) -> tuple[str, float]:
+    """An effect as its kind and size.
+
+    >>> parse_effect("diff=.05"), parse_effect(0.2)
+    (('diff', 0.05), ('h', 0.2))
+    """
+    name, _, number = str(effect).rpartition("=")
+    try:
+        size = float(number)
+    except ValueError:
+        size = math.nan
+    name = name.strip() or "h"
+    if name not in ("h", "diff", "d") or not size > 0 or math.isinf(size):
+        raise InputError(f"plan: effect {effect!r}, expected h=NUMBER, diff=NUMBER or d=NUMBER with a positive number")
+    return name, size
+
+
+def _deff(deff: float | None, rows_per_unit: float, icc: float | None) -> float:
+    if not rows_per_unit >= 1:
+        raise InputError(f"plan: rows per unit {rows_per_unit:g}, expected at least 1")
+    if icc is not None and not 0 <= icc <= 1:
+        raise InputError(f"plan: icc {icc:g}, expected a number from 0 to 1")
+    if deff is not None and icc is not None:
+        raise InputError("plan: give the design effect, or rows per unit with their correlation, not both")
+    if icc is not None:
+        return 1 + (rows_per_unit - 1) * icc
+    return 1.0 if deff is None else deff
+
+
+def _check(
+    metric: str, kind: str, baseline: float, groups: int, deff: float, alpha: float, power: float, sd: float
+) -> None:
+    problems = [
+        (metric not in ("rate", "mean"), f"metric {metric!r}, expected rate or mean"),
+        (metric == "rate" and not 0 < baseline < 1, f"baseline {baseline:g}, expected a rate between 0 and 1"),
+        (metric == "rate" and kind == "d", "effect d is for means; for a rate give h or diff"),
+        (metric == "mean" and kind == "h", "effect h is for rates; for a mean give d or diff"),
+        (groups < 2, f"groups {groups}, expected at least 2"),
+        (not deff >= 1, f"deff {deff:g}, expected at least 1"),
+        (not 0 < alpha < 1, f"alpha {alpha:g}, expected a number between 0 and 1"),
+        (not 0.5 <= power < 1, f"power {power:g}, expected a number from .5 up to 1"),
+        (not 0 < sd < math.inf, f"sd {sd:g}, expected a number above 0"),
+    ]
+    for wrong, words in problems:
+        if wrong:
+            raise InputError(f"plan: {words}")
+
+
+def _comparisons(groups: int, comparison: str) -> int:
+    if comparison == "pairs":
+        return groups * (groups - 1) // 2
+    return 1 if groups == 2 else groups
+
+
+def plan_for(
+    table: Any,
+    by: Sequence[str] | None,
+    metric: str,
+    *,
+    effect: str | float | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """What a table at hand can see, group by group, and how many more people it would take to see `effect`.
+
+    Without an effect, the smallest difference that matters (δ) is what must be seen. `options` are those of `audit`.
+
+    >>> rows = {"sex": ["f"] * 150 + ["m"] * 545, "found": [1] * 120 + [0] * 30 + [1] * 400 + [0] * 145}
+    >>> [one] = plan_for(rows, ["sex"], "found", effect="h=.2")
+    >>> one["group"], one["versus"], round(one["mde"], 2), one["sees"]
+    ('f', 'm', 0.26, False)
+    """
+    from countenance.auditing.audit import work_of
+    from countenance.auditing.verdict import Needed
+
+    kind, size = ("delta", math.nan) if effect is None else parse_effect(effect)
+    work = work_of(table, by, [metric], AuditSettings.of(alpha=alpha, power=power, **options))
+    work.findings()
+    least = work.settings.min_n
+    smallest = min((level for level in work.levels if math.isfinite(level)), default=alpha)
+    answer = []
+    for draft, level in zip(work.drafts, work.levels, strict=True):
+        values = draft.values
+        if values["kind"] != GROUP:
+            continue
+        if values["metric_kind"] == "rate" and kind == "d":
+            raise InputError("plan: effect d is for means; for a rate give h or diff")
+        if kind == "delta" and draft.judged.delta is None:
+            raise InputError(f"plan: which difference matters is not known for {metric!r}; give an effect or delta")
+        there = bool(values["n"] and values["n_versus"])
+        mde, seen = draft.detectable(level if math.isfinite(level) else smallest, power) if there else (math.nan,) * 2
+        target = _gap_of(kind, size, draft, mde, seen)
+        needed = Needed(draft, seen, mde, target) if there and math.isfinite(target) else None
+        units = None if needed is None or needed.units is None else max(needed.units, least)
+        each = values["n"] / values["clusters"] if values["clusters"] else 1.0
+        rows = None if needed is None or needed.rows is None else max(needed.rows, rounded_up(least * each))
+        answer.append(
+            {
+                "attribute": values["attribute"], "group": values["group"], "versus": values["versus"],
+                "n": values["n"], "clusters": values["clusters"], "n_versus": values["n_versus"],
+                "clusters_versus": values["clusters_versus"], "unit": work.nouns[0], "units": work.nouns[1],
+                "deff": values["deff"], "effect_name": values["effect_name"], "mde": mde, "mde_difference": seen,
+                "alpha": float(level), "target": target if kind == "delta" else size, "target_name": kind,
+                "sees": units is not None and units <= values["clusters"],
+                "n_needed": rows, "clusters_needed": units,
+                "more": None if units is None else max(units - int(values["clusters"]), 0),
+                "both_sides": needed is not None and needed.both, "why": draft.untestable,
+            }
+        )  # fmt: skip
+    return answer
+
+
+def _gap_of(kind: str, size: float, draft: Any, mde: float, seen: float) -> float:
+    """An effect as a difference in the metric's units."""
+    if kind == "delta":
+        return float(draft.judged.delta)
+    if kind == "diff":
+        return size
+    if draft.values["effect_name"] == "h":
+        versus = draft.values["estimate_versus"]
+        return float(abs(shifted(versus, size) - versus))
+    # a rank-biserial correlation, or standard deviations, of a normal metric
+    d = size if kind == "d" else math.sqrt(2) * quantile((1 + size) / 2) if size < 1 else math.nan
+    return float(d * draft.sd) if draft.sd > 0 else math.nan

@@ -1,0 +1,326 @@
+"""The columns an audit asked for, as arrays: attributes coded, metrics as floats, units and pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from countenance.auditing import detection
+from countenance.auditing.attributes import Chosen, choose, coded
+from countenance.auditing.codes import combined, size_of
+from countenance.auditing.conditions import kept_rows
+from countenance.auditing.further import CHANGE, SHARE, Ends
+from countenance.auditing.layout import Column, pattern_of
+from countenance.auditing.settings import AuditSettings
+from countenance.auditing.source import Source
+from countenance.auditing.table import Array, Attribute, metric
+from countenance.auditing.units import AUTO, IMAGE, NO_PERSON, Units, codes_of, columns_of, together, units
+from countenance.errors import InputError
+
+if TYPE_CHECKING:
+    from countenance.auditing.twins import Twins
+
+MOST_ORDERED = 500_000
+"""Rows that are units by themselves are put into an order of their own up to so many; more are not shuffled."""
+
+
+class AskedColumns:
+    """The columns of a table that an audit needs, found by the names it was given."""
+
+    def __init__(
+        self,
+        source: Source,
+        by: Sequence[str] | None,
+        metrics: Sequence[str] | None,
+        settings: AuditSettings,
+        twins: Twins | None = None,
+    ) -> None:
+        self.metrics = metrics_named(metrics, source)
+        self.measured = [source.resolve(name, "m.", "metric") for name in self.metrics]
+        self.masks = self._by_metric(source, settings.denominators, "denominator")
+        self.answered = self._by_metric(source, settings.answered, "answered")
+        self.filled = self._by_metric(source, settings.filled, "filled")
+        self.pairs = [source.resolve(name, "attr.", "pair column") for name in settings.pair_names]
+        self.twins = [] if twins is None else twins.columns
+        self.grouped = _clusters(settings, source, [*self.measured, *_columns_named(by)])
+        self.chosen: Chosen = choose(by, source, self.taken, () if twins is None else twins.paired)
+        if both := {choice.column for choice in self.chosen.attributes} & set(self.measured):
+            raise InputError(f"column {sorted(both)[0]!r} is named both as an attribute and as a metric")
+
+    @property
+    def taken(self) -> list[str]:
+        """Columns that have another role than that of an attribute."""
+        return [*self.measured, *self.flags, *self.twins, *self.pairs, *self.grouped]
+
+    @property
+    def flags(self) -> list[str]:
+        """Columns that say something of the metrics: denominators, answers, values with missing as wrong."""
+        named = (*self.masks.values(), *self.answered.values(), *self.filled.values())
+        return [column for column in named if column]
+
+    def candidates(self, source: Source, settings: AuditSettings) -> list[str]:
+        """Columns that may say whose a row is although nobody says so; none where a column of people is known."""
+        if settings.cluster != AUTO or any(name != IMAGE for name in self.grouped):
+            return []
+        compared = [choice.column for choice in self.chosen.attributes]
+        return list(detection.candidates(source, [*self.taken, *compared]))
+
+    def _by_metric(self, source: Source, columns: Mapping[str, str] | None, what: str) -> dict[str, str]:
+        if stray := [name for name in columns or {} if name not in self.metrics]:
+            raise InputError(f"{what}: {stray[0]!r} is not one of the metrics ({', '.join(self.metrics)})")
+        return {name: source.resolve(column, "m.", what) if column else "" for name, column in (columns or {}).items()}
+
+
+def _columns_named(by: Sequence[str] | None) -> list[str]:
+    """The columns that `by` may mean, crossings and bins taken apart."""
+    parts = [part.strip() for text in by or () for part in (text, *text.split("*"))]
+    return [name for part in parts for name in (part, f"attr.{part}", part.rpartition(":")[0]) if name]
+
+
+def _clusters(settings: AuditSettings, source: Source, used: Sequence[str]) -> list[str]:
+    """The columns that say what is independent; one that says whether there is a person does not say who."""
+    if settings.cluster != AUTO:
+        return columns_of(settings.cluster, source.names, source.resolve)
+    free = [name for name in source.names if name not in used]
+    columns = columns_of(AUTO, free, source.resolve)
+    return [name for name in columns if name == IMAGE or not _whether(source, name)]
+
+
+def _whether(source: Source, name: str) -> bool:
+    if name == "identity" or source.kind(name) == "number":
+        return False
+    return source.kind(name) == "boolean" or {value.casefold() for value in source.values(name)} <= NO_PERSON
+
+
+class Rows:
+    """A table as arrays. Rows of one unit stand side by side where there is one way of clustering.
+
+    `total` is the number of rows, `size` that of the arrays' elements: fewer where each stands for many rows.
+    """
+
+    weights: Array | None = None
+    """How many rows each element stands for; None: one."""
+    ranked: Mapping[tuple[str, frozenset[int]], Column]
+    """Where elements stand for many rows: ranks by metric, and by which attributes must be known."""
+    unknown: frozenset[int] = frozenset()
+    """Where elements stand for many rows: the attributes with unknown values."""
+
+    def __init__(
+        self,
+        table: Any,
+        by: Sequence[str] | None,
+        metrics: Sequence[str] | None,
+        settings: AuditSettings,
+        twins: Twins | None = None,
+    ) -> None:
+        import pyarrow as pa
+
+        source = table if isinstance(table, Source) else Source(table)
+        asked = AskedColumns(source, by, metrics, settings, twins)
+        self.metrics, self.chosen = asked.metrics, asked.chosen
+        pairs, grouped = asked.pairs, list(asked.grouped)
+        attributes = [choice.column for choice in self.chosen.attributes]
+        mask = kept_rows(source, settings.conditions)
+        if twins is not None and twins.apart is not None:
+            mask = twins.apart if mask is None else mask & twins.apart
+        kept = None if mask is None else pa.array(mask)
+        # A source that is kept and used again need not be coded again.
+        keep = source.keep if table is source and kept is None else lambda key, make: make()
+        candidates = asked.candidates(source, settings)
+        texts = [*attributes, *pairs, *grouped, *candidates]
+        read = source.read(texts, [*asked.measured, *asked.flags])
+        columns = read if kept is None else {name: column.filter(kept) for name, column in read.items()}
+        self.attributes: list[Attribute] = [
+            keep(("attribute", choice), lambda c=choice: coded(c, columns[c.column], settings.max_groups))
+            for choice in self.chosen.attributes
+        ]
+        self.columns: list[Column] = []
+        for name in self.metrics:
+            own = _Asked.of(name, asked, settings)
+            self.columns.append(keep(("column", own), lambda own=own: own.column(columns)))
+        self._told = dict(settings.kinds or {})
+        self.filled = {name: metric(name, columns[column])[0] for name, column in asked.filled.items()}
+        self.total = self.size = len(self.columns[0].values)
+        alike = detection.alike(
+            {name: codes_of(columns[name]) for name in candidates}, self.columns, self.attributes
+        )  # fmt: skip
+        grouped = [*(one.column for one in alike[:2]), *grouped]
+        reason = "; ".join(one.sentence() for one in alike[:2])
+        self.units: Units = keep(
+            ("units", tuple(grouped)),
+            lambda: units([(name, columns[name]) for name in grouped], settings.cluster, reason),
+        )
+        self.pairs: Array | None = pair_codes([columns[name] for name in pairs]) if pairs else None
+        self.order: Array = np.arange(self.total)
+        """The place that each row has in the table."""
+        self.shared_scenes = self._shared_scenes(source, settings, kept) if settings.adjust == "minp" else ""
+        """Why labels must not be shuffled between people; empty where they may."""
+        if len(self.units.codes) < 2:
+            self._arrange(settings.comparison == "spread" or settings.adjust == "minp", keep, tuple(grouped))
+
+    def _shared_scenes(self, source: Source, settings: AuditSettings, kept: Any) -> str:
+        """Where one column was named although images cross it: an attribute of the image is shared by people."""
+        if settings.cluster in (None, "auto") or len(self.units.codes) != 1 or IMAGE not in source.names:
+            return ""
+        if IMAGE in self.units.ways:
+            return ""
+        column = source.read([IMAGE], [])[IMAGE]
+        images = units([(IMAGE, column if kept is None else column.filter(kept))], settings.cluster)
+        if not images.codes or together(images.codes[0], self.units.codes[0]):
+            return ""
+        for one in self.attributes:
+            if one.rows is None and together(images.codes[0], one.codes):
+                return f"{one.name} is an attribute of images that several {self.units.nouns[1]} share"
+        return ""
+
+    @cached_property
+    def ends(self) -> list[Ends | None]:
+        """For each metric, the ends between which it lies: of a rate, of values from 0 to 1, and of changes of such."""
+        return [self._ends(column) for column in self.columns]
+
+    def _ends(self, column: Column) -> Ends | None:
+        if column.name in self._told:
+            return None if self._told[column.name] == "mean" else CHANGE
+        return SHARE if column.kind == "rate" or _within(column) else None
+
+    def _arrange(self, shuffled: bool, keep: Callable[[Any, Callable[[], Any]], Any], grouped: tuple[str, ...]) -> None:
+        """Put the rows of a unit side by side: sums over clusters then walk through memory in order.
+
+        Where labels will be shuffled, units (and their rows) stand in an order that their content alone gives, so
+        that the order of the rows in the table does not matter.
+        """
+        codes = self.units.codes[0] if self.units.codes else None
+        if shuffled and (codes is not None or self.total <= MOST_ORDERED):
+            marks = self._marks()
+            if codes is None:
+                order = np.argsort(marks, kind="stable")
+            else:
+                sums = np.zeros(size_of(codes), dtype=np.uint64)
+                np.add.at(sums, codes, marks)
+                rank = np.empty(len(sums), dtype=np.int64)
+                rank[np.argsort(sums, kind="stable")] = np.arange(len(sums))
+                codes = rank[codes]
+                order = np.lexsort((marks, codes))
+        elif codes is None or (np.diff(codes) >= 0).all():
+            return
+        else:
+            order = keep(("order", grouped), lambda: np.argsort(codes, kind="stable"))
+        place = np.empty(self.total, dtype=np.int64)
+        place[order] = np.arange(self.total)
+        self.order = order
+        if codes is not None:
+            self.units = replace(self.units, codes=(codes[order],), kept=[])
+        self.columns = [column.reordered(order) for column in self.columns]
+        self.filled = {name: values[order] for name, values in self.filled.items()}
+        self.pairs = None if self.pairs is None else self.pairs[order]
+        self.attributes = [_reordered(one, order, place) for one in self.attributes]
+
+    def _marks(self) -> Array:
+        """A number for each row that depends on its groups and values alone."""
+        patterns = [pattern_of(one, self.total) for one in self.attributes]
+        return row_marks(patterns, [column.values + column.centre for column in self.columns])
+
+
+def row_marks(patterns: Sequence[Array], metrics: Sequence[Array]) -> Array:
+    """A number for each row that depends on its groups and on the values of its metrics alone."""
+    parts = [np.asarray(pattern).astype(np.int64).view(np.uint64) for pattern in patterns]
+    for metric_values in metrics:
+        values = np.round(metric_values, 12) + 0.0  # no negative zero
+        parts.append(np.where(np.isnan(values), np.nan, values).view(np.uint64))
+    marks = np.zeros(len(parts[0]) if parts else 0, dtype=np.uint64)
+    for part in parts:  # a step of the generator splitmix64
+        marks = (marks ^ part) + np.uint64(0x9E3779B97F4A7C15)
+        marks = (marks ^ (marks >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        marks = (marks ^ (marks >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        marks ^= marks >> np.uint64(31)
+    return marks
+
+
+def depth_of(settings: AuditSettings, by: Sequence[str] | None, chosen: Chosen) -> int:
+    """How many attributes are crossed at most."""
+    if settings.comparison == "paired":
+        return 1
+    if settings.depth is None and (by is None or chosen.crosses):
+        return 1  # nobody asked for intersections, or those that matter were named
+    return 2 if settings.depth is None else settings.depth
+
+
+def _reordered(one: Attribute, order: Array, place: Array) -> Attribute:
+    if one.rows is None:
+        return replace(one, codes=one.codes[order])
+    rows = place[one.rows]
+    sort = np.argsort(rows, kind="stable")
+    return replace(one, codes=one.codes[sort], rows=rows[sort])
+
+
+def metrics_named(metrics: Sequence[str] | None, source: Source) -> list[str]:
+    if metrics is None:
+        marked = [name.removeprefix("m.") for name in source.names if name.startswith("m.")]
+        if not marked:
+            raise InputError(f"{source.label}: name the metrics to compare (metrics= or --metric)")
+        return marked
+    listed = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
+    if not listed:
+        raise InputError("metrics: nothing named, expected at least one column")
+    return listed
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A metric's columns: its values, its denominator, and whether the model answered."""
+
+    name: str
+    values: str
+    mask: str | None
+    answered: str | None
+    told: str | None
+
+    @classmethod
+    def of(cls, name: str, asked: AskedColumns, settings: AuditSettings) -> _Asked:
+        values = asked.measured[asked.metrics.index(name)]
+        told = (settings.kinds or {}).get(name)
+        return cls(name, values, asked.masks.get(name), asked.answered.get(name), told)
+
+    def column(self, columns: Mapping[str, Any]) -> Column:
+        """The metric as sums need it, NaN outside its denominator and where it is missing."""
+        values, kind = metric(self.name, columns[self.values])
+        absent = np.isnan(values)
+        if self.mask is not None:
+            inside = _flag(self.mask, columns[self.mask], 1.0)
+            values, absent = np.where(inside, values, np.nan), absent & inside
+        if self.answered is not None:
+            absent = absent & _flag(self.answered, columns[self.answered], 0.0) if self.answered else np.zeros(1, bool)
+        kind = self.told or kind
+        return Column.of(
+            self.name, "mean" if kind == "bounded" else kind, values, None if self.told is not None else absent
+        )
+
+
+def _flag(name: str, column: Any, wanted: float) -> Array:
+    """Where a column of true/false or 0/1 has one of the two."""
+    values, kind = metric(name, column)
+    if kind != "rate":
+        raise InputError(f"column {name!r}: expected true/false or 0/1")
+    return np.asarray(values == wanted)
+
+
+def _within(column: Column) -> bool:
+    if column.shape is not None:
+        return column.shape.lowest >= -1e-12 and column.shape.highest <= 1 + 1e-12
+    known = column.values[~np.isnan(column.values)] + column.centre
+    return bool(len(known)) and bool(known.min() >= -1e-12) and bool(known.max() <= 1 + 1e-12)
+
+
+def pair_codes(columns: list[Any]) -> Array:
+    """One code per combination of values; -1 where any is null."""
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    known = np.ones(len(codes), dtype=bool)
+    for column in columns:
+        own = np.asarray(column.dictionary_encode().indices.fill_null(-1)).astype(np.int64)
+        known &= own >= 0
+        codes = combined(codes, own)
+    return np.where(known, codes, -1)

@@ -1,0 +1,299 @@
+"""The settings of an audit, checked, and the short texts in which a command line gives them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any
+
+from countenance.auditing import ordering
+from countenance.auditing.directions import HIGHER, LOWER, inferred
+from countenance.errors import InputError
+
+COMPARISONS = ("rest", "pairs", "reference", "spread", "paired")
+ADJUSTMENTS = ("minp", "holm", "bh")
+CHANGES = ("change", "bounded", "mean")
+"""Differences of two 0/1 scores, of two scores between 0 and 1, and of any two numbers."""
+DELTA = 0.05
+"""The smallest difference that matters in a rate, or in a metric between 0 and 1, unless another is named."""
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """How an audit compares: every option of `audit`, `estimates` and `plan_for` besides table, `by` and metrics."""
+
+    cluster: str | Sequence[str] | None = "auto"
+    """What is independent: "auto" (identity and sample), one or two columns, or None (rows)."""
+    comparison: str = "rest"
+    """rest, pairs, reference (with `reference`), spread, or paired (with `pair`)."""
+    reference: Any = None
+    """The group to compare with, its name, "best" or "largest"; or such by attribute."""
+    depth: int | None = None
+    """How many attributes an intersection may have."""
+    alpha: float = 0.05
+    delta: float | Mapping[str, float] | str | None = None
+    """The smallest difference that matters: a number for rates and metrics between 0 and 1, or a mapping by metric."""
+    better: Mapping[str, str | None] | str | None = None
+    """"higher", "lower" or None (not known) by metric; where nothing is named, a word of the metric's name says it."""
+    h0: float = 0.2
+    """Cohen's h above which a disparity of rates is severe."""
+    r0: float = 0.2
+    """The effect of a metric that is no rate, above which a disparity is severe."""
+    min_n: int = 20
+    """Fewest independent units that a side must have."""
+    adjust: str = "minp"
+    """minp, holm or bh."""
+    families: Any = None
+    """Smaller families of comparisons: "metric", "attribute", or metrics by name of the family."""
+    seed: int = 0
+    replicates: int = 2000
+    pair: str | Sequence[str] | None = None
+    """The column(s) that tell which rows belong together."""
+    denominators: Mapping[str, str] | None = None
+    """By metric, the column that must be true for a row to count."""
+    answered: Mapping[str, str] | None = None
+    """By metric, the 0/1 column that is 0 where a row has no score although it should have one; other rows without a
+    score are outside the metric's denominator ("": all are). For a metric that is not named, every row of its
+    denominator without a score is missing."""
+    ordered: Mapping[str, Sequence[str]] | None = None
+    """By attribute, its values in their order; tone scales, age groups and bins are ordered by themselves."""
+    roles: Mapping[str, str] | None = None
+    """By attribute, "person" or "condition"; where nothing is named, the attribute's name says it."""
+    paired_by: Mapping[str, str] | None = None
+    """{"base": COLUMN, "change": COLUMN} of twins: pictures that differ from their base in one thing."""
+    poor: float = 0.2
+    """The share of failures among all rows above which the headline begins with it."""
+    where: Any = None
+    """Rows to keep: {"change": ["none", "mask"]} or "change=none,mask"."""
+    max_groups: int = 1000
+    power: float = 0.8
+    kinds: Mapping[str, str] | None = None
+    """What metrics are that are differences of two scores: a name of `CHANGES` each."""
+    filled: Mapping[str, str] | None = None
+    """For metrics that are differences of two scores, the column in which missing scores count as wrong."""
+    progress: Callable[[int, int], None] | None = None
+    """Called with the steps done and their number; not stored."""
+
+    @classmethod
+    def of(cls, **options: Any) -> AuditSettings:
+        """The settings with these options; one that does not exist is refused by name.
+
+        >>> AuditSettings.of(alpha=0.01).alpha
+        0.01
+        """
+        known = [one.name for one in fields(cls)]
+        if unknown := [name for name in options if name not in known]:
+            raise InputError(f"no setting {unknown[0]!r}; there are {', '.join(known)}")
+        return cls(**options)
+
+    def __post_init__(self) -> None:
+        if self.comparison not in COMPARISONS:
+            raise InputError(f"comparison {self.comparison!r}, expected one of {', '.join(COMPARISONS)}")
+        if self.adjust not in ADJUSTMENTS:
+            raise InputError(f"adjust {self.adjust!r}, expected minp, holm or bh")
+        for name in ("depth", "min_n", "replicates", "seed", "max_groups"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral)):
+                raise InputError(f"{name} {value!r:.60}, expected a whole number")
+        for name in ("alpha", "h0", "r0", "power", "poor"):
+            if not isinstance(getattr(self, name), Real):
+                raise InputError(f"{name} {getattr(self, name)!r:.60}, expected a number")
+        for name, value, top in (("alpha", self.alpha, 0.5), ("h0", self.h0, 4.0), ("power", self.power, 1.0)):
+            if not 0 < value < top:
+                raise InputError(f"{name} {value!r}, expected a number above 0 and below {top:g}")
+        if (self.depth is not None and self.depth < 1) or self.replicates < 100 or self.min_n < 1:
+            raise InputError("depth and min_n must be at least 1, replicates at least 100")
+        ordering.checked(self.ordered)
+        for name, role in (self.roles or {}).items():
+            if role not in (ordering.PERSON, ordering.CONDITION):
+                raise InputError(f"roles: {name} = {role!r}, expected {ordering.PERSON} or {ordering.CONDITION}")
+        if self.paired_by is not None and set(self.paired_by) != {"base", "change"}:
+            raise InputError(f"paired_by {dict(self.paired_by)!r:.60}, expected the columns of base and change")
+        if self.comparison == "paired" and self.pair is None:
+            raise InputError("comparison 'paired' needs pair: the column(s) that tell which rows belong together")
+
+    @property
+    def pair_names(self) -> list[str]:
+        """The columns that tell which rows belong together."""
+        return [] if self.pair is None else [self.pair] if isinstance(self.pair, str) else list(self.pair)
+
+    @property
+    def conditions(self) -> dict[str, list[str]]:
+        """Which rows are kept: columns with the values that they may have."""
+        return parse_where(self.where)
+
+
+def named(names: Any, what: str) -> list[str] | None:
+    """The names that a user gave as a list, or as one text; None stays None.
+
+    >>> named("gender", "by"), named(["gender", "age:18,40"], "by")
+    (['gender'], ['gender', 'age:18,40'])
+    """
+    if names is None:
+        return None
+    listed = [names] if isinstance(names, str) or not hasattr(names, "__iter__") else list(names)
+    wrong = [name for name in listed if not isinstance(name, str)]
+    if wrong:
+        raise InputError(f"{what}: found {wrong[0]!r:.60}, expected names of columns")
+    return listed
+
+
+def parse_where(where: Any) -> dict[str, list[str]]:
+    """From "change=none,mask" (or a list of such, or a mapping) to {"change": ["none", "mask"]}.
+
+    >>> parse_where(["change=none,mask", "light=dim"])
+    {'change': ['none', 'mask'], 'light': ['dim']}
+    """
+    if not where:
+        return {}
+    if isinstance(where, Mapping):
+        return {
+            str(name): [_word(values)] if isinstance(values, str | bool | int | float) else [_word(v) for v in values]
+            for name, values in where.items()
+        }
+    chosen: dict[str, list[str]] = {}
+    for condition in [where] if isinstance(where, str) else where:
+        name, equals, values = str(condition).partition("=")
+        listed = [value.strip() for value in values.split(",") if value.strip()]
+        if not equals or not name.strip() or not listed:
+            raise InputError(f"where {condition!r}: expected ATTRIBUTE=VALUE[,VALUE…], such as change=none,mask")
+        chosen[name.strip()] = listed
+    return chosen
+
+
+def _word(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def parse_delta(delta: Any) -> tuple[float | None, dict[str, float]]:
+    """The difference that matters for rates and bounded metrics (None: the default), and those of single metrics.
+
+    In a mapping, the first is that of the empty name.
+
+    >>> parse_delta(".02,latency_ms=5"), parse_delta({"latency_ms": 5}), parse_delta(0.1)
+    ((0.02, {'latency_ms': 5.0}), (None, {'latency_ms': 5.0}), (0.1, {}))
+    >>> parse_delta({"": 0.02, "latency_ms": 5})
+    (0.02, {'latency_ms': 5.0})
+    """
+    if delta is None:
+        return None, {}
+    if isinstance(delta, Mapping):
+        each = {str(name): _positive(f"delta of {name}", value) for name, value in delta.items()}
+        return each.pop("", None), each
+    if not isinstance(delta, str):
+        return _positive("delta", delta), {}
+    common: float | None = None
+    named: dict[str, float] = {}
+    for part in (piece.strip() for piece in delta.split(",") if piece.strip()):
+        name, equals, value = part.rpartition("=")
+        if equals:
+            named[name.strip()] = _positive(f"delta of {name.strip()}", value)
+        else:
+            common = _positive("delta", value)
+    return common, named
+
+
+def _positive(what: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise InputError(f"{what} {value!r}, expected a number above 0 (such as .05, or correct=.01,latency_ms=5)")
+    return number
+
+
+def parse_better(better: Any) -> dict[str, str | None]:
+    """Which way metrics are better, from a mapping or "latency_ms=lower,correct=higher"; None: not known.
+
+    One word alone holds for every metric that is not named; its name is empty.
+
+    >>> parse_better("latency_ms=lower"), parse_better({"size": None}), parse_better("lower")
+    ({'latency_ms': 'lower'}, {'size': None}, {'': 'lower'})
+    """
+    if not better:
+        return {}
+    if isinstance(better, str):
+        pairs = [piece.rpartition("=") for piece in better.split(",") if piece.strip()]
+        if nameless := next((way for name, sign, way in pairs if sign and not name.strip()), None):
+            raise InputError(f"better is '={nameless}', expected higher, lower or none, or METRIC=higher,METRIC=lower")
+        better = {name.strip(): None if way.strip() == "none" else way.strip() for name, _, way in pairs}
+    for name, way in better.items():
+        if way not in (HIGHER, LOWER, None):
+            place = f"better of {name!r}" if name else "better"
+            raise InputError(f"{place} is {way!r}, expected higher, lower or none, or METRIC=higher,METRIC=lower")
+    return dict(better)
+
+
+def parse_families(text: str | None) -> Any:
+    """Smaller families, from "metric", "metric,attribute" or "safety=recall,missed;speed=latency_ms".
+
+    >>> parse_families("metric"), parse_families("safety=recall,missed;speed=latency_ms")
+    ('metric', {'safety': ['recall', 'missed'], 'speed': ['latency_ms']})
+    """
+    if text is None or "=" not in text:
+        parts = [part.strip() for part in (text or "").split(",") if part.strip()]
+        return None if not parts else parts[0] if len(parts) == 1 else parts
+    families: dict[str, list[str]] = {}
+    for family in (piece for piece in text.split(";") if piece.strip()):
+        name, equals, members = family.partition("=")
+        listed = [member.strip() for member in members.split(",") if member.strip()]
+        if not equals or not name.strip() or not listed:
+            raise InputError(f"families {text!r}: expected NAME=METRIC[,METRIC…][;NAME=…], metric, attribute or depth")
+        families[name.strip()] = listed
+    return families
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How one metric is judged: the smallest difference that matters (None: not known) and which way is better."""
+
+    delta: float | None
+    better: str | None
+    inferred: bool = False
+    """Whether the direction comes from the metric's name."""
+
+
+def judged(settings: AuditSettings, metrics: Sequence[str], bounded: Sequence[bool]) -> dict[str, Judged]:
+    """Each metric's smallest difference that matters and direction.
+
+    A rate, and a metric whose values lie in [0, 1], has a default difference that matters; any other metric has what
+    was named. The direction is the one named, else the one that the metric's name says.
+    """
+    common, deltas = parse_delta(settings.delta)
+    ways = parse_better(settings.better)
+    for what, named in (("delta", deltas), ("better", ways)):
+        if stray := [name for name in named if name and name not in metrics]:
+            raise InputError(f"{what}: {stray[0]!r} is not one of the metrics ({', '.join(metrics)})")
+    made = {}
+    for name, inside in zip(metrics, bounded, strict=True):
+        usual = (DELTA if common is None else common) if inside else None
+        stated = name if name in ways else ""
+        way = ways[stated] if stated in ways else inferred(name)
+        made[name] = Judged(deltas.get(name, usual), way, stated not in ways and way is not None)
+    return made
+
+
+def direction_notes(judged: Mapping[str, Judged]) -> list[str]:
+    """What was taken from the names of metrics, and of which metrics nothing is known.
+
+    >>> direction_notes({"wer": Judged(0.05, "lower", True), "ok": Judged(0.05, None)})
+    ['wer: lower is better, as its name says (better= says otherwise)',
+     'ok: which way is better is not known (better=)']
+    """
+    notes = [
+        f"{name}: {one.better} is better, as its name says (better= says otherwise)"
+        for name, one in judged.items()
+        if one.inferred
+    ]
+    return notes + [
+        f"{name}: which way is better is not known (better=)" for name, one in judged.items() if not one.better
+    ]
+
+
+def delta_of_rates(settings: AuditSettings) -> float:
+    """The smallest difference that matters in a rate that has none of its own, such as the share of missing scores."""
+    common, _ = parse_delta(settings.delta)
+    return DELTA if common is None else common

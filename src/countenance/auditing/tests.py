@@ -1,0 +1,263 @@
+"""The tests of two sides, from their sums: rates (z or Fisher's exact), means (Welch), ranks (Mann-Whitney), pairs.
+
+One definition each. The sums may be numbers or arrays of any shape, so the same function gives the p of the table
+that was observed and of every permutation of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from countenance.auditing._dist import both, tail
+from countenance.auditing.exact import fisher
+from countenance.auditing.sums import Cross, Numbers, Side, Way, covariance, way_residual
+from countenance.auditing.table import Array
+
+SMALLEST_EXPECTED = 5
+SMALLEST_EXPECTED_FAR_OUT = 20
+"""Where the level to be reached is below .01, the tail of z can be trusted only with more expected cases."""
+LARGEST_EXACT = 50_000
+CLOSEST = 0.9999
+"""The largest correlation of two estimates that is believed."""
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What two sides show. All are arrays where the sums are.
+
+    `n1`, `n2`: effective sizes (rates); `v1`, `v2`: variances of the two estimates, `rho` their correlation
+    through shared clusters; `df` of the reference distribution (infinite: normal); `exact`: Fisher's test was used.
+    """
+
+    p: Numbers
+    z: Numbers
+    df: Numbers
+    v1: Numbers
+    v2: Numbers
+    rho: Numbers
+    n1: Numbers = math.nan
+    n2: Numbers = math.nan
+    exact: Numbers = False
+
+    @property
+    def se(self) -> Numbers:
+        """The standard error of the difference."""
+        return np.sqrt(joint(self.v1, self.v2, self.rho))
+
+
+def joint(v1: Numbers, v2: Numbers, rho: Numbers) -> Numbers:
+    """The variance of a difference.
+
+    >>> float(joint(1.0, 1.0, 0.5))
+    1.0
+    """
+    with np.errstate(all="ignore"):
+        return np.maximum(v1 + v2 - 2 * rho * np.sqrt(v1 * v2), 0.0)
+
+
+def mean_size(side: Side, way: Way) -> Numbers:
+    """The mean size of a row's cluster, Σn_c²/n."""
+    with np.errstate(all="ignore"):
+        return way.nn / np.asarray(side.n, dtype=float)
+
+
+def correlations(sides: list[Side]) -> list[Numbers]:
+    """In each way, the correlation of rows within a cluster, pooled over sides (each about its own mean), in [0, 1].
+
+    >>> from countenance.auditing.sums import simple
+    >>> [float(icc) for icc in correlations([simple(np.array([1.0, 0.0, 1.0]))])]
+    [0.0]
+    """
+    found = []
+    with np.errstate(all="ignore"):
+        for index in range(min(2, len(sides[0].ways))):
+            excess: Numbers = 0.0
+            most: Numbers = 0.0
+            for side in sides:
+                way, n = side.ways[index][1], np.asarray(side.n, dtype=float)
+                varied = ~np.asarray(side.constant)
+                excess = excess + np.where(varied, way_residual(side, way) - n * side.spread, 0.0)
+                most = most + np.where(varied, n * side.spread * (mean_size(side, way) - 1), 0.0)
+            found.append(np.where(most > 0, np.clip(excess / most, 0.0, 1.0), 0.0))
+    return found
+
+
+def implied(side: Side, iccs: list[Numbers]) -> Numbers:
+    """The design effect that correlations found elsewhere imply for a side: 1 + (m - 1)·icc, the larger of two ways."""
+    found: Numbers = 1.0
+    for icc, (_, way) in zip(iccs, side.ways, strict=False):
+        found = np.maximum(found, 1 + (mean_size(side, way) - 1) * icc)
+    return np.where(np.asarray(side.alone), 1.0, found)
+
+
+def own_effect(side: Side) -> Numbers:
+    """A side's own design effect: its variance over that of independent rows; NaN where it does not vary."""
+    with np.errstate(all="ignore"):
+        found = side.variance / (side.spread / np.asarray(side.n, dtype=float))
+    return np.where(np.asarray(side.alone), 1.0, np.where(np.asarray(side.constant), np.nan, found))
+
+
+def design_effect(side: Side, iccs: list[Numbers]) -> Numbers:
+    """The larger of a side's own design effect and the one implied, never below 1; a lone cluster counts as one row."""
+    found = np.fmax(own_effect(side), implied(side, iccs))
+    lone = (np.asarray(side.units) < 2) & ~np.asarray(side.alone)
+    return np.where(lone, np.asarray(side.n, dtype=float), np.maximum(found, 1.0))
+
+
+def freedom(v1: Numbers, v2: Numbers, one: Side, two: Side, cross: Cross) -> Numbers:
+    """Satterthwaite's degrees of freedom of v1 + v2, in effective clusters, less where clusters are on both sides.
+
+    >>> from countenance.auditing.sums import simple
+    >>> side = simple(np.arange(11.0))
+    >>> float(freedom(1.0, 1.0, side, side, Cross()))
+    20.0
+    """
+    with np.errstate(all="ignore"):
+        parts = v1 * v1 / np.maximum(one.effective - 1, 0.5) + v2 * v2 / np.maximum(two.effective - 1, 0.5)
+        parts = parts + 2 * v1 * v2 * cross.shared / (np.asarray(one.n, dtype=float) * two.n)
+        return np.where(parts > 0, (v1 + v2) ** 2 / parts, 1.0)
+
+
+def rates(one: Side, two: Side, cross: Cross, least: Numbers = SMALLEST_EXPECTED) -> Tested:
+    """Pooled two-proportion z on effective sizes (Rao-Scott); Fisher's exact where an expected cell is below `least`.
+
+    Each side's design effect is at least the one that both sides together imply; the covariance of sides that share
+    clusters is taken off afterwards. Unclustered, z equals statsmodels' `proportions_ztest`. Clustered, the scale is
+    estimated, so z is referred to Student's t.
+
+    >>> from countenance.auditing.sums import simple
+    >>> a, b = simple(np.repeat([1.0, 0.0], [120, 30])), simple(np.repeat([1.0, 0.0], [400, 145]))
+    >>> found = rates(a, b, Cross())
+    >>> round(float(found.z), 6), round(float(found.p), 6)
+    (1.650523, 0.098836)
+    """
+    iccs = correlations([one, two])
+    with np.errstate(all="ignore"):
+        n1, n2 = np.asarray(one.n, dtype=float), np.asarray(two.n, dtype=float)
+        rate1, rate2 = one.total / n1, two.total / n2
+        m1, m2 = n1 / design_effect(one, iccs), n2 / design_effect(two, iccs)
+        pooled = (one.total + two.total) / (n1 + n2)
+        row = pooled * (1 - pooled)
+        v1 = np.where(one.constant, row, one.spread) / m1
+        v2 = np.where(two.constant, row, two.spread) / m2
+        rho = _correlation(one, two, cross, v1, v2)
+        null1, null2 = row / m1, row / m2
+        variance = joint(null1, null2, rho)
+        z = (rate1 - rate2) / np.sqrt(variance)
+        solo = np.asarray(one.alone) & np.asarray(two.alone) & (np.asarray(cross.shared) == 0)
+        df = np.where(solo, np.inf, freedom(null1, null2, one, two, cross))
+        p = np.asarray(both(z, df))
+        # Sides that share clusters are worth more rows than two independent samples of their size.
+        worth = variance / (null1 + null2)
+        e1, e2 = m1 / worth, m2 / worth
+        share = (rate1 * e1 + rate2 * e2) / (e1 + e2)
+        expected = np.minimum(e1, e2) * np.minimum(share, 1 - share)
+        same = np.asarray(one.constant) & np.asarray(two.constant) & (rate1 == rate2)
+        exact = (expected < least) & ~same & np.isfinite(e1) & np.isfinite(e2)
+        if exact.any():
+            cells = (rate1 * e1, (1 - rate1) * e1, rate2 * e2, (1 - rate2) * e2)
+            p = np.array(p)
+            counted = fisher(*(np.rint(np.broadcast_to(cell, p.shape)[exact]) for cell in cells))
+            # Fisher's test takes effective counts as known; few clusters leave them uncertain, and t knows that.
+            scaled = ~np.broadcast_to(solo, p.shape)[exact]
+            p[exact] = np.where(scaled, np.fmax(counted, p[exact]), counted)
+        p = np.where(same | ~np.isfinite(p), 1.0, p)
+    return Tested(p, z, df, v1, v2, rho, m1, m2, exact)
+
+
+def means(one: Side, two: Side, cross: Cross, further: float = 0.0) -> Tested:
+    """Welch's t, cluster-robust. Each side has at least the variance that the rows of both imply.
+
+    A small group that happens to show none of the rare values would otherwise have a variance near 0. `further` is
+    added to the squares of the rows: values known to be possible that may not have occurred.
+
+    >>> from countenance.auditing.sums import simple
+    >>> found = means(simple(np.array([1.0, 2.0, 3.0])), simple(np.array([2.0, 4.0, 6.0])), Cross())
+    >>> round(float(found.z), 6), round(float(found.df), 6)
+    (-1.455214, 3.420118)
+    """
+    iccs = correlations([one, two])
+    with np.errstate(all="ignore"):
+        n1, n2 = np.asarray(one.n, dtype=float), np.asarray(two.n, dtype=float)
+        row = (n1 * one.spread + n2 * two.spread + further) / (n1 + n2)
+        v1 = np.fmax(one.variance, row * implied(one, iccs) / n1)
+        v2 = np.fmax(two.variance, row * implied(two, iccs) / n2)
+        rho = _correlation(one, two, cross, v1, v2)
+        z = (one.total / n1 - two.total / n2) / np.sqrt(joint(v1, v2, rho))
+        df = freedom(v1, v2, one, two, cross)
+        p = np.asarray(both(z, df))
+        still = np.asarray(one.constant) & np.asarray(two.constant) & (further == 0)
+        p = np.where(still | ~np.isfinite(p), 1.0, p)
+    return Tested(p, z, df, v1, v2, rho)
+
+
+def unskewed(one: Side, two: Side, cross: Cross) -> Array:
+    """The p of `means` for t with its skewness taken off (Hall, 1992), where the sums of cubes are there.
+
+    The mean of few skewed values and its standard error go together: a group with more zeros has a lower mean and a
+    larger error, and t hides it. Hall's transformation undoes that, up to the estimated third moment.
+    """
+    tested = means(one, two, cross)
+    if one.thirds is None or two.thirds is None:
+        return np.asarray(tested.p)
+    with np.errstate(all="ignore"):
+        skewness = (_third(one) - _third(two)) / np.asarray(joint(tested.v1, tested.v2, tested.rho)) ** 1.5
+        skewness = np.where(np.isfinite(skewness), skewness, 0.0)
+        t = np.asarray(tested.z)
+        t = t + skewness / 3 * t**2 + skewness**2 / 27 * t**3 + skewness / 6
+        p = np.asarray(both(t, tested.df))
+    return np.where(np.isfinite(p) & (np.asarray(tested.p) < 1), p, tested.p)
+
+
+def _third(side: Side) -> Numbers:
+    """The third cumulant of a side's estimate, from the residuals of its clusters."""
+    n = np.asarray(side.n, dtype=float)
+    rate = side.total / n
+    yyy, yyn, ynn, nnn = side.thirds or (0.0, 0.0, 0.0, 0.0)
+    return np.asarray(yyy - 3 * rate * yyn + 3 * rate**2 * ynn - rate**3 * nnn) / n**3
+
+
+def _correlation(one: Side, two: Side, cross: Cross, v1: Numbers, v2: Numbers) -> Numbers:
+    if not cross.ways:
+        return np.zeros(np.shape(v1))
+    found = covariance(one, two, cross) / np.sqrt(v1 * v2)
+    return np.clip(np.where(np.isfinite(found), found, 0.0), -CLOSEST, CLOSEST)
+
+
+def compare(kind: str, one: Side, two: Side, cross: Cross, least: Numbers = SMALLEST_EXPECTED) -> Tested:
+    """The test of a rate, of a mean, or of the change of a rate (one more row gained or lost was possible)."""
+    return rates(one, two, cross, least) if kind == "rate" else means(one, two, cross, float(kind == "change"))
+
+
+def mcnemar(gains: Array, losses: Array) -> tuple[str, float, float]:
+    """Exact McNemar from counts per cluster: pairs right only in the first, pairs right only in the second.
+
+    Whole clusters swap their conditions under the null, so the null is Σ±|gain - loss|, worked out exactly. With one
+    discordant pair a cluster it equals statsmodels' `mcnemar(exact=True)`. Gives the name, the smaller count and p.
+
+    >>> _, fewer, p = mcnemar(np.repeat([1, 0], [8, 2]), np.repeat([0, 1], [8, 2]))
+    >>> fewer, round(p, 6)
+    (2.0, 0.109375)
+    """
+    # Discordant pairs of one cluster move together; with one pair a cluster they are plain coin tosses.
+    net = np.abs(gains - losses).astype(np.int64)
+    observed = abs(int((gains - losses).sum()))
+    statistic = float(min(gains.sum(), losses.sum()))
+    name = "McNemar exact" if (gains + losses).max(initial=0) <= 1 else "McNemar exact (clusters swapped)"
+    net = net[net > 0]
+    if not observed:
+        return name, statistic, 1.0
+    from scipy import stats
+
+    if net.sum() > LARGEST_EXACT and net.max() > 1:  # the exact null would take too long; it is normal by now
+        return name, statistic, float(2 * tail(observed / math.sqrt(float((net**2).sum()))))
+    null = np.ones(1)
+    for size, count in zip(*np.unique(net, return_counts=True), strict=True):
+        step = np.zeros(count * size + 1)
+        step[::size] = stats.binom.pmf(np.arange(count + 1), count, 0.5)
+        null = np.convolve(null, step)
+    sums = 2 * np.arange(len(null)) - int(net.sum())
+    return name, statistic, float(min(1.0, null[np.abs(sums) >= observed].sum()))

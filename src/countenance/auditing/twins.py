@@ -1,0 +1,250 @@
+"""Twins: pictures that differ from their base in one thing. Each is compared with its own base, and with nobody else.
+
+A thing that is changed on purpose says nothing about groups: people with the change are the same people. So every value
+of the changed thing is compared with the base, pair by pair, and of an ordered thing also the first version of each
+base with the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countenance.auditing.batch import MEAN, PEOPLE
+from countenance.auditing.codes import combined
+from countenance.auditing.comparisons import Draft, Test
+from countenance.auditing.conditions import kept_rows
+from countenance.auditing.directions import LOWER
+from countenance.auditing.measured import MeasuredMetric
+from countenance.auditing.missing import as_wrong
+from countenance.auditing.ordering import checked, order_of
+from countenance.auditing.paired import Pairs
+from countenance.auditing.settings import AuditSettings
+from countenance.auditing.small import FEWEST
+from countenance.auditing.source import Source
+from countenance.auditing.table import Array, text_of
+from countenance.auditing.units import IMAGE, codes_of, together
+
+TWINS, BASE = "twins", "base"
+FIRST, LAST = "first version", "last version"
+UNCHANGED = ("", "none", "base", "original")
+"""What the column of changes says of a base."""
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Which rows of a table are twins, and what of it is compared in pairs alone."""
+
+    columns: list[str]
+    """The columns of base and change."""
+    paired: frozenset[str]
+    """Attributes whose values are compared in pairs, and so not with other people."""
+    apart: Array | None
+    """Rows that are compared by groups: all but the changed ones; None: every row is a twin, and all are."""
+    things: list[str] | None
+    """The changes to look at; None: all."""
+    bases: Array
+    changes: list[str]
+    is_base: Array
+
+    @classmethod
+    def of(cls, source: Source, by: Sequence[str] | None, settings: AuditSettings) -> Twins | None:
+        """The twins of a table; None where there are none, or another comparison is asked for."""
+        if settings.paired_by is None or settings.comparison != "rest":
+            return None
+        base, change = (
+            source.resolve(settings.paired_by[role], "attr.", "column of twins") for role in (BASE, "change")
+        )
+        image = [IMAGE] if IMAGE in source.names else []
+        read = source.read([base, change, *image], [])
+        bases = codes_of(read[base])
+        changes = [text_of(value) for value in read[change].to_pylist()]
+        unchanged = np.array([value.casefold() in UNCHANGED or value == "(unknown)" for value in changes], dtype=bool)
+        own = np.array(read[base].to_pylist(), dtype=object)
+        same = own == np.array(read[IMAGE].to_pylist(), dtype=object) if image else np.zeros(len(own), dtype=bool)
+        is_base = (bases >= 0) & (unchanged | same.astype(bool))
+        changed = (bases >= 0) & ~is_base
+        if not changed.any():
+            return None
+        paired = {change} | (set() if (bases < 0).any() else _varying(source, bases, [base, change]))
+        named = None if by is None or {change, change.removeprefix("attr.")} & set(by) else list(by)
+        apart = ~changed if (bases < 0).any() else None
+        return cls([base, change], frozenset(paired), apart, named, bases, changes, is_base)
+
+
+def _varying(source: Source, bases: Array, used: Sequence[str]) -> set[str]:
+    """The attributes that differ between versions of one base."""
+    marked = [name for name in source.names if name.startswith("attr.")]
+    others = [name for name in marked or source.names if name not in used and source.kind(name) in ("text", "boolean")]
+    others = [name for name in others if name not in ("identity", "sample", "subject")]
+    columns = source.read(others, [])
+    return {name for name in others if not together(bases, codes_of(columns[name]))}
+
+
+@dataclass(frozen=True)
+class Decides:
+    """For how many bases one thing alone decides: some versions are right and others are wrong."""
+
+    change: str
+    metric: str
+    bases: int
+    of: int
+
+    def sentence(self) -> str:
+        """The count in words.
+
+        >>> Decides("skin_tone", "found", 14, 40).sentence()
+        'found: for 14 of 40 bases skin_tone alone decides'
+        """
+        return f"{self.metric}: for {self.bases} of {self.of} bases {self.change} alone decides"
+
+
+def twin_drafts(
+    source: Source, twins: Twins, measured: Sequence[MeasuredMetric], order: Array, settings: AuditSettings
+) -> tuple[list[Draft], list[Decides]]:
+    """Every changed value against its base, by every metric; `order`: the rows of the table that metrics have."""
+    versions = _Versions(source, twins, settings)
+    drafts, decides = [], []
+    for one in measured:
+        values = _scores(one, order, len(twins.changes))
+        wrong = [
+            _values_of(column, order, len(twins.changes))
+            for column in as_wrong(one.column, one.ends, one.judged.better)
+        ]
+        for thing in versions.things:
+            compared = [*versions.values(thing), *versions.ends(thing)]
+            drafts += [_draft(one, values, wrong, thing, pair, settings) for pair in compared]
+            if one.column.kind == "rate":
+                decides.append(_decided(one.metric, values, thing, versions))
+    return drafts, decides
+
+
+def _scores(measured: MeasuredMetric, order: Array, total: int) -> Array:
+    return _values_of(measured.column, order, total)
+
+
+def _values_of(column: Any, order: Array, total: int) -> Array:
+    """A metric's values by the rows of the table."""
+    values = np.full(total, np.nan)
+    values[order] = column.values + column.centre
+    return values
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two versions of some bases: rows of the second, rows of the first, and their bases."""
+
+    group: str
+    versus: str
+    rows: Array
+    against: Array
+    bases: Array
+
+
+class _Versions:
+    """The rows of every base, by what was changed and to which value."""
+
+    def __init__(self, source: Source, twins: Twins, settings: AuditSettings) -> None:
+        self.source, self.twins, self.settings = source, twins, settings
+        kept = kept_rows(source, settings.conditions)
+        self.use = np.ones(len(twins.changes), dtype=bool) if kept is None else kept
+        subject = source.read(["subject"], [])["subject"] if "subject" in source.names else None
+        self.keys = twins.bases if subject is None else combined(twins.bases, codes_of(subject))
+        changed = [
+            c for c, b, is_base in zip(twins.changes, twins.bases, twins.is_base, strict=True) if b >= 0 and not is_base
+        ]
+        self.things = [name for name in dict.fromkeys(changed) if twins.things is None or name in twins.things]
+        self.home = np.full(int(self.keys.max(initial=-1)) + 1, -1)
+        here = np.flatnonzero(twins.is_base & self.use)
+        self.home[self.keys[here]] = here
+
+    def _rows(self, thing: str) -> Array:
+        """The rows in which one thing is changed, of bases that are there."""
+        said = np.array([change == thing for change in self.twins.changes])
+        rows = np.flatnonzero(said & (self.twins.bases >= 0) & ~self.twins.is_base & self.use)
+        return rows[self.home[self.keys[rows]] >= 0]
+
+    def _labels(self, thing: str) -> list[str]:
+        """What every row's value of the thing is."""
+        for name in (f"attr.{thing}", thing):
+            if name in self.source.names:
+                return [text_of(value) for value in self.source.read([name], [])[name].to_pylist()]
+        return [thing] * len(self.twins.changes)
+
+    def values(self, thing: str) -> Iterator[_Pair]:
+        """Every value of the thing against the base."""
+        rows, labels = self._rows(thing), self._labels(thing)
+        own = np.array([labels[row] for row in rows], dtype=object)
+        present = list(dict.fromkeys(own.tolist()))
+        for value in order_of(thing, present, checked(self.settings.ordered)) or sorted(present):
+            here = rows[own == value]
+            yield _Pair(value, BASE, here, self.home[self.keys[here]], self.twins.bases[here])
+
+    def ends(self, thing: str) -> Iterator[_Pair]:
+        """Of an ordered thing, the last version of each base against the first."""
+        rows, labels = self._rows(thing), self._labels(thing)
+        versions = np.concatenate([rows, np.unique(self.home[self.keys[rows]])]).astype(np.int64)
+        order = _numbered(thing, list(dict.fromkeys(labels[row] for row in versions)), self.settings)
+        if order is None:
+            return
+        place = np.array([order[labels[row]] for row in versions])
+        sort = np.lexsort((place, self.keys[versions]))
+        versions, place, keys = versions[sort], place[sort], self.keys[versions][sort]
+        starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
+        ends = np.r_[starts[1:], len(keys)] - 1
+        several = place[starts] < place[ends]
+        first, last = versions[starts[several]], versions[ends[several]]
+        if len(first):
+            yield _Pair(LAST, FIRST, last, first, self.twins.bases[first])
+
+    def families(self, thing: str) -> list[Array]:
+        """All versions of each base by one thing, the base among them."""
+        rows = self._rows(thing)
+        keys = self.keys[rows]
+        return [np.r_[self.home[key], rows[keys == key]] for key in np.unique(keys)]
+
+
+def _numbered(thing: str, labels: Sequence[str], settings: AuditSettings) -> dict[str, float] | None:
+    """The place of every value of an ordered thing; numbers are ordered, yes comes after no."""
+    try:
+        return {label: float(label) for label in labels}
+    except ValueError:
+        order = order_of(thing, labels, checked(settings.ordered))
+        return None if order is None or len(order) < len(labels) else {label: float(i) for i, label in enumerate(order)}
+
+
+def _draft(
+    one: MeasuredMetric, values: Array, wrong: Sequence[Array], thing: str, pair: _Pair, settings: AuditSettings
+) -> Draft:
+    use = ~np.isnan(values[pair.rows]) & ~np.isnan(values[pair.against])
+    new, old = values[pair.rows[use]], values[pair.against[use]]
+    pairs = Pairs(new, old, one.column.kind, [pair.bases[use]])
+    draft = pairs.draft(one.metric, thing, (pair.group, pair.versus), one.judged, settings, one.ends)
+    better = -1.0 if one.judged.better == LOWER else 1.0
+    change = better * (new - old)
+    draft.values |= {
+        "kind": TWINS, "lost": int((change < 0).sum()), "gained": int((change > 0).sum()),
+        "bases": len(np.unique(pair.bases[use])),
+    }  # fmt: skip
+    for column in wrong:
+        filled = Pairs(column[pair.rows], column[pair.against], one.column.kind, [pair.bases])
+        other = filled.draft(one.metric, thing, (pair.group, pair.versus), one.judged, settings, one.ends)
+        draft.smaller = draft.smaller and other.smaller
+    if "p" in draft.values and draft.values["p"] == draft.values["p"]:
+        rate = one.column.kind == "rate"
+        told = draft.values
+        test = Test(told["test"], told["test_statistic"], told["p"], told["z"], told["df"], told["difference"])
+        draft.tests = {PEOPLE if rate else MEAN: test}  # McNemar's test is exact, for few bases too
+        draft.small = bool(draft.untestable) and rate and pairs.units >= FEWEST
+    draft.values["small_group"] = draft.small
+    return draft
+
+
+def _decided(metric: str, values: Array, thing: str, versions: _Versions) -> Decides:
+    families = [values[rows] for rows in versions.families(thing)]
+    known = [own[~np.isnan(own)] for own in families]
+    differ = sum(bool(len(own)) and bool(own.min() < own.max()) for own in known)
+    return Decides(thing, metric, differ, len(known))

@@ -1,0 +1,209 @@
+"""What is independent: people, images, rows. Which column says so, and whether two of them nest or cross."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from countenance.auditing.codes import firsts_of, size_of
+from countenance.auditing.table import Array, is_text
+from countenance.errors import InputError
+from countenance.person_columns import person_column
+
+AUTO = "auto"
+IMAGE = "sample"
+NO_PERSON = {"yes", "no", "true", "false", "0", "1", "none"}
+"""Values that say whether there is a person, not who."""
+NOUNS = {
+    name: (name, f"{name}s") for name in ("image", "photo", "picture", "scene", "speaker", "patient", "participant")
+} | {IMAGE: ("image", "images"), "user_id": ("user", "users")}
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of an audit: no codes where every row is one, one array, or two that cross.
+
+    `ways` names the columns that were used, `asked` those that were looked for; `detected` says why a column was taken
+    that nobody named.
+    """
+
+    codes: tuple[Array, ...]
+    ways: tuple[str, ...]
+    asked: Any = AUTO
+    detected: str = ""
+    kept: list[Any] = field(default_factory=list)
+    """The orders of rows that sums over these units need, once they were made."""
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What a unit is called, one and many.
+
+        >>> Units((), ()).nouns, Units((np.array([0]),), ("ward",)).nouns
+        (('row', 'rows'), ('ward cluster', 'ward clusters'))
+        """
+        return nouns(self.ways if self.codes else ())
+
+    def sentence(self, rows: int) -> str:
+        """What was taken as independent, and how many there are.
+
+        >>> Units((np.array([0, 0, 1]),), ("identity",)).sentence(3)
+        'person (column identity): 3 rows of 2 people'
+        >>> Units((), ()).sentence(3)[:79]
+        'row: no column that says whose a row is (identity, person_id, sample …) was fou'
+        """
+        counted = f"{rows:,} row{'' if rows == 1 else 's'}"
+        if not self.codes:
+            each = "was taken as independent" if rows == 1 else "were taken as independent"
+            if self.asked is None:
+                return f"row: the {counted} {each}, as asked (cluster none)"
+            if self.ways:
+                return f"row: the {counted} all differ in {' and '.join(self.ways)}"
+            return (
+                f"row: no column that says whose a row is (identity, person_id, sample …) was found, so the {counted} "
+                "are taken as independent; if rows share a person or a picture, name the column with cluster= or "
+                "--cluster"
+            )
+        parts = []
+        for codes, way in zip(self.codes, self.ways, strict=True):
+            count = size_of(codes)
+            one, many = nouns((way,))
+            parts.append(f"{count:,} {one if count == 1 else many}")
+        one = " and ".join(nouns((way,))[0] for way in self.ways)
+        column = "column" if len(self.ways) == 1 else "columns"
+        crossed = ", crossed" if len(self.ways) > 1 else ""
+        sentence = f"{one} ({column} {' and '.join(self.ways)}{crossed}): {counted} of {' and '.join(parts)}"
+        return f"{sentence}; {self.detected}" if self.detected else sentence
+
+
+def nouns(ways: Sequence[str]) -> tuple[str, str]:
+    """What the units of some columns are called, one and many; of two columns, the scarcer one counts.
+
+    >>> nouns(["identity"]), nouns(["identity", "sample"])
+    (('person', 'people'), ('person or image', 'people or images'))
+    """
+    if not ways:
+        return "row", "rows"
+    bare = [way.removeprefix("attr.") for way in ways]
+    nouns_of_each = [_nouns(way) for way in bare]
+    return " or ".join(one for one, _ in nouns_of_each), " or ".join(many for _, many in nouns_of_each)
+
+
+def _nouns(way: str) -> tuple[str, str]:
+    known = NOUNS.get(way.casefold())
+    if known is not None:
+        return known
+    if person_column([way]):
+        return "person", "people"
+    word = way.replace("_", " ")
+    return f"{word} cluster", f"{word} clusters"
+
+
+def columns_of(cluster: Any, names: Sequence[str], resolve: Any) -> list[str]:
+    """The columns that may say which rows belong together: those named, else that of people and that of pictures."""
+    if cluster is None:
+        return []
+    if cluster == AUTO:
+        person = person_column(names)
+        return [*([person] if person else []), *([IMAGE] if IMAGE in names else [])]
+    listed = [cluster] if isinstance(cluster, str) else list(cluster)
+    return [resolve(name, "attr.", "cluster column") for name in dict.fromkeys(listed)]
+
+
+def units(columns: Sequence[tuple[str, Any]], asked: Any, detected: str = "") -> Units:
+    """Units from columns (name and Arrow array each): nested ones give way to the coarser, two may cross.
+
+    >>> import pyarrow as pa
+    >>> person, image = pa.array(["p", "p", "q"]), pa.array(["a", "b", "c"])
+    >>> units([("identity", person), ("sample", image)], "auto").ways
+    ('identity',)
+    """
+    if not columns:
+        return Units((), (), asked)
+    coded = _filled([(name, codes_of(column)) for name, column in columns])
+    kept: list[tuple[str, Array]] = []
+    for name, codes in coded:
+        kept = [one for one in kept if not together(one[1], codes)]
+        if not any(together(codes, other) for _, other in kept):
+            kept.append((name, codes))
+    if len(kept) > 2:
+        raise InputError(
+            f"cluster: {', '.join(name for name, _ in kept)} all cross each other; at most two may, name the two that "
+            "matter most"
+        )
+    names = tuple(name for name, _ in kept)
+    single = all(len(codes) == size_of(codes) for _, codes in kept)
+    return Units(() if single else tuple(codes for _, codes in kept), names, asked, detected)
+
+
+def codes_of(column: Any) -> Array:
+    """Codes from 0; null, empty and NaN are -1.
+
+    >>> import pyarrow as pa
+    >>> codes_of(pa.array(["p", None, "", "q", "p"])).tolist()
+    [0, -1, -1, 1, 0]
+    """
+    import pyarrow as pa
+
+    encoded = column.dictionary_encode()
+    codes = np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)
+    values = encoded.dictionary
+    empty = np.zeros(len(values) + 1, dtype=bool)
+    if is_text(values.type):
+        empty[:-1] = np.asarray(pa.compute.equal(values, ""))
+    elif pa.types.is_floating(values.type):
+        empty[:-1] = np.isnan(np.asarray(values))
+    if empty.any():
+        place = np.where(empty, -1, np.cumsum(~empty) - 1)
+        codes = np.where(codes >= 0, place[codes], -1)
+    return codes
+
+
+def _filled(coded: list[tuple[str, Array]]) -> list[tuple[str, Array]]:
+    """A row without a person takes the only person of its image, else its image stands for it; else it is alone."""
+    made = []
+    last = coded[-1][1]
+    for index, (name, given) in enumerate(coded):
+        codes = given.copy()
+        missing = np.flatnonzero(codes < 0)
+        if len(missing) and index < len(coded) - 1:
+            only = _only_value(codes, last)
+            known = last[missing] >= 0
+            codes[missing[known]] = only[last[missing[known]]]
+            start = size_of(codes)
+            rest = missing[(codes[missing] < 0) & known]
+            codes[rest] = start + last[rest]
+            missing = np.flatnonzero(codes < 0)
+        start = size_of(codes)
+        codes[missing] = start + np.arange(len(missing))
+        made.append((name, _dense(codes)))
+    return made
+
+
+def _only_value(codes: Array, groups: Array) -> Array:
+    """For each group the one code its rows have; -1 where there are several or none."""
+    size = size_of(groups)
+    use = (codes >= 0) & (groups >= 0)
+    low = np.full(size, np.iinfo(np.int64).max)
+    high = np.full(size, -1, dtype=np.int64)
+    np.minimum.at(low, groups[use], codes[use])
+    np.maximum.at(high, groups[use], codes[use])
+    return np.where(low == high, high, -1)
+
+
+def _dense(codes: Array) -> Array:
+    used = np.zeros(size_of(codes), dtype=bool)
+    used[codes] = True
+    found: Array = codes if used.all() else (np.cumsum(used) - 1)[codes]
+    return found
+
+
+def together(fine: Array, coarse: Array) -> bool:
+    """Whether rows that are together in the first are always together in the second.
+
+    >>> together(np.array([0, 0, 1]), np.array([5, 5, 5])), together(np.array([0, 0, 1]), np.array([1, 2, 2]))
+    (True, False)
+    """
+    return bool((coarse[firsts_of(fine)[fine]] == coarse).all())

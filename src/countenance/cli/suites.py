@@ -1,0 +1,78 @@
+"""`countenance suite`: list the published protocols that are installed, and run one."""
+
+from typing import Annotated, Any
+
+import typer
+
+from countenance.cli import task_options
+from countenance.cli.audit_options import By, Delta, Depth, Metrics, Quiet, names_of
+from countenance.cli.auditing import run_lines
+from countenance.cli.lines import note, say
+from countenance.cli.places import OutPlace, write_page
+from countenance.cli.settings import with_settings
+from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings, SettingsModel, default_of
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a published protocol, or one of your own.")
+Adjusted = Annotated[str | None, typer.Option("--adjust", help="Adjustment for many comparisons: minp, holm or bh.")]
+
+
+@app.command("list")
+def list_() -> None:
+    """List the suites that are installed: their questions, tasks and datasets."""
+    from countenance.run.suite import load_suite, suite_names
+
+    for name in suite_names():
+        suite = load_suite(name)
+        say(f"{suite.name:16} {suite.question}")
+        say(f"{'':16} tasks: {', '.join(task.name for task in suite.tasks) or 'none'}")
+        say(f"{'':16} datasets: {', '.join(suite.datasets) or 'any'}")
+    say("any other: countenance suite run module:attr or path.py:attr")
+
+
+@app.command()
+@with_settings
+def run(
+    name: Annotated[str, typer.Argument(help="A suite (see `suite list`), module:attr or path.py:attr.")],
+    model: Annotated[str, typer.Option(help="A zoo name, net.onnx, module:attr, predictions:FILE, or answers:RUN.")],
+    data: Annotated[str, typer.Option(help="A dataset's name or path; a folder is read as the suite's first dataset.")],
+    out: OutPlace,
+    model_settings: ModelSettings,
+    data_settings: DataSettings,
+    run_settings: RunSettings,
+    engine_settings: EngineSettings,
+    task: Annotated[str | None, typer.Option(help="Only these tasks of the suite, with commas.")] = None,
+    by: By = None,
+    metric: Metrics = None,
+    depth: Depth = None,
+    delta: Delta = None,
+    adjust: Adjusted = None,
+    option: task_options.More = None,
+    gallery: Annotated[str, typer.Option(help="Failures shown in the report: auto, off, blurred, full.")] = "auto",
+    quiet: Quiet = False,
+) -> None:
+    """Evaluate a model on every task of a suite that fits, audit, publish the suite's files and write the reports."""
+    from functools import partial
+
+    from countenance.auditing.attributes import split_names
+    from countenance.cli.progress import progress
+    from countenance.run import read_audit
+    from countenance.run.suite import load_suite
+
+    chosen: dict[str, Any] = {"task": names_of(task), "by": None if by is None else split_names(by)}
+    chosen |= {"metrics": names_of(metric), "depth": depth, "delta": delta, "adjust": adjust}
+    options = {name: value for name, value in chosen.items() if value is not None}
+    for settings in (model_settings, data_settings, run_settings, engine_settings):
+        options |= _changed(settings)
+    options |= task_options.pairs(option) | {"progress": partial(progress, quiet=quiet), "say": note}
+    for finished in load_suite(name).run(data, model, out, **options):
+        page = write_page(finished, gallery=gallery)
+        for line in run_lines(finished, read_audit(finished)):
+            say(line)
+        for text in finished.notes:
+            say(f"note     {text}")
+        say(f"report   {page}")
+
+
+def _changed(settings: SettingsModel) -> dict[str, Any]:
+    """The settings that differ from their defaults."""
+    return {name: value for name, value in settings if value != default_of(type(settings), name)}

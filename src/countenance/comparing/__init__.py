@@ -1,0 +1,14 @@
+"""Which model is better, for whom it is worse, and which gaps moved: paired comparisons of runs and tables.
+
+>>> from countenance.comparing import compare
+>>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
+>>> found = compare(rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}, by=["sex"], metrics=["correct"])
+>>> found.overall[0].verdict
+'better'
+"""
+
+from countenance.comparing.compare import compare
+from countenance.comparing.leaderboard import leaderboard
+from countenance.comparing.result import Change, Comparison, Gap, GroupScore, Leaderboard, Standing
+
+__all__ = ["Change", "Comparison", "Gap", "GroupScore", "Leaderboard", "Standing", "compare", "leaderboard"]

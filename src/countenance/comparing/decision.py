@@ -1,0 +1,182 @@
+"""The decision as plain sentences: is b better than a, for whom is it worse, and which gaps moved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from countenance.auditing.comparisons import REST
+from countenance.auditing.table import UNKNOWN
+from countenance.auditing.verdict import DISPARITY, INSUFFICIENT, UNTESTABLE, plural
+from countenance.comparing.result import (
+    BETTER,
+    CANNOT_TELL,
+    HIGHER,
+    LOWER,
+    NARROWED,
+    REVERSED,
+    WIDENED,
+    WORSE,
+    Absent,
+    Change,
+    Gap,
+)
+
+MOST_NAMED = 3
+SHOWN = 0.05
+"""Adjusted p below which a change too small to matter is still mentioned."""
+
+
+def decided(
+    overall: Sequence[Change], groups: Sequence[Change], gaps: Sequence[Gap], nouns: tuple[str, str],
+    absent: Sequence[Absent] = (),
+) -> list[str]:  # fmt: skip
+    """One sentence for each metric, and one about groups that could not be compared at all."""
+    told = []
+    for one in overall:
+        own = [each for each in groups if each.metric == one.metric]
+        moved = [gap for gap in gaps if gap.metric == one.metric and not gap.mirrors]
+        worse = _worse(one, own, bool(absent))
+        gap = _gaps(moved)
+        if " but " in worse or any(each.verdict == WORSE for each in own):  # a wider gap is no contrast to that
+            gap = gap.replace(", but ", "; ", 1)
+        words = _overall(one, nouns) + worse + gap
+        told.append(f"{one.metric}: {words}." if len(overall) > 1 else f"{words}.")
+    return told + ([_absent(absent)] if absent else [])
+
+
+def _absent(absent: Sequence[Absent]) -> str:
+    names = [f"{g.attribute} = {g.group} ({plural(g.rows, 'row', 'rows')}, only in {g.model})" for g in absent]
+    return f"Not compared, because no row has a partner: {listed(names)}."
+
+
+def amount(change: Change | Gap, value: float, *, sign: bool = True) -> str:
+    """A change in words: points of 100 for metrics between 0 and 1, else the number.
+
+    >>> rate = Change(metric="ok", a="v1", b="v2", n=9, clusters=9, estimate_a=0.5, estimate_b=0.512,
+    ...               scale="points")
+    >>> amount(rate, 0.012), amount(rate, -0.004, sign=False)
+    ('+1.2 points', '−0.4 points')
+    """
+    return f"{number(change, value, sign=sign)}{' points' if in_points(change) else ''}"
+
+
+def number(change: Change | Gap, value: float, *, sign: bool = False) -> str:
+    """The number alone."""
+    scaled = 100 * value if in_points(change) else value
+    digits = 1 if in_points(change) or abs(scaled) >= 10 else 3
+    text = f"{scaled:+,.{digits}f}" if sign else f"{scaled:,.{digits}f}"
+    zero = text.strip("+-0.,") == ""
+    return (text.lstrip("+-") if zero else text).replace("-", "−")
+
+
+def in_points(change: Change | Gap) -> bool:
+    """Whether a metric lies between 0 and 1, so that a hundredth of it is a point."""
+    return change.scale == "points"
+
+
+def _interval(change: Change) -> str:
+    return f"{amount(change, change.difference)}, {number(change, change.low)} to {number(change, change.high)}"
+
+
+def _overall(one: Change, nouns: tuple[str, str]) -> str:
+    if math.isnan(one.difference):
+        return f"nothing can be said: {one.reason}"
+    if one.verdict in (BETTER, WORSE):
+        small = f", less than {one.delta:g}" if one.small and one.verdict == WORSE else ""
+        return f"{one.b} is {one.verdict} overall ({_interval(one)}{small})"
+    if one.verdict in (HIGHER, LOWER):
+        return (
+            f"{one.b} is {one.verdict} overall ({_interval(one)}; which way is better was not said: "
+            f"--better {one.metric}=higher or lower)"
+        )
+    if one.verdict == CANNOT_TELL:
+        needed = ""
+        if one.clusters_needed and one.clusters_needed > one.clusters:
+            needed = f", and seeing {one.delta:g} takes about {one.clusters_needed - one.clusters:,} more"
+        here = f"{plural(one.clusters, *nouns)}{needed}" if one.tested else one.reason
+        if one.tested and (one.low > 0 or one.high < 0):  # the interval is of one comparison, and not exact
+            here = f"adjusted p {one.p_adjusted:.2g}; {here}"
+        return f"the evidence cannot tell whether {one.b} is better overall ({_interval(one)}; {here})"
+    wide = one.delta is not None and max(-one.low, one.high) >= one.delta
+    decides = "; two one-sided tests decide that, not this interval" if wide else ""
+    return f"{one.b} and {one.a} do not differ by {one.delta:g} or more overall ({_interval(one)}{decides})"
+
+
+def _worse(one: Change, groups: Sequence[Change], absent: bool) -> str:
+    """For whom b is worse, or that a loss of δ is ruled out for everyone."""
+    known = [g for g in groups if g.group != UNKNOWN]
+    if not known or one.better is None:
+        return ""
+    worse = sorted((g for g in known if g.verdict == WORSE and not g.small), key=lambda g: (g.depth, _worst(g)))
+    better = one.verdict == BETTER
+    if worse:
+        told = listed([f"{g.attribute} = {g.group} ({_interval(g)})" for g in worse])
+        return f" but worse for {told}" if better else f"; {'' if one.verdict == WORSE else 'it is '}worse for {told}"
+    if one.delta is None:
+        return f"; shown to be worse for none of {plural(len(known), 'group', 'groups')}"
+    uncertain = sorted((g for g in known if not g.not_worse), key=_worst)
+    if uncertain:
+        few = sum(not g.tested for g in uncertain)
+        told = listed([f"{g.attribute} = {g.group}" for g in uncertain])
+        why = f" ({plural(few, 'group is', 'groups are')} too small to test)" if few else ""
+        return f"{', but' if better else ';'} a loss of {one.delta:g} or more is not ruled out for {told}{why}"
+    nobody = f"worse for nobody {'who was compared ' if absent else ''}by more than {one.delta:g}"
+    return f" and {nobody}" if better else f"; it is {nobody}"
+
+
+def _worst(change: Change) -> float:
+    found = -change.difference if change.better == LOWER else change.difference
+    return found if math.isfinite(found) else -math.inf
+
+
+def _gaps(gaps: Sequence[Gap]) -> str:
+    if not gaps:
+        return ""
+    changed = sorted((g for g in gaps if g.verdict == DISPARITY), key=lambda g: (g.depth, -abs(g.difference)))
+    if changed:
+        # Where one group falls behind, all others move ahead of the rest; they are not news.
+        news = [g for g in changed if g.versus != REST or g.direction != BETTER or g.moved != WIDENED] or changed
+        bad = [g for g in news if g.moved != NARROWED]
+        parts = []
+        for word in (WIDENED, REVERSED, NARROWED):
+            own = [f"{_between(g)} {word} ({_from_to(g)})" for g in news if g.moved == word]
+            parts += [f"the gap {listed(own)}"] if own else []
+        return (", but " if bad else "; ") + "; ".join(parts)
+    unsure = sum(g.verdict in (INSUFFICIENT, UNTESTABLE) for g in gaps)
+    if unsure:
+        some = "any of the " if unsure == len(gaps) else f"{unsure} of the "
+        which = f"{some}{len(gaps)} gaps" if len(gaps) > 1 else "the gap"
+        return f"; whether {which} changed cannot be told"
+    if gaps[0].delta is None:
+        return ""
+    grown = [g for g in gaps if _grew(g)]
+    small = f", but the one {_between(grown[0])} grew by less ({_from_to(grown[0])})" if grown else ""
+    return f"; no gap changed by {gaps[0].delta:g} or more{small}"
+
+
+def _grew(gap: Gap) -> bool:
+    """Whether it is shown that a group fell further behind, though by less than what matters."""
+    shown = gap.p_adjusted < SHOWN and (gap.low > 0 or gap.high < 0)
+    return shown and gap.direction != BETTER and abs(gap.gap_b) > abs(gap.gap_a)
+
+
+def _between(gap: Gap) -> str:
+    if gap.versus == REST:
+        return f"for {gap.attribute} = {gap.group}"
+    return f"between {gap.attribute} = {gap.group} and {gap.versus}"
+
+
+def _from_to(gap: Gap) -> str:
+    return f"from {number(gap, gap.gap_a, sign=True)} to {amount(gap, gap.gap_b)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence; of many, the first.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(list("abcdef"))
+    ('a', 'a and b', 'a, b, c and 3 more')
+    """
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

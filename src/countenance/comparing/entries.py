@@ -1,0 +1,196 @@
+"""What is compared: runs and tables of scores, each with its name, its columns and what it says about its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from countenance.auditing.source import Source
+from countenance.data.image import same_pixels
+from countenance.data.tables import near
+from countenance.errors import InputError
+from countenance.run import Run
+from countenance.run.auditing import default_metrics, metrics_of
+from countenance.run.licences import of_manifest
+from countenance.run.manifest import DatasetRecord
+
+RUN_KEYS = ("sample", "subject")
+"""What tells rows of a run, and of a table with these columns, apart."""
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """One side of a comparison."""
+
+    name: str
+    source: Source
+    run: Run | None = None
+    better: dict[str, str | None] = field(default_factory=dict)
+    delta: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics to compare unless some are named: a run's headline metrics, a table's columns `m.*`."""
+        if self.run is not None:
+            return [name for name in default_metrics(self.run) if f"m.{name}" in self.source.names]
+        return [name.removeprefix("m.") for name in self.source.names if name.startswith("m.")]
+
+    @property
+    def date(self) -> str:
+        """When a run finished or a table's file was last changed; empty for a table in memory."""
+        if self.run is not None:
+            return self.run.manifest.finished or ""
+        if self.source.path is None:
+            return ""
+        return datetime.fromtimestamp(self.source.path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+
+    @property
+    def licences(self) -> dict[str, str]:
+        """The licences of what made a run; a table says none."""
+        return {} if self.run is None else of_manifest(self.run.manifest)
+
+    @property
+    def failed(self) -> set[str]:
+        """The samples of a run that have no prediction."""
+        if self.run is None or not self.run.manifest.failed:
+            return set()
+        return set(map(str, self.run.failures()["sample"].to_pylist()))
+
+
+def entries_of(given: Sequence[Any], names: Sequence[str] | None = None) -> list[ComparedModel]:
+    """Open runs (folders or `Run`) and tables (paths or in memory); no two entries may have the same name."""
+    if len(given) < 2:
+        raise InputError("compare: expected two or more runs or tables")
+    opened = [_open(one) for one in given]
+    kinds = {run is not None for _, run in opened}
+    if len(kinds) > 1:
+        raise InputError("compare: found runs and tables together, expected all runs or all tables (scores.parquet)")
+    if names is not None and len(names) != len(given):
+        raise InputError(f"names: found {len(names)} for {len(given)} runs or tables, expected one for each")
+    called = list(names) if names is not None else _names(given, [run for _, run in opened])
+    if twice := [name for name in called if called.count(name) > 1]:
+        raise InputError(f"names: {twice[0]!r} names two of the runs or tables; give each its own name")
+    made = []
+    for name, (source, run) in zip(called, opened, strict=True):
+        told = metrics_of(run) if run is not None else ()
+        records = run.manifest.metrics or [] if run is not None else []
+        delta = {record.name: record.delta for record in records if record.delta is not None}
+        made.append(ComparedModel(name, source, run, {metric.name: metric.better for metric in told}, delta))
+    check_alike(made)
+    return made
+
+
+def _open(given: Any) -> tuple[Source, Run | None]:
+    if isinstance(given, str | Path):
+        path = Path(given)
+        if "://" not in str(given) and not path.exists():
+            raise InputError(f"{given}: no such file or folder; give run directories or tables (.parquet, .csv)")
+        if "://" not in str(given) and not path.is_dir():
+            return Source(path), None
+        given = Run(given)
+    if isinstance(given, Run):
+        if not given.complete:
+            raise InputError(f"{given.place}: the run is not finished; the same `countenance run` command goes on")
+        return Source(given.scores(), label=given.place), given
+    return Source(given), None
+
+
+def _names(given: Sequence[Any], runs: Sequence[Run | None]) -> list[str]:
+    """The models' names where they differ, else those of folders and files, else letters."""
+    models = [run.model_name for run in runs if run is not None]
+    if len(models) == len(given) == len(set(models)):
+        return models
+    places = [Path(str(run.place if run is not None else one)) if run is not None or isinstance(one, str | Path)
+              else None for one, run in zip(given, runs, strict=True)]  # fmt: skip
+    for part in (lambda p: p.stem, lambda p: p.parent.name, lambda p: f"{p.parent.name}/{p.stem}", str):
+        told = [part(place) if place is not None else "" for place in places]
+        if all(told) and len(set(told)) == len(told):
+            return told
+    return [chr(ord("A") + i) if i < 26 else f"model {i + 1}" for i in range(len(given))]
+
+
+def check_alike(entries: Sequence[ComparedModel]) -> None:
+    """Refuse runs of different tasks, data or decoders, naming the difference."""
+    first = entries[0]
+    for other in entries[1:]:
+        if first.run is None or other.run is None:
+            continue
+        one, two = first.run.manifest, other.run.manifest
+        prints = (one.dataset.fingerprint, two.dataset.fingerprint)
+        same_data = prints[0] == prints[1] if all(prints) else one.dataset.card.name == two.dataset.card.name
+        same_data = same_data and _same_pictures(one.dataset, two.dataset)
+        checks = [
+            ("task", one.task, two.task, one.task == two.task, "compare runs of one task"),
+            ("options of the task", _options(one.options), _options(two.options), one.options == two.options,
+             "evaluate both with the same options"),
+            ("data", _data(one.dataset), _data(two.dataset), same_data, "evaluate both on the same data"),
+            ("decoder", one.decoder or "not recorded", two.decoder or "not recorded",
+             same_pixels(one.decoder, two.decoder) or not (one.decoder and two.decoder),
+             "evaluate both in one environment, so that both models see the same pixels"),
+        ]  # fmt: skip
+        for what, here, there, same, remedy in checks:
+            if not same:
+                raise InputError(
+                    f"{other.run.place}: {what} {there} where {first.run.place} has {here}: not comparable; {remedy}"
+                )
+
+
+def _same_pictures(one: DatasetRecord, two: DatasetRecord) -> bool:
+    """Whether two runs have read the same pictures, as far as that is known: saved predictions need no picture."""
+    known = one.pictures and two.pictures and one.images == two.images
+    return one.pictures == two.pictures if known else True
+
+
+def _options(options: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(options.items())) or "none"
+
+
+def _data(record: Any) -> str:
+    found = f" ({record.fingerprint[:12]})" if record.fingerprint else ""
+    return f"{record.card.name}{found}"
+
+
+def common_metrics(entries: Sequence[ComparedModel], metrics: Sequence[str] | None) -> list[str]:
+    """The metrics to compare: those named, or those of the first entry that all have."""
+    if metrics is not None:
+        listed = list(dict.fromkeys([metrics] if isinstance(metrics, str) else metrics))
+        if not listed:
+            raise InputError("metrics: nothing named, expected at least one column")
+        for entry in entries:
+            for name in listed:
+                entry.source.resolve(name, "m.", "metric")
+        return listed
+    shared = [
+        name for name in entries[0].metrics
+        if all(f"m.{name}" in entry.source.names or name in entry.source.names for entry in entries)
+    ]  # fmt: skip
+    if shared:
+        return shared
+    columns = [name for name in entries[0].source.names if entries[0].source.kind(name) in ("number", "boolean")]
+    told = f" (columns of numbers: {', '.join(columns[:12])})" if columns else ""
+    raise InputError(f"{entries[0].source.label}: name the metrics to compare (metrics= or --metric){told}")
+
+
+def key_columns(entries: Sequence[ComparedModel], pair: str | Sequence[str] | None) -> list[str]:
+    """The columns that tell which rows belong together: those named, else sample and subject where all have them."""
+    if pair is not None:
+        listed = list(dict.fromkeys([pair] if isinstance(pair, str) else pair))
+        if not listed:
+            raise InputError("pair: nothing named, expected at least one column")
+        for entry in entries:
+            for name in listed:
+                entry.source.resolve(name, "attr.", "pair column")
+        return listed
+    found = [name for name in RUN_KEYS if all(name in entry.source.names for entry in entries)]
+    if found and found[0] == RUN_KEYS[0]:
+        return found
+    shared = [name for name in entries[0].source.names if all(name in entry.source.names for entry in entries[1:])]
+    texts = [name for name in shared if entries[0].source.kind(name) in ("text", "number")]
+    likely = near("id", texts) if texts else ""
+    raise InputError(
+        f"{entries[0].source.label}: no column sample says which rows belong together; name the column(s) with pair= "
+        f"or --pair (columns that all have: {', '.join(texts[:12]) or 'none'}){likely}"
+    )

@@ -1,0 +1,101 @@
+"""By how much more a metric changed in a group than for the others: which gaps moved."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from countenance.auditing.audit import audited
+from countenance.auditing.effects import cohen_h
+from countenance.auditing.finding import Audit, Finding
+from countenance.auditing.groups import GROUP
+from countenance.auditing.verdict import DISPARITY
+from countenance.comparing.result import NARROWED, REVERSED, WIDENED, Gap
+from countenance.comparing.sides import Sides
+
+
+def gaps(sides: Sides) -> tuple[list[Gap], Audit]:
+    """By how much more each metric changed in a group than in the others: an audit of the differences of rows."""
+    found = audited(sides.work)
+    made = []
+    for finding in (f for f in found.findings if f.kind == GROUP and f.comparison == "rest"):
+        one = _gap(sides, finding, *_gap_before(sides, finding))
+        made.append(one)
+        if finding.versus != "rest":
+            made.append(_mirrored(one))
+    place = {(g.name, cell): i for i, (g, cell) in enumerate((g, c) for g in sides.work.groupings for c in g.cells)}
+    order = {(one.metric, one.a, one.b): i for i, one in enumerate(sides.contrasts.values())}
+    made.sort(key=lambda gap: (place[gap.attribute, gap.group], order[gap.metric, gap.a, gap.b]))
+    return made, found
+
+
+def _gap_before(sides: Sides, finding: Finding) -> tuple[float, float, float]:
+    """The gap between a group and the other side in a and in b, on the rows of both, and the group's number in b."""
+    one, two = sides.contrasts[finding.metric].old, sides.contrasts[finding.metric].new
+    use = ~np.isnan(one) & ~np.isnan(two)
+    grouping = next(g for g in sides.work.groupings if g.name == finding.attribute)
+    members = grouping.members(sides.work.rows.attributes, sides.work.rows.total)
+    place = grouping.cells.index(finding.group)
+    if members.rows is None:
+        inside = members.cells == place
+    else:
+        inside = np.zeros(len(one), dtype=bool)
+        inside[members.rows[members.cells == place]] = True
+    others = members.known(len(one)) & ~inside & use
+    inside &= use
+    if not inside.any() or not others.any():
+        return math.nan, math.nan, math.nan
+    old, new = (values[inside].mean() - values[others].mean() for values in (one, two))
+    return float(old), float(new), float(two[inside].mean())
+
+
+def _severity(sides: Sides, finding: Finding, new: float) -> str | None:
+    """Of rates: Cohen's h between the group's new rate and the rate that it would have, had it changed like the others.
+
+    The audit knows the rows' differences alone, and a difference of rates counts for more near 0 and 1.
+    """
+    if finding.verdict != DISPARITY or sides.contrasts[finding.metric].kind != "rate":
+        return finding.severity
+    effect = cohen_h(new, min(max(new - finding.difference, 0.0), 1.0))
+    return "severe" if abs(effect) > sides.work.settings.h0 else "minor"
+
+
+def _gap(sides: Sides, finding: Finding, before: float, after: float, new: float) -> Gap:
+    one = sides.contrasts[finding.metric]
+    return Gap(
+        metric=one.metric, attribute=finding.attribute, group=finding.group, versus=finding.versus, a=one.a, b=one.b,
+        n=finding.n, clusters=finding.clusters, n_versus=finding.n_versus,
+        clusters_versus=finding.clusters_versus, gap_a=before, gap_b=after, change=finding.estimate,
+        change_versus=finding.estimate_versus, difference=finding.difference, low=finding.diff_low,
+        high=finding.diff_high, p=finding.p, p_adjusted=finding.p_adjusted, verdict=finding.verdict,
+        severity=_severity(sides, finding, new), direction=finding.direction,
+        moved=moved(before, after, sides.work.judged[finding.metric].delta) if finding.verdict == DISPARITY else "",
+        delta=sides.work.judged[finding.metric].delta, scale=sides.scale(finding.metric), mde=finding.mde_difference,
+        clusters_needed=finding.clusters_needed, depth=finding.depth, reason=finding.reason,
+    )  # fmt: skip
+
+
+def moved(before: float, after: float, delta: float | None = None) -> str:
+    """What became of a gap; one that was smaller than delta before cannot be reversed, it widened.
+
+    >>> moved(-0.10, -0.04), moved(-0.10, -0.15), moved(-0.1, 0.12, 0.05), moved(0.01, -0.1, 0.05)
+    ('narrowed', 'widened', 'reversed', 'widened')
+    """
+    if before * after < 0 and abs(after) >= abs(before) >= (delta or 0.0):
+        return REVERSED
+    return NARROWED if abs(after) < abs(before) else WIDENED
+
+
+def _mirrored(gap: Gap) -> Gap:
+    """The same comparison seen from the other group."""
+    flipped = {"better": "worse", "worse": "better"}
+    return gap.model_copy(
+        update={
+            "group": gap.versus, "versus": gap.group, "n": gap.n_versus, "clusters": gap.clusters_versus,
+            "n_versus": gap.n, "clusters_versus": gap.clusters, "gap_a": -gap.gap_a, "gap_b": -gap.gap_b,
+            "change": gap.change_versus, "change_versus": gap.change, "difference": -gap.difference,
+            "low": -gap.high, "high": -gap.low, "direction": flipped.get(gap.direction, gap.direction),
+            "mirrors": gap.group, "clusters_needed": None,
+        }
+    )  # fmt: skip

@@ -1,0 +1,266 @@
+"""What a comparison says: the decision, how each metric changed overall and for each group, and which gaps moved."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from countenance.auditing.finding import plain
+
+NAN = math.nan
+BETTER, WORSE, HIGHER, LOWER, CANNOT_TELL = "better", "worse", "higher", "lower", "cannot tell"
+WIDENED, NARROWED, REVERSED = "widened", "narrowed", "reversed"
+
+
+def no_larger(delta: float | None) -> str:
+    """The words for a change shown to be small.
+
+    >>> no_larger(0.05), no_larger(None)
+    ('no difference larger than 0.05', 'no difference larger than δ')
+    """
+    return "no difference larger than δ" if delta is None else f"no difference larger than {delta:g}"
+
+
+class Change(BaseModel):
+    """How one metric changed from `a` to `b`, for everyone or for one group; `difference` is b - a.
+
+    `verdict`: better or worse (higher or lower where it is not known which way is better) when the adjusted p is below
+    alpha; else no difference larger than δ when the 1 - 2α interval lies inside ±δ; else cannot tell. `small` says that
+    the interval lies inside ±δ whatever the verdict; `not_worse` that a loss of δ or more is ruled out. `gained` and
+    `lost` count rows that went from wrong to right and back (0/1 metrics).
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    metric: str
+    attribute: str = ""
+    group: str = ""
+    a: str
+    b: str
+    n: int
+    clusters: int
+    estimate_a: float
+    estimate_b: float
+    difference: float = NAN
+    low: float = NAN
+    high: float = NAN
+    p: float = NAN
+    p_adjusted: float = NAN
+    verdict: str = CANNOT_TELL
+    direction: str = "unknown"
+    small: bool = False
+    not_worse: bool = False
+    delta: float | None = None
+    better: str | None = None
+    kind: str = "rate"
+    scale: str = ""
+    """points: the metric lies between 0 and 1, and a change of .01 is called a point."""
+    test: str = ""
+    gained: int | None = None
+    lost: int | None = None
+    mde: float = NAN
+    """The smallest change that would be seen with the power asked for."""
+    clusters_needed: int | None = None
+    depth: int = 1
+    reason: str = ""
+    missing: int = 0
+    """Rows of which one of the two has no score although it should; they are not in n."""
+    low_wrong: float = NAN
+    high_wrong: float = NAN
+    """The interval if every missing score were wrong; NaN where none is missing, or the metric has no worst value."""
+
+    @property
+    def tested(self) -> bool:
+        """Whether there were enough units for a test."""
+        return math.isfinite(self.p_adjusted) or self.small
+
+
+class Gap(BaseModel):
+    """How the gap between a group and everyone else moved: the group's change minus the others' (b - a).
+
+    `verdict` has the audit's words: `disparity` means that the gap changed. `direction` says whether the group fared
+    worse or better than the others, `moved` what became of the gap: widened, narrowed or reversed. `mirrors` names the
+    group whose comparison this one repeats with the other sign (an attribute of two groups is one comparison).
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    metric: str
+    attribute: str
+    group: str
+    versus: str
+    a: str
+    b: str
+    n: int
+    clusters: int
+    n_versus: int
+    clusters_versus: int
+    gap_a: float
+    gap_b: float
+    change: float
+    change_versus: float
+    difference: float = NAN
+    low: float = NAN
+    high: float = NAN
+    p: float = NAN
+    p_adjusted: float = NAN
+    verdict: str = ""
+    severity: str | None = None
+    direction: str = "unknown"
+    moved: str = ""
+    delta: float | None = None
+    scale: str = ""
+    mde: float = NAN
+    clusters_needed: int | None = None
+    depth: int = 1
+    mirrors: str = ""
+    reason: str = ""
+
+
+class Absent(BaseModel):
+    """A group of which no row has a partner: only `model` has it, and nothing can be said about it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    attribute: str
+    group: str
+    rows: int
+    model: str
+
+
+class _Result(BaseModel):
+    """What comparisons have in common: the way to JSON."""
+
+    model_config = ConfigDict(frozen=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values (NaN and infinities as None), the decision first."""
+        return dict(plain(self.model_dump()))
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The same as JSON, also written to `path` where one is given."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        if path is not None:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        return text
+
+
+class Comparison(_Result):
+    """Model b against model a on the rows that both have.
+
+    >>> from countenance.comparing import compare
+    >>> rows = {"sample": list(range(400)), "sex": ["f", "m"] * 200}
+    >>> v1, v2 = rows | {"correct": [1, 0] * 200}, rows | {"correct": [1, 1] * 200}
+    >>> found = compare(v1, v2, by=["sex"], metrics=["correct"])
+    >>> found.overall[0].verdict, found.gap("correct", "sex", "f").moved
+    ('better', 'narrowed')
+    """
+
+    decision: str
+    decisions: list[str]
+    """The sentences of the decision, one for each metric."""
+    a: str
+    b: str
+    overall: list[Change]
+    groups: list[Change]
+    gaps: list[Gap]
+    unpaired: list[dict[str, Any]]
+    absent: list[Absent] = []
+    notes: list[str]
+    settings: dict[str, Any]
+
+    def change(self, metric: str, attribute: str = "", group: str = "") -> Change:
+        """How one metric changed, for everyone or for a group."""
+        return next(one for one in [*self.overall, *self.groups]
+                    if (one.metric, one.attribute, one.group) == (metric, attribute, group))  # fmt: skip
+
+    def gap(self, metric: str, attribute: str, group: str) -> Gap:
+        """How the gap of one group moved."""
+        return next(one for one in self.gaps if (one.metric, one.attribute, one.group) == (metric, attribute, group))
+
+
+class GroupScore(BaseModel):
+    """A model's number in one group."""
+
+    model_config = ConfigDict(frozen=True)
+
+    attribute: str
+    group: str
+    n: int
+    clusters: int
+    estimate: float
+    low: float
+    high: float
+
+
+class Standing(BaseModel):
+    """A model's place by one metric: one more than the number of models that are shown to be better."""
+
+    model_config = ConfigDict(frozen=True)
+
+    metric: str
+    model: str
+    rank: int
+    tied: bool
+    n: int
+    clusters: int
+    estimate: float
+    low: float
+    high: float
+    groups: list[GroupScore]
+
+    def group(self, attribute: str, group: str) -> GroupScore:
+        """The number of one group."""
+        return next(one for one in self.groups if (one.attribute, one.group) == (attribute, group))
+
+
+class Leaderboard(_Result):
+    """Three or more models (or two) on the rows that all have, best first.
+
+    `overall` compares every two of them (b - a in the order in which they were given); all pairs by all metrics are one
+    family. `groups` and `gaps`, where they were asked for, compare each model with the first, in one family each.
+    """
+
+    decision: str
+    decisions: list[str]
+    """Who is first; then, where groups were compared, each model against the first."""
+    models: list[str]
+    ranking: list[Standing]
+    overall: list[Change]
+    groups: list[Change]
+    gaps: list[Gap]
+    unpaired: list[dict[str, Any]]
+    absent: list[Absent] = []
+    notes: list[str]
+    settings: dict[str, Any]
+
+    def against_first(self) -> list[Comparison]:
+        """Every further model against the first, where that was asked for; adjusted for all models together."""
+        first, made = self.models[0], []
+        for name, told in zip(self.models[1:], self.decisions[1:], strict=True):
+            decision = told.removeprefix(f"Against {first}: ")
+            parts = {
+                part: [one for one in getattr(self, part) if (one.a, one.b) == (first, name)]
+                for part in ("overall", "groups", "gaps")
+            }
+            made.append(
+                Comparison(
+                    decision=decision, decisions=[decision], a=first, b=name, **parts,
+                    unpaired=[one for one in self.unpaired if one["name"] in (first, name)],
+                    absent=[one for one in self.absent if one.model in (first, name)],
+                    notes=self.notes, settings=self.settings,
+                )
+            )  # fmt: skip
+        return made
+
+    def standings(self, metric: str) -> list[Standing]:
+        """The models by one metric, best first."""
+        return [one for one in self.ranking if one.metric == metric]
+
+    def pair(self, metric: str, one: str, other: str) -> Change:
+        """The comparison of two models, in whichever order they are named."""
+        return next(each for each in self.overall if each.metric == metric and {each.a, each.b} == {one, other})

@@ -1,0 +1,181 @@
+"""Models on the same rows, two by two: their scores, in one audit of the differences of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from countenance.auditing.audit import work_of
+from countenance.auditing.directions import LOWER
+from countenance.auditing.further import SHARE, Ends
+from countenance.auditing.groups import Grouping
+from countenance.auditing.paired import Pairs, Pooled
+from countenance.auditing.settings import AuditSettings, Judged
+from countenance.auditing.source import Source
+from countenance.auditing.table import UNKNOWN, Array
+from countenance.auditing.work import Work
+
+POINTS = "points"
+FILLED = "filled."
+"""How the columns begin in which missing scores count as wrong."""
+
+
+class Lacks(NamedTuple):
+    """Where the old and the new model have no score although they should, and the scores that each has."""
+
+    old: Array
+    new: Array
+    old_scores: Array
+    new_scores: Array
+
+    def rates(self) -> tuple[Array, Array]:
+        """Which scores are missing as 1, which are there as 0; NaN where there is none to have."""
+        return (
+            np.where(self.old, 1.0, np.where(np.isnan(self.old_scores), np.nan, 0.0)),
+            np.where(self.new, 1.0, np.where(np.isnan(self.new_scores), np.nan, 0.0)),
+        )
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two models by one metric: their scores on the same rows."""
+
+    metric: str
+    a: str
+    b: str
+    old: Array
+    new: Array
+    kind: str
+    lacks: Lacks | None = None
+    """Which scores are missing; None: none."""
+
+    def as_wrong(self, better: str | None) -> tuple[Array, Array] | None:
+        """Both models' scores with missing ones as wrong; None where none is missing, or nothing is the worst score."""
+        if self.lacks is None or self.ends is None or better is None:
+            return None
+        worst = self.ends[1] if better == LOWER else self.ends[0]
+        lacks = self.lacks
+        return np.where(lacks.old, worst, lacks.old_scores), np.where(lacks.new, worst, lacks.new_scores)
+
+    @property
+    def ends(self) -> Ends | None:
+        """Between which ends all scores of both lie: 0 and 1, or none."""
+        return SHARE if is_bounded(np.concatenate([self.old, self.new])) else None
+
+    def reordered(self, order: Array) -> Contrast:
+        """The same with its rows in another order."""
+        lacks = None if self.lacks is None else Lacks(*(part[order] for part in self.lacks))
+        return replace(self, old=self.old[order], new=self.new[order], lacks=lacks)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Models on the same rows, two by two, in the order in which the audit keeps the rows.
+
+    All contrasts are of one audit, so that its families hold every metric and every two models.
+    """
+
+    work: Work
+    contrasts: dict[str, Contrast]
+    """By the column that holds their differences."""
+    ends: dict[str, Ends | None]
+
+    @classmethod
+    def of(
+        cls, table: Any, contrasts: Sequence[Contrast], judged: dict[str, Judged], by: Sequence[str] | None,
+        settings: AuditSettings, place: str = "table",
+    ) -> Sides:  # fmt: skip
+        """Set up an audit of the differences of rows; `table`, read from `place`, has the groups and units."""
+        import pyarrow as pa
+
+        several = len({(one.a, one.b) for one in contrasts}) > 1
+        named = {f"{one.metric} ({one.b} - {one.a})" if several else one.metric: one for one in contrasts}
+        ends = {name: one.ends for name, one in named.items()}
+        told = {
+            name: "change" if one.kind == "rate" else "bounded" if ends[name] else "mean"
+            for name, one in named.items()
+        }  # fmt: skip
+        filled = {}
+        for name, one in named.items():
+            table = table.append_column(f"m.{name}", pa.array(one.new - one.old, pa.float64(), from_pandas=True))
+            if (wrong := one.as_wrong(judged[one.metric].better)) is not None:
+                filled[name] = f"{FILLED}{name}"
+                table = table.append_column(filled[name], pa.array(wrong[1] - wrong[0], pa.float64(), from_pandas=True))
+        known = {name: judged[one.metric] for name, one in named.items()}
+        own = replace(
+            settings, kinds=told, families=_by_column(settings.families, named), where=None,
+            delta={name: one.delta for name, one in known.items() if one.delta is not None},
+            better={name: one.better for name, one in known.items()}, filled=filled,
+        )  # fmt: skip
+        work = work_of(Source(table, label=place), by, list(named), own)
+        work.derived = []  # groups alone: how models differ for them is the question
+        order = work.rows.order
+        arranged = {name: one.reordered(order) for name, one in named.items()}
+        return cls(work, arranged, ends)
+
+    def scale(self, column: str) -> str:
+        """How changes of a metric are told: in points where it lies between 0 and 1."""
+        return POINTS if self.ends[column] else ""
+
+    def pairs(
+        self, column: str, rows: Array | None = None, pooled: Pooled | None = None, *, wrong: bool = False
+    ) -> Pairs:
+        """The pairs of scores that both models have, b first; `wrong`: with missing scores as wrong."""
+        one = self.contrasts[column]
+        filled = one.as_wrong(self.work.judged[column].better) if wrong else None
+        old, new = (one.old, one.new) if filled is None else filled
+        use = ~np.isnan(old) & ~np.isnan(new)
+        place = np.flatnonzero(use if rows is None else use & rows)
+        own = [codes[place] for codes in self.work.rows.units.codes]
+        return Pairs(new[place], old[place], one.kind, own, pooled)
+
+    def missing(self, column: str, rows: Array | None = None) -> int:
+        """How many scores one of the two models lacks."""
+        lacks = self.contrasts[column].lacks
+        if lacks is None:
+            return 0
+        either = lacks.old | lacks.new
+        return int((either if rows is None else either & rows).sum())
+
+    def cells(self) -> Iterator[tuple[Grouping, str, Array]]:
+        """Every group with its rows, the unknown of single attributes last."""
+        total = self.work.rows.total
+        for grouping in self.work.groupings:
+            members = grouping.members(self.work.rows.attributes, total)
+            for place, name in enumerate(grouping.cells):
+                rows = np.zeros(total, dtype=bool)
+                if members.rows is None:
+                    rows = members.cells == place
+                else:
+                    rows[members.rows[members.cells == place]] = True
+                yield grouping, name, rows
+            unknown = ~members.known(total)
+            if grouping.depth == 1 and unknown.any():
+                yield grouping, UNKNOWN, unknown
+
+
+def _by_column(families: Any, named: dict[str, Contrast]) -> Any:
+    """Families that name metrics, by the columns that hold these metrics for every two models."""
+    columns: dict[str, list[str]] = {}
+    for name, one in named.items():
+        columns.setdefault(one.metric, []).append(name)
+    if all(own == [metric] for metric, own in columns.items()):
+        return families
+    if isinstance(families, Mapping):
+        return {
+            family: [name for member in members for name in columns.get(member, [member])]
+            for family, members in families.items()
+        }
+    listed = [families] if isinstance(families, str) else list(families or ())
+    if listed == ["metric"]:
+        return columns
+    return [name for name in listed if name != "metric"] or None  # one family for all metrics: never too small
+
+
+def is_bounded(values: Array) -> bool:
+    """Whether all known values lie between 0 and 1."""
+    known = values[~np.isnan(values)]
+    return bool(len(known)) and bool(known.min() >= 0) and bool(known.max() <= 1)

@@ -1,0 +1,193 @@
+"""Opening files that others made: whatever a library raises on them is one line, and no small file fills the memory.
+
+Libraries do not say which errors damaged content may raise, and raise others with the next version (`lzma.LZMAError`,
+`zlib.error`, `struct.error`, `KeyError`, …). So everything that is raised while a foreign file is decoded is the file's
+fault. Only the call into the library stands in such a context: our own mistakes must not be taken for the user's.
+"""
+
+import errno
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from countenance.errors import InputError
+
+MEMORY = 4 << 30
+"""Bytes that one table may take; the setting COUNTENANCE_MAX_MEMORY changes it."""
+EXPANSION = 64
+"""A table may take so many times the size of its file where that is more."""
+OURS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE)
+"""Errors of the machine, which say nothing about the content."""
+
+
+@contextmanager
+def decoding(place: object, what: str, remedy: str = "") -> Iterator[None]:
+    """Turn whatever a library raises on the content of a file into one line: `PLACE: not a readable WHAT (…)`.
+
+    >>> with decoding("a.npz", "file of arrays", "; make it again"):
+    ...     raise KeyError("arr_0")
+    Traceback (most recent call last):
+    countenance.errors.InputError: a.npz: not a readable file of arrays (KeyError: 'arr_0'); make it again
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except MemoryError:
+        raise InputError(
+            f"{place}: reading it takes more memory than is allowed; set COUNTENANCE_MAX_MEMORY (bytes) if you trust it"
+        ) from None
+    except OSError as error:
+        if error.errno in OURS:
+            raise
+        raise InputError(f"{place}: not a readable {what} ({first_line(error)}){remedy}") from error
+    except Exception as error:
+        raise InputError(f"{place}: not a readable {what} ({first_line(error)}){remedy}") from error
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception says, on one line; its kind where that alone would not be understood.
+
+    >>> first_line(ValueError("bad magic\\nmore")), first_line(EOFError()), first_line(KeyError("a"))
+    ('bad magic', 'EOFError', "KeyError: 'a'")
+    """
+    try:
+        text = (getattr(error, "strerror", None) or str(error)).strip()
+    except Exception:  # an exception of a library may fail even at this
+        text = ""
+    line = text.splitlines()[0][:300] if text else ""
+    if not line:
+        return type(error).__name__
+    return f"{type(error).__name__}: {line}" if isinstance(error, LookupError) else line
+
+
+def setting(name: str, usual: int) -> int:
+    """A limit in bytes or pixels that the user can set by a variable.
+
+    >>> setting("COUNTENANCE_MAX_EXAMPLE", 7)
+    7
+    """
+    text = os.environ.get(name)
+    if text is None:
+        return usual
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise InputError(f"{name} is {text[:40]!r}, expected a whole number such as {usual}")
+    return int(text)
+
+
+def json_of(content: bytes | str, place: object) -> Any:
+    """The value of a JSON text; what is not JSON, or is nested too deeply, is refused by its place.
+
+    >>> json_of("[" * 100_000, "a.json")
+    Traceback (most recent call last):
+    countenance.errors.InputError: a.json: not JSON (nested too deeply)
+    """
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise InputError(f"{place}: not JSON (nested too deeply)") from None
+    except ValueError as error:
+        raise InputError(f"{place}: not JSON ({first_line(error)})") from None
+
+
+def regular_file(path: Path | str) -> Path:
+    """The path of a file; anything else (a folder, a pipe, which would be waited for without end) is refused.
+
+    >>> regular_file("/")
+    Traceback (most recent call last):
+    countenance.errors.InputError: /: a folder, expected a file
+    """
+    found = Path(path)
+    if found.exists() and not found.is_file():
+        raise InputError(f"{found}: {'a folder, expected a file' if found.is_dir() else 'not a regular file'}")
+    return found
+
+
+def open_parquet(source: Any, place: object, remedy: str = "", *, pre_buffer: bool = False) -> Any:
+    """A Parquet file (a path, or an Arrow buffer or file) that can be read in parts."""
+    import pyarrow.parquet as pq
+
+    source = regular_file(source) if isinstance(source, str | Path) else source
+    with decoding(place, "Parquet file", remedy):
+        return pq.ParquetFile(source, pre_buffer=pre_buffer)
+
+
+def read_parquet(source: Any, place: object, columns: Sequence[str] | None = None, remedy: str = "") -> Any:
+    """The whole of a Parquet file as an Arrow table, or the columns named that it has; it must fit into memory.
+
+    A file of a few bytes can say that it has billions of rows, and text that it holds once may stand in each of them.
+    """
+    file, most = open_parquet(source, place, remedy), most_memory(source)
+    with decoding(place, "Parquet file", remedy), limited_memory(most):
+        known = file.schema_arrow.names
+        names = known if columns is None else [name for name in columns if name in known]
+        rows = file.metadata.num_rows
+        if rows < 0 or rows * len(names) * 8 > most:
+            raise InputError(
+                f"{place}: {rows:,} rows of {len(names)} columns are more than a file of its size may take in memory; "
+                "set COUNTENANCE_MAX_MEMORY (bytes) if you trust it"
+            )
+        return file.read(names)
+
+
+def most_memory(source: Any) -> int:
+    """Bytes that the content of a file may take in memory."""
+    if isinstance(source, str | Path):
+        size = Path(source).stat().st_size
+    else:
+        size = source.size() if callable(source.size) else source.size
+    return max(setting("COUNTENANCE_MAX_MEMORY", MEMORY), EXPANSION * size)
+
+
+@contextmanager
+def limited_memory(more: int) -> Iterator[None]:
+    """Let this process take at most so many further bytes while the context lasts (Linux); MemoryError beyond that.
+
+    Text that a file holds once may stand in each of its rows, so the size of a table is known only when it is decoded.
+    Where several contexts are open at once, in threads or in generators, the largest limit holds for all of them.
+    """
+    try:
+        import resource
+
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):
+        yield
+        return
+    limit = _Limit(used + more)
+    with _limiting:
+        if not _limits:
+            _before[:] = resource.getrlimit(resource.RLIMIT_AS)
+        _limits.append(limit)
+        _apply_limits(resource)
+    try:
+        yield
+    finally:
+        with _limiting:
+            _limits.remove(limit)
+            _apply_limits(resource)
+
+
+@dataclass(eq=False)
+class _Limit:
+    """The limit of one context."""
+
+    most: int
+
+
+_limits: list[_Limit] = []
+_before: list[int] = []
+_limiting = threading.Lock()
+
+
+def _apply_limits(resource: Any) -> None:
+    """Set the largest limit of the open contexts, or what there was before any of them."""
+    soft, hard = _before
+    wanted = max((limit.most for limit in _limits), default=soft)
+    bounds = [limit for limit in (wanted, soft, hard) if limit != resource.RLIM_INFINITY]
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (min(bounds, default=soft), hard))

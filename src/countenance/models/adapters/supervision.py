@@ -1,0 +1,11 @@
+"""supervision has no models of its own: its `Detections` are an answer, which any function may return."""
+
+from typing import Any
+
+from countenance.models.adapters import base
+
+
+def adapt(model: Any, request: base.Request) -> base.AdaptedModel:
+    """Refuse: detections of one picture are no model."""
+    remedy = "give the function that makes them; it may return a list of Detections, one for each picture"
+    raise request.refusal(f"supervision.{type(model).__name__}", "the detections of one picture", remedy)

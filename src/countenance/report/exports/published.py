@@ -1,0 +1,116 @@
+"""The numbers of an audited run that are published: of everybody and of each group, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from countenance.auditing import Estimate
+from countenance.report import words
+from countenance.report.page import DEFAULTS, too_many_failed
+from countenance.report.source import ReportSource
+from countenance.run import Run, audit_run, store_audit
+from countenance.run.store import AUDIT
+from countenance.tasks import Metric, Number
+
+
+@dataclass(frozen=True)
+class PublishedNumber:
+    """One number with its interval: of everybody, or of one group."""
+
+    metric: str
+    meaning: str
+    value: float
+    low: float
+    high: float
+    level: float
+    n: int
+    unit: str
+    better: str
+    attribute: str | None = None
+    group: str | None = None
+    share: bool = False
+    """Whether it lies between 0 and 1 by its nature."""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval, where there is one."""
+        return (self.low, self.high) if math.isfinite(self.low) and math.isfinite(self.high) else None
+
+    @property
+    def who(self) -> str:
+        """Whom the number is about, as `attribute=group`; empty for everybody.
+
+        >>> PublishedNumber("ok", "", 1.0, 1.0, 1.0, 0.95, 9, "rows", "higher", "gender", "female").who
+        'gender=female'
+        """
+        return "" if self.attribute is None else f"{self.attribute}={self.group}"
+
+
+def source_of(run: Run | Path | str) -> ReportSource:
+    """A run with its stored audit; the default audit is made and stored where there is none."""
+    finished = run if isinstance(run, Run) else Run(run)
+    if not finished.store.storage.entries(AUDIT):
+        store_audit(finished, audit_run(finished))
+    return ReportSource.of(finished)
+
+
+def published(source: ReportSource) -> list[PublishedNumber]:
+    """The audited metrics of everybody and of each group, then the task's own numbers; numbers alone, no NaN."""
+    made = [*_audited(source), *(_of_run(number) for number in source.results if isinstance(number, Number))]
+    return [number for number in made if math.isfinite(number.value)]
+
+
+def sentence(source: ReportSource) -> str:
+    """The verdict as the report's first line says it."""
+    manifest = DEFAULTS | source.run.manifest.plain()
+    failed = too_many_failed(manifest)
+    return words.headline(source.audit, source.run.model_name, too_many_failed=failed)
+
+
+def _audited(source: ReportSource) -> Iterator[PublishedNumber]:
+    level = 1 - float(source.audit.settings.get("alpha", 0.05))
+    for metric in source.metrics:
+        if overall := source.overall.get(metric.name):
+            yield _of_estimate(overall, metric, level, None, None)
+        for attribute in source.names.by:
+            for one in source.estimates(metric.name, attribute):
+                if one.n:
+                    yield _of_estimate(one, metric, level, attribute, one.group)
+
+
+def _of_estimate(
+    one: Estimate, metric: Metric, level: float, attribute: str | None, group: str | None
+) -> PublishedNumber:
+    return PublishedNumber(
+        metric.name,
+        metric.meaning,
+        one.estimate,
+        one.low,
+        one.high,
+        level,
+        one.n,
+        "rows",
+        metric.better or "",
+        attribute,
+        group,
+        one.metric_kind == "rate",
+    )
+
+
+def _of_run(number: Number) -> PublishedNumber:
+    return PublishedNumber(
+        number.name,
+        number.meaning,
+        number.value,
+        number.low,
+        number.high,
+        number.level,
+        number.n,
+        number.unit,
+        number.better,
+        number.attribute,
+        number.group,
+    )

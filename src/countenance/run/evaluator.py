@@ -1,0 +1,195 @@
+"""`evaluate`: from a model and a dataset to a finished run."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from countenance.answers import Boxes
+from countenance.data import Dataset, load_dataset
+from countenance.data.indexed import IndexedDataset
+from countenance.data.manifest import SampleManifest
+from countenance.errors import OptionError
+from countenance.metrics.readings import Reading
+from countenance.models import ModelCard
+from countenance.run.evaluation import Evaluation
+from countenance.run.given import given_model
+from countenance.run.licences import Allowed, allowances
+from countenance.run.matching import refuse_mismatch
+from countenance.run.plan import make_plan
+from countenance.run.run import Run
+from countenance.run.stages import Notes
+from countenance.run.store import RunStore
+from countenance.run.subjects import read_subjects
+from countenance.scratch import scratch_folder
+from countenance.settings import DataSettings, ModelSettings, RunSettings, default_of
+from countenance.settings.box_words import Form, Units
+from countenance.settings.engine import EngineSettings, ProgressMaker, Say, silent
+from countenance.tasks import Task, load_task
+
+
+def evaluate(
+    model: Any,
+    task: str | Task,
+    data: str | Path | Dataset | SampleManifest,
+    *,
+    out: str | Path | None = None,
+    # the model
+    weights: str | Path | None = None,
+    device: str = "cpu",
+    settings: Mapping[str, Any] | None = None,
+    box_format: Form | None = None,
+    units: Units | None = None,
+    allow_mismatch: bool = False,
+    timed: bool = False,
+    card: ModelCard | None = None,
+    # the data
+    categories: str | None = None,
+    truth_boxes: Form | None = None,
+    truth_units: Units | None = None,
+    source: str | None = None,
+    withdrawn: str | Path | Sequence[str] | None = None,
+    # the run
+    options: Mapping[str, Any] | None = None,
+    by: Sequence[str] | None = None,
+    batch: int = 8,
+    limit: int | None = None,
+    seed: int = 0,
+    shard: int | None = None,
+    decode: Literal["exact", "gpu"] = "exact",
+    allow_licence: Sequence[str | Allowed] | None = None,
+    suite: str | None = None,
+    about: Mapping[str, Any] | None = None,
+    notes: Notes | None = None,
+    # the work
+    workers: int = 1,
+    threads: int | None = None,
+    decoders: int | None = None,
+    time_limit: float = 120.0,
+    strict: bool = False,
+    max_failures: float = 0.05,
+    progress: ProgressMaker | None = None,
+    say: Say = silent,
+    engine: Literal["local", "ray"] = "local",
+    address: str | None = None,
+    gpus_per_worker: float = 0.0,
+) -> Run:
+    """Evaluate `model` on every image of `data`, score its predictions and return the run.
+
+    A model is a name, a path, `module:attr` or `path.py:attr` (these run in worker processes), saved predictions
+    (`predictions:FILE`, `answers:RUN`, a DataFrame) or any callable on a list of images (which runs here). A task is a
+    name, a `Task`, `module:attr` or `path.py:attr`; data is a name, a path, a `Dataset`, or the same two forms of code.
+    An interrupted run goes on where it stopped; a changed model, dataset or version starts a new one and keeps the old
+    one under another name. A model that fails on all of the first images stops the run. Wrong input is an `InputError`.
+
+    >>> import countenance as ct
+    >>> run = ct.evaluate("haar", "face_localization", "people:portraits", limit=4)
+    >>> run.manifest.dataset.images
+    4
+
+    Arguments of the model:
+        weights: weights of a zoo model that takes them by path.
+        device: where the model runs, cpu or cuda.
+        settings: arguments of a model by name, or of the format of a file of predictions.
+        box_format: what the four numbers of the model's boxes are (xyxy, xywh, cxcywh, xxyy, yxyx; default xyxy).
+        units: what the model's boxes are measured in (px or rel; default px).
+        allow_mismatch: evaluate a model that finds something else than the task needs.
+        timed: measure the time of each image, one image at a time, as the metric `latency_ms`.
+        card: the model's card, where it differs from its own.
+    Arguments of the data:
+        categories: categories of COCO, YOLO or VOC files that are people or faces (`face=1,person=18`).
+        truth_boxes, truth_units: what the dataset's boxes are, where its files do not say.
+        source: where a dataset object comes from, for the manifest.
+        withdrawn: who withdrew (a file as for purge, or ids), where a run from another machine goes on.
+    Arguments of the run, which determine its numbers:
+        options: options of the task.
+        by: attributes that results by group are given for (default: all).
+        batch: images evaluated at once.
+        limit: only so many images, drawn with the seed.
+        seed: seed of everything random.
+        shard: images in a shard (default: by the number of images).
+        decode: exact (the processor's pixels) or gpu (nvJPEG's, which differ a little).
+        allow_licence: licences that data and weights may have; others do not start.
+        suite, about: the suite that the run belongs to, and further facts for the manifest.
+        notes: replaces the task's own notes on predictions that look like a mistake.
+    Arguments of the work, which do not change a number:
+        workers, threads: worker processes, and threads of each (default: cores / workers).
+        decoders: decode processes of each worker (default: all cores but one for cuda, otherwise none).
+        time_limit: seconds that a batch may take.
+        strict: stop at the first failing image.
+        max_failures: share of failed images that a verdict may rest on; 1 goes on when all fail.
+        progress, say: make the progress bar; called with each line that is worth knowing.
+        engine: local (processes of this machine) or ray (actors of a cluster).
+        address, gpus_per_worker: Ray's cluster (default: one on this machine), and the GPUs of each worker.
+    """
+    arguments = dict(locals())
+    groups = (ModelSettings, DataSettings, RunSettings, EngineSettings)
+    chosen = (group(**{name: arguments[name] for name in group.names()}) for group in groups)
+    return evaluate_with(model, task, data, out, *chosen)  # type: ignore[arg-type]
+
+
+def evaluate_with(
+    model: Any,
+    task: str | Task,
+    data: str | Path | Dataset | SampleManifest,
+    out: str | Path | None,
+    model_settings: ModelSettings,
+    data_settings: DataSettings,
+    run_settings: RunSettings,
+    engine_settings: EngineSettings,
+) -> Run:
+    """`evaluate` with its settings in groups."""
+    the_task = load_task(task, run_settings.options)
+    if model_settings.timed:
+        run_settings = _one_at_a_time(run_settings)
+    dataset = _loaded(data, data_settings)
+    chosen_model = given_model(model, model_settings, the_task, dataset)
+    card = model_settings.card or chosen_model.card
+    for allowed in allowances(run_settings.allow_licence):
+        allowed.check([("data", dataset.card), ("model", card)])
+    if not model_settings.allow_mismatch:
+        refuse_mismatch(card, the_task)
+    for note in getattr(dataset, "notes", ()):
+        engine_settings.say(note)
+    plan = make_plan(
+        the_task,
+        dataset,
+        card,
+        source=data_settings.source or (str(data) if isinstance(data, str | Path) else None),
+        settings=run_settings,
+        reading=_reading(model_settings, chosen_model.reading, the_task),
+        timed=model_settings.timed,
+    )
+    place = out if out is not None else scratch_folder("run")
+    read = {"categories": data_settings.categories, "notes": list(getattr(dataset, "notes", ()))}
+    notes, people = run_settings.notes or the_task.notes, _people(data_settings.withdrawn)
+    return Evaluation(plan, chosen_model, RunStore(place), engine_settings, notes, read, people).run()
+
+
+def _one_at_a_time(settings: RunSettings) -> RunSettings:
+    if settings.batch not in (1, default_of(RunSettings, "batch")):
+        raise OptionError("timed", f"timed: images are timed one at a time; leave batch={settings.batch} out")
+    return settings.changed(batch=1)
+
+
+def _loaded(data: Any, settings: DataSettings) -> Dataset | SampleManifest:
+    if isinstance(data, SampleManifest):
+        return data
+    loaded = load_dataset(
+        data, categories=settings.categories, truth_boxes=settings.truth_boxes, truth_units=settings.truth_units
+    )
+    return loaded.manifest if isinstance(loaded, IndexedDataset) else loaded
+
+
+def _reading(settings: ModelSettings, own: Reading, task: Task) -> Reading:
+    """What the model's boxes are: as the caller says, else as the model itself does."""
+    if not (settings.box_format or settings.units):
+        return own
+    if task.answer is not Boxes:
+        name = "box_format" if settings.box_format else "units"
+        raise OptionError(name, f"{task.name} has no boxes; leave {name} out")
+    return Reading(settings.box_format or own.form, settings.units or own.units)
+
+
+def _people(withdrawn: str | Path | Sequence[str] | None) -> tuple[str, ...] | None:
+    """The people of a list, or of a file with one."""
+    return tuple(read_subjects(Path(withdrawn)) if isinstance(withdrawn, str | Path) else withdrawn or ()) or None

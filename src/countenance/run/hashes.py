@@ -1,0 +1,89 @@
+"""`files.json`: the hash of every file that was written into a finished run.
+
+Files are checked in the same read that uses them, so that no number on a page, in an audit or in a gate comes from a
+file that somebody edited. A stage takes the files that it is going to replace off the list first and puts them back
+last: a kill in between is seen, and never reported as intact.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from countenance.decoding import json_of
+from countenance.errors import InputError
+from countenance.files import to_json
+from countenance.storage import Missing, Storage
+
+FILES = "files.json"
+
+
+def digest(content: bytes) -> str:
+    """The sha256 of some bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+class FileHashes:
+    """The list of hashes of a run."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self._known: dict[str, str] | None = None
+
+    def known(self) -> dict[str, str]:
+        """The hash of every file of the run; empty where there is no list."""
+        if self._known is None:
+            self._known = self._read()
+        return self._known
+
+    def _read(self) -> dict[str, str]:
+        place = f"{self.storage.place}/{FILES}"
+        try:
+            found = json_of(self.storage.read(FILES), place)
+            return {str(name): str(value) for name, value in found["files"].items()}
+        except Missing:
+            return {}
+        except (InputError, KeyError, TypeError, AttributeError):
+            raise InputError(f"{place}: damaged; the same `countenance run` command repairs it") from None
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Replace the list."""
+        self.storage.write(FILES, to_json({"files": dict(sorted(files.items()))}).encode())
+        self._known = dict(files)
+
+    def forget(self) -> None:
+        """Read the list again when it is next needed."""
+        self._known = None
+
+    def check(self, name: str, content: bytes, remedy: str) -> None:
+        """Refuse content that is not what was written."""
+        self.check_digest(name, lambda: digest(content), remedy)
+
+    def check_digest(self, name: str, found: Callable[[], str], remedy: str) -> None:
+        """The same for content whose hash is computed elsewhere."""
+        content = found()
+        if self.known().get(name) != content:
+            self.forget()  # the run may have been written to since the list was read
+        place, all_the_same = f"{self.storage.place}/{name}", "(--unverified reads it all the same)"
+        if not self.known():
+            raise InputError(
+                f"{self.storage.place}: the list of hashes ({FILES}) is missing, so nothing says that {name} is what "
+                f"was written; the same `countenance run` command repairs it {all_the_same}"
+            )
+        if name not in self.known():
+            raise InputError(
+                f"{place}: not on the list of hashes; whatever wrote it was interrupted, or somebody else did; "
+                f"{remedy} {all_the_same}"
+            )
+        if content != self.known()[name]:
+            raise InputError(f"{place}: its content is not what was written; {remedy} {all_the_same}")
+
+    @contextmanager
+    def replacing(self, names: Iterable[str], seal: Callable[[Iterable[str]], None]) -> Iterator[None]:
+        """Files that are written in the context are off the list until it ends; then `seal` puts them back."""
+        self.forget()
+        listed, known = self.storage.has(FILES), self.known()
+        if listed and any(name in known for name in names):
+            self.write({name: value for name, value in known.items() if name not in names})
+        yield
+        if listed:
+            seal(names)

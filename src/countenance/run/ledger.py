@@ -1,0 +1,72 @@
+"""The ledger of a run: which different questions its scores were asked.
+
+Who asks often enough finds something by chance, and every audit accounts for its own comparisons alone. So a run keeps
+a line for every different question, in a file that is no part of the run itself, and says how many there were.
+"""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from countenance.auditing import Audit
+from countenance.errors import InputError
+from countenance.run.hashes import digest
+from countenance.run.run import Run
+from countenance.run.store import QUESTIONS
+from countenance.storage import Missing
+
+ASKED = (
+    "by", "metrics", "where", "comparison", "reference", "depth", "alpha", "delta", "better", "h0", "r0", "min_n",
+    "adjust_asked", "families", "pair", "denominators", "cluster", "ordered", "equity", "paired_by",
+)  # fmt: skip
+"""The settings that make two questions different; neither a seed nor how many permutations there were does."""
+
+
+def noted(run: Run, audit: Audit) -> Audit:
+    """Note the question that an audit answers; from the second different one on, the audit says how many there were."""
+    questions = _read(run)
+    key = _key(audit.settings)
+    if key not in questions:
+        questions[key] = {"comparisons": len(audit.findings)} | {
+            name: audit.settings[name] for name in ("by", "metrics")
+        }
+        _write(run, questions)
+    settings = audit.settings | {"questions": len(questions)}
+    if len(questions) > 1:
+        settings["notes"] = [*audit.notes, sentence(questions)]
+    return audit.model_copy(update={"settings": settings})
+
+
+def sentence(questions: dict[str, dict[str, Any]]) -> str:
+    """How often a run was asked, in words.
+
+    >>> sentence({"a": {"comparisons": 4}, "b": {"comparisons": 10}})
+    'this run has been asked 2 different questions, 14 comparisons in all; an answer accounts for its own alone'
+    """
+    total = sum(int(one.get("comparisons", 0)) for one in questions.values())
+    return (
+        f"this run has been asked {len(questions)} different questions, {total:,} comparisons in all; an answer "
+        "accounts for its own alone"
+    )
+
+
+def _key(settings: dict[str, Any]) -> str:
+    told = {name: settings.get(name) for name in ASKED}
+    return digest(json.dumps(told, sort_keys=True, default=str).encode())[:16]
+
+
+def _read(run: Run) -> dict[str, dict[str, Any]]:
+    """The questions so far; a file that is damaged counts as none."""
+    try:
+        content = json.loads(run.store.storage.read(QUESTIONS))
+        return {str(key): dict(one) for key, one in content["questions"].items()}
+    except Missing:
+        return {}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _write(run: Run, questions: dict[str, dict[str, Any]]) -> None:
+    """Keep the questions; a run that cannot be written to is audited all the same."""
+    with suppress(OSError, InputError):
+        run.store.storage.write(QUESTIONS, json.dumps({"questions": questions}, indent=1).encode())

@@ -1,0 +1,74 @@
+"""The pictures that a run has read: hashed when they are evaluated, and again before stored shards are used."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from countenance.data.sample import UNREADABLE, Dataset, Sample
+from countenance.errors import InputError
+
+if TYPE_CHECKING:
+    from countenance.run.manifest import DatasetRecord
+    from countenance.run.marker import Marker
+    from countenance.run.plan import RunPlan
+    from countenance.run.store import RunStore
+
+_SIZE = 1 << 256
+
+
+def sum_of(pictures: Mapping[str, str]) -> str:
+    """A hash of pictures, from the hash of each by the sample's id: a sum, so it does not depend on their order.
+
+    >>> whole = sum_of({"a": "1", "b": "2"})
+    >>> whole == total([sum_of({"b": "2"}), sum_of({"a": "1"})]), whole == sum_of({"a": "1", "b": "3"})
+    (True, False)
+    """
+    parts = (hashlib.sha256(f"{name} {picture}".encode()).digest() for name, picture in pictures.items())
+    return f"{sum(int.from_bytes(part) for part in parts) % _SIZE:064x}" if pictures else ""
+
+
+def total(parts: Iterable[str]) -> str:
+    """The sum over shards; empty where a shard has read no picture or its sum is not known."""
+    sums = list(parts)
+    return f"{sum(int(part, 16) for part in sums) % _SIZE:064x}" if sums and all(sums) else ""
+
+
+def changed_picture(plan: "RunPlan", store: "RunStore", markers: Mapping[int, "Marker"]) -> str | None:
+    """The first sample of a stored shard whose picture is not the one that was evaluated, or a sample of that shard.
+
+    A picture that could not be read counts as changed once it can be.
+    """
+    if plan.samples.fingerprint_has_pictures:
+        return None
+    for piece in plan.pieces():
+        marker = markers.get(piece.number)
+        if marker is None or not marker.pictures:
+            continue
+        samples = {sample.id: sample for sample in plan.read(piece) if plan.task.asks(sample)}
+        failed: set[str] = {row["sample"] for row in store.shard_failures(piece.number) if row["kind"] == "image"}
+        for name in failed & set(samples):
+            if _is_readable(samples[name]):
+                return name
+        hashes = {name: sample.content_hash() for name, sample in samples.items() if name not in failed}
+        if sum_of(hashes) != marker.pictures:
+            gone = (name for name, found in hashes.items() if found == UNREADABLE)
+            return next(gone, next(iter(samples), None))
+    return None
+
+
+def is_dataset_of(record: "DatasetRecord", dataset: Dataset, evaluated: Iterable[str]) -> bool:
+    """Whether a dataset is the one that a run has evaluated, by its truth and by the pictures of some samples."""
+    if dataset.truth_fingerprint() != record.fingerprint:
+        return False
+    if not record.pictures or not dataset.hashed_when_read:
+        return True
+    names = set(evaluated)
+    return sum_of({sample.id: sample.content_hash() for sample in dataset if sample.id in names}) == record.pictures
+
+
+def _is_readable(sample: Sample) -> bool:
+    try:
+        sample.load()
+    except InputError:
+        return False
+    return True

@@ -1,0 +1,180 @@
+"""What a purge is going to do: in which runs people are, which files go or are rewritten, and which are not ours."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from countenance.decoding import json_of
+from countenance.errors import InputError
+from countenance.run.hashes import digest
+from countenance.run.marker import Marker
+from countenance.run.run import Run
+from countenance.run.store import (
+    AUDIT,
+    FAILURES,
+    MANIFEST,
+    PAGES,
+    REPORT,
+    SHARDS,
+    THUMBNAILS,
+    WORK,
+    RunStore,
+    is_own,
+    thumbnails_of,
+)
+from countenance.run.stored_audit import checked_settings
+from countenance.run.suite import suite_of
+from countenance.storage import Missing
+
+DERIVED = (REPORT, PAGES)
+"""Own files that are made again; the others are rewritten in place."""
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What a purge is going to do, written before it begins."""
+
+    samples: list[str]
+    audit: dict[str, Any] | None = None
+    files: list[str] = field(default_factory=list)
+    """The files that are to be made again."""
+    pages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    people: int = 0
+    rows: int = 0
+
+
+def stores_of(place: Path | str) -> list[RunStore]:
+    """The run at a place, those that rest on the same predictions, and older versions beside it; or those below it."""
+    store = RunStore(place)
+    if store.exists():
+        run = Run(store.storage, verified=False)
+        suite = suite_of(run)
+        others = [RunStore(other) for other in store.storage.siblings(f"{Path(store.place).name}-")]
+        others += [RunStore(other) for other in (suite.related(run) if suite else ())]
+        for other in others:
+            if other.broken():
+                raise InputError(
+                    f"{other.place}: files of a run whose {MANIFEST} is damaged or missing, from which nobody can be "
+                    "removed; delete them, then purge again"
+                )
+        found = {str(Path(one.place).absolute()): one for one in (*others, store) if one.exists()}
+        return sorted(found.values(), key=lambda one: one.manifest().finished or "")  # the latest run's files stay
+    below = [entry.name for entry in store.storage.entries() if entry.name.endswith(f"/{MANIFEST}")]
+    if not below:
+        store.manifest()  # says that no run is here
+    return [RunStore(f"{store.place}/{name.removesuffix(f'/{MANIFEST}')}") for name in below]
+
+
+@dataclass(frozen=True)
+class HeldPeople:
+    """The images of a run that show wanted people."""
+
+    samples: set[str]
+    people: set[str]
+    rows: int
+
+
+def held_in(store: RunStore, wanted: set[str]) -> HeldPeople:
+    samples: set[str] = set()
+    people: set[str] = set()
+    rows = 0
+    tables = []
+    for name in [*store.score_files(), *work_files(store, ".parquet")]:
+        try:
+            store.storage.read(name)
+        except Missing:
+            continue
+        table = store.table(name)
+        columns = [n for n in ("sample", "subject", "identity") if n in table.column_names]
+        tables.append(table.select(columns).to_pylist())
+    for row in (row for table in tables for row in table):
+        names = {row.get("identity"), row.get("subject")} & wanted
+        if row.get("identity") is None:  # nobody said who it is: an image stands for its people
+            names |= {row["sample"]} & wanted
+        if names:
+            samples.add(row["sample"])
+            people |= {str(name) for name in names}
+    for row in _failures(store):
+        names = set(row.get("people") or ()) & wanted
+        if names:
+            samples.add(row["sample"])
+            people |= names
+    rows = sum(row["sample"] in samples for table in tables for row in table)
+    return HeldPeople(samples, people, rows)
+
+
+def work_files(store: RunStore, ending: str) -> list[str]:
+    """The files of an unfinished run that are there until it is complete."""
+    return [entry.name for entry in store.storage.entries(WORK) if entry.name.endswith(ending)]
+
+
+def _failures(store: RunStore) -> list[dict[str, Any]]:
+    found = []
+    for entry in store.storage.entries(SHARDS):
+        marker = Marker.read(store.storage.read(entry.name))
+        found += marker.failures if marker else []
+    try:
+        store.storage.read(FAILURES)
+    except Missing:
+        return found
+    return found + list(store.table(FAILURES).to_pylist())
+
+
+def journal_of(store: RunStore, found: HeldPeople) -> Journal:
+    """What a purge of these images is going to do."""
+    return Journal(
+        sorted(found.samples),
+        _audit_settings(store),
+        made_again_of(store),
+        _pages(store),
+        len(found.people),
+        found.rows,
+    )
+
+
+def made_again_of(store: RunStore) -> list[str]:
+    """Files that go because they may show somebody: pages, and what a suite wrote, as the list of hashes says.
+
+    A file on the list whose content is another one is not what was written; it is somebody else's now.
+    """
+    known = store.sealed()
+    names = [entry.name for entry in store.storage.entries()]
+    listed = [name for name in names if name in known and not is_own(name)]
+    return [
+        *(name for name in names if name in DERIVED),
+        *(name for name in listed if digest(store.storage.read(name)) == known[name]),
+    ]
+
+
+def foreign_in(store: RunStore) -> tuple[str, ...]:
+    """Files in a run that this package did not write."""
+    known = store.sealed()
+    names = [entry.name for entry in store.storage.entries()]
+    return tuple(f"{store.place}/{name}" for name in names if not is_own(name) and name not in known)
+
+
+def touched(store: RunStore, journal: Journal) -> tuple[str, ...]:
+    """The files that a purge would rewrite or delete."""
+    gone = {thumbnails_of(sample) for sample in journal.samples}
+    length = len(thumbnails_of(""))
+    rewritten = [
+        entry.name
+        for entry in store.storage.entries()
+        if is_own(entry.name) and (not entry.name.startswith(THUMBNAILS) or entry.name[:length] in gone)
+    ]
+    return tuple(f"{store.place}/{name}" for name in dict.fromkeys([*rewritten, *journal.files]))
+
+
+def _audit_settings(store: RunStore) -> dict[str, Any] | None:
+    try:
+        return checked_settings(json_of(store.storage.read(AUDIT), AUDIT)["settings"])
+    except (Missing, ValueError, KeyError, TypeError):
+        return None
+
+
+def _pages(store: RunStore) -> dict[str, dict[str, Any]]:
+    try:
+        found = json_of(store.storage.read(PAGES), PAGES)
+        return {name: about for name, about in found.items() if isinstance(about, dict)}
+    except (Missing, InputError, AttributeError):
+        return {}

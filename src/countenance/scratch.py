@@ -1,0 +1,214 @@
+"""Temporary files of one process, in one private folder that a lock holds.
+
+Unpacked pictures, people's truth, database files: none of it may outlive the process, whatever ends it. A process that
+is killed cannot clean up, but its lock is free from then on, so the next start of any command removes its folder
+(`sweep`). Files that are being written elsewhere (`.name.part` beside their target) are noted in the folder while they
+are unfinished, and go with it.
+"""
+
+import atexit
+import contextlib
+import io
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from countenance.locks import open_lock, take
+
+LOCK = ".lock"
+UNFINISHED = "unfinished"
+"""The folder of notes: each is a file that holds the path of a file or folder that is being made elsewhere."""
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep found: folders of processes that ended (removed), and those of processes at work."""
+
+    removed: int = 0
+    files: int = 0
+    """Unfinished files elsewhere that were removed."""
+    at_work: int = 0
+
+
+@dataclass
+class _Private:
+    """The folder of one process and the lock that holds it."""
+
+    process: int
+    folder: Path
+    lock: int
+
+
+_made: _Private | None = None
+_making = threading.Lock()
+_swept = Swept()
+
+
+def swept() -> Swept:
+    """What this process has removed so far."""
+    return _swept
+
+
+def root() -> Path:
+    """The folder that holds the folders of all processes of this user."""
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    return Path(tempfile.gettempdir()) / f"countenance-{user}"
+
+
+def scratch_folder(what: str) -> Path:
+    """A new empty folder in the private folder of this process; it goes when the process ends.
+
+    >>> made = scratch_folder("example")
+    >>> made.is_dir(), made.is_relative_to(root())
+    (True, True)
+    """
+    return Path(tempfile.mkdtemp(prefix=f"{what}-", dir=_private()))
+
+
+@contextmanager
+def temporary_folder(what: str) -> Iterator[Path]:
+    """A folder as long as the context lasts."""
+    made = scratch_folder(what)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def temporary_file() -> io.BufferedRandom:
+    """A file without a name, which is gone when it is closed."""
+    return tempfile.TemporaryFile(dir=_private())
+
+
+@contextmanager
+def named_file(suffix: str = "") -> Iterator[BinaryIO]:
+    """A file as long as the context lasts, for libraries that take a name."""
+    with temporary_folder("file") as place, (place / f"content{suffix}").open("w+b") as stream:
+        yield stream
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[None]:
+    """Note that a file or folder is being made while the context lasts, so that a kill in between leaves no trace."""
+    note = None
+    with contextlib.suppress(OSError):  # a full temporary folder keeps nobody from writing elsewhere
+        notes = _private() / UNFINISHED
+        notes.mkdir(exist_ok=True)
+        note = notes / secrets.token_hex(8)
+        note.write_text(os.path.abspath(path), encoding="utf-8", errors="surrogateescape")  # noqa: PTH100
+    try:
+        yield
+    finally:
+        if note is not None:
+            with contextlib.suppress(OSError):
+                note.unlink()
+
+
+def sweep() -> Swept:
+    """Remove what processes left that were killed: their folders, and the files that they had not finished."""
+    global _swept
+    removed = files = at_work = 0
+    own = None if _made is None or _made.process != os.getpid() else _made.folder.name
+    for lock in sorted(root().glob(f"*{LOCK}")) if is_private(root()) else ():
+        name = lock.name.removesuffix(LOCK)
+        if name == own:
+            at_work += 1
+            continue
+        with contextlib.suppress(OSError):
+            handle = open_lock(lock)
+            try:
+                if take(handle):
+                    files += _remove_left(lock.with_name(name))
+                    lock.unlink()
+                    removed += 1
+                else:
+                    at_work += 1
+            finally:
+                os.close(handle)
+    _swept = Swept(_swept.removed + removed, _swept.files + files, at_work)
+    return Swept(removed, files, at_work)
+
+
+def _remove_left(left: Path) -> int:
+    """Remove the folder of a process that ended, and the unfinished files that it noted; how many those were."""
+    count = 0
+    notes = left / UNFINISHED
+    for note in sorted(notes.iterdir()) if notes.is_dir() else ():
+        with contextlib.suppress(OSError, ValueError):
+            path = Path(note.read_text(encoding="utf-8", errors="surrogateescape"))
+            if not path.name.startswith("."):
+                continue  # what is unfinished has a name that begins with a dot
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+            count += 1
+    shutil.rmtree(left, ignore_errors=True)
+    return count
+
+
+def _private() -> Path:
+    """The folder of this process; a process that was forked gets its own."""
+    global _made
+    with _making:
+        if _made is None or _made.process != os.getpid():
+            _made = _make()
+            atexit.register(_end, _made)
+        return _made.folder
+
+
+def _make() -> _Private:
+    """Make the lock before the folder, so that no folder is ever without one."""
+    place = root()
+    with contextlib.suppress(OSError):
+        place.mkdir(mode=0o700)
+    if not is_private(place):  # somebody else made it: what is temporary here must not be theirs to read
+        place = Path(tempfile.mkdtemp(prefix="countenance-"))
+    while True:
+        name = f"{os.getpid()}-{secrets.token_hex(4)}"
+        lock = place / f"{name}{LOCK}"
+        handle = open_lock(lock)
+        if _taken(handle) and lock.exists():  # a sweep may have come between
+            (place / name).mkdir(mode=0o700)
+            return _Private(os.getpid(), place / name, handle)
+        os.close(handle)
+
+
+def _taken(handle: int) -> bool:
+    """Whether this process has the lock, or nobody can have one because the file system has none."""
+    try:
+        return take(handle)
+    except OSError:
+        return True
+
+
+def is_private(place: Path) -> bool:
+    """Whether a folder is this user's alone; on Windows temporary folders are."""
+    try:
+        state = place.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(state.st_mode):
+        return False
+    return not hasattr(os, "getuid") or (state.st_uid == os.getuid() and not state.st_mode & 0o077)
+
+
+def _end(made: _Private) -> None:
+    """Remove the folder of this process, and what its workers left."""
+    if made.process != os.getpid():
+        return  # a process that was forked from the one that made it
+    shutil.rmtree(made.folder, ignore_errors=True)
+    lock = made.folder.with_name(f"{made.folder.name}{LOCK}")
+    with contextlib.suppress(OSError):
+        os.close(made.lock)
+        lock.unlink()
+    with contextlib.suppress(OSError):
+        sweep()

@@ -1,0 +1,127 @@
+"""The base of all settings."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from countenance.errors import OptionError
+
+
+class SettingsModel(BaseModel):
+    """A group of settings; the first line of the class's docstring is the title of its help panel.
+
+    >>> class Work(SettingsModel):
+    ...     "How the work is done"
+    ...     workers: int = setting(1, "Worker processes.", ge=1)
+    >>> Work(workers=2).workers
+    2
+    >>> Work(worker=2)
+    Traceback (most recent call last):
+    countenance.errors.OptionError: no setting 'worker' (did you mean workers?); there are workers
+    >>> Work(workers=0)
+    Traceback (most recent call last):
+    countenance.errors.OptionError: workers is 0, expected at least 1
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    def __init__(self, **values: Any) -> None:
+        refuse_unknown(values, type(self).model_fields)
+        try:
+            super().__init__(**{name: _plain_number(value) for name, value in values.items()})
+        except ValidationError as error:
+            raise option_error(error, values) from None
+
+    def changed(self, **values: Any) -> Self:
+        """The same settings with other values, checked.
+
+        >>> class Work(SettingsModel):
+        ...     "How the work is done"
+        ...     workers: int = setting(1, "Worker processes.")
+        >>> Work(workers=2).changed(workers=3).workers
+        3
+        """
+        return type(self)(**(dict(self) | values))
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The names of all settings of this group."""
+        return tuple(cls.model_fields)
+
+    def plain(self) -> dict[str, Any]:
+        """What a manifest stores: everything but callables."""
+        hidden = {name for name, value in self if callable(value)}
+        return self.model_dump(mode="json", exclude=hidden)
+
+
+def setting(
+    default: Any,
+    meaning: str,
+    *,
+    flag: str | None = None,
+    short: str | None = None,
+    old: str | None = None,
+    repeated: bool = False,
+    python_only: bool = False,
+    **limits: Any,
+) -> Any:
+    """A field with its default and its meaning in one sentence.
+
+    On the command line it is `--name`, or `flag` where another word is usual; `old` is an earlier spelling, still read.
+    `repeated` options may be given several times; `python_only` ones are not offered there (callables, objects).
+    `limits` are pydantic's (`ge`, `le`, …).
+    """
+    shown: dict[str, Any] = {"flag": flag, "short": short, "old": old, "repeated": repeated, "python_only": python_only}
+    if isinstance(default, list | dict | set):
+        limits["default_factory"] = lambda: default.copy()
+    else:
+        limits["default"] = default
+    return Field(description=meaning, json_schema_extra={"command": shown}, **limits)
+
+
+def _plain_number(value: Any) -> Any:
+    """A number of numpy's as Python's own."""
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
+
+
+def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse a name that is not known, with the nearest that is."""
+    names = list(known)
+    for name in values:
+        if name not in names:
+            likely = difflib.get_close_matches(name, names, 3)
+            hint = f" (did you mean {' or '.join(likely)}?)" if likely else ""
+            raise OptionError(name, f"no setting {name!r}{hint}; there are {', '.join(sorted(names))}")
+
+
+def option_error(error: ValidationError, values: Mapping[str, Any]) -> OptionError:
+    """The first problem of a validation as an error that names the setting and what was found."""
+    first = error.errors()[0]
+    name = str(first["loc"][0]) if first["loc"] else ""
+    problem = str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] == "value_error":  # a validator of ours: its words are whole
+        return OptionError(name, problem)
+    expected = problem.removeprefix("Input should be ").removeprefix("a valid ")
+    expected = expected.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    return OptionError(name, f"{name} is {values.get(name)!r:.60}, expected {expected}")
+
+
+def split(values: Mapping[str, Any], *groups: type[SettingsModel]) -> tuple[list[SettingsModel], dict[str, Any]]:
+    """The settings of each group that are among the values, and the values of no group.
+
+    >>> class Work(SettingsModel):
+    ...     "How the work is done"
+    ...     workers: int = setting(1, "Worker processes.")
+    >>> split({"workers": 2, "colour": "red"}, Work)
+    ([Work(workers=2)], {'colour': 'red'})
+    """
+    own = [group(**{name: values[name] for name in group.model_fields if name in values}) for group in groups]
+    known = {name for group in groups for name in group.model_fields}
+    return own, {name: value for name, value in values.items() if name not in known}
+
+
+def default_of(group: type[SettingsModel], name: str) -> Any:
+    """The default of a setting."""
+    return group.model_fields[name].get_default(call_default_factory=True, validated_data={})

@@ -1,0 +1,50 @@
+"""What can be set of a model: its weights, its device, and what the numbers of its boxes are."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import field_validator
+
+from countenance.settings.base import SettingsModel, setting
+from countenance.settings.box_words import Form, Units, form_named, units_named
+
+DEVICES = ("cpu", "cuda")
+
+
+class ModelSettings(SettingsModel):
+    """The model."""
+
+    weights: str | Path | None = setting(None, "Weights of a zoo model that takes them by path.")
+    device: str = setting("cpu", "Where the model runs: cpu or cuda.")
+    settings: Mapping[str, Any] | None = setting(
+        None, "Arguments of a model by name, or of the format of a file of predictions.", python_only=True
+    )
+    box_format: Form | None = setting(
+        None, "What the four numbers of the model's boxes are (default xyxy).", flag="--boxes", old="--box-format"
+    )
+    units: Units | None = setting(None, "What the model's boxes are measured in: pixels (default) or shares.")
+    allow_mismatch: bool = setting(
+        False, "Evaluate a model that finds something else than the task needs.", flag="--allow-mismatch"
+    )
+    timed: bool = setting(
+        False, "Measure the time of each image, one image at a time, as the metric latency_ms.", flag="--timed"
+    )
+    card: Any = setting(None, "The model's card, where it differs from its own.", python_only=True)
+
+    @field_validator("box_format", mode="before")
+    @classmethod
+    def _form(cls, word: Any) -> Any:
+        return form_named(word) if isinstance(word, str) else word
+
+    @field_validator("units", mode="before")
+    @classmethod
+    def _units(cls, word: Any) -> Any:
+        return units_named(word) if isinstance(word, str) else word
+
+    @field_validator("device")
+    @classmethod
+    def _device(cls, word: str) -> str:
+        if word.partition(":")[0] not in DEVICES:
+            raise ValueError(f"device {word!r}, expected cpu or cuda")
+        return word

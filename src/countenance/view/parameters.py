@@ -1,0 +1,83 @@
+"""The parameters of an address: every value that a request carries is checked here, before anything is done with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+from countenance.errors import InputError
+
+LONGEST_QUERY = 8 * 1024
+"""Bytes of a query; the longest that a page of the viewer makes has about 2,000."""
+MOST = 200
+"""Parameters of one address."""
+LARGEST = 10**9
+"""The largest number of a row or a page."""
+
+
+class Parameters:
+    """Names and values of an address, in order; a name may be there several times.
+
+    >>> Parameters([("page", "2"), ("by", "a"), ("by", "b")]).number("page", 1)
+    2
+    >>> Parameters([("page", "²")]).number("page", 1)
+    Traceback (most recent call last):
+    countenance.errors.InputError: page '²', expected a whole number from 1 to 1000000000
+    """
+
+    def __init__(self, pairs: Sequence[tuple[str, str]] | Mapping[str, str]) -> None:
+        self.pairs = list(pairs.items() if isinstance(pairs, Mapping) else pairs)
+        if len(self.pairs) > MOST:
+            raise InputError(f"{len(self.pairs)} parameters in an address, expected at most {MOST}")
+
+    def text(self, name: str, usual: str = "") -> str:
+        """The last value of a name, without the spaces around it."""
+        return next((value.strip() for known, value in reversed(self.pairs) if known == name), "") or usual
+
+    def exact(self, name: str) -> str:
+        """The last value of a name as it is: a group may have a name with spaces around it."""
+        return next((value for known, value in reversed(self.pairs) if known == name), "")
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a name."""
+        return [value for known, value in self.pairs if known == name]
+
+    def has(self, name: str) -> bool:
+        """Whether the name is there, be it without a value."""
+        return any(known == name for known, _ in self.pairs)
+
+    def without(self, *names: str) -> Parameters:
+        """The others."""
+        return Parameters([pair for pair in self.pairs if pair[0] not in names])
+
+    def number(self, name: str, usual: int, most: int = LARGEST) -> int:
+        """A whole number from 1 on."""
+        found = self.text(name)
+        return whole_number(name, found, most=most) if found else usual
+
+    def share(self, name: str, usual: float) -> float:
+        """A number above 0 and below 1."""
+        found = self.text(name)
+        if not found:
+            return usual
+        try:
+            value = float(found)
+        except ValueError:
+            value = math.nan
+        if not 0 < value < 1:
+            raise InputError(f"{name} {found[:40]!r}, expected a number above 0 and below 1, such as 0.05")
+        return value
+
+    def choice(self, name: str, known: Collection[str], usual: str) -> str:
+        """One of some words."""
+        found = self.text(name, usual)
+        if found not in known:
+            raise InputError(f"{name} {found[:80]!r}, expected one of {', '.join(known)}")
+        return found
+
+
+def whole_number(name: str, text: str, least: int = 1, most: int = LARGEST) -> int:
+    """A number written in plain digits: int() takes signs, spaces, other scripts, and has a limit of its own."""
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
+        raise InputError(f"{name} {text[:40]!r}, expected a whole number from {least} to {most}")
+    return int(text)

@@ -1,0 +1,60 @@
+"""Help texts: every command has an example that its own options allow, and options mean one thing everywhere."""
+
+import shlex
+from collections import defaultdict
+
+import pytest
+import typer
+
+from countenance.cli.app import app, run
+from countenance.cli.help import EXAMPLES, leaves
+
+LEAVES = {" ".join(path): leaf for path, leaf in leaves(typer.main.get_command(app))}
+
+
+def test_every_command_has_an_example_and_no_example_is_left_over():
+    assert set(EXAMPLES) == set(LEAVES)
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_the_example_has_the_options_of_its_command_and_all_that_are_required(name):
+    words = shlex.split(EXAMPLES[name])[1:]
+    assert words[: len(name.split())] == name.split()
+    flags = {word for word in words if word.startswith("--")}
+    known = {flag: option for option in LEAVES[name].params for flag in option.opts}
+    assert flags <= set(known) or LEAVES[name].context_settings.get("ignore_unknown_options")
+    for option in LEAVES[name].params:
+        if option.required and option.param_type_name == "option":
+            assert set(option.opts) & flags, option.opts
+
+
+def test_help_begins_with_the_example_and_has_sections(capsys):
+    assert run(["run", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Example: countenance run face_localization --model")
+    for title in ("The model:", "The data:", "The run:", "The work (nothing here changes a number):"):
+        assert f"\n{title}\n" in shown
+
+
+ORIGINALS = ("fhibe", "uccs", "mask-fairness", "bias-bounty", "happyfaces")
+"""Commands of published systems, which keep the flags that these document."""
+
+
+ALIKE = {
+    "--data": "where data are: one source, or NAME=PATH for each dataset of several runs",
+    "--format": "the format of what is written",
+    "--out": "what is written: a file, a folder, or a run, which may be in an object store",
+    "--baseline": "what is compared with: a rate for plan, a run for gate",
+}
+"""Flags whose values are written differently, though they mean the same."""
+
+
+def test_a_flag_takes_one_kind_of_value_in_all_commands():
+    kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, leaf in LEAVES.items():
+        if not name.startswith(ORIGINALS):
+            for option in leaf.params:
+                for flag in option.opts:
+                    if flag.startswith("--"):
+                        kinds[flag][str(option.type_descriptor.annotation)].append(name)
+    assert {flag: dict(found) for flag, found in kinds.items() if len(found) > 1 and flag not in ALIKE} == {}

@@ -1,0 +1,96 @@
+"""Tasks, models, datasets and formats of a user's file: `path.py:attr`, from anywhere."""
+
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import countenance as ct
+from countenance.errors import InputError
+
+CODE = '''
+    """A reader, a model and a task in one file."""
+    from dataclasses import replace
+    from pathlib import Path
+
+    import numpy as np
+
+    import countenance as ct
+    from helper_beside import BOX
+
+    HERE = Path(__file__).parent
+
+
+    def person(i):
+        face = ct.Subject(f"s{i}", face_box=np.array(BOX), attributes={"side": "ab"[i % 2]})
+        return ct.Sample(f"p{i}", ct.LazyImage(HERE / f"p{i}.png"), 16, 16, subjects=(face,))
+
+
+    def load():
+        return ct.Dataset(ct.DatasetCard(name="mine"), [person(i) for i in range(6)])
+
+
+    DATA = load()
+    NUMBER = 7
+
+
+    def needs_one(folder):
+        return load()
+
+
+    def model(images):
+        return [ct.Boxes([BOX]) for _ in images]
+
+
+    TASK = replace(ct.load_task("face_localization"), name="my_task")
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "mine.py").write_text(textwrap.dedent(CODE))
+    (tmp_path / "helper_beside.py").write_text("BOX = [2.0, 2.0, 12.0, 12.0]\n")
+    for i in range(6):
+        Image.fromarray(np.full((16, 16, 3), 40 * i, np.uint8)).save(tmp_path / f"p{i}.png")
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith(("mine", "helper_beside"))]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("reader", ["load", "DATA"])
+def test_a_run_of_a_readers_file_a_models_file_and_a_tasks_file(folder, reader):
+    place = folder / "mine.py"
+    run = ct.evaluate(f"{place}:model", f"{place}:TASK", data=f"{place}:{reader}", out=folder / "run")
+    assert run.scores().num_rows >= 6
+    manifest = (folder / "run" / "run.json").read_text()
+    assert "mine.py:TASK" in manifest and str(folder) not in manifest
+    assert run.code_task().name == "my_task"
+
+
+def test_a_name_relative_to_the_current_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert len(ct.load_dataset("mine.py:load")) == 6
+    assert ct.load_task("mine.py:TASK").name == "my_task"
+
+
+@pytest.mark.parametrize(
+    "name, problem",
+    [
+        ("mine.py:lod", "mine.py has no 'lod' .did you mean load"),
+        ("other.py:load", "no file .*other.py"),
+        ("mine.py:NUMBER", "that is a int, expected a Dataset"),
+        ("mine.py:needs_one", "the function needs arguments"),
+    ],
+)
+def test_wrong_names_are_told(folder, name, problem):
+    with pytest.raises(InputError, match=problem):
+        ct.load_dataset(f"{folder}/{name}")
+
+
+def test_a_file_that_fails_is_named_with_its_error(folder):
+    (folder / "bad.py").write_text("1 / 0\n")
+    with pytest.raises(InputError, match=r"importing .*bad\.py failed \(ZeroDivisionError"):
+        ct.load_dataset(f"{folder}/bad.py:load")

@@ -1,0 +1,58 @@
+"""Signatures say everything that can be set, with the defaults of the settings."""
+
+import inspect
+from dataclasses import fields
+
+import pytest
+
+import countenance as ct
+from countenance.auditing.settings import AuditSettings
+from countenance.errors import OptionError
+from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings, default_of
+
+GROUPS = (ModelSettings, DataSettings, RunSettings, EngineSettings)
+
+
+def test_evaluate_lists_every_setting_with_its_default_and_nothing_else():
+    parameters = inspect.signature(ct.evaluate).parameters
+    own = {name: p for name, p in parameters.items() if name not in ("model", "task", "data", "out")}
+    settings = {name: default_of(group, name) for group in GROUPS for name in group.model_fields}
+    assert {name: p.default for name, p in own.items()} == settings
+    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in own.values())
+
+
+def test_no_setting_is_in_two_groups():
+    names = [name for group in GROUPS for name in group.model_fields]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_setting_says_what_it_means_and_is_in_the_docstring_of_evaluate(group):
+    for name, field in group.model_fields.items():
+        assert (field.description and field.description[0].isupper()) or field.description.startswith(("exact", "Ray"))
+        assert name in (ct.evaluate.__doc__ or "")
+
+
+def test_wrong_values_name_the_argument(tmp_path):
+    for wrong in ({"workers": 0}, {"batch": "8"}, {"engine": "spark"}, {"device": "tpu"}, {"box_format": "corner"}):
+        (name,) = wrong
+        with pytest.raises(OptionError) as error:
+            ct.evaluate("haar", "face_localization", "people:portraits", **wrong)
+        assert error.value.argument == name
+        assert str(next(iter(wrong.values()))) in str(error.value)
+
+
+def test_audit_lists_every_setting_with_its_default():
+    parameters = inspect.signature(ct.audit).parameters
+    own = {name: p.default for name, p in parameters.items() if name not in ("source", "by", "metrics", "equity")}
+    assert own == {field.name: field.default for field in fields(AuditSettings)}
+    assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    for name in parameters:
+        assert name in (ct.audit.__doc__ or "")
+
+
+@pytest.mark.parametrize("name", ct.__all__)
+def test_every_public_name_is_what_it_says_and_teaches(name):
+    value = getattr(ct, name)
+    assert not inspect.ismodule(value)
+    assert inspect.getdoc(value)

@@ -1,0 +1,33 @@
+"""The ledger of a run: how many different questions its scores were asked."""
+
+import json
+from pathlib import Path
+
+from tests.gating.conftest import write_run
+
+from countenance.cli.app import run as run_command
+from countenance.run import Run, audit_run
+from countenance.run.ledger import noted
+
+COLUMNS = {"attr.g": ["a", "b"] * 100, "attr.h": ["x", "x", "y", "y"] * 50, "m.correct": [1.0, 1.0, 0.0, 1.0] * 50}
+
+
+def asked(run: Run, **question: object) -> str:
+    audit = noted(run, audit_run(run, adjust="holm", **question))
+    return next((note for note in audit.notes if "different questions" in note), "")
+
+
+def test_a_run_says_from_the_second_question_on_how_often_it_was_asked(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", COLUMNS)
+    assert asked(run, by=["g"]) == ""
+    assert asked(run, by=["g"], seed=3) == "", "another seed is the same question"
+    assert asked(run, by=["h"]).startswith("this run has been asked 2 different questions, 2 comparisons in all")
+    assert "3 different questions" in asked(run, by=["h"], delta=0.1)
+    assert run_command(["verify", str(tmp_path / "run")]) == 0, "the ledger is no part of the sealed run"
+
+
+def test_a_damaged_ledger_does_not_stop_an_audit(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", COLUMNS)
+    (tmp_path / "run" / "questions.json").write_text('{"questions": [1]}')
+    assert asked(run, by=["g"]) == ""
+    assert len(json.loads((tmp_path / "run" / "questions.json").read_text())["questions"]) == 1

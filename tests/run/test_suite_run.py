@@ -1,0 +1,90 @@
+"""A suite is a value that is run: ours, and one of somebody else's file."""
+
+import textwrap
+
+import pytest
+
+from countenance.cli.app import run as command
+from countenance.errors import InputError
+from countenance.run import read_audit
+from countenance.run.suite import Suite, SuiteTask, load_suite, suite_names
+
+FACES = Suite(
+    "faces", "Is every face found?", datasets=("people",), tasks=(SuiteTask("face_localization"),), audit={"depth": 1}
+)
+
+
+def test_one_task_leaves_one_audited_run_in_its_place(tmp_path):
+    (run,) = FACES.run(data="people:portraits", model="haar", out=tmp_path / "run", limit=8, by=["gender"], min_n=2)
+    assert run.path == tmp_path / "run" and run.manifest.suite == "faces"
+    audit = read_audit(run)
+    assert audit.settings["by"] == ["gender"] and audit.settings["min_n"] == 2 and audit.settings["depth"] == 1
+
+
+def test_several_tasks_leave_a_run_each_and_one_can_be_chosen(tmp_path):
+    both = Suite("both", "?", tasks=(SuiteTask("face_localization"), SuiteTask("person_localization")))
+    runs = both.run("people:portraits", "haar", tmp_path, limit=4, allow_mismatch=True)
+    assert [run.path.name for run in runs] == ["face_localization", "person_localization"]
+    (one,) = both.run("people:portraits", "haar", tmp_path / "one", limit=4, task="face_localization")
+    assert one.manifest.task == "face_localization"
+
+
+def test_tasks_that_do_not_fit_are_left_out(tmp_path):
+    picky = Suite(
+        "picky",
+        "?",
+        tasks=(SuiteTask("face_localization"), SuiteTask("person_localization", fits=lambda data, model: False)),
+    )
+    assert len(picky.run("people:portraits", "haar", tmp_path, limit=4)) == 1
+    with pytest.raises(InputError, match="no task fits"):
+        Suite("none", "?").run("people:portraits", "haar", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options, problem",
+    [
+        ({"task": "faces"}, "has no task 'faces'|is not one of"),
+        ({"lmit": 3}, "no option 'lmit' .did you mean limit"),
+        ({"workers": 0}, "workers is 0"),
+        ({"by": ["hair_colour_of_dog"]}, "no attribute"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_evaluated(tmp_path, options, problem):
+    with pytest.raises(InputError, match=problem):
+        FACES.run("people:portraits", "haar", tmp_path / "run", **options)
+    assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_an_outsiders_suite_has_the_commands_of_ours(tmp_path, capsys):
+    code = """
+        from countenance import Suite, SuiteTask
+
+        def publish(run):
+            with run.store.replacing("mine.txt"):
+                run.store.storage.write("mine.txt", str(run.scores().num_rows).encode())
+            return ["mine.txt"]
+
+        MINE = Suite("mine", "Is it mine?", tasks=(SuiteTask("face_localization"),), publish=publish)
+    """
+    (tmp_path / "mine.py").write_text(textwrap.dedent(code))
+    out = tmp_path / "run"
+    line = ["suite", "run", f"{tmp_path}/mine.py:MINE", "--data", "people:portraits", "--model", "haar"]
+    assert command([*line, "--limit", "6", "--by", "gender", "--out", str(out), "-q"]) == 0
+    assert (out / "mine.txt").is_file() and (out / "report.html").is_file()
+    capsys.readouterr()
+    assert command(["verify", str(out)]) == 0
+    assert command(["audit", str(out), "--by", "gender", "-q"]) == 0
+
+
+def test_every_suite_is_listed_with_its_question(capsys):
+    assert command(["suite", "list"]) == 0
+    shown = capsys.readouterr().out
+    for name in suite_names():
+        assert load_suite(name).question in shown
+
+
+def test_a_suite_that_is_none_is_told():
+    with pytest.raises(InputError, match=r"no suite 'mask_farness' \(did you mean mask_fairness"):
+        load_suite("mask-farness")
+    with pytest.raises(InputError, match="that is a builtin_function_or_method, expected a Suite"):
+        load_suite("math:sqrt")
