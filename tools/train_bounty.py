@@ -45,9 +45,9 @@ def train_and_score(order: dict[str, Any]) -> dict[str, Any]:
     """Train one entry and score it on the public test; `order` is plain, so that it travels to a process."""
     import torch
 
+    from countenance.data.adapters.bias_bounty_files import predictions_text
     from countenance.suites.bias_bounty import training
     from countenance.suites.bias_bounty.entry import BountyEntry, image_files, predict_files
-    from countenance.suites.bias_bounty.files import predictions_text
     from countenance.suites.bias_bounty.scoring import score_files
     from countenance.suites.bias_bounty.training.better import BetterSettings
 

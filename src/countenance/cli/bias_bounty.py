@@ -100,9 +100,9 @@ def predict(
 ) -> None:
     """Label every image of a folder with an entry (no torch needed)."""
     from countenance.cli.progress import progress
+    from countenance.data.adapters.bias_bounty_files import predictions_text
     from countenance.files import write_text
     from countenance.suites.bias_bounty.entry import BountyEntry, image_files, predict_files
-    from countenance.suites.bias_bounty.files import predictions_text
 
     model = BountyEntry(entry, threads=threads)
     files = image_files(images)
@@ -131,8 +131,8 @@ def score(
     out: Annotated[Path | None, typer.Option(help="Also leave a run here.", metavar="RUN")] = None,
 ) -> None:
     """Score predictions: accuracy, disparity, Score₁ with intervals, and randomness on non-faces."""
+    from countenance.data.adapters.bias_bounty_files import Truth
     from countenance.files import write_json
-    from countenance.suites.bias_bounty.files import Truth
     from countenance.suites.bias_bounty.pairing import against_json, compare_predictions, read_pair, score_difference
     from countenance.suites.bias_bounty.printing import against_lines, score_lines
     from countenance.suites.bias_bounty.scoring import Draws, score_tables

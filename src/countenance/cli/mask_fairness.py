@@ -94,10 +94,10 @@ def assess(
     from functools import partial
 
     from countenance.cli.progress import progress
+    from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
     from countenance.report import write_report
     from countenance.suites.mask_fairness.assess import assess as run_assessment
     from countenance.suites.mask_fairness.assess import summary_lines
-    from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
     from countenance.suites.mask_fairness.given import predictions_of
 
     if (detector is None) == (predictions is None):
@@ -157,8 +157,8 @@ def make_data(
 ) -> None:
     """Write pictures, boxes and attributes for a detector that runs elsewhere."""
     from countenance.cli.progress import progress
+    from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
     from countenance.files import staged
-    from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
     from countenance.suites.mask_fairness.make_data import make_data as write
 
     if out.exists():

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from countenance.data.adapters.bias_bounty_files import CLASSES, COLUMNS
 from countenance.data.card import DatasetCard
 from countenance.data.image import ArrayImage, encode_png
 from countenance.data.sample import Dataset, Sample, Subject
-from countenance.suites.bias_bounty.files import CLASSES, COLUMNS
 from countenance.suites.bias_bounty.make_data import write_challenge
 
 SIDE = 64

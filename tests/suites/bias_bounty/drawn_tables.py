@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, ClassTable
 
 
 def tables(n: int, right: float = 0.7, seed: int = 0) -> tuple[ClassTable, ClassTable]:

@@ -7,9 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countenance.errors import InputError
-from countenance.suites.bias_bounty.board import Rules, rank
-from countenance.suites.bias_bounty.files import (
+from countenance.data.adapters.bias_bounty_files import (
     ATTRIBUTES,
     CLASSES,
     Truth,
@@ -17,6 +15,8 @@ from countenance.suites.bias_bounty.files import (
     read_labels,
     read_predictions,
 )
+from countenance.errors import InputError
+from countenance.suites.bias_bounty.board import Rules, rank
 from countenance.suites.bias_bounty.page import write_pages
 from countenance.suites.bias_bounty.pairing import read_pair, score_difference
 from countenance.suites.bias_bounty.printing import table_lines

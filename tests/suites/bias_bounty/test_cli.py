@@ -8,8 +8,8 @@ from scipy.stats import chisquare
 
 from countenance.cli import app as root
 from countenance.cli import bias_bounty
+from countenance.data.adapters.bias_bounty_files import predictions_text, read_labels
 from countenance.run import Run
-from countenance.suites.bias_bounty.files import predictions_text, read_labels
 from countenance.tasks import Number
 
 Captured = pytest.CaptureFixture[str]
@@ -24,7 +24,7 @@ def registered() -> None:
 
 def perfect(labels: Path, out: Path) -> Path:
     table = read_labels(labels)
-    from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
+    from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES
 
     words = [{name: CLASSES[name][max(int(table.codes[name][i]), 0)] for name in ATTRIBUTES} for i in range(len(table))]
     out.write_text(predictions_text(table.names, words))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, Truth, predictions_text, read_names
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.entry import (
@@ -21,7 +22,6 @@ from countenance.suites.bias_bounty.entry import (
     predict_files,
     random_classes,
 )
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Truth, predictions_text, read_names
 from countenance.suites.bias_bounty.pairing import read_pair, score_difference
 from countenance.suites.bias_bounty.rules import uniformity_p
 from countenance.suites.bias_bounty.scoring import score_files

@@ -11,14 +11,17 @@ import pytest
 from PIL import Image
 
 from countenance.answers import Labels
+from countenance.answers.formats.bias_bounty import BIAS_BOUNTY
 from countenance.data import Sample, Subject
+from countenance.data.adapters import bias_bounty as layout
+from countenance.data.adapters import bias_bounty_files as files
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES
 from countenance.data.image import ArrayImage, encode_png
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import entry as entries
-from countenance.suites.bias_bounty import files, layout, task
+from countenance.suites.bias_bounty import task
 from countenance.suites.bias_bounty import timing as timings
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork, network_input, predict_files, random_classes
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.run import write_run
 from countenance.suites.bias_bounty.scoring import Draws, score_files
 
@@ -202,8 +205,8 @@ def test_the_format_is_told_by_the_first_line_alone(tmp_path: Path) -> None:
         ("e.csv", "x" * 4090 + "," + HEADER, False), ("f.csv", "x" * (4096 - len(HEADER)) + "," + HEADER, True),
     ):  # fmt: skip
         (tmp_path / name).write_text(text, encoding="utf-8")
-        assert task._detects(tmp_path / name) is found, name
-    assert not task._detects(tmp_path / "none.csv")
+        assert BIAS_BOUNTY.detects(tmp_path / name) is found, name
+    assert not BIAS_BOUNTY.detects(tmp_path / "none.csv")
 
 
 def test_images_are_known_by_their_names_and_sizes(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, organiser_folder, read_names
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, organiser_folder, read_names
 
 torch = pytest.importorskip("torch")
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import (
+from countenance.data.adapters.bias_bounty_files import (
     ATTRIBUTES,
     CLASSES,
     Truth,
@@ -18,6 +17,7 @@ from countenance.suites.bias_bounty.files import (
     read_names,
     read_predictions,
 )
+from countenance.errors import InputError
 
 HEADER = "name,skin_tone,gender,age\n"
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, predictions_text
 from countenance.data.card import DatasetCard
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import board as boards
 from countenance.suites.bias_bounty.board import Rules, rank
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text
 from countenance.suites.bias_bounty.page import write_pages
 from countenance.suites.bias_bounty.scoring import Draws
 from countenance.suites.bias_bounty.submissions import BountySubmission, Handed, hand_in, same_code

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from countenance.data.adapters.bias_bounty import read_challenge
+from countenance.data.adapters.bias_bounty_files import organiser_folder, read_labels, read_names
 from countenance.data.image import ArrayImage
 from countenance.data.sample import Dataset, Sample
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import organiser_folder, read_labels, read_names
-from countenance.suites.bias_bounty.layout import read_challenge
 from countenance.suites.bias_bounty.make_data import _nonfaces, write_challenge
 from countenance.suites.bias_bounty.scoring import score_files
 

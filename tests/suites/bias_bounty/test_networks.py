@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES
 from countenance.models.onnx import open_session
 from countenance.suites.bias_bounty.entry import SHIPPED, EntryCard
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")

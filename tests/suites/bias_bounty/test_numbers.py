@@ -16,11 +16,11 @@ from tests.suites.bias_bounty.drawn_tables import tables
 
 from countenance.auditing.ranking import Pair, Ranking, numerical_bootstrap
 from countenance.comparing.result import Change
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, ClassTable, Truth
 from countenance.suites.bias_bounty import board as boards
 from countenance.suites.bias_bounty import page, pairing, printing
 from countenance.suites.bias_bounty import rules as bounty
 from countenance.suites.bias_bounty.board import Board, BoardEntry, Rules
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Truth
 from countenance.suites.bias_bounty.scoring import Draws, Score, _notes, score_files, score_tables
 from countenance.suites.bias_bounty.submissions import Handed
 from countenance.tasks.results import Number

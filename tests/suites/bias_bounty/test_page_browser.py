@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, predictions_text, read_labels
 from countenance.suites.bias_bounty.board import Rules, rank
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text, read_labels
 from countenance.suites.bias_bounty.page import write_pages
 from countenance.suites.bias_bounty.scoring import Draws
 from countenance.suites.bias_bounty.submissions import BountySubmission, hand_in

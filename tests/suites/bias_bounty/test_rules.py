@@ -11,12 +11,12 @@ from tests.suites.bias_bounty.drawn_tables import tables
 
 from countenance.auditing.estimates import wilson
 from countenance.auditing.ranking import Pair, Ranking
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, ClassTable, Truth, predictions_text
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import board as boards
 from countenance.suites.bias_bounty import rules as bounty
 from countenance.suites.bias_bounty import timing as timings
 from countenance.suites.bias_bounty.board import BoardEntry, Rules
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Truth, predictions_text
 from countenance.suites.bias_bounty.prizes import award
 from countenance.suites.bias_bounty.scoring import Draws, degrees_of_freedom, score_intervals, score_tables
 from countenance.suites.bias_bounty.submissions import Handed, checked_name

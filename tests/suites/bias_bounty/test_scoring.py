@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from countenance.cli import bias_bounty
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, COLUMNS, Truth
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS, Truth
 from countenance.suites.bias_bounty.pairing import compare_predictions, read_pair, score_difference
 from countenance.suites.bias_bounty.printing import against_lines, score_lines
 from countenance.suites.bias_bounty.scoring import Draws, score_files
@@ -154,7 +154,7 @@ def test_pictures_of_one_person_widen_the_interval(tmp_path: Path) -> None:
 
 
 def test_the_intervals_cover() -> None:
-    from countenance.suites.bias_bounty.files import ClassTable
+    from countenance.data.adapters.bias_bounty_files import ClassTable
     from countenance.suites.bias_bounty.rules import CLASS_COUNTS
     from countenance.suites.bias_bounty.scoring import score_tables
 

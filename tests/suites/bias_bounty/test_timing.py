@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from countenance.cli import app as root
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, predictions_text
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import board as boards
 from countenance.suites.bias_bounty import timing
 from countenance.suites.bias_bounty.board import Rules, rank
 from countenance.suites.bias_bounty.entry import BountyEntry, entry_hash, image_files, predict_files
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, predictions_text
 from countenance.suites.bias_bounty.prizes import award
 from countenance.suites.bias_bounty.scoring import Draws
 from countenance.suites.bias_bounty.submissions import BountySubmission, Handed, hand_in

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES
 
 torch = pytest.importorskip("torch")
 

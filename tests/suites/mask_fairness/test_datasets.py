@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject, load_dataset
 from countenance.data.adapters.fairface import AGES, repaired_age
+from countenance.data.adapters.mask_fairness import AskedTruth, compared_by, load_mask_data, source_of
 from countenance.data.reading.box_readings import YOLO, checked_corners
 from countenance.data.reading.label_files import read_voc, read_yolo
 from countenance.errors import InputError
 from countenance.metrics.readings import READINGS, Reading
-from countenance.suites.mask_fairness.datasets import AskedTruth, compared_by, load_mask_data, source_of
 from countenance.suites.mask_fairness.make_data import FORMATS, make_data
 
 HEADER = "index,filename,x,y,dx,dy,mask,skincolor,sex\n"

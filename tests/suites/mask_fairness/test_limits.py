@@ -10,19 +10,19 @@ import pytest
 
 from countenance.answers import Boxes
 from countenance.answers.formats.base import TableRows, Wanted
+from countenance.answers.formats.mask_forms import detects, read_table
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
+from countenance.data.adapters.mask_fairness import MaskData, compared_by
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS
 from countenance.suites.mask_fairness.assess import _two, assess, summary_lines
 from countenance.suites.mask_fairness.assessment import SIDES, Row, mirrored
 from countenance.suites.mask_fairness.compare import compare, table_rows
-from countenance.suites.mask_fairness.datasets import MaskData, compared_by
 from countenance.suites.mask_fairness.detectors import ALGORITHMS
 from countenance.suites.mask_fairness.given import _is_stored, predictions_of
 from countenance.suites.mask_fairness.make_data import _bafmd, label
 from countenance.suites.mask_fairness.notes import _inverted, assessment_notes
-from countenance.suites.mask_fairness.predictions import detects, read_table
 from countenance.suites.mask_fairness.report import _table
 from countenance.suites.mask_fairness.seed_rule import seed_row, seed_table
 from countenance.suites.mask_fairness.twins import _rows

@@ -8,9 +8,9 @@ import pytest
 from countenance.answers import Boxes
 from countenance.cli.app import run as run_command
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
+from countenance.data.adapters.mask_fairness import ONE_FACE, AskedTruth, MaskData
 from countenance.metrics.readings import READINGS, Reading
 from countenance.suites.mask_fairness.assess import assess
-from countenance.suites.mask_fairness.datasets import ONE_FACE, AskedTruth, MaskData
 from countenance.suites.mask_fairness.given import predictions_of
 from countenance.suites.mask_fairness.make_data import make_data
 
@@ -119,7 +119,7 @@ def test_a_wrong_reading_of_the_dataset_is_told_with_its_own_options(tmp_path, c
 def test_a_detector_that_runs_here_may_be_read_in_another_way(tmp_path, capsys, monkeypatch):
     make_data(crowd(), tmp_path / "data", "bafmd")
     (tmp_path / "shares.py").write_text(
-        "from countenance.suites.mask_fairness.datasets import load_mask_data\n"
+        "from countenance.data.adapters.mask_fairness import load_mask_data\n"
         "from pathlib import Path\n"
         f"DATA = load_mask_data('bafmd', Path({str(tmp_path / 'data')!r})).dataset\n"
         "def model(images):\n"
@@ -171,8 +171,8 @@ def test_a_detector_that_is_right_half_of_the_time_is_not_called_inverted(tmp_pa
 
 
 def test_other_categories_of_a_coco_file_are_left_out_and_named(tmp_path):
+    from countenance.data.adapters.mask_fairness import load_mask_data
     from countenance.errors import InputError
-    from countenance.suites.mask_fairness.datasets import load_mask_data
 
     make_data(crowd(6), tmp_path / "data", "coco")
     path = tmp_path / "data" / "annotations.json"

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from countenance.cli.app import run as run_command
+from countenance.data.adapters.mask_fairness import AskedTruth, load_mask_data
 from countenance.errors import InputError
-from countenance.suites.mask_fairness.datasets import AskedTruth, load_mask_data
 
 NAMES = ("no mask", "mask")
 """The names in BAFMD's XML files by the class numbers in its text files."""

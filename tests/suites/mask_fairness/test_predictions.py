@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from countenance.answers.formats.mask_forms import detects
 from countenance.data import Dataset
+from countenance.data.adapters.mask_fairness import MaskData
 from countenance.errors import InputError
 from countenance.run import evaluate
-from countenance.suites.mask_fairness.datasets import MaskData
 from countenance.suites.mask_fairness.given import predictions_of
-from countenance.suites.mask_fairness.predictions import detects
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import json
 import pytest
 from challenge_files import HEADER, write_truth
 
+from countenance.answers.formats.uccs_scores import read_scores
 from countenance.data.reading.lines import cut
 from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
-from countenance.suites.uccs.scores import read_scores
 
 V3 = "FILE,DETECTION_SCORE,BB_X,BB_Y,BB_WIDTH,BB_HEIGHT"
 

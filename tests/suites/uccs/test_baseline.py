@@ -5,6 +5,7 @@ import pytest
 from challenge_models import scenes
 from PIL import Image
 
+from countenance.data.adapters.uccs_protocol import read_gallery
 from countenance.data.reading.arrays import Cache, save_arrays
 from countenance.errors import InputError
 from countenance.run.image_jobs import How
@@ -12,7 +13,6 @@ from countenance.suites.uccs import CurveSettings, check_file, evaluate_detector
 from countenance.suites.uccs.baseline import Baseline, detect, recognize, score
 from countenance.suites.uccs.baseline.steps import enlarged
 from countenance.suites.uccs.make_data import make_data
-from countenance.suites.uccs.protocol import read_gallery
 
 SQUARES = "challenge_models:Squares"
 MODELS = {"embedding": "challenge_models:Colour", "detector": SQUARES}
@@ -259,7 +259,7 @@ def test_an_enlarged_box_stays_in_the_image():
 
 
 def test_made_people_are_not_real_and_all_others_are(made, tmp_path):
-    from countenance.suites.uccs.protocol import real_people
+    from countenance.data.adapters.uccs_protocol import real_people
 
     assert not real_people(made[0])
     assert real_people(tmp_path)

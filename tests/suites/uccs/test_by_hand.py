@@ -7,18 +7,18 @@ import pytest
 from challenge_files import write_truth, write_v2, write_v3
 
 from countenance.answers import Boxes, Embedding, Identifications
+from countenance.answers.formats.uccs import detects
 from countenance.data import ArrayImage, Sample, Subject
+from countenance.data.adapters.uccs import Face, load, read_dataset
+from countenance.data.adapters.uccs_protocol import LANDMARKS, read_gallery
 from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.baseline.recognize import box_of_landmarks, named
 from countenance.suites.uccs.baseline.score import Templates, enroll
 from countenance.suites.uccs.baseline.steps import detect_step, embed_step, embedding, enlarged
 from countenance.suites.uccs.comparison import compare, write_comparison
-from countenance.suites.uccs.dataset import Face, load, read_dataset
 from countenance.suites.uccs.errors import missed_faces
-from countenance.suites.uccs.format import detects
 from countenance.suites.uccs.operating import default_targets, group_curves, middle, operating_points, table_lines
-from countenance.suites.uccs.protocol import LANDMARKS, read_gallery
 from countenance.suites.uccs.task import _results, merge, partial
 from countenance.tasks import Shard
 

@@ -7,9 +7,9 @@ import pytest
 from challenge_files import write_truth, write_v2, write_v3
 
 from countenance.answers import Boxes, Identifications
+from countenance.data.adapters.uccs import read_dataset
 from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
-from countenance.suites.uccs.dataset import read_dataset
 from countenance.suites.uccs.plot import GREY, HEIGHT, chart_of, group_charts
 from countenance.suites.uccs.run import check_places, places, write_runs
 from countenance.suites.uccs.sections import _divides, evaluation_again

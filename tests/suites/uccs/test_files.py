@@ -9,15 +9,15 @@ from challenge_files import HEADER, write_truth, write_v2, write_v3
 
 from countenance.answers import Identifications
 from countenance.answers.formats import Wanted
+from countenance.answers.formats.uccs import detects, read
+from countenance.answers.formats.uccs_scores import layout_of, on_protocol, read_scores
 from countenance.data import load_dataset
+from countenance.data.adapters.uccs import Face, load, read_dataset, source_of
+from countenance.data.adapters.uccs_protocol import LANDMARKS, Protocol, detect_version, read_gallery, read_protocol
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
 from countenance.suites.uccs import evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.config import Config
-from countenance.suites.uccs.dataset import Face, load, read_dataset, source_of
-from countenance.suites.uccs.format import detects, read
-from countenance.suites.uccs.protocol import LANDMARKS, Protocol, detect_version, read_gallery, read_protocol
-from countenance.suites.uccs.scores import layout_of, on_protocol, read_scores
 from countenance.suites.uccs.write import write_detections, write_scoring
 from countenance.suites.uccs.write import write_v2 as write_submission
 

@@ -6,7 +6,9 @@ from challenge_files import write_truth
 from PIL import Image
 
 from countenance.answers import Boxes
+from countenance.answers.formats.uccs_scores import read_scores
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
+from countenance.data.adapters.uccs_protocol import read_gallery
 from countenance.data.reading.arrays import Cache
 from countenance.errors import InputError
 from countenance.run.image_jobs import How
@@ -15,8 +17,6 @@ from countenance.suites.uccs.baseline import Baseline, detect, recognize
 from countenance.suites.uccs.baseline.recognize import box_of_landmarks, gallery_picture
 from countenance.suites.uccs.baseline.steps import DETECT, detect_step, embedding, enlarged
 from countenance.suites.uccs.make_data import face_size, make_data, subject_numbers
-from countenance.suites.uccs.protocol import read_gallery
-from countenance.suites.uccs.scores import read_scores
 
 POINTS = np.array([[45.0, 30], [55, 30], [50, 35], [46, 42], [54, 44]])
 

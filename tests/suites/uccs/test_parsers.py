@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from countenance.answers.formats.uccs_scores import read_scores
+from countenance.data.adapters.uccs_protocol import read_protocol
 from countenance.data.reading import lines as reader
 from countenance.errors import InputError
 from countenance.suites.uccs import check_file
-from countenance.suites.uccs.protocol import read_protocol
-from countenance.suites.uccs.scores import read_scores
 from countenance.suites.uccs.write import write_v2
 
 quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

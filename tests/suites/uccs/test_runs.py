@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from countenance.cli.app import run as countenance
+from countenance.data.adapters.uccs import load
 from countenance.errors import InputError
 from countenance.run import Run
-from countenance.suites.uccs.dataset import load
 from countenance.suites.uccs.run import places
 
 FIXTURES = Path(__file__).parent / "fixtures" / "ties"

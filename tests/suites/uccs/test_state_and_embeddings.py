@@ -8,6 +8,7 @@ from challenge_files import write_truth, write_v2, write_v3
 from PIL import Image
 
 from countenance.answers import Identifications
+from countenance.data.adapters.uccs import read_dataset
 from countenance.data.reading.arrays import save_arrays
 from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
@@ -15,7 +16,6 @@ from countenance.suites.uccs.baseline import Baseline
 from countenance.suites.uccs.baseline.embeddings import GALLERY, PROBES, read_embeddings, write_embeddings
 from countenance.suites.uccs.baseline.recognize import _from_file
 from countenance.suites.uccs.comparison import compare
-from countenance.suites.uccs.dataset import read_dataset
 from countenance.suites.uccs.run import write_runs
 from countenance.suites.uccs.sections import evaluation_again, sections
 from countenance.suites.uccs.task import CurveOptions, _finish, evaluation_of, partial

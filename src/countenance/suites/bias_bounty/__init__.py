@@ -5,8 +5,8 @@
 'monk_10'
 """
 
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, COLUMNS
-from countenance.suites.bias_bounty.layout import read_challenge
+from countenance.data.adapters.bias_bounty import read_challenge
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, COLUMNS
 from countenance.suites.bias_bounty.scoring import Score, score_files
 
 __all__ = ["ATTRIBUTES", "CLASSES", "COLUMNS", "Score", "read_challenge", "score_files"]

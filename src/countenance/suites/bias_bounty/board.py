@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from countenance.auditing.ranking import Pair, Ranking
+from countenance.data.adapters.bias_bounty_files import ClassTable, Truth
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.entry import KINDS
-from countenance.suites.bias_bounty.files import ClassTable, Truth
 from countenance.suites.bias_bounty.inference_timing import PASSES
 from countenance.suites.bias_bounty.pairing import rank_predictions
 from countenance.suites.bias_bounty.prizes import Prize, award

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from countenance.answers import Labels
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, read_labels
 from countenance.data.image import IMAGE_SUFFIXES, LazyImage
 from countenance.data.paths import inside, pictures_below
 from countenance.data.record import read_record
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.models.onnx import open_session
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, read_labels
 
 FILE = "entry.json"
 Kind = Literal["supervised", "semi-supervised", "unsupervised"]

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countenance.data import load_dataset
+from countenance.data.adapters.bias_bounty_files import IDENTITIES, NONFACES_FILE, organiser_folder, predictions_text
 from countenance.data.layout import FolderWriter
 from countenance.data.sample import Dataset, Sample
 from countenance.errors import InputError
 from countenance.files import staged
 from countenance.settings.engine import ProgressMaker
-from countenance.suites.bias_bounty.files import IDENTITIES, NONFACES_FILE, organiser_folder, predictions_text
 
 SPLITS: Mapping[str, str] = {"train": "train", "validation": "test", "test": "holdout"}
 """From the people's splits to the challenge's: what is looked at while choosing is the public test."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from countenance.data.adapters.bias_bounty import read_challenge
+from countenance.data.adapters.bias_bounty_files import CODES, ClassTable, Truth
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.errors import InputError
@@ -16,8 +18,6 @@ from countenance.report.figures.scale import Scale
 from countenance.report.names import value_label
 from countenance.report.pictures import embedded, window
 from countenance.suites.bias_bounty.board import SPLITS, Board, BoardEntry
-from countenance.suites.bias_bounty.files import CODES, ClassTable, Truth
-from countenance.suites.bias_bounty.layout import read_challenge
 from countenance.suites.bias_bounty.printing import TITLES
 from countenance.suites.bias_bounty.rules import HONEST_PASS, MAXIMUM
 from countenance.suites.bias_bounty.scoring import AttributeScore

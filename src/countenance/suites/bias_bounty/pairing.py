@@ -15,8 +15,8 @@ from countenance.auditing.ranking import Ranking, numerical_bootstrap, rank_pair
 from countenance.comparing import Change, Comparison
 from countenance.comparing.compare import compare
 from countenance.comparing.scores import change_of
+from countenance.data.adapters.bias_bounty_files import CLASSES, ClassTable, Ints, Truth
 from countenance.suites.bias_bounty import rules
-from countenance.suites.bias_bounty.files import CLASSES, ClassTable, Ints, Truth
 from countenance.suites.bias_bounty.scoring import Draws, degrees_of_freedom
 
 SCORE1 = "Score₁"

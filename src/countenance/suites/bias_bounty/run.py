@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from countenance.data.adapters.bias_bounty import read_truth, source_of
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
 from countenance.run import Run, evaluate
 from countenance.settings.engine import Say
-from countenance.suites.bias_bounty.layout import read_truth, source_of
 from countenance.suites.bias_bounty.scoring import Score
 from countenance.suites.bias_bounty.task import BIAS_BOUNTY
 

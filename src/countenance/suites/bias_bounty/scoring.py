@@ -17,8 +17,8 @@ from countenance.auditing._dist import quantile
 from countenance.auditing.estimates import interval, wilson
 from countenance.auditing.ranking import effective_df, numerical_bootstrap
 from countenance.auditing.sums import clustered
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, ClassTable, Ints, Truth
 from countenance.suites.bias_bounty import rules
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, ClassTable, Ints, Truth
 from countenance.tasks import Options
 from countenance.tasks.results import Matrix, Number, Result
 

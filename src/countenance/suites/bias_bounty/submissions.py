@@ -17,13 +17,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from countenance.data.adapters.bias_bounty_files import Truth
 from countenance.data.record import read_record
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged, write_json
 from countenance.models.model import code_sha256
 from countenance.suites.bias_bounty.entry import KINDS, EntryCard, Kind, entry_files, entry_folder
-from countenance.suites.bias_bounty.files import Truth
 from countenance.suites.bias_bounty.scoring import Score, score_files
 from countenance.suites.bias_bounty.timing import ENTRY, read_timing
 from countenance.tasks.results import NAN, Real

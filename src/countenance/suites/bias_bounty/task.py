@@ -4,17 +4,14 @@ Also the challenge's predictions file as saved predictions (`--model predictions
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countenance.answers import Labels
-from countenance.answers.formats import Format, Predictions, Wanted
 from countenance.data import Sample
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, CODES, ClassTable, Truth
 from countenance.errors import InputError
-from countenance.suites.bias_bounty import files
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, CODES, ClassTable, Truth
 from countenance.suites.bias_bounty.scoring import Draws, score_tables
 from countenance.tasks import Context, Metric, Reduce, Reduced, Row, Shard, State, Task, Whole
 from countenance.tasks.attributes import to_labels
@@ -98,24 +95,3 @@ def make(draws: Draws) -> Task:
 
 
 BIAS_BOUNTY = make(Draws())
-
-
-def _read(path: Path, wanted: Wanted) -> Predictions:
-    """A predictions file, refused with every problem when it is not whole."""
-    said = files.read_predictions(path, wanted.names.ids)
-    return Predictions(str(path), "bias_bounty", {name: Labels(said.words(i)) for i, name in enumerate(said.names)})
-
-
-def _detects(path: Path) -> bool:
-    """A CSV whose first line has the four columns."""
-    if path.suffix.lower() != ".csv" or not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        head = stream.readline(4096).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return set(files.COLUMNS) <= {cell.strip().strip('"') for cell in head.split(",")}
-
-
-FORMAT = Format(
-    name="bias_bounty", meaning="the bounty's CSV: name, skin_tone, gender, age", kinds=(Labels,), detects=_detects,
-    read=_read,
-)  # fmt: skip

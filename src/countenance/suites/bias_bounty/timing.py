@@ -12,12 +12,12 @@ from pathlib import Path
 
 from pydantic import RootModel
 
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, read_predictions
 from countenance.data.record import read_record
 from countenance.errors import InputError
 from countenance.files import write_json
 from countenance.models.registry import ModelSpec
 from countenance.suites.bias_bounty.entry import EntryCard, entry_folder, entry_hash, image_files
-from countenance.suites.bias_bounty.files import ATTRIBUTES, read_predictions
 from countenance.suites.bias_bounty.inference_timing import PASSES, ModelTiming, machine_name, time_model
 
 ENTRY, KEPT = "entry", "_timings.json"

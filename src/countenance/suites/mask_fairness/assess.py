@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from countenance.data.adapters.mask_fairness import MaskData
 from countenance.errors import InputError
 from countenance.run import Run, read_audit
 from countenance.run.store import MANIFEST
@@ -15,7 +16,6 @@ from countenance.suites.mask_fairness.assessment import (
     Row,
     assessment_of,
 )
-from countenance.suites.mask_fairness.datasets import MaskData
 from countenance.suites.mask_fairness.notes import assessment_notes
 from countenance.suites.mask_fairness.suite import MASK_FAIRNESS
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from countenance.answers.formats import Predictions, read_predictions
 from countenance.answers.formats.base import units_of
+from countenance.data.adapters.mask_fairness import MaskData
 from countenance.data.categories import classes_in_words
 from countenance.data.reading.box_readings import fits_sentence
 from countenance.decoding import open_parquet
@@ -17,7 +18,6 @@ from countenance.metrics.readings import Reading, fitting
 from countenance.run.given import wanted_by
 from countenance.settings.box_words import Form, Units
 from countenance.settings.engine import Say
-from countenance.suites.mask_fairness.datasets import MaskData
 from countenance.tasks import load_task
 
 

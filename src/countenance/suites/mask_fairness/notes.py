@@ -6,10 +6,10 @@ from typing import Any
 from countenance.answers import Boxes
 from countenance.answers.formats import Predictions
 from countenance.data import Sample
+from countenance.data.adapters.mask_fairness import BOXES, MaskData
 from countenance.data.reading.box_readings import as_options
 from countenance.metrics.reading_trials import Trial
 from countenance.metrics.readings import CORNERS, READINGS, Reading
-from countenance.suites.mask_fairness.datasets import BOXES, MaskData
 from countenance.tasks import Context, load_task
 from countenance.tasks.box_notes import Readings
 from countenance.tasks.mask_detection import LOCALISED_FACES, MASK, NO_MASK

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from countenance.data import Dataset
+from countenance.data.adapters.mask_fairness import BOXES, ONE_FACE, MaskData, compared_by
 from countenance.errors import InputError
 from countenance.run import Run, read_audit
 from countenance.run.suite import Suite, SuiteRequest, SuiteTask
@@ -14,7 +15,6 @@ from countenance.suites.mask_fairness.assessment import (
     store_tables,
     tables_again,
 )
-from countenance.suites.mask_fairness.datasets import BOXES, ONE_FACE, MaskData, compared_by
 from countenance.suites.mask_fairness.detectors import weights_and_settings
 from countenance.suites.mask_fairness.notes import assessment_notes
 from countenance.suites.mask_fairness.report import sections

@@ -4,10 +4,10 @@
 `check_file` tells a participant what is wrong with a submission, and where.
 """
 
+from countenance.data.adapters.uccs_protocol import Protocol, read_protocol
 from countenance.suites.uccs.check import Check, check_file
 from countenance.suites.uccs.evaluate import evaluate_detector, evaluate_recognizer
 from countenance.suites.uccs.evaluation import CurveSettings, UccsEvaluation
-from countenance.suites.uccs.protocol import Protocol, read_protocol
 
 Evaluation, Settings = UccsEvaluation, CurveSettings  # their names before other suites had the like
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from countenance.answers.formats.uccs_scores import ScoreFile, file_version, layout_of, on_protocol, read_scores
+from countenance.data.adapters.uccs_protocol import detect_version, protocol_path, read_gallery, read_protocol
 from countenance.data.reading.lines import data_blocks, rows
 from countenance.errors import InputError
 from countenance.suites.uccs.evaluation import CurveSettings, Submission
-from countenance.suites.uccs.protocol import detect_version, protocol_path, read_gallery, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
-from countenance.suites.uccs.scores import ScoreFile, file_version, layout_of, on_protocol, read_scores
 
 MOST_PROBLEMS = 20
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from countenance.data.adapters.uccs_protocol import SETS
 from countenance.data.settings_file import SettingsFile
-from countenance.suites.uccs.protocol import SETS
 
 _DETECTIONS = "{result_directory}/UCCS-detection-baseline-{which_set}.txt"
 _SCORES = "{result_directory}/UCCS-scoring-baseline-{which_set}.txt"

@@ -5,12 +5,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from countenance.answers.formats.uccs_scores import file_version, on_protocol, read_scores
+from countenance.data.adapters.uccs_protocol import detect_version, protocol_path, read_protocol
 from countenance.errors import InputError
 from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEvaluation
-from countenance.suites.uccs.protocol import detect_version, protocol_path, read_protocol
 from countenance.suites.uccs.readings import reading_warnings
 from countenance.suites.uccs.rules import evaluated
-from countenance.suites.uccs.scores import file_version, on_protocol, read_scores
 
 
 def shown_name(path: Path) -> str:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from countenance.answers.formats.uccs_scores import ScoreFile
+from countenance.data.adapters.uccs_protocol import Protocol
 from countenance.data.reading.lines import Bools, Ints
 from countenance.metrics.curves import MISSED, Band, RateCurve
 from countenance.metrics.curves.open_set import Outcomes
-from countenance.suites.uccs.protocol import Protocol
-from countenance.suites.uccs.scores import ScoreFile
 
 
 @dataclass(frozen=True)

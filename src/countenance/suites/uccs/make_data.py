@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from countenance.data import Dataset, Sample
+from countenance.data.adapters.uccs_protocol import CARD, COLUMNS, LANDMARKS
 from countenance.data.layout import FolderWriter, ListedFace, listed_faces
 from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.files import staged
-from countenance.suites.uccs.protocol import CARD, COLUMNS, LANDMARKS
 
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
 ATTRIBUTES = ("skin_tone", "age_group", "masked", "pose")

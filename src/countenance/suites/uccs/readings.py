@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.data.adapters.uccs_protocol import image_folder
 from countenance.data.image import LazyImage
 from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
@@ -12,7 +13,6 @@ from countenance.metrics.curves.pairs import challenge_overlap, intersection_ove
 from countenance.metrics.reading_trials import FileBoxes, Found, file_note
 from countenance.metrics.readings import Reading
 from countenance.suites.uccs.evaluation import Submission
-from countenance.suites.uccs.protocol import image_folder
 
 AS_WRITTEN = Reading("xywh", "px")
 """FACE_X, FACE_Y, FACE_WIDTH, FACE_HEIGHT and their BB_ counterparts."""

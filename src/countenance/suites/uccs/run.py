@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from unicodedata import normalize
 
+from countenance.data.adapters.uccs import read_dataset, source_of
 from countenance.errors import InputError
 from countenance.models import ModelCard
 from countenance.models.model import file_hash
 from countenance.run import Run, evaluate
 from countenance.run.store import RunStore
-from countenance.suites.uccs.dataset import read_dataset, source_of
 from countenance.suites.uccs.evaluation import UccsEvaluation
 from countenance.suites.uccs.readings import reading_warnings
 from countenance.suites.uccs.task import DETECTION, RECOGNITION, CurveOptions

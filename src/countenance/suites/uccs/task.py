@@ -14,18 +14,18 @@ import numpy as np
 from pydantic import Field
 
 from countenance.answers import Identifications
+from countenance.answers.formats.uccs_scores import ScoreFile
 from countenance.auditing.estimates import interval
 from countenance.auditing.sums import clustered
 from countenance.data import Sample, Subject
+from countenance.data.adapters.uccs import Face
+from countenance.data.adapters.uccs_protocol import Protocol
 from countenance.data.reading.lines import Floats
 from countenance.errors import InputError
 from countenance.metrics.curves import MISSED, ListedIdentities
-from countenance.suites.uccs.dataset import Face
 from countenance.suites.uccs.evaluation import CurveSettings, Submission, UccsEvaluation
 from countenance.suites.uccs.operating import Point, middle, operating_points
-from countenance.suites.uccs.protocol import Protocol
 from countenance.suites.uccs.rules import evaluated
-from countenance.suites.uccs.scores import ScoreFile
 from countenance.tasks import Metric, Options, Reduce, Reduced, Result, Row, Shard, State, Task, Whole
 from countenance.tasks.results import Axis, Curve, Line, Number
 from countenance.tasks.task import subject_row

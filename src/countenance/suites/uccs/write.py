@@ -4,10 +4,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from countenance.answers.formats.uccs_scores import COLUMNS_V2, COLUMNS_V3
+from countenance.data.adapters.uccs_protocol import LANDMARKS
 from countenance.data.reading.lines import Floats
 from countenance.files import write_atomically
-from countenance.suites.uccs.protocol import LANDMARKS
-from countenance.suites.uccs.scores import COLUMNS_V2, COLUMNS_V3
 
 Row = tuple[Sequence[float], float, Sequence[tuple[int, float]]]
 """A detection: box (left, top, width, height), detection score, and identities with their scores."""

@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES
 from countenance.learning.training import batches, descend, mixed
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training import EntryTraining
 from countenance.suites.bias_bounty.training.images import TrainImages
 from countenance.suites.bias_bounty.training.networks import Plain

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES
 from countenance.learning.augmentation import vary
 from countenance.learning.training import batches, descend, follow, mixed
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training import EntryTraining
 from countenance.suites.bias_bounty.training.fixed_features import SIZE as FEATURE_SIZE
 from countenance.suites.bias_bounty.training.fixed_features import portrait_features

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from countenance.data.adapters.bias_bounty import labels_of
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, Ints, read_labels
 from countenance.data.image import LazyImage
 from countenance.errors import InputError
 from countenance.suites.bias_bounty.entry import image_files, network_input
-from countenance.suites.bias_bounty.files import ATTRIBUTES, Ints, read_labels
-from countenance.suites.bias_bounty.layout import labels_of
 
 Tensor = Any
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training.fixed_features import AROUND, SKIN, Colours
 
 Tensor = Any

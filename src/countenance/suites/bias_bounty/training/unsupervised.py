@@ -12,8 +12,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES
 from countenance.suites.bias_bounty.training import EntryTraining
 from countenance.suites.bias_bounty.training.fixed_features import SIZE, Features, k_means, principal, trimmed_whitening
 from countenance.suites.bias_bounty.training.images import TrainImages

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from countenance.answers.formats.uccs_scores import MOST_LABELS
+from countenance.data.adapters.uccs_protocol import Protocol, detect_version, image_folder, read_protocol
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.reading.arrays import Arrays
@@ -15,8 +17,6 @@ from countenance.models import ModelSpec
 from countenance.report.pictures import annotated
 from countenance.run.image_jobs import How, ImageJob, check, run_jobs
 from countenance.suites.uccs.baseline.steps import DETECT
-from countenance.suites.uccs.protocol import Protocol, detect_version, image_folder, read_protocol
-from countenance.suites.uccs.scores import MOST_LABELS
 from countenance.suites.uccs.write import write_detections, write_v2
 
 MOST = {2: None, 3: 50}

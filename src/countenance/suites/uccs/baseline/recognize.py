@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.answers.formats.uccs_scores import MOST_LABELS, on_protocol, read_scores
+from countenance.data.adapters.uccs_protocol import image_folder, protocol_path, read_gallery, read_protocol
 from countenance.data.paths import inside
 from countenance.data.reading.arrays import Arrays, digest
 from countenance.data.reading.lines import Floats, Ints
@@ -18,8 +20,6 @@ from countenance.suites.uccs.baseline.detect import Baseline, Detections, find_f
 from countenance.suites.uccs.baseline.embeddings import write_embeddings
 from countenance.suites.uccs.baseline.score import Templates, enroll, gallery_file, probe_file, write_scores
 from countenance.suites.uccs.baseline.steps import EMBED
-from countenance.suites.uccs.protocol import image_folder, protocol_path, read_gallery, read_protocol
-from countenance.suites.uccs.scores import MOST_LABELS, on_protocol, read_scores
 from countenance.suites.uccs.write import write_v2
 
 UNKNOWN = -1

@@ -9,12 +9,19 @@ from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 
+from countenance.data.adapters.uccs_protocol import (
+    SETS,
+    Protocol,
+    detect_version,
+    image_folder,
+    read_protocol,
+    real_people,
+)
 from countenance.data.card import DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.sample import Dataset, Floats, Sample, Subject, Value
 from countenance.errors import InputError
-from countenance.suites.uccs.protocol import SETS, Protocol, detect_version, image_folder, read_protocol, real_people
 
 KNOWN, UNKNOWN, IGNORED = "known", "unknown", "ignored"
 

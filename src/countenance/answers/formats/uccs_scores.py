@@ -12,13 +12,13 @@ from typing import Literal
 
 import numpy as np
 
+from countenance.data.adapters.uccs_protocol import LANDMARKS
 from countenance.data.reading.lines import Floats, Ints
 from countenance.data.reading.number_table import NO_IDS, LineLayout, NumberColumn, header_of, places_in, read_table
 from countenance.data.reading.text_blocks import first_line
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.metrics.curves import ListedIdentities
-from countenance.suites.uccs.protocol import LANDMARKS
 
 COLUMNS_V2 = ("FILE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT", "DETECTION_SCORE")
 COLUMNS_V3 = ("FILE", "DETECTION_SCORE", "BB_X", "BB_Y", "BB_WIDTH", "BB_HEIGHT")

@@ -5,13 +5,13 @@ import os
 from pathlib import Path
 from urllib.parse import urlencode
 
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, Truth
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.data.image import LazyImage
 from countenance.data.paths import inside
 from countenance.data.reading.asked import folder_and_options
 from countenance.data.sample import Dataset, Sample, Subject
 from countenance.errors import InputError
-from countenance.suites.bias_bounty.files import ATTRIBUTES, CLASSES, Truth
 
 SPLITS = ("train", "test", "holdout")
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from countenance.answers import Identifications
 from countenance.answers.formats import Format, Predictions, Wanted
+from countenance.answers.formats.uccs_scores import ScoreFile, file_version, on_protocol, read_scores
 from countenance.data.reading.lines import Ints
 from countenance.errors import InputError
-from countenance.suites.uccs.scores import ScoreFile, file_version, on_protocol, read_scores
 
 TOP = 11
 """How many of a detection's similarities are kept where nobody says which rank is asked for: enough for rank 10."""
