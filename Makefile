@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-all locked cluster unit people-test lint types layers bench results check clean
+.PHONY: demo test test-all locked cluster unit people-test lint types layers bench docs results check clean
 
 demo: $(VENV)/user
 	$(BIN)/countenance demo --out out/demo
@@ -66,7 +66,11 @@ check: unit lint types layers
 bench: $(VENV)/dev
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# The JSON that the documentation quotes and tests compare it with; docs/testing.md says what is not yet in it.
+# The documentation as a site; without a connection. Look at it: python3 -m http.server --directory out/site
+docs: $(VENV)/dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
+# The JSON that the documentation quotes and tests compare it with; docs/lab/testing.md says what is not yet in it.
 results: $(VENV)/dev
 	$(BIN)/python tools/dependency_sizes.py
 	$(BIN)/python tools/people_results.py

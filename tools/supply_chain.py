@@ -22,6 +22,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from pip._internal.models.index import PyPI
 
 from countenance.data.people.dataset import CARD
 from countenance.run.licences import Allowed
@@ -196,7 +197,7 @@ def _index() -> str:
     """The package index that pip is configured to use."""
     command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
     configured = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return configured or "https://pypi.org/simple"
+    return configured or PyPI.simple_url
 
 
 def _hashes(name: str, version: str) -> list[str]:

@@ -1,0 +1,195 @@
+"""Pages of the documentation that are made from the code: a hook of mkdocs.
+
+The reference of the Python names, the commands and the settings, and a page for each task. Nothing of it is written by
+hand, so that it cannot differ from what the package does.
+"""
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+import typer
+from mkdocs.structure.files import File, Files
+
+import countenance
+from countenance.answers.formats.registry import format_names, load_format
+from countenance.auditing.settings import AuditSettings
+from countenance.cli.app import app
+from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings
+from countenance.tasks import Task, load_task, task_names
+
+KINDS = {
+    "Functions": inspect.isfunction,
+    "Errors": lambda item: inspect.isclass(item) and issubclass(item, Exception),
+    "Classes": inspect.isclass,
+}
+
+
+def python_page() -> str:
+    """The names of `countenance.__all__` by kind, each documented by its docstring."""
+    text = ["# Python reference", "", "Everything public is `import countenance as ct`; the rest is private.", ""]
+    listed: set[str] = set()
+    for title, is_kind in KINDS.items():
+        names = [name for name in countenance.__all__ if name not in listed and is_kind(getattr(countenance, name))]
+        listed |= set(names)
+        text += [f"## {title}", ""]
+        for name in names:
+            text += _documented(f"ct.{name}", getattr(countenance, name), "###")
+    return "\n".join(text)
+
+
+def command_page() -> str:
+    """Every command with its sentence, its arguments and options, and its example."""
+    text = ["# Commands", "", "`countenance COMMAND --help` prints the same.", ""]
+    for path, command in _commands(typer.main.get_command(app), ("countenance",)):
+        text += [f"## {' '.join(path[1:])}", "", _escaped(command.help or ""), ""]
+        rows = [_option_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
+        if rows:
+            text += ["| option | default | |", "|---|---|---|", *rows, ""]
+        if command.epilog:
+            text += ["```console", inspect.cleandoc(command.epilog).replace("\b", "").strip(), "```", ""]
+    return "\n".join(text)
+
+
+def settings_page() -> str:
+    """Every setting: its name, type, default and sentence, by settings model."""
+    text = [
+        "# Settings",
+        "",
+        "Arguments of `ct.evaluate` and `ct.audit` and options of the commands are made from these.",
+        "",
+    ]
+    for model in (ModelSettings, DataSettings, RunSettings, EngineSettings):
+        text += [f"## {model.__name__}", "", "| name | type | default | |", "|---|---|---|---|"]
+        for name, field in model.model_fields.items():
+            kind = inspect.formatannotation(field.annotation).replace("|", "or").replace("typing.", "")
+            text.append(f"| `{name}` | {_cell(kind)} | {_code(field.default)} | {_cell(field.description or '')} |")
+        text.append("")
+    text += ["## AuditSettings", "", "| name | default |", "|---|---|"]
+    text += [f"| `{name}` | {_code(value)} |" for name, value in vars(AuditSettings()).items()]
+    return "\n".join([*text, "", "What each means is said in the docstring of `ct.audit`."])
+
+
+def task_page(task: Task) -> str:
+    """A task: its question, what a model answers, the files that are read, its metrics."""
+    formats = [item for item in map(load_format, format_names()) if task.answer in item.kinds]
+    text = [
+        f"# {task.name}",
+        "",
+        task.question,
+        "",
+        f"A model answers with `ct.{task.answer.__name__}` for each picture. Truth that the dataset needs: "
+        f"{', '.join(task.needs) or 'none'}.",
+        "",
+        "```console",
+        f"$ countenance run {task.name} --model my_module:Mine --data my_folder --out runs/mine",
+        "```",
+        "",
+    ]
+    if formats:
+        text += [
+            "Saved predictions (`--model predictions:FILE`, [how the files look](../answers.md)):",
+            "",
+            *(f"- `{item.name}`: {item.meaning}" for item in formats),
+            "",
+        ]
+    text += ["| metric | better | meaning |", "|---|---|---|"]
+    text += [f"| `{metric.name}` | {metric.better or 'neither'} | {_cell(metric.meaning)} |" for metric in task.metrics]
+    return "\n".join([*text, ""])
+
+
+def pages() -> dict[str, str]:
+    """All generated pages by their path below docs/."""
+    listed = {
+        "reference/python.md": python_page(),
+        "reference/commands.md": command_page(),
+        "reference/settings.md": settings_page(),
+    }
+    tasks = [load_task(name) for name in task_names()]
+    listing = ["# Tasks", "", "| task | question |", "|---|---|"]
+    listing += [f"| [{task.name}]({task.name}.md) | {task.question} |" for task in tasks]
+    listed["tasks/index.md"] = "\n".join([*listing, ""])
+    return listed | {f"tasks/{task.name}.md": task_page(task) for task in tasks}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the generated pages to the site."""
+    for path, text in pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def _commands(command: Any, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], Any]]:
+    """Every command below a group with the words that call it."""
+    for name, inner in getattr(command, "commands", {}).items():
+        if not inner.hidden:
+            yield ((*path, name), inner)
+            yield from _commands(inner, (*path, name))
+
+
+def _documented(name: str, item: Any, heading: str) -> list[str]:
+    """Heading, signature and docstring of a function or class; of a class its public methods too."""
+    is_error = inspect.isclass(item) and issubclass(item, Exception)
+    lines = [f"{heading} {name}", ""]
+    if not is_error:
+        lines += ["```python", _signature(name, item), "```", ""]
+    lines += [_markdown(inspect.getdoc(item) or ""), ""]
+    if inspect.isclass(item) and not is_error:
+        methods = [
+            (inner, getattr(item, inner))
+            for inner, value in vars(item).items()
+            if not inner.startswith("_") and isinstance(value, (classmethod, staticmethod)) | inspect.isfunction(value)
+        ]
+        for inner, method in methods:
+            if inspect.getdoc(method):
+                lines += _documented(f"{name}.{inner}", method, heading + "#")
+    return lines
+
+
+def _signature(name: str, item: Any) -> str:
+    """A call with every parameter and its default, one on a line where they are many."""
+    parameters = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in inspect.signature(item).parameters.values()
+        if parameter.name != "self"
+    ]
+    text = str(inspect.Signature(parameters))
+    if len(name + text) > 100:
+        text = "(\n    " + text[1:-1].replace(", ", ",\n    ") + ",\n)"
+    return name + text
+
+
+def _markdown(docstring: str) -> str:
+    """A docstring as Markdown: examples as code, indented arguments as a list."""
+    lines: list[str] = []
+    fenced = False
+    for line in docstring.splitlines():
+        if line.lstrip().startswith(">>>") and not fenced:
+            lines, fenced = [*lines, "", "```pycon"], True
+        elif fenced and not line.strip():
+            lines, fenced = [*lines, "```"], False
+        is_argument = not fenced and line.startswith("    ") and not line.startswith("     ") and ": " in line
+        lines.append(f"- {line.strip()}" if is_argument else line if fenced else line.strip())
+        if not fenced and line.rstrip() == "Arguments:":
+            lines.append("")
+    return "\n".join([*lines, "```"] if fenced else lines)
+
+
+def _option_row(parameter: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    default = "" if callable(parameter.default) else parameter.default
+    return f"| {names} | {_code(default)} | {_cell(getattr(parameter, 'help', '') or '')} |"
+
+
+def _code(value: Any) -> str:
+    plain = value is None or value == "" or "PydanticUndefined" in repr(value) or "Sentinel" in repr(value)
+    return "" if plain or value is False else f"`{_cell(str(value))}`"
+
+
+def _cell(text: str) -> str:
+    return _escaped(text).replace("|", "\\|").replace("\n", " ")
+
+
+def _escaped(text: str) -> str:
+    """Text of a help message, in which brackets are not links."""
+    return inspect.cleandoc(text).replace("\b", "").replace("[", "\\[").replace("<", "&lt;")
