@@ -1,0 +1,51 @@
+"""Files that a project must have around its code, and that they agree with it."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from countenance import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
+YAML = [
+    "CITATION.cff",
+    ".pre-commit-config.yaml",
+    "mkdocs.yml",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / ".github").rglob("*.yml")),
+]
+
+
+@pytest.mark.parametrize("name", YAML)
+def test_yaml_files_can_be_read(name: str) -> None:
+    assert isinstance(yaml.safe_load((ROOT / name).read_text(encoding="utf-8")), dict)
+
+
+def test_the_citation_names_this_version_and_the_five_protocols() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == __version__
+    titles = " ".join(reference["title"] for reference in citation["references"])
+    words = ("HappyFaces", "Open-Set Face", "bias bounty", "human-centric", "Face Mask")
+    assert [word for word in words if word not in titles] == []
+
+
+def test_the_diagram_of_the_layers_names_packages_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    packages = set(re.findall(r"`([a-z_]+)/", text)) - {"docs", "benchmarks", "people"}
+    assert len(packages) > 10
+    assert sorted(name for name in packages if not (ROOT / "src" / "countenance" / name).is_dir()) == []
+
+
+def test_files_that_the_docs_name_exist() -> None:
+    """Paths of the repository in backquotes: source, tests, tools and benchmarks."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    missing = []
+    for page in pages:
+        for path in re.findall(
+            r"`((?:src|tests|tools|benchmarks|docs|people)/[\w./-]+\.(?:py|md|json|toml|yml))`",
+            page.read_text(encoding="utf-8"),
+        ):
+            if not (ROOT / path).exists():
+                missing.append(f"{page.relative_to(ROOT)}: {path}")
+    assert missing == []
