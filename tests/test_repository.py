@@ -40,12 +40,6 @@ def test_the_diagram_of_the_layers_names_packages_that_exist() -> None:
 def test_files_that_the_docs_name_exist() -> None:
     """Paths of the repository in backquotes: source, tests, tools and benchmarks."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-    missing = []
-    for page in pages:
-        for path in re.findall(
-            r"`((?:src|tests|tools|benchmarks|docs|people)/[\w./-]+\.(?:py|md|json|toml|yml))`",
-            page.read_text(encoding="utf-8"),
-        ):
-            if not (ROOT / path).exists():
-                missing.append(f"{page.relative_to(ROOT)}: {path}")
-    assert missing == []
+    named = r"`((?:src|tests|tools|benchmarks|docs|people)/[\w./-]+\.(?:py|md|json|toml|yml))`"
+    paths = [(page, path) for page in pages for path in re.findall(named, page.read_text(encoding="utf-8"))]
+    assert [f"{page.relative_to(ROOT)}: {path}" for page, path in paths if not (ROOT / path).exists()] == []

@@ -4,11 +4,23 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import countenance as ct
+from countenance import auditing
+from countenance.storage.local import LocalStorage
 from countenance.testing import write_small_dataset
+
+
+def centre(images: list[Any]) -> list[Any]:
+    """A detector that always answers with the same box."""
+    return [np.array([[2.0, 2.0, 12.0, 12.0, 0.9]]) for _ in images]
+
 
 COUNTED = """
 import collections, json, sys
@@ -50,3 +62,41 @@ def test_a_second_command_reads_pictures_once_more_to_see_that_they_are_the_same
     counts = reads(folder, tmp_path / "run", None, times=2)
     again = [path for path, count in counts.items() if count > 2]
     assert set(counts.values()) <= {2, 3} and len(again) <= 20  # a few predictions are made again: the same model?
+
+
+def count_reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each file of a run is read from now on, and how many audits are computed ("audits")."""
+    counts: Counter[str] = Counter()
+    read, compute = LocalStorage.read, auditing.audit
+
+    def counted_read(self: LocalStorage, name: str) -> bytes:
+        counts[name] += 1
+        return read(self, name)
+
+    def counted_audit(*tables: Any, **settings: Any) -> Any:
+        counts["audits"] += 1
+        return compute(*tables, **settings)
+
+    monkeypatch.setattr(LocalStorage, "read", counted_read)
+    monkeypatch.setattr("countenance.run.auditing.audit", counted_audit)
+    return counts
+
+
+def test_a_run_its_audit_and_its_report_read_the_scores_twice(tmp_path: Path, monkeypatch) -> None:
+    """Once to list its hash, once to audit and report it."""
+    folder = write_small_dataset(tmp_path / "set", n=60, size=16)
+    counts = count_reads(monkeypatch)
+    run = ct.evaluate(centre, "face_localization", str(folder), out=tmp_path / "run")
+    run.audit()
+    run.report()
+    assert counts["scores.parquet"] <= 2 and counts["audits"] == 1
+
+
+def test_a_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
+    folder = write_small_dataset(tmp_path / "set", n=20, size=16)
+    ct.evaluate(centre, "face_localization", str(folder), out=tmp_path / "run")
+    run = ct.Run(tmp_path / "run", verified=False)
+    before = run.scores()
+    assert run.scores() is before
+    run.store.write_table("scores.parquet", before.slice(0, 3))
+    assert run.scores().num_rows == 3

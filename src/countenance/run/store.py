@@ -8,12 +8,13 @@ import hashlib
 import io
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from countenance.answers.store import answers_from_table, answers_table
 from countenance.arrow_memory import arrow_reader
@@ -26,9 +27,11 @@ from countenance.run.marker import Committed, Marker
 from countenance.run.rows import check_failures, check_scores
 from countenance.run.trust import is_marked, mark_of
 from countenance.storage import Missing, Storage, open_storage
+from countenance.storage.local import LocalStorage
 from countenance.tasks.results import Result, results_from_json, results_to_json
 from countenance.tasks.states import State, state_from_bytes
 
+Parsed = TypeVar("Parsed")
 MANIFEST, LOCAL = "run.json", "local.json"
 SCORES, FAILURES, RESULTS = "scores.parquet", "failures.parquet", "results.json"
 FINDINGS, AUDIT = "findings.parquet", "audit.json"
@@ -71,6 +74,8 @@ class RunStore:
         self.verified = verified
         """Whether files of a finished run are refused whose content is not what was written."""
         self._finished = False
+        self._parsed: dict[str, tuple[Any, Any]] = {}
+        """What was read last of a file, with the stamp of the file."""
 
     @property
     def place(self) -> str:
@@ -82,6 +87,17 @@ class RunStore:
         if self.verified and self._finished and _sealable(name):
             self.hashes.check(name, content, _remedy(name))
         return content
+
+    def _once(self, name: str, parse: Callable[[], Parsed]) -> Parsed:
+        """What `parse` makes of a file; read again only where the file is another one, or cannot be told from it."""
+        stamp = self.storage.stamp(name) if isinstance(self.storage, LocalStorage) else None
+        if stamp is None:
+            return parse()
+        stamp = (*stamp, self.verified and self._finished)
+        if self._parsed.get(name, (None, None))[0] != stamp:
+            self._parsed[name] = (stamp, parse())
+        parsed: Parsed = self._parsed[name][1]
+        return parsed
 
     # manifest
 
@@ -352,18 +368,23 @@ class RunStore:
         """The score table."""
         import pyarrow as pa
 
-        tables = []
-        for name in self.score_files():
-            tables.append(self.table(name))
-            check_scores(tables[-1], f"{self.place}/{name}")
+        tables = [self._once(name, partial(self._score_table, name)) for name in self.score_files()]
         with decoding(self.place, "score table"):
             return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
 
+    def _score_table(self, name: str) -> Any:
+        table = self.table(name)
+        check_scores(table, f"{self.place}/{name}")
+        return table
+
     def failures(self) -> Any:
         """The table of images without a prediction."""
-        found = self.table(FAILURES)
-        check_failures(found, f"{self.place}/{FAILURES}")
-        return found
+        return self._once(FAILURES, self._failure_table)
+
+    def _failure_table(self) -> Any:
+        table = self.table(FAILURES)
+        check_failures(table, f"{self.place}/{FAILURES}")
+        return table
 
     @contextmanager
     def score_paths(self) -> Iterator[list[Path] | None]:
@@ -387,6 +408,9 @@ class RunStore:
 
     def results(self) -> list[Result]:
         """The results; none where the task has no reducer."""
+        return list(self._once(RESULTS, self._result_list))
+
+    def _result_list(self) -> list[Result]:
         try:
             content = self.read(RESULTS)
         except Missing:

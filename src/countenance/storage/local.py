@@ -61,6 +61,14 @@ class LocalStorage:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             raise Missing(f"{self.folder}/{name}") from None
 
+    def stamp(self, name: str) -> tuple[int, ...] | None:
+        """What tells a file from the one that was there before (every write here makes a new file); None: no file."""
+        try:
+            status = self.path(name).stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_size
+
     def open(self, name: str) -> Any:
         import pyarrow as pa
 
