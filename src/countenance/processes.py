@@ -308,7 +308,7 @@ def _marked(token: str) -> Iterator[int]:
 
 @dataclass
 class _List:
-    """The supervisor behind `each`: a list of orders, each tried again once after a death."""
+    """The supervisor behind `each`: a list of orders, each tried again once after a death, but not after its time."""
 
     orders: list[Order]
     results: Callable[[int, Any], None]
@@ -336,6 +336,8 @@ class _List:
     def died(self, order: Order, death: Death) -> None:
         index = order["index"]
         self.tried[index] = self.tried.get(index, 0) + 1
+        if death.overdue:
+            raise InputError(f"ended because its time was over: {death.reason}")
         if self.tried[index] > 1:
             raise InputError(f"a worker process ended twice on the same piece of work: {death.reason}")
         self.waiting.append(index)

@@ -62,9 +62,15 @@ class Ranking:
         """The entries that none is shown to be better than; more than one where the evidence cannot decide."""
         return tuple(name for name, rank in zip(self.names, self.ranks, strict=True) if rank == 1)
 
-    def pair(self, one: str, other: str) -> Pair:
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The entries that are not shown to be worse than the first."""
+        best = self.names[0]
+        return tuple(pair.worse for pair in self.pairs if pair.better == best and not pair.decided)
+
+    def pair(self, name: str, other: str) -> Pair:
         """The comparison of two entries, in whichever order they are named."""
-        return next(pair for pair in self.pairs if {pair.better, pair.worse} == {one, other})
+        return next(pair for pair in self.pairs if {pair.better, pair.worse} == {name, other})
 
 
 def rank_paired(
@@ -94,6 +100,31 @@ def rank_paired(
     found = [(i, j, *_compare(values[i] - values[j], drawn[:, i] - drawn[:, j], df, alpha))
              for i, j in in_order(names, values)]  # fmt: skip
     return ranked(names, values, found, alpha)
+
+
+def rank_against_best(
+    names: Sequence[str], estimates: Array, replicates: Array, *, df: float = math.inf, alpha: float = 0.05
+) -> Ranking:
+    """Rank entries by their estimates; each is compared with the best alone, so that k entries are k − 1 comparisons.
+
+    An entry that is not shown to be worse than the best may be the best (`Ranking.undecided`).
+
+    >>> draws = np.random.default_rng(0).normal(scale=0.1, size=(2000, 3))
+    >>> ranking = rank_against_best(["a", "b", "c"], np.array([5.0, 5.95, 6.0]), draws)
+    >>> ranking.names, ranking.ranks, ranking.undecided
+    (('c', 'b', 'a'), (1, 2, 3), ('b',))
+    """
+    values, drawn = np.asarray(estimates, dtype=float), np.asarray(replicates, dtype=float)
+    order = sorted(range(len(names)), key=lambda i: (-values[i] if values[i] == values[i] else math.inf, names[i]))
+    best, rest = order[0], order[1:]
+    compared = [_compare(values[best] - values[i], drawn[:, best] - drawn[:, i], df, alpha) for i in rest]
+    adjusted = holm(np.array([p for _, _, p in compared]))
+    pairs = tuple(
+        Pair(names[best], names[i], float(values[best] - values[i]), low, high, p, float(corrected), corrected < alpha)
+        for i, (low, high, p), corrected in zip(rest, compared, adjusted, strict=True)
+    )
+    ranks = tuple(1 + int(np.sum(values > values[i])) if values[i] == values[i] else len(names) for i in order)
+    return Ranking(tuple(names[i] for i in order), tuple(float(values[i]) for i in order), ranks, pairs, alpha)
 
 
 def in_order(names: Sequence[str], values: Array) -> list[tuple[int, int]]:

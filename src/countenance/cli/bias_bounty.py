@@ -178,14 +178,58 @@ def submit(
     code: Annotated[
         str | None, typer.Option(help="The entry's code (a file, a folder, or its sha256): its hash is recorded.")
     ] = None,
+    crew: Annotated[str, typer.Option(help="Who takes part: only the best entry of a crew is ranked.")] = "",
 ) -> None:
     """Check predictions whole and hand them in: one folder with submission.json on the board."""
     from countenance.suites.bias_bounty.submissions import BountySubmission, hand_in
 
-    given = BountySubmission(name, kind.value, test, holdout, entry, timing, code)
-    found = hand_in(board, data, given, replace=replace).first
-    interval = f"[{found.low:.3f}, {found.high:.3f}]"
-    say(f"{name}: Score₁ {found.value:.4f} {interval} on the public test, handed in to {board}")
+    submission = BountySubmission(name, kind.value, test, holdout, entry, timing, code, crew)
+    score = hand_in(board, data, submission, replace=replace).first
+    interval = f"[{score.low:.3f}, {score.high:.3f}]"
+    say(f"{name}: Score₁ {score.value:.4f} {interval} on the public test, handed in to {board}")
+
+
+@app.command("open")
+def open_(
+    board: Annotated[Path, typer.Argument(help="The folder of submissions; it is made.", metavar="BOARD")],
+    opens: Annotated[str | None, typer.Option(help="When entries are taken from, such as 2026-11-15.")] = None,
+    closes: Annotated[str | None, typer.Option(help="Time from which none is taken.")] = None,
+    title: Annotated[str, typer.Option(help="What the contest is called on its page.")] = "",
+) -> None:
+    """Set the dates of a contest: `submit` refuses entries outside them, and `leaderboard` counts none."""
+    from countenance.suites.bias_bounty.contest import Contest, open_contest
+
+    say(f"contest  {open_contest(board, Contest(title=title, opens=opens, closes=closes))}")
+
+
+@app.command()
+def bundle(
+    out: Annotated[Path, typer.Argument(help="The zip file to write.", metavar="FILE")],
+    entry: TrainedEntry,
+    test: Annotated[Path, typer.Option(help="Predictions of the public test.")],
+    holdout: Annotated[Path | None, typer.Option(help="Predictions of the private holdout.")] = None,
+    code: Annotated[str | None, typer.Option(help="The code (a file, a folder, its sha256): its hash goes in.")] = None,
+    crew: Annotated[str, typer.Option(help="Who takes part.")] = "",
+) -> None:
+    """Pack an entry for the organiser: entry.json, networks, predictions and the hash of the code in one file."""
+    from countenance.suites.bias_bounty.bundles import write_bundle
+
+    say(f"bundle   {write_bundle(out, entry, test, holdout, code, crew)}")
+
+
+@app.command("submit-bundle")
+def submit_bundle(
+    file: Annotated[Path, typer.Argument(help="What `bundle` wrote.", metavar="FILE")],
+    data: Annotated[Path, typer.Option(help="The challenge's data: test and holdout with their labels.")],
+    board: Annotated[Path, typer.Option(help="The folder of submissions.")],
+    name: Annotated[str | None, typer.Option(help="The name on the leaderboard (default: the entry's own).")] = None,
+    replace: Annotated[bool, typer.Option(help="Hand in again under the same name.")] = False,
+) -> None:
+    """Hand in what a participant packed with `bundle`."""
+    from countenance.suites.bias_bounty.bundles import hand_in_bundle
+
+    title, score = hand_in_bundle(file, board, data, name=name, replace=replace)
+    say(f"{title}: Score₁ {score.score1:.4f} on the public test, handed in to {board}")
 
 
 @app.command("check-code")
@@ -194,14 +238,13 @@ def check_code(
     name: Annotated[str, typer.Argument(help="The entry's name.", metavar="NAME")],
     code: Annotated[str, typer.Option(help="The code that was handed over: a file, a folder, or its sha256.")],
 ) -> None:
-    """Say whether code is the code of a submission, by the hash that `submit --code` recorded (exit 1: it is not)."""
-    from countenance.errors import GateFailed
+    """Say whether code is the code of a submission, by the hash that `submit --code` recorded (exit 2: it is not)."""
     from countenance.suites.bias_bounty.submissions import code_hash, same_code
 
-    found = same_code(board, name, code)
-    if not found:
-        raise GateFailed(f"{name}: no submission was made by this code (sha256 {code_hash(code)})")
-    numbers = ", ".join(f"{one.number} ({one.submitted})" for one in found)
+    submissions = same_code(board, name, code)
+    if not submissions:
+        raise InputError(f"{name}: no submission was made by this code (sha256 {code_hash(code)})")
+    numbers = ", ".join(f"{submission.number} ({submission.submitted})" for submission in submissions)
     say(f"{name}: the code of submission {numbers}")
 
 
@@ -223,20 +266,24 @@ def leaderboard(
         bool, typer.Option("--time", help="Time every entry that was handed in, here and now, on the holdout.")
     ] = False,
     passes: Annotated[int, typer.Option(min=1, help="With --time: passes over the images.")] = 5,
+    seconds: Annotated[float, typer.Option(min=1, help="The most that an entry may take on the holdout.")] = 900.0,
+    memory_gb: Annotated[float, typer.Option(min=0.1, help="The most memory that an entry may take.")] = 8.0,
     replicates: Replicates = 2000,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Rank the submissions by paired differences, public and private, supervised and unsupervised; name the prizes."""
+    """Run every entry on the holdout, rank by score with the evidence beside it, and name the prizes."""
     from countenance.cli.progress import progress
     from countenance.files import write_json
     from countenance.suites.bias_bounty.board import Rules, rank, submission_folders
+    from countenance.suites.bias_bounty.entry_runs import EntryLimits
     from countenance.suites.bias_bounty.page import write_pages
     from countenance.suites.bias_bounty.printing import table_lines
     from countenance.suites.bias_bounty.scoring import Draws
 
-    rules = Rules(strict_rubric, Draws(replicates=replicates, seed=seed), time, passes)
-    with progress("timing", len(submission_folders(board)), quiet=quiet or not time) as step:
+    draws, limits = Draws(replicates=replicates, seed=seed), EntryLimits(seconds, memory_gb)
+    rules = Rules(strict_rubric, draws, time, passes, limits)
+    with progress("entries", len(submission_folders(board)), quiet=quiet) as step:
         found = rank(board, data, rules, step)
     for line in table_lines(found):
         say(line)

@@ -1,7 +1,10 @@
 """The leaderboard: every submission scored again from its answers, ranked by paired differences, public and private.
 
-Public: Score₁ on the test. Private: Score₂ on the holdout, from randomness and efficiency too. What a submission says
-of its own score or speed is kept but never used: only `leaderboard --time` earns an efficiency multiplier.
+Public: Score₁ on the test. Private: Score₂ on the holdout, from randomness and efficiency too. The organiser's machine
+decides: entries are run here on the holdout, and their own answers count. Answers that an entry does not give are
+rejected, answers without an entry are unverified and win nothing, and what a submission says of its score or speed is
+never used. Ranks are by score; beside them stands what each entry shows against the first. Of a crew only the best
+entry is ranked, so that throw-away entries change nothing for others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +15,16 @@ from typing import Any
 from countenance.auditing.ranking import Pair, Ranking
 from countenance.data.adapters.bias_bounty_files import ClassTable, Truth
 from countenance.errors import InputError
+from countenance.suites.bias_bounty.contest import Contest, counting
 from countenance.suites.bias_bounty.entry import KINDS
+from countenance.suites.bias_bounty.entry_runs import OTHERWISE, EntryLimits, EntryRun, counted_timings, run_entries
 from countenance.suites.bias_bounty.inference_timing import PASSES
-from countenance.suites.bias_bounty.pairing import rank_predictions
+from countenance.suites.bias_bounty.pairing import copied_labels, rank_predictions
 from countenance.suites.bias_bounty.prizes import Prize, award
 from countenance.suites.bias_bounty.rules import efficiency, score2
 from countenance.suites.bias_bounty.scoring import Draws, Score, score_tables
-from countenance.suites.bias_bounty.submissions import SUBMISSION, TIMING, Handed, earlier
-from countenance.suites.bias_bounty.timing import ENTRY, Timing, kept_timings, read_timing, time_entries
+from countenance.suites.bias_bounty.submissions import SUBMISSION, TIMING, Handed, earlier, times
+from countenance.suites.bias_bounty.timing import ENTRY, Timing, read_timing
 from countenance.tasks.results import Number
 
 GROUPS: Mapping[str, Sequence[str]] = {"all": KINDS, "supervised": KINDS[:2], "unsupervised": KINDS[2:]}
@@ -49,6 +54,13 @@ class BoardEntry:
     claimed: Timing | None = None
     """Handed in with the submission: shown, and used for nothing."""
     efficiency: float = 1.0
+    verified: bool = False
+    """Whether the answers on the holdout are those of the entry, run here."""
+
+    @property
+    def crew(self) -> str:
+        """Who handed it in."""
+        return self.handed.crew or self.name
 
     @property
     def factor(self) -> float:
@@ -65,12 +77,14 @@ class BoardEntry:
 
     def to_json(self) -> dict[str, Any]:
         second, shown = self.score("private"), self.timing or self.claimed
-        told = {"number", "submitted", "score", "code_sha256"}
+        facts = {"number", "submitted", "score", "code_sha256"}
         return {
             "kind": self.handed.kind,
+            "crew": self.crew,
+            "verified": self.verified,
             "labels_used": self.handed.labels_used,
             "submissions": len(self.history) + 1,
-            "history": [one.model_dump(include=told) for one in self.history],
+            "history": [submission.model_dump(include=facts) for submission in self.history],
             "submitted": self.handed.submitted,
             "code_sha256": self.handed.code_sha256,
             "public": self.public.to_json(),
@@ -85,7 +99,7 @@ class BoardEntry:
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A row of a table: entries that the evidence cannot tell apart share a rank."""
+    """A row of a table: rank by score, and what the entry shows against the first."""
 
     rank: int
     tied: bool
@@ -97,9 +111,17 @@ class BoardRow:
     def to_json(self) -> dict[str, Any]:
         handed, score = self.standing.handed, self.score
         return {
-            "rank": self.rank, "tied": self.tied, "name": self.standing.name, "kind": handed.kind,
-            "labels_used": handed.labels_used, "score": score.value, "interval": [score.low, score.high],
-        }  # fmt: skip
+            "rank": self.rank,
+            "tied": self.tied,
+            "name": self.standing.name,
+            "crew": self.standing.crew,
+            "kind": handed.kind,
+            "verified": self.standing.verified,
+            "labels_used": handed.labels_used,
+            "score": score.value,
+            "interval": [score.low, score.high],
+            "behind_first": self.behind and vars(self.behind),
+        }
 
 
 @dataclass(frozen=True)
@@ -115,6 +137,7 @@ class Board:
     strict_rubric: bool = False
     truth: Mapping[str, Truth] = field(default_factory=dict, repr=False)
     """What each table is scored against."""
+    contest: Contest = field(default_factory=Contest)
 
     def places(self, which: str, group: str = "all") -> list[BoardRow]:
         """The table `public` or `private` of a group, best first."""
@@ -143,6 +166,7 @@ class Board:
             tables.setdefault(which, {})[group] = [row.to_json() for row in self.places(which, group)]
             tables.setdefault(f"{which}_pairs", {})[group] = [vars(pair) for pair in ranking.pairs]
         return {
+            "contest": self.contest.model_dump(),
             "tables": tables,
             "prizes": [vars(prize) for prize in self.prizes],
             "entries": {standing.name: standing.to_json() for standing in self.standings},
@@ -161,39 +185,104 @@ class Rules:
     time: bool = False
     """Time every entry here and now; else earlier timings of the same entries on the same images count."""
     passes: int = PASSES
+    limits: EntryLimits = field(default_factory=EntryLimits)
+    """What an entry may use when it is run here."""
 
 
 def rank(board: Path, data: Path, rules: Rules = Rules(), step: Step = lambda *_: None) -> Board:
-    """Score every submission again and rank; one that cannot be scored is rejected with the reason."""
-    folders = submission_folders(board)
-    splits = {which: Truth.of_split(data, split) for which, split in SPLITS.items()
-              if (data / split / "labels.csv").exists()}  # fmt: skip
+    """Run every entry on the holdout, score every submission and rank; the others are rejected with a reason."""
+    contest, notes = Contest.read(board), list[str]()
+    splits = {
+        which: Truth.of_split(data, split) for which, split in SPLITS.items() if (data / split / "labels.csv").exists()
+    }
     if "public" not in splits:
         raise InputError(f"{data / 'test' / 'labels.csv'}: no such file; --data is the challenge's folder")
-    standings, rejected, notes = [], {}, list[str]()
     private = f"{board}/", ""  # where the organiser keeps the board is not for publication
-    for folder in folders:
+    folders, rejected = _counting(board, contest, notes)
+    runs: dict[str, EntryRun] = {}
+    if "private" in splits:
+        entries = {name: place / ENTRY for name, place in folders.items() if (place / ENTRY).is_dir()}
+        holdout, limits = data / "holdout", rules.limits
+        runs = run_entries(board, entries, holdout, time=rules.time, passes=rules.passes, limits=limits, step=step)
+    standings = []
+    for name, place in folders.items():
         try:
-            standings.append(_standing(folder, splits, rules, notes))
+            standings.append(_standing(name, place, board / name, splits, rules, runs.get(name), notes))
         except InputError as error:
-            rejected[folder.name] = str(error).replace(*private)
-    entries = {s.name: board / s.name for s in standings if s.private and (board / s.name / ENTRY).is_dir()}
-    if rules.time:
-        notes += time_entries(board, entries, data / "holdout", rules.passes, step)
-    timings, stale = kept_timings(board, entries, data / "holdout")
-    multipliers = efficiency([t.milliseconds_per_image for t in timings.values()], strict_rubric=rules.strict_rubric)
-    earned = dict(zip(timings, multipliers, strict=True))
-    ranked = tuple(replace(s, timing=timings.get(s.name), efficiency=earned.get(s.name, 1.0)) for s in standings)
-    rankings = {}
-    for which, split in splits.items():
-        for group, kinds in GROUPS.items():
-            own = [s for s in ranked if s.handed.kind in kinds and which in s.answers]
-            if own:
-                said = {s.name: s.answers[which] for s in own}
-                factors = {s.name: s.factor for s in own} if which == "private" else {}
-                rankings[which, group] = rank_predictions(split, said, rules.draws, factors)
-    told = tuple(note.replace(*private) for note in (*notes, *stale, *_notes(ranked, rules)))
-    return Board(ranked, rejected, told, rankings, award(ranked, rankings), rules.strict_rubric, splits)
+            rejected[name] = str(error).replace(*private)
+    timings, stale = counted_timings({s.name: runs[s.name] for s in standings if s.verified})
+    ranked = _with_efficiency(standings, timings, rules.strict_rubric)
+    rankings = {
+        (which, group): ranking
+        for which, split in splits.items()
+        for group, kinds in GROUPS.items()
+        if (ranking := _ranking(ranked, which, kinds, split, rules)) is not None
+    }
+    texts = tuple(note.replace(*private) for note in (*notes, *stale, *_notes(ranked, rules)))
+    prizes = award(ranked, rankings)
+    return Board(ranked, rejected, texts, rankings, prizes, rules.strict_rubric, splits, contest)
+
+
+def _counting(board: Path, contest: Contest, notes: list[str]) -> tuple[dict[str, Path], dict[str, str]]:
+    """By name the folder of the submission that counts, and why others are rejected."""
+    folders, rejected = {}, {}
+    for folder in submission_folders(board):
+        try:
+            counted = counting(folder, times(folder), contest) if contest.opens or contest.closes else None
+        except InputError as error:
+            rejected[folder.name] = str(error).replace(f"{board}/", "")
+            continue
+        if counted is None or counted.folder is not None:
+            folders[folder.name] = folder if counted is None else counted.folder or folder
+            notes += [counted.note] if counted and counted.note else []
+        else:
+            rejected[folder.name] = counted.note
+    return folders, rejected
+
+
+def _with_efficiency(
+    standings: Sequence[BoardEntry], timings: Mapping[str, Timing], strict_rubric: bool
+) -> tuple[BoardEntry, ...]:
+    """Entries with their multipliers: the percentile of each among the best entries of the other crews."""
+    best: dict[str, BoardEntry] = {}
+    for standing in standings:
+        if standing.name in timings and standing.private is not None:
+            other = best.get(standing.crew)
+            if other is None or _untimed(standing) > _untimed(other):
+                best[standing.crew] = standing
+    times_of_crews = {crew: timings[standing.name].milliseconds_per_image for crew, standing in best.items()}
+    result = []
+    for standing in standings:
+        multiplier = 1.0
+        if timing := timings.get(standing.name):
+            others = [time for crew, time in times_of_crews.items() if crew != standing.crew]
+            multiplier = efficiency([*others, timing.milliseconds_per_image], strict_rubric=strict_rubric)[-1]
+        result.append(replace(standing, timing=timings.get(standing.name), efficiency=multiplier))
+    return tuple(result)
+
+
+def _untimed(standing: BoardEntry) -> float:
+    """Score₂ without efficiency."""
+    return 0.0 if standing.private is None else standing.private.score1 * standing.private.multiplier
+
+
+def _ranking(
+    standings: Sequence[BoardEntry], which: str, kinds: Sequence[str], truth: Truth, rules: Rules
+) -> Ranking | None:
+    """The ranking of one table: of each crew the entry with the best score."""
+    best: dict[str, BoardEntry] = {}
+    for standing in standings:
+        score = standing.score(which)
+        if score is None or standing.handed.kind not in kinds or which not in standing.answers:
+            continue
+        other = best.get(standing.crew)
+        if other is None or not score.value <= getattr(other.score(which), "value", float("nan")):
+            best[standing.crew] = standing
+    if not best:
+        return None
+    answers = {standing.name: standing.answers[which] for standing in best.values()}
+    factors = {standing.name: standing.factor for standing in best.values()} if which == "private" else {}
+    return rank_predictions(truth, answers, rules.draws, factors)
 
 
 def submission_folders(board: Path) -> list[Path]:
@@ -204,19 +293,50 @@ def submission_folders(board: Path) -> list[Path]:
     return found
 
 
-def _standing(folder: Path, splits: Mapping[str, Truth], rules: Rules, notes: list[str]) -> BoardEntry:
-    """An entry, scored."""
+def _standing(
+    name: str,
+    folder: Path,
+    latest: Path,
+    splits: Mapping[str, Truth],
+    rules: Rules,
+    run: EntryRun | None,
+    notes: list[str],
+) -> BoardEntry:
+    """An entry, scored: on the holdout by the answers that it gives here."""
     handed, claimed = Handed.read(folder), None
-    files = {which: folder / f"{SPLITS[which]}.csv" for which in splits}
-    answers = {which: splits[which].predictions(f) for which, f in files.items() if which == "public" or f.exists()}
-    scores = {which: score_tables(splits[which], said, rules.draws) for which, said in answers.items()}
+    answers = {"public": splits["public"].predictions(folder / "test.csv")}
+    if "private" in splits:
+        private = _holdout_answers(name, folder, splits["private"], run)
+        answers |= {} if private is None else {"private": private}
+    scores = {which: score_tables(splits[which], table, rules.draws) for which, table in answers.items()}
     if (folder / TIMING).exists():
         try:
             claimed = read_timing(folder / TIMING, folder / ENTRY if (folder / ENTRY).is_dir() else None)
         except InputError as error:
             notes.append(str(error))
     both = scores["public"], scores.get("private")
-    return BoardEntry(folder.name, handed, *both, answers=answers, history=earlier(folder), claimed=claimed)
+    history = earlier(latest)[: handed.number - 1]
+    verified = run is not None and "private" in answers
+    return BoardEntry(name, handed, *both, answers=answers, history=history, claimed=claimed, verified=verified)
+
+
+def _holdout_answers(name: str, folder: Path, truth: Truth, run: EntryRun | None) -> ClassTable | None:
+    """The answers on the holdout that count; InputError where they cannot be honest."""
+    file = folder / "holdout.csv"
+    predictions = truth.predictions(file) if file.exists() else None
+    if run is not None:
+        if run.problem:
+            raise InputError(f"{name}: its entry cannot be run on the holdout: {run.problem}")
+        differing = 0 if predictions is None else run.differing(predictions)
+        if differing > OTHERWISE * len(run.names):
+            raise InputError(
+                f"{name}: its entry answers {differing} of {len(run.names)} images of the holdout otherwise than the "
+                "predictions that were handed in"
+            )
+        predictions = run.table()
+    if predictions is not None and (why := copied_labels(truth, predictions)):
+        raise InputError(f"{name}: {why}")
+    return predictions
 
 
 def _notes(standings: Sequence[BoardEntry], rules: Rules) -> list[str]:
@@ -230,7 +350,10 @@ def _notes(standings: Sequence[BoardEntry], rules: Rules) -> list[str]:
     untimed = [s.name for s in standings if timed and s.private is not None and s.timing is None]
     if untimed:
         notes.append(f"without a timing of ours, efficiency ×1: {', '.join(untimed)}")
-    notes += [told for name, (timing, _) in timed.items() if (told := timing.warning(name))]
+    unverified = [s.name for s in standings if s.private is not None and not s.verified]
+    if unverified:
+        notes.append(f"answers without an entry that could be run here, unverified, no prize: {', '.join(unverified)}")
+    notes += [text for name, (timing, _) in timed.items() if (text := timing.warning(name))]
     for name, (timing, claimed) in timed.items():
         measured = timing.milliseconds_per_image
         if claimed and claimed.milliseconds_per_image < measured / 2:

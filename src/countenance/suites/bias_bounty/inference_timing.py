@@ -101,9 +101,18 @@ def _rates(images: int, passes: Sequence[float], cpu_passes: Sequence[float]) ->
 
 
 def time_model(
-    spec: ModelSpec, images: Sequence[Path], *, passes: int = PASSES, threads: int = 1, answers: bool = False
+    spec: ModelSpec,
+    images: Sequence[Path],
+    *,
+    passes: int = PASSES,
+    threads: int = 1,
+    answers: bool = False,
+    seconds: float = LONGEST,
+    memory_gb: float | None = None,
 ) -> tuple[ModelTiming, list[Any]]:
     """Time a model on images, in a fresh process; with `answers` (plain values alone) also what it answered.
+
+    InputError where it needs more than `seconds` in all, or more memory (address space; not on Windows).
 
     >>> import tempfile
     >>> from PIL import Image
@@ -114,26 +123,44 @@ def time_model(
     (1, 2, [])
     """
     order = {
-        "spec": vars(spec.located()), "images": [str(path.resolve()) for path in images], "passes": passes,
-        "threads": threads, "answers": answers,
-    }  # fmt: skip
+        "spec": vars(spec.located()),
+        "images": [str(path.resolve()) for path in images],
+        "passes": passes,
+        "threads": threads,
+        "answers": answers,
+        "seconds": seconds,
+        "memory_gb": memory_gb,
+    }
     variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
     try:
-        (found,) = each("countenance.suites.bias_bounty.inference_timing:serve", None, [order], environment=variables)
+        (outcome,) = each("countenance.suites.bias_bounty.inference_timing:serve", None, [order], environment=variables)
     except RuntimeError as error:  # the model, not our code, is what runs there
         last = (str(error).strip().splitlines() or ["no message"])[-1]
         raise InputError(f"{spec.source}: cannot be timed ({last})") from None
-    return ModelTiming(**found["timing"], machine=machine_name()), found["answers"]
+    return ModelTiming(**outcome["timing"], machine=machine_name()), outcome["answers"]
 
 
 def serve(job: None) -> Callable[[dict[str, Any], Callable[..., None]], dict[str, Any]]:
     """The measuring process."""
 
     def handle(order: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:
-        tell(limit=LONGEST)
+        tell(limit=order["seconds"])
+        _limit_memory(order["memory_gb"])
         return _measured(order)
 
     return handle
+
+
+def _limit_memory(gigabytes: float | None) -> None:
+    """Refuse this process more address space than it has now and so many gigabytes more."""
+    if gigabytes is None or sys.platform == "win32":
+        return
+    import resource
+
+    mapped = Path("/proc/self/statm")
+    held = int(mapped.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if mapped.exists() else 0
+    size = held + int(gigabytes * 2**30)
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def _measured(order: dict[str, Any]) -> dict[str, Any]:

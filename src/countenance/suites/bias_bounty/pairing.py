@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countenance.auditing.ranking import Ranking, numerical_bootstrap, rank_paired
+from countenance.auditing.ranking import Ranking, numerical_bootstrap, rank_against_best
 from countenance.comparing import Change, Comparison
 from countenance.comparing.compare import compare
 from countenance.comparing.scores import change_of
@@ -28,7 +28,7 @@ def rank_predictions(
     """Rank entries by Score₁, or by Score₁ times the factor that each has earned."""
     names, labels = list(said), truth.labels
     predicted = [said[name].rows(labels.names) for name in names]
-    sums = np.stack([rules.class_sums(labels.codes, one, truth.clusters) for one in predicted], axis=1)
+    sums = np.stack([rules.class_sums(labels.codes, rows, truth.clusters) for rows in predicted], axis=1)
     sums = sums[sums.any(axis=(1, 2))]
     earned = np.array([(factors or {}).get(name, 1.0) for name in names])
 
@@ -38,7 +38,34 @@ def rank_predictions(
 
     estimates, drawn = numerical_bootstrap(sums, scores, draws=draws.replicates, seed=draws.seed)
     # Every entry has the same rows.
-    return rank_paired(names, estimates, drawn, df=degrees_of_freedom(sums[:, 0]))
+    return rank_against_best(names, estimates, drawn, df=degrees_of_freedom(sums[:, 0]))
+
+
+COPIED = 1e-6
+"""Below this probability agreement with random labels is no chance."""
+
+
+def copied_labels(truth: Truth, predictions: ClassTable) -> str:
+    """Why predictions cannot come from a model: they repeat the labels of non-faces, which were drawn at random.
+
+    Nobody can name random labels; whoever does has read them. Empty where agreement is what chance allows.
+    """
+    from scipy.stats import binom
+
+    labelled = [name for name in truth.nonfaces if name in truth.labels.index]
+    if not labelled:
+        return ""
+    true, named = truth.labels.rows(labelled), predictions.rows(labelled)
+    for attribute, words in CLASSES.items():
+        known = true[attribute] >= 0
+        right, count = int((true[attribute] == named[attribute])[known].sum()), int(known.sum())
+        chance = 1 / len(words)
+        if count and binom.sf(right - 1, count, chance) < COPIED:
+            return (
+                f"its answers repeat the {attribute} of {right} of {count} non-faces, whose labels were drawn at "
+                f"random (chance gives about {chance * count:.0f}): a score that no model can reach"
+            )
+    return ""
 
 
 def read_pair(truth: Truth, new: Path, old: Path) -> dict[str, ClassTable]:

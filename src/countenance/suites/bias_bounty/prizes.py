@@ -1,11 +1,11 @@
-"""Who wins: the best supervised, the best unsupervised and the fastest entry.
+"""Who wins, as the challenge announced: first, second and third of all, and the best unsupervised entry.
 
-A prize is shared only by entries between which the evidence cannot decide: scores by paired differences, speeds by
-their passes.
+Prizes go by Score₂ on the holdout, to entries that were run by the organiser, one for a crew. What the evidence says
+about the order stands beside each prize and changes none.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from countenance.auditing.ranking import Ranking
@@ -14,12 +14,12 @@ from countenance.report.numbers import probability
 if TYPE_CHECKING:
     from countenance.suites.bias_bounty.board import BoardEntry
 
-FASTEST = "fastest"
+PLACES = ("first", "second", "third")
 
 
 @dataclass(frozen=True)
 class Prize:
-    """A prize with its winners; none where it cannot be awarded, and `why` says so."""
+    """A prize with its winners (several with exactly equal scores); none where it is not awarded, and `why` says so."""
 
     name: str
     winners: tuple[str, ...]
@@ -34,48 +34,33 @@ class Prize:
 
 
 def award(standings: "Sequence[BoardEntry]", rankings: Mapping[tuple[str, str], Ranking]) -> tuple[Prize, ...]:
-    """The three prizes, from the private tables and from the leaderboard's own timings."""
-    labels = {s.name: s.handed.labels_used for s in standings if s.handed.labels_used}
-    scored = []
-    for group in ("supervised", "unsupervised"):
-        prize = _by_score(f"best {group}", rankings.get(("private", group)))
-        used = [f"{name} uses labels: {labels[name]}" for name in prize.winners if name in labels]
-        scored.append(replace(prize, why="; ".join([prize.why, *used])))
-    return (*scored, _by_speed(standings))
+    """The four prizes, from the private tables."""
+    known = {standing.name: standing for standing in standings}
+    prizes = [_place(place, name, rankings.get(("private", "all")), known) for place, name in enumerate(PLACES, 1)]
+    return (*prizes, _place(1, "best unsupervised", rankings.get(("private", "unsupervised")), known))
 
 
-def _by_score(name: str, ranking: Ranking | None) -> Prize:
+def _place(place: int, name: str, ranking: Ranking | None, known: "Mapping[str, BoardEntry]") -> Prize:
+    """The winners of one place among the verified entries of a ranking."""
     if ranking is None:
         return Prize(name, (), "no such entry has answers on the holdout")
-    best = ranking.names[0]
-    score = f"Score₂ {ranking.estimates[0]:.3f}"
-    if len(ranking.names) == 1:
-        return Prize(name, (best,), f"{score}, the only entry")
-    if len(ranking.first) > 1:
-        rivals = [ranking.pair(best, other) for other in ranking.first[1:]]
-        least = min(rivals, key=lambda pair: pair.adjusted if pair.adjusted == pair.adjusted else 1.0)
-        p = probability(least.adjusted) + (" or more" if least.adjusted < 1 else "")
-        return Prize(name, ranking.first, f"the paired evidence cannot decide (adjusted p {p})")
-    closest = max((pair for pair in ranking.pairs if best == pair.better), key=lambda pair: pair.adjusted)
-    gap = f"{closest.difference:+.3f} [{closest.low:+.3f}, {closest.high:+.3f}]"
-    return Prize(name, (best,), f"{score}, {gap} ahead of {closest.worse}, adjusted p {probability(closest.adjusted)}")
+    scores = dict(zip(ranking.names, ranking.estimates, strict=True))
+    verified = [entry for entry in ranking.names if known[entry].verified and scores[entry] == scores[entry]]
+    if len(verified) < place:
+        return Prize(name, (), f"{len(verified)} entries were run here" if verified else "no entry was run here")
+    score = scores[verified[place - 1]]
+    winners = tuple(entry for entry in verified if scores[entry] == score)
+    if scores[verified[0]] == score and place > 1:
+        return Prize(name, (), f"shared above: equal scores of {', '.join(winners)}")
+    labels = [f"{entry} uses labels: {known[entry].handed.labels_used}" for entry in winners]
+    used = [text for entry, text in zip(winners, labels, strict=True) if known[entry].handed.labels_used]
+    return Prize(name, winners, "; ".join([f"Score₂ {score:.3f}", *_evidence(winners[0], ranking), *used]))
 
 
-def _by_speed(standings: "Sequence[BoardEntry]") -> Prize:
-    timed = [(s.name, s.timing) for s in standings if s.timing is not None]
-    if not timed:
-        return Prize(FASTEST, (), "no entry was timed here; `leaderboard --time` does it")
-    timed.sort(key=lambda pair: pair[1].milliseconds_per_image)
-    name, best = timed[0]
-    told = f"{best.milliseconds_per_image:.3g} ms an image"
-    if len(timed) == 1:
-        return Prize(FASTEST, (name,), f"{told}, the only timed entry")
-    # Of two equally fast entries with five passes each, all of one beat all of the other 1 time in 126.
-    slowest = max(best.passes) / best.images
-    rivals = [other for other, timing in timed[1:] if min(timing.passes) / timing.images <= slowest]
-    if rivals:
-        return Prize(FASTEST, (name, *rivals), f"{told}; their passes overlap")
-    second, timing = timed[1]
-    return Prize(
-        FASTEST, (name,), f"{told}, every pass faster than any of {second} ({timing.milliseconds_per_image:.3g} ms)"
-    )
+def _evidence(winner: str, ranking: Ranking) -> list[str]:
+    """What is known about the order: of the first who may be as good, of others how they compare with the first."""
+    if winner == ranking.names[0]:
+        rivals = ranking.undecided
+        return [f"not shown to be better than {', '.join(rivals)}"] if rivals else []
+    pair = ranking.pair(ranking.names[0], winner)
+    return [f"{-pair.difference:+.3f} against {pair.better}, adjusted p {probability(pair.adjusted)}"]

@@ -8,6 +8,7 @@ earns nothing.
 """
 
 import datetime
+import filecmp
 import re
 import shutil
 import unicodedata
@@ -23,6 +24,7 @@ from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.files import staged, write_json
 from countenance.models.model import code_sha256
+from countenance.suites.bias_bounty.contest import Contest
 from countenance.suites.bias_bounty.entry import KINDS, EntryCard, Kind, entry_files, entry_folder
 from countenance.suites.bias_bounty.scoring import Score, score_files
 from countenance.suites.bias_bounty.timing import ENTRY, read_timing
@@ -72,8 +74,11 @@ class Handed(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     kind: Kind
+    crew: str = ""
+    """Who takes part; an entry without a crew is its own."""
     number: int = 1
     submitted: str = ""
+    """When the participant handed it in; what the organiser adds later does not change it."""
     score: Real = NAN
     """Score₁ on the public test, as it was computed then."""
     code_sha256: Annotated[str, BeforeValidator(lambda value: value or "")] = ""
@@ -86,8 +91,18 @@ class Handed(BaseModel):
 
 def earlier(folder: Path) -> tuple[Handed, ...]:
     """What was handed in under a name before the latest, oldest first."""
-    found = [Handed.read(file.parent) for file in sorted(folder.glob(f"{HISTORY}/*/{SUBMISSION}"))]
-    return tuple(one.model_copy(update={"number": number}) for number, one in enumerate(found, 1))
+    return tuple(
+        Handed.read(place).model_copy(update={"number": number}) for number, place in enumerate(_places(folder), 1)
+    )
+
+
+def times(folder: Path) -> dict[Path, str]:
+    """The folders of all submissions under a name with the times at which they were handed in, oldest first."""
+    return {place: Handed.read(place).submitted for place in (*_places(folder), folder)}
+
+
+def _places(folder: Path) -> list[Path]:
+    return sorted(file.parent for file in folder.glob(f"{HISTORY}/*/{SUBMISSION}"))
 
 
 def same_code(board: Path, name: str, code: str | Path) -> list[Handed]:
@@ -99,10 +114,10 @@ def same_code(board: Path, name: str, code: str | Path) -> list[Handed]:
             f"{folder}: no submission of this name{near(name, there)}; there are {', '.join(there) or 'none'}"
         )
     handed = [*earlier(folder), Handed.read(folder)]
-    if not any(one.code_sha256 for one in handed):
+    if not any(submission.code_sha256 for submission in handed):
         raise InputError(f"{folder}: no submission recorded a hash of its code; `submit --code` does")
-    found = code_hash(code)
-    return [one for one in handed if one.code_sha256 == found]
+    digest = code_hash(code)
+    return [submission for submission in handed if submission.code_sha256 == digest]
 
 
 @dataclass(frozen=True)
@@ -120,14 +135,30 @@ class BountySubmission:
     """What the participant measured: shown, and used for nothing."""
     code: str | Path | None = None
     """A file, a folder or a sha256; its hash is recorded."""
+    crew: str = ""
 
 
-def hand_in(board: Path, data: Path, given: BountySubmission, *, replace: bool = False) -> Score:
-    """Check predictions whole, score the public test, and put the submission on the board.
+def hand_in(
+    board: Path,
+    data: Path,
+    given: BountySubmission,
+    *,
+    replace: bool = False,
+    now: datetime.datetime | None = None,
+) -> Score:
+    """Check predictions whole, score the public test, and put the submission on the board while its contest is open.
 
     With `replace` an entry of the same name counts from now on; what was handed in before is kept in its history.
+    Where the predictions of the test are the same ones, it stays the same submission, with the time that it had:
+    the organiser may add the entry or the holdout after the contest has closed.
     """
     place = board / checked_name(given.name)
+    now = now or datetime.datetime.now(datetime.UTC)
+    same = place.exists() and _same_predictions(place, given.test)
+    if not same and (why := Contest.read(board).why_closed(now)):
+        raise InputError(f"{given.name} is not handed in: {why}")
+    if given.crew:
+        checked_name(given.crew)
     if given.kind not in KINDS:
         raise InputError(f"kind {given.kind!r}: expected one of {', '.join(KINDS)}")
     if board.is_file():
@@ -144,14 +175,16 @@ def hand_in(board: Path, data: Path, given: BountySubmission, *, replace: bool =
         raise InputError(f"--kind {given.kind}: {model}/entry.json says {card.kind}; hand it in as what it is")
     files |= {f"{split}.csv": file for split in ("test", "holdout") if (file := getattr(given, split)) is not None}
     timing = None if given.timing is None else read_timing(given.timing, model)
+    before = Handed.read(place) if same else None
     about = {
         "kind": given.kind,
+        "crew": given.crew or (before.crew if before else ""),
         "labels_used": card.labels_used if card else "",
-        "submitted": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "code_sha256": None if given.code is None else code_hash(given.code),
+        "submitted": before.submitted if before else now.isoformat(timespec="seconds"),
+        "code_sha256": code_hash(given.code) if given.code is not None else before.code_sha256 if before else None,
     }
     with staged(place, replace=replace) as folder:
-        number = _keep_history(place, folder)
+        number = _keep_history(place, folder, same=before)
         write_json(folder / SUBMISSION, score.submission(place.name) | about | {"number": number})
         for name, source in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -161,13 +194,23 @@ def hand_in(board: Path, data: Path, given: BountySubmission, *, replace: bool =
     return score
 
 
-def _keep_history(old: Path, folder: Path) -> int:
-    """Copy what was handed in before below the new folder; returns the number of the new submission."""
+def _same_predictions(place: Path, test: Path) -> bool:
+    return (place / "test.csv").is_file() and test.is_file() and filecmp.cmp(place / "test.csv", test, shallow=False)
+
+
+def _keep_history(old: Path, folder: Path, same: Handed | None) -> int:
+    """Copy what was handed in before below the new folder; returns the number of the new submission.
+
+    `same` is the submission that only gets further files: it is no earlier one, and its files stay.
+    """
     if not old.exists():
         return 1
     before = old / HISTORY
     if before.exists():
         shutil.copytree(before, folder / HISTORY)
+    if same is not None:
+        shutil.copytree(old, folder, ignore=shutil.ignore_patterns(HISTORY, SUBMISSION), dirs_exist_ok=True)
+        return same.number
     number = len(list(before.glob("*"))) + 1
     shutil.copytree(old, folder / HISTORY / f"{number:04d}", ignore=shutil.ignore_patterns(HISTORY))
     return number + 1

@@ -1,0 +1,88 @@
+"""When a contest is open, and which submission of each entry counts.
+
+BOARD/contest.json has the title and the two dates. Without it a board is always open. Only the latest submission that
+was handed in while the contest was open counts; later ones stay in the folder and are named.
+"""
+
+import datetime
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from countenance.data.record import read_record
+from countenance.errors import InputError
+from countenance.files import write_json
+
+CONTEST = "contest.json"
+
+
+def parse_time(text: str, name: str) -> datetime.datetime:
+    """A date (its first second) or a time; without an offset it is UTC.
+
+    >>> parse_time("2026-11-15", "opens").isoformat()
+    '2026-11-15T00:00:00+00:00'
+    """
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{name} {text!r}: expected a date or time such as 2026-11-15 or 2026-11-15T18:00") from None
+    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+
+
+class Contest(BaseModel):
+    """What `contest.json` says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    title: str = ""
+    opens: str | None = None
+    closes: str | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Contest":
+        if self.opens and self.closes and not parse_time(self.opens, "opens") < parse_time(self.closes, "closes"):
+            raise InputError(f"opens {self.opens}, closes {self.closes}: expected a contest that closes after it opens")
+        for name in ("opens", "closes"):
+            if text := getattr(self, name):
+                parse_time(text, name)
+        return self
+
+    @classmethod
+    def read(cls, board: Path) -> "Contest":
+        """The contest of a board; one without dates where nobody wrote any."""
+        path = board / CONTEST
+        return read_record(cls, path, missing="") if path.exists() else cls()
+
+    def why_closed(self, when: datetime.datetime) -> str:
+        """Why a submission of that time does not count; empty where it does."""
+        if self.opens and when < parse_time(self.opens, "opens"):
+            return f"the contest opens at {self.opens}"
+        if self.closes and when >= parse_time(self.closes, "closes"):
+            return f"the contest closed at {self.closes}"
+        return ""
+
+
+def open_contest(board: Path, contest: Contest) -> Path:
+    """Write the dates of a board."""
+    board.mkdir(parents=True, exist_ok=True)
+    write_json(board / CONTEST, contest.model_dump())
+    return board / CONTEST
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The folder of the submission that counts, and what the organiser should know about it."""
+
+    folder: Path | None
+    note: str = ""
+
+
+def counting(folder: Path, submitted: dict[Path, str], contest: Contest) -> Counted:
+    """The latest of an entry's submissions (folders with their times, oldest first) that counts."""
+    valid = [place for place, time in submitted.items() if not contest.why_closed(parse_time(time, f"{place}: time"))]
+    if not valid:
+        why = contest.why_closed(parse_time(list(submitted.values())[-1], f"{folder}: time"))
+        return Counted(None, f"{folder.name} does not count: {why}")
+    if valid[-1] != folder:
+        return Counted(valid[-1], f"{folder.name}: what was handed in after the contest closed does not count")
+    return Counted(folder)

@@ -1,0 +1,125 @@
+"""Entries run by the organiser on the holdout: their answers decide, and only their speed here earns a multiplier.
+
+BOARD/_runs.json keeps what each entry answered, with the hashes of the entry and of the images, so that a leaderboard
+that is made again runs only what has changed. Each entry runs in a process of its own with limits of time and memory.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, RootModel
+
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, ClassTable
+from countenance.data.record import read_record
+from countenance.errors import InputError
+from countenance.files import write_json
+from countenance.suites.bias_bounty.entry import entry_hash
+from countenance.suites.bias_bounty.inference_timing import PASSES, machine_name
+from countenance.suites.bias_bounty.timing import Timing, images_hash, measure
+
+RUNS = "_runs.json"
+"""Of a board; no submission's name begins with an underscore."""
+OTHERWISE = 0.01
+"""Share of images that an entry may answer otherwise than what was handed in: processors round differently."""
+
+
+@dataclass(frozen=True)
+class EntryLimits:
+    """What an entry may use on the organiser's machine."""
+
+    seconds: float = 900.0
+    memory_gb: float = 8.0
+
+
+class EntryRun(BaseModel):
+    """An entry on the holdout: its answers, or why there are none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    entry_sha256: str
+    images_sha256: str
+    names: tuple[str, ...] = ()
+    classes: dict[str, list[int]] = {}
+    timing: Timing | None = None
+    """None where the run was not timed (one pass)."""
+    problem: str = ""
+
+    def table(self) -> ClassTable:
+        return ClassTable(self.names, {name: np.array(codes, dtype=np.int64) for name, codes in self.classes.items()})
+
+    def differing(self, predictions: ClassTable) -> int:
+        """How many images the entry answers otherwise than predictions say."""
+        rows = predictions.rows(self.names)
+        other = [rows[name] != np.array(self.classes[name], dtype=np.int64) for name in ATTRIBUTES]
+        return int(np.any(other, axis=0).sum())
+
+
+class _Runs(RootModel[dict[str, EntryRun]]):
+    """What BOARD/_runs.json has."""
+
+
+def run_entries(
+    board: Path,
+    entries: Mapping[str, Path],
+    images: Path,
+    *,
+    time: bool = False,
+    passes: int = PASSES,
+    limits: EntryLimits = EntryLimits(),
+    step: Callable[..., None] = lambda *_: None,
+) -> dict[str, EntryRun]:
+    """Run the entries (name → folder) that have no run of the same files yet; with `time` all of them, timed."""
+    stored = _stored(board)
+    shown = images_hash(images) if entries else ""
+    runs: dict[str, EntryRun] = {}
+    for name, entry in entries.items():
+        known = stored.get(name)
+        if time or known is None or (known.entry_sha256, known.images_sha256) != (_hash(entry), shown):
+            known = _run(entry, images, shown, passes if time else 1, limits, timed=time)
+        runs[name] = known
+        step()
+    if runs != stored:
+        write_json(board / RUNS, {name: run.model_dump() for name, run in runs.items()})
+    return runs
+
+
+def counted_timings(runs: Mapping[str, EntryRun]) -> tuple[dict[str, Timing], list[str]]:
+    """Timings that earn multipliers, and a note for each that does not."""
+    timings, notes = {}, []
+    for name, run in runs.items():
+        if run.timing is None:
+            continue
+        wrong = run.timing.contradictions()
+        if (run.timing.machine, run.timing.cores) != (machine_name(), os.cpu_count()):
+            wrong.append("it was made on another machine")
+        if wrong:
+            notes.append(f"the timing of {name} is not used: {'; '.join(wrong)}; --time measures it again")
+        else:
+            timings[name] = run.timing
+    return timings, notes
+
+
+def _hash(entry: Path) -> str:
+    try:
+        return entry_hash(entry)
+    except InputError:
+        return ""
+
+
+def _run(entry: Path, images: Path, shown: str, passes: int, limits: EntryLimits, *, timed: bool) -> EntryRun:
+    hashes = {"entry_sha256": _hash(entry), "images_sha256": shown}
+    try:
+        timing, answers = measure(entry, images, passes=passes, seconds=limits.seconds, memory_gb=limits.memory_gb)
+    except InputError as error:
+        return EntryRun(**hashes, problem=str(error))
+    classes = {name: [row[name] for row in answers.values()] for name in ATTRIBUTES}
+    return EntryRun(**hashes, names=tuple(answers), classes=classes, timing=timing if timed else None)
+
+
+def _stored(board: Path) -> dict[str, EntryRun]:
+    path = board / RUNS
+    if not path.exists():
+        return {}
+    return read_record(_Runs, path, missing="", wrong="; not what `leaderboard` writes: remove it").root
