@@ -229,4 +229,6 @@ def test_an_entry_is_measured_alone_with_one_thread_and_five_passes(
     (tmp_path / "0.png").write_bytes(encode_png(flat(0)))
     with pytest.raises(InputError, match=re.escape(f"{tmp_path}: broken, {tmp_path}")):
         timings.measure(tmp_path, tmp_path)
-    assert asked == {"passes": 5, "threads": 1, "answers": True, "settings": {"where": str(tmp_path), "threads": 1}}
+    limits = {"seconds": 86400.0, "memory_gb": None}
+    settings = {"where": str(tmp_path), "threads": 1}
+    assert asked == {"passes": 5, "threads": 1, "answers": True, "settings": settings} | limits

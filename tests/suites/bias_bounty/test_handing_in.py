@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, predictions_text
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, predictions_text, read_predictions
 from countenance.data.card import DatasetCard
 from countenance.data.image import encode_png
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import board as boards
 from countenance.suites.bias_bounty.board import Rules, rank
 from countenance.suites.bias_bounty.entry import EntryCard, EntryNetwork
+from countenance.suites.bias_bounty.entry_runs import EntryRun
 from countenance.suites.bias_bounty.page import write_pages
 from countenance.suites.bias_bounty.scoring import Draws
 from countenance.suites.bias_bounty.submissions import BountySubmission, Handed, hand_in, same_code
@@ -71,12 +72,13 @@ def timing(milliseconds: float) -> Timing:
 
 
 def test_a_submission_is_copied_whole_and_numbered(data: Path, entry: Path, tmp_path: Path) -> None:
-    board, good = tmp_path / "board", answers(tmp_path / "good.csv", 8)
-    given = BountySubmission("mine", "semi-supervised", good, good, entry)
+    board = tmp_path / "board"
     for number in (1, 2, 3):
+        good = answers(tmp_path / "good.csv", 5 + number)
+        given = BountySubmission("mine", "semi-supervised", good, good, entry)
         hand_in(board, data, given, replace=number > 1)
-        said = json.loads((board / "mine" / "submission.json").read_text())
-        assert said["number"] == number and said["code_sha256"] is None and said["kind"] == "semi-supervised"
+        about = json.loads((board / "mine" / "submission.json").read_text())
+        assert about["number"] == number and about["code_sha256"] is None and about["kind"] == "semi-supervised"
     assert {path.name for path in (board / "mine" / "entry" / "nets").iterdir()} == {"skin_tone.onnx", "age.onnx"}
     assert [path.name for path in sorted((board / "mine" / "history").iterdir())] == ["0001", "0002"]
     with pytest.raises(InputError, match="an entry of this name is there"):
@@ -98,26 +100,30 @@ def ranked(data: Path, entry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     hand_in(board, data, BountySubmission("three", "semi-supervised", poor, None, entry))
     hand_in(board, data, BountySubmission("four", "supervised", poor))
     (board / "four" / "test.csv").unlink()
-    found = SimpleNamespace(asked=[], board=board, timings={})
+    found = SimpleNamespace(calls=[], board=board, timings={})
 
-    def time_entries(board: Path, entries: Any, images: Path, passes: int, step: Any) -> list[str]:
-        found.asked.append((sorted(entries), images.name, passes))
-        return [f"timed {board}/one"]
+    def run_entries(board: Path, entries: Any, images: Path, **how: Any) -> dict[str, EntryRun]:
+        found.calls.append((sorted(entries), images.name, how["time"], how["passes"]))
+        table = read_predictions(good)
+        classes = {name: codes.tolist() for name, codes in table.codes.items()}
+        run = EntryRun(entry_sha256="a", images_sha256="b", names=table.names, classes=classes)
+        return {"one": run} if "one" in entries else {}
 
-    monkeypatch.setattr(boards, "time_entries", time_entries)
-    monkeypatch.setattr(boards, "kept_timings", lambda *given: (found.timings, ["stale"]))
+    monkeypatch.setattr(boards, "run_entries", run_entries)
+    monkeypatch.setattr(boards, "counted_timings", lambda runs: (found.timings, ["stale"]))
     found.rank = lambda rules=FEW: rank(board, data, rules)
     return found
 
 
-def test_only_entries_with_answers_on_the_holdout_are_timed(ranked: Any) -> None:
+def test_every_entry_is_run_on_the_holdout_and_timed_where_that_is_asked_for(ranked: Any) -> None:
     plain = ranked.rank()
-    assert ranked.asked == [] and plain.notes[0] == "stale" and set(plain.rejected) == {"four"}
+    assert ranked.calls == [(["one", "three"], "holdout", False, 5)]
+    assert plain.notes[0] == "stale" and set(plain.rejected) == {"four"}
     assert "no entry was timed by this leaderboard" in plain.notes[1]
     assert {one.name: one.efficiency for one in plain.standings} == {"one": 1.0, "two": 1.0, "three": 1.0}
     ranked.timings = {"one": timing(2.0)}
     timed = ranked.rank(Rules(draws=FEW.draws, time=True, passes=7))
-    assert ranked.asked == [(["one"], "holdout", 7)] and timed.notes[0] == "timed one"
+    assert ranked.calls[1] == (["one", "three"], "holdout", True, 7)
     told = "\n".join(timed.notes)
     assert "1 timed entry: with fewer than 10" in told and "without a timing of ours, efficiency ×1: two" in told
     assert "no answers on the holdout, not in the private tables: three" in told

@@ -11,16 +11,24 @@ from tests.suites.bias_bounty.drawn_tables import tables
 
 from countenance.auditing.estimates import wilson
 from countenance.auditing.ranking import Pair, Ranking
-from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, ClassTable, Truth, predictions_text
+from countenance.data.adapters.bias_bounty_files import (
+    ATTRIBUTES,
+    CLASSES,
+    ClassTable,
+    Truth,
+    predictions_text,
+    read_labels,
+)
 from countenance.errors import InputError
 from countenance.suites.bias_bounty import board as boards
+from countenance.suites.bias_bounty import entry_runs
 from countenance.suites.bias_bounty import rules as bounty
-from countenance.suites.bias_bounty import timing as timings
 from countenance.suites.bias_bounty.board import BoardEntry, Rules
+from countenance.suites.bias_bounty.entry_runs import EntryRun, counted_timings
 from countenance.suites.bias_bounty.prizes import award
 from countenance.suites.bias_bounty.scoring import Draws, degrees_of_freedom, score_intervals, score_tables
 from countenance.suites.bias_bounty.submissions import Handed, checked_name
-from countenance.suites.bias_bounty.timing import Timing, kept_timings, time_entries
+from countenance.suites.bias_bounty.timing import Timing
 
 
 def timing(passes: tuple[float, ...] = (1.0, 1.0, 1.0), **changes: Any) -> Timing:
@@ -44,47 +52,39 @@ def pair(better: str, worse: str, adjusted: float, difference: float = 0.5) -> P
     return Pair(better, worse, difference, 0.1, 0.9, adjusted / 3, adjusted, adjusted < 0.05)
 
 
-def prize(ranks: tuple[int, ...], *pairs: Pair, labels: str = "") -> Any:
-    names = ("a", "b", "c")[: len(ranks)]
-    ranking = Ranking(names, (9.0, 8.0, 7.0)[: len(ranks)], ranks, pairs, 0.05)
-    return award([entry(name, labels=labels) for name in names], {("private", "supervised"): ranking})[0]
+def prizes(scores: tuple[float, ...], *pairs: Pair, labels: str = "", unverified: str = "") -> dict[str, Any]:
+    names = ("a", "b", "c", "d")[: len(scores)]
+    ranks = tuple(1 + sum(other > score for other in scores) for score in scores)
+    ranking = Ranking(names, scores, ranks, pairs, 0.05)
+    entries = [replace(entry(name, labels=labels), verified=name not in unverified) for name in names]
+    return {won.name: won for won in award(entries, {("private", "all"): ranking})}
 
 
-def test_the_best_alone_is_told_apart_from_the_closest_rival() -> None:
-    won = prize((1, 2, 2), pair("a", "b", 0.003, 0.2), pair("a", "c", 0.04, 0.7), pair("b", "c", 0.9))
-    assert won.winners == ("a",)
-    assert won.why == "Score₂ 9.000, +0.700 [+0.100, +0.900] ahead of c, adjusted p 0.040"
-    assert prize((1,)).why == "Score₂ 9.000, the only entry"
+def test_prizes_go_by_score_with_the_evidence_beside_them() -> None:
+    won = prizes((9.0, 8.0, 7.0, 6.0), pair("a", "b", 0.3, 1.0), pair("a", "c", 0.01, 2.0), pair("a", "d", 0.01, 3.0))
+    assert [won[name].winners for name in ("first", "second", "third")] == [("a",), ("b",), ("c",)]
+    assert won["first"].why == "Score₂ 9.000; not shown to be better than b"
+    assert won["second"].why == "Score₂ 8.000; -1.000 against a, adjusted p 0.300"
+    assert won["best unsupervised"].winners == ()
+    alone = prizes((9.0,))
+    assert alone["first"].why == "Score₂ 9.000" and alone["second"].why == "1 entry was run here"
 
 
-def test_a_shared_prize_tells_the_smallest_p_among_those_who_share_it() -> None:
-    won = prize((1, 1, 1), pair("a", "b", 0.3), pair("a", "c", 0.08), pair("b", "c", 0.01))
-    assert won.winners == ("a", "b", "c") and won.why == "the paired evidence cannot decide (adjusted p 0.080 or more)"
-    assert won.line().startswith("best supervised: a, b, c (shared); ")
-    certain = prize((1, 1), pair("a", "b", 1.0))
-    assert certain.why.endswith("(adjusted p 1)")
-    unknown = prize((1, 1, 1), pair("a", "b", math.nan), pair("a", "c", 0.5), pair("b", "c", math.nan))
-    assert "adjusted p 0.500 or more" in unknown.why
+def test_equal_scores_share_a_prize() -> None:
+    won = prizes((9.0, 9.0, 7.0), pair("a", "b", 1.0, 0.0), pair("a", "c", 0.01, 2.0))
+    assert won["first"].winners == ("a", "b") and won["first"].line().startswith("first: a, b (shared); ")
+    assert won["second"].winners == () and "shared above" in won["second"].why
+    assert won["third"].winners == ("c",)
+
+
+def test_an_unverified_entry_wins_nothing_and_stands_in_nobodys_way() -> None:
+    won = prizes((9.0, 8.0), pair("a", "b", 0.01, 1.0), unverified="a")
+    assert won["first"].winners == ("b",) and won["second"].winners == ()
 
 
 def test_a_winner_that_uses_labels_says_so() -> None:
-    won = prize((1, 2), pair("a", "b", 0.01), labels="8 of each class")
+    won = prizes((9.0, 8.0), pair("a", "b", 0.01), labels="8 of each class")["first"]
     assert won.why.endswith("; a uses labels: 8 of each class") and "b uses labels" not in won.why
-
-
-def test_passes_that_meet_share_the_prize_of_the_fastest() -> None:
-    quick, meets, slow = timing((1.0, 1.1, 1.2)), timing((1.2, 1.3, 1.4)), timing((1.21, 1.3, 1.4))
-    assert award([entry("slow", meets), entry("quick", quick)], {})[2].winners == ("quick", "slow")
-    won = award([entry("slow", slow), entry("quick", quick)], {})[2]
-    assert won.winners == ("quick",) and won.why == "11 ms an image, every pass faster than any of slow (13 ms)"
-    assert award([entry("quick", quick), entry("untimed")], {})[2].why == "11 ms an image, the only timed entry"
-
-
-def test_passes_are_compared_per_image() -> None:
-    """Twice the images take twice the time: the passes overlap only image by image."""
-    many = timing((2.0, 2.2, 2.4), images=200, milliseconds_per_image=11.1, images_per_second=90.9)
-    won = award([entry("one", timing((1.0, 1.1, 1.2))), entry("two", many)], {})[2]
-    assert won.winners == ("one", "two")
 
 
 @pytest.mark.parametrize(
@@ -112,37 +112,36 @@ def test_a_quarter_more_than_its_cpu_time_is_not_busy() -> None:
     assert timing(seconds=1.26).warning("x").startswith("x took 1.3 times its CPU time")
 
 
-@pytest.mark.parametrize(("wrong", "kept"), [(1, True), (2, False)])
-def test_one_answer_in_a_hundred_may_be_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: int, kept: bool
-) -> None:
+def run_of(names: list[str], wrong: int = 0) -> EntryRun:
+    classes = {name: [int(name == "age" and i < wrong) for i in range(len(names))] for name in ATTRIBUTES}
+    return EntryRun(entry_sha256="a", images_sha256="b", names=tuple(names), classes=classes)
+
+
+@pytest.mark.parametrize(("wrong", "counts"), [(1, True), (2, False)])
+def test_one_answer_in_a_hundred_may_be_another(tmp_path: Path, wrong: int, counts: bool) -> None:
     names = [f"{i}.png" for i in range(100)]
     words = [{name: CLASSES[name][0] for name in ATTRIBUTES} for _ in names]
     (tmp_path / "holdout.csv").write_text(predictions_text(names, words))
-    answers = {name: dict.fromkeys(ATTRIBUTES, 0) for name in names}
-    for name in names[:wrong]:
-        answers[name]["age"] = 1
-    monkeypatch.setattr(timings, "measure", lambda *given, **more: (timing(), answers))
-    notes = time_entries(tmp_path, {"mine": tmp_path}, tmp_path, 3, lambda n=1: None)
-    assert (notes == []) == kept
-    if not kept:
-        assert "its entry answers 2 of 100 images otherwise" in notes[0]
+    truth = Truth(read_labels(tmp_path / "holdout.csv"))
+    if counts:
+        table = boards._holdout_answers("mine", tmp_path, truth, run_of(names, wrong))
+        assert table is not None and table.codes["age"].sum() == wrong  # the entry's own answers count
+    else:
+        with pytest.raises(InputError, match="its entry answers 2 of 100 images of the holdout otherwise"):
+            boards._holdout_answers("mine", tmp_path, truth, run_of(names, wrong))
 
 
-@pytest.mark.parametrize("change", [{"machine": "other"}, {"threads": 2}])
-def test_kept_timings_of_two_machines_are_not_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
-) -> None:
-    monkeypatch.setattr(timings, "entry_hash", lambda folder: "a")
-    monkeypatch.setattr(timings, "images_hash", lambda folder: "b")
-    entries = {"one": tmp_path, "two": tmp_path}
-    for changed, both in (({}, True), (change, False)):
-        kept = {"one": timing().model_dump(), "two": timing(**changed).model_dump()}
-        timings.write_json(tmp_path / timings.KEPT, kept)
-        found, notes = kept_timings(tmp_path, entries, tmp_path)
-        assert (len(found), len(notes)) == ((2, 0) if both else (0, 1))
-    monkeypatch.setattr(timings, "images_hash", lambda folder: "c")
-    assert "the images have changed since" in kept_timings(tmp_path, entries, tmp_path)[1][0]
+def test_a_timing_of_another_machine_earns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_runs, "machine_name", lambda: "here")
+    monkeypatch.setattr(entry_runs.os, "cpu_count", lambda: 2)
+    runs = {
+        name: run_of(["x"]).model_copy(update={"timing": timing(machine=machine)})
+        for name, machine in (("here", "here"), ("elsewhere", "other"))
+    }
+    counted, notes = counted_timings(runs)
+    assert (
+        list(counted) == ["here"] and "the timing of elsewhere is not used: it was made on another machine" in notes[0]
+    )
 
 
 def test_names_have_up_to_64_characters_and_200_bytes() -> None:

@@ -8,7 +8,7 @@ import datetime
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from countenance.data.record import read_record
 from countenance.errors import InputError
@@ -38,20 +38,18 @@ class Contest(BaseModel):
     opens: str | None = None
     closes: str | None = None
 
-    @model_validator(mode="after")
-    def _ordered(self) -> "Contest":
-        if self.opens and self.closes and not parse_time(self.opens, "opens") < parse_time(self.closes, "closes"):
-            raise InputError(f"opens {self.opens}, closes {self.closes}: expected a contest that closes after it opens")
-        for name in ("opens", "closes"):
-            if text := getattr(self, name):
-                parse_time(text, name)
-        return self
-
     @classmethod
     def read(cls, board: Path) -> "Contest":
         """The contest of a board; one without dates where nobody wrote any."""
         path = board / CONTEST
-        return read_record(cls, path, missing="") if path.exists() else cls()
+        return read_record(cls, path, missing="").checked() if path.exists() else cls()
+
+    def checked(self) -> "Contest":
+        """The contest itself; InputError where its dates are not dates, or the second is not after the first."""
+        dates = [parse_time(text, name) for name in ("opens", "closes") if (text := getattr(self, name))]
+        if len(dates) == 2 and not dates[0] < dates[1]:
+            raise InputError(f"opens {self.opens}, closes {self.closes}: expected a contest that closes after it opens")
+        return self
 
     def why_closed(self, when: datetime.datetime) -> str:
         """Why a submission of that time does not count; empty where it does."""
@@ -64,6 +62,7 @@ class Contest(BaseModel):
 
 def open_contest(board: Path, contest: Contest) -> Path:
     """Write the dates of a board."""
+    contest.checked()
     board.mkdir(parents=True, exist_ok=True)
     write_json(board / CONTEST, contest.model_dump())
     return board / CONTEST

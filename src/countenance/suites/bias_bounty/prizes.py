@@ -47,7 +47,8 @@ def _place(place: int, name: str, ranking: Ranking | None, known: "Mapping[str, 
     scores = dict(zip(ranking.names, ranking.estimates, strict=True))
     verified = [entry for entry in ranking.names if known[entry].verified and scores[entry] == scores[entry]]
     if len(verified) < place:
-        return Prize(name, (), f"{len(verified)} entries were run here" if verified else "no entry was run here")
+        many = "1 entry was" if len(verified) == 1 else f"{len(verified)} entries were"
+        return Prize(name, (), f"{many} run here" if verified else "no entry was run here")
     score = scores[verified[place - 1]]
     winners = tuple(entry for entry in verified if scores[entry] == score)
     if scores[verified[0]] == score and place > 1:

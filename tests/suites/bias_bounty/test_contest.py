@@ -1,0 +1,238 @@
+"""A contest: dates, crews, entries that the organiser runs, bundles, and participants who are not honest."""
+
+import datetime
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from countenance.cli import app
+from countenance.data.adapters.bias_bounty_files import ATTRIBUTES, CLASSES, predictions_text, read_predictions
+from countenance.errors import InputError
+from countenance.suites.bias_bounty.board import Rules, rank
+from countenance.suites.bias_bounty.bundles import hand_in_bundle, write_bundle
+from countenance.suites.bias_bounty.contest import Contest, open_contest
+from countenance.suites.bias_bounty.entry import BountyEntry, image_files, predict_files
+from countenance.suites.bias_bounty.entry_runs import RUNS, EntryLimits
+from countenance.suites.bias_bounty.printing import table_lines
+from countenance.suites.bias_bounty.scoring import Draws
+from countenance.suites.bias_bounty.submissions import BountySubmission, Handed, hand_in
+
+onnx = pytest.importorskip("onnx")
+FEW = Rules(draws=Draws(replicates=100))
+SIZE = 8
+
+
+def write_entry(folder: Path, shift: float = 0.0, *, endless: bool = False, floats: int = 0) -> Path:
+    """An entry whose classes depend on the mean of a picture; it may loop for ever or ask for much memory."""
+    from onnx import TensorProto, helper
+
+    folder.mkdir(parents=True)
+    nodes, values = [], []
+    source = "images"
+    if endless:
+        body = helper.make_graph(
+            [helper.make_node("Identity", ["on"], ["on_out"]), helper.make_node("Identity", ["x"], ["x_out"])],
+            "body",
+            [
+                helper.make_tensor_value_info("i", TensorProto.INT64, []),
+                helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+                helper.make_tensor_value_info("x", TensorProto.FLOAT, None),
+            ],
+            [
+                helper.make_tensor_value_info("on_out", TensorProto.BOOL, []),
+                helper.make_tensor_value_info("x_out", TensorProto.FLOAT, None),
+            ],
+        )
+        values.append(helper.make_tensor("yes", TensorProto.BOOL, [], [True]))
+        nodes.append(helper.make_node("Loop", ["", "yes", "images"], ["looped"], body=body))
+        source = "looped"
+    if floats:
+        values.append(helper.make_tensor("shape", TensorProto.INT64, [1], [floats]))
+        nodes.append(helper.make_node("ConstantOfShape", ["shape"], ["large"]))
+        nodes.append(helper.make_node("ReduceSum", ["large"], ["nothing"], keepdims=0))
+        nodes.append(helper.make_node("Add", [source, "nothing"], ["heavy"]))
+        source = "heavy"
+    nodes.append(helper.make_node("ReduceMean", [source], ["mean"], axes=[1, 2, 3], keepdims=0))
+    nodes.append(helper.make_node("Unsqueeze", ["mean", "axis"], ["column"]))
+    values.append(helper.make_tensor("axis", TensorProto.INT64, [1], [1]))
+    for name in ATTRIBUTES:
+        count = len(CLASSES[name])
+        centres = [255 * (k + 0.5) / count + shift for k in range(count)]
+        values.append(helper.make_tensor(f"c_{name}", TensorProto.FLOAT, [1, count], centres))
+        nodes += [
+            helper.make_node("Sub", ["column", f"c_{name}"], [f"d_{name}"]),
+            helper.make_node("Abs", [f"d_{name}"], [f"a_{name}"]),
+            helper.make_node("Neg", [f"a_{name}"], [name]),
+        ]
+    graph = helper.make_graph(
+        nodes,
+        "entry",
+        [helper.make_tensor_value_info("images", TensorProto.FLOAT, ["n", 3, SIZE, SIZE])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", len(CLASSES[name])]) for name in ATTRIBUTES],
+        values,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "net.onnx").write_bytes(model.SerializeToString())
+    network = {"file": "net.onnx", "size": SIZE, "outputs": list(ATTRIBUTES)}
+    card = {"name": folder.name, "kind": "supervised", "networks": [network]}
+    (folder / "entry.json").write_text(json.dumps(card))
+    return folder
+
+
+def write_predictions(folder: Path, entry: Path, challenge: Path) -> dict[str, Path]:
+    """What an entry answers on test and holdout."""
+    files = {}
+    model = BountyEntry(entry, threads=1)
+    folder.mkdir(parents=True, exist_ok=True)
+    for split in ("test", "holdout"):
+        pictures = image_files(challenge / split)
+        files[split] = folder / f"{entry.name}-{split}.csv"
+        files[split].write_text(predictions_text(list(pictures), predict_files(model, pictures)))
+    return files
+
+
+@pytest.fixture(scope="module")
+def entries(challenge: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict[str, Path]]]:
+    """Three honest entries with their predictions."""
+    root = tmp_path_factory.mktemp("contest")
+    made = {name: write_entry(root / name, shift) for name, shift in (("a", 0.0), ("b", 20.0), ("c", 60.0))}
+    return {name: (entry, write_predictions(root / "answers", entry, challenge)) for name, entry in made.items()}
+
+
+def test_an_entry_is_run_and_its_own_answers_count(entries, challenge: Path, tmp_path: Path) -> None:
+    board = tmp_path / "board"
+    for name, (entry, files) in entries.items():
+        hand_in(board, challenge, BountySubmission(name, "supervised", files["test"], None, entry))
+    ranked = rank(board, challenge, FEW)
+    assert not ranked.rejected and all(standing.verified and standing.private for standing in ranked.standings)
+    table = read_predictions(entries["a"][1]["holdout"])
+    answers = {standing.name: standing for standing in ranked.standings}["a"].answers["private"]
+    assert all((answers.rows(table.names)[name] == table.codes[name]).all() for name in ATTRIBUTES)
+    scores = [row.score.value for row in ranked.places("private")]
+    assert scores == sorted(scores, reverse=True) and [row.rank for row in ranked.places("private")] == [1, 2, 3]
+    assert ranked.prizes[0].winners == (ranked.places("private")[0].standing.name,)
+    assert len(ranked.rankings["private", "all"].pairs) == 2  # each against the best
+
+
+def test_a_second_leaderboard_runs_only_what_has_changed(entries, challenge: Path, tmp_path: Path, monkeypatch) -> None:
+    from countenance.suites.bias_bounty import entry_runs
+
+    board = tmp_path / "board"
+    for name in ("a", "b"):
+        entry, files = entries[name]
+        hand_in(board, challenge, BountySubmission(name, "supervised", files["test"], None, entry))
+    first = rank(board, challenge, FEW)
+    measured: list[str] = []
+    measure = entry_runs.measure
+
+    def counted(entry: Path, *rest, **how):
+        measured.append(entry.parent.name)
+        return measure(entry, *rest, **how)
+
+    monkeypatch.setattr(entry_runs, "measure", counted)
+    again = rank(board, challenge, FEW)
+    assert table_lines(again) == table_lines(first) and measured == []
+    card = board / "b" / "entry" / "entry.json"
+    card.write_text(card.read_text().replace('"name": "b"', '"name": "other"'))
+    rank(board, challenge, FEW)
+    assert measured == ["b"] and (board / RUNS).is_file()
+
+
+@pytest.mark.parametrize(("trouble", "why"), [({"endless": True}, "no answer within 4 s"), ({"floats": 10**10}, "")])
+def test_an_entry_costs_its_limit_and_not_more(challenge: Path, tmp_path: Path, entries, trouble, why: str) -> None:
+    entry = write_entry(tmp_path / "greedy", **trouble)
+    submission = BountySubmission("greedy", "supervised", entries["a"][1]["test"], None, entry)
+    hand_in(tmp_path / "board", challenge, submission)
+    rules = Rules(draws=FEW.draws, limits=EntryLimits(seconds=4 if "endless" in trouble else 60, memory_gb=2))
+    ranked = rank(tmp_path / "board", challenge, rules)
+    assert "its entry cannot be run on the holdout" in ranked.rejected["greedy"] and why in ranked.rejected["greedy"]
+
+
+def test_throw_away_entries_of_a_crew_change_nothing_for_others(entries, challenge: Path, tmp_path: Path) -> None:
+    plain, flooded = tmp_path / "plain", tmp_path / "flooded"
+    for board in (plain, flooded):
+        for name, crew in (("a", "red"), ("b", "blue")):
+            entry, files = entries[name]
+            hand_in(board, challenge, BountySubmission(name, "supervised", files["test"], None, entry, crew=crew))
+    for number in range(4):
+        entry, files = entries["c"]
+        name = f"flood {number}"
+        hand_in(flooded, challenge, BountySubmission(name, "supervised", files["test"], None, entry, crew="red"))
+    few, many = rank(plain, challenge, FEW), rank(flooded, challenge, FEW)
+    assert len(many.standings) == 6
+    assert [row.to_json() for row in many.places("private")] == [row.to_json() for row in few.places("private")]
+    assert many.prizes == few.prizes
+
+
+def test_dates_open_and_close_a_contest(entries, challenge: Path, tmp_path: Path) -> None:
+    board = tmp_path / "board"
+    open_contest(board, Contest(title="Autumn", opens="2026-11-01", closes="2026-11-15T12:00"))
+    entry, files = entries["a"]
+    submission = BountySubmission("a", "supervised", files["test"])
+
+    def day(number: int, hour: int = 0) -> datetime.datetime:
+        return datetime.datetime(2026, 11, number, hour, tzinfo=datetime.UTC)
+
+    with pytest.raises(InputError, match="the contest opens at 2026-11-01"):
+        hand_in(board, challenge, submission, now=day(1) - datetime.timedelta(seconds=1))
+    hand_in(board, challenge, submission, now=day(3))
+    with pytest.raises(InputError, match="the contest closed at 2026-11-15T12:00"):
+        other = BountySubmission("a", "supervised", entries["b"][1]["test"])
+        hand_in(board, challenge, other, replace=True, now=day(15, 12))
+    # The organiser adds the entry afterwards: the time at which the participant submitted stays.
+    with_entry = BountySubmission("a", "supervised", files["test"], None, entry)
+    hand_in(board, challenge, with_entry, replace=True, now=day(20))
+    handed = Handed.read(board / "a")
+    assert handed.submitted.startswith("2026-11-03") and handed.number == 1 and not (board / "a" / "history").exists()
+    ranked = rank(board, challenge, FEW)
+    assert ranked.contest.title == "Autumn" and ranked.standings[0].verified
+
+
+def test_what_was_handed_in_too_late_does_not_count(entries, challenge: Path, tmp_path: Path) -> None:
+    board = tmp_path / "board"
+    early, late = (datetime.datetime(2026, 11, day, tzinfo=datetime.UTC) for day in (3, 20))
+    hand_in(board, challenge, BountySubmission("x", "supervised", entries["a"][1]["test"]), now=early)
+    hand_in(board, challenge, BountySubmission("x", "supervised", entries["c"][1]["test"]), now=late, replace=True)
+    hand_in(board, challenge, BountySubmission("y", "supervised", entries["b"][1]["test"]), now=late)
+    open_contest(board, Contest(closes="2026-11-15"))
+    ranked = rank(board, challenge, FEW)
+    assert [standing.handed.submitted[:10] for standing in ranked.standings] == ["2026-11-03"]
+    assert "the contest closed" in ranked.rejected["y"] and any(
+        "x: what was handed in after" in n for n in ranked.notes
+    )
+
+
+def test_a_bundle_carries_everything_and_nothing_else(entries, challenge: Path, tmp_path: Path) -> None:
+    entry, files = entries["a"]
+    (tmp_path / "main.py").write_text("print(1)\n")
+    bundle = write_bundle(tmp_path / "a.zip", entry, files["test"], files["holdout"], tmp_path / "main.py", "red")
+    name, score = hand_in_bundle(bundle, tmp_path / "board", challenge)
+    handed = Handed.read(tmp_path / "board" / "a")
+    assert name == "a" and handed.crew == "red" and len(handed.code_sha256) == 64 and score.score1 == handed.score
+    assert rank(tmp_path / "board", challenge, FEW).standings[0].verified
+    for member in ("../x", "entry/../../x", "other.txt", "/etc/x"):
+        with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
+            archive.writestr(member, "x")
+        with pytest.raises(InputError, match="is not a part of a bundle"):
+            hand_in_bundle(tmp_path / "bad.zip", tmp_path / "board", challenge)
+    (tmp_path / "bad.zip").write_bytes(b"PK no zip")
+    with pytest.raises(InputError):
+        hand_in_bundle(tmp_path / "bad.zip", tmp_path / "board", challenge)
+
+
+def test_from_the_command_line(entries, challenge: Path, tmp_path: Path, capsys) -> None:
+    board, data = str(tmp_path / "board"), str(challenge)
+    entry, files = entries["a"]
+    assert app.run(["bias-bounty", "open", board, "--opens", "2020-01-01", "--closes", "2099-01-01"]) == 0
+    assert app.run(["bias-bounty", "open", board, "--opens", "soon"]) == 2
+    bundle = str(tmp_path / "a.zip")
+    assert app.run(["bias-bounty", "bundle", bundle, "--entry", str(entry), "--test", str(files["test"])]) == 0
+    assert app.run(["bias-bounty", "submit-bundle", bundle, "--data", data, "--board", board]) == 0
+    code = ["bias-bounty", "check-code", board, "a", "--code", "0" * 64]
+    assert app.run(code) == 2 and "gate" not in capsys.readouterr().err
+    assert app.run(["bias-bounty", "leaderboard", board, "--data", data, "--replicates", "100", "-q"]) == 0
+    assert "prize    first: a" in capsys.readouterr().out
+    assert np.isfinite(json.loads((tmp_path / "board" / RUNS).read_text())["a"]["classes"]["age"]).all()
