@@ -7,6 +7,7 @@ import pytest
 from challenge_files import HEADER, write_truth
 
 from countenance.answers.formats.uccs_scores import read_scores
+from countenance.data.adapters.uccs_protocol import read_protocol
 from countenance.data.reading.lines import cut
 from countenance.errors import InputError
 from countenance.suites.uccs import CurveSettings, evaluate_detector, evaluate_recognizer
@@ -273,3 +274,38 @@ def test_json_numbers_are_plain(small, tmp_path, good_lines):
     path.write_text("\n".join(good_lines))
     curve = evaluate_detector(small, [path])[0].to_dict()
     assert json.loads(json.dumps(curve, allow_nan=False)) == curve
+
+
+class Runs:
+    """Would leave a file if its pickle were executed."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (self.path, "w"))
+
+
+def test_faces_excluded_by_a_pickled_list_are_read_without_executing_it(small, tmp_path):
+    import pickle
+
+    text = small / "exclude_gallery_validation.txt"
+    ids = [int(line) for line in text.read_text().split()] or [1]
+    text.write_text("".join(f"{face}\n" for face in ids))
+    before = read_protocol(small, "validation", 3).excluded
+    text.unlink()
+    pickled = text.with_suffix(".pkl")
+    for values in (ids, set(ids), tuple(ids), [str(face) for face in ids]):
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            if isinstance(values, set) and protocol < 4:
+                continue  # before version 4 a set needs a call
+            pickled.write_bytes(pickle.dumps(values, protocol))
+            assert (read_protocol(small, "validation", 3).excluded == before).all() and before.any()
+    trap = tmp_path / "executed"
+    pickled.write_bytes(pickle.dumps([Runs(str(trap))]))
+    with pytest.raises(InputError, match="which is not read from a pickle"):
+        read_protocol(small, "validation", 3)
+    pickled.write_bytes(pickle.dumps(ids)[:-3])
+    with pytest.raises(InputError, match="expected a pickled list"):
+        read_protocol(small, "validation", 3)
+    assert not trap.exists()

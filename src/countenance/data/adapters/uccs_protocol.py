@@ -1,6 +1,7 @@
 """The protocols: which images a set has, and the truth about their faces (versions 2 and 3)."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from countenance.data.reading.lines import Floats, Ints, all_rows
 from countenance.data.reading.number_table import LineLayout, NumberColumn, header_of, integer, places_in, read_table
+from countenance.data.reading.plain_pickle import plain_values
 from countenance.decoding import regular_file
 from countenance.errors import InputError
 
@@ -132,24 +134,37 @@ def _read_faces(path: Path, version: int, header: list[str], line: int, attribut
 
 def _exclude(protocol: Protocol, path: Path) -> Protocol:
     """Mark the faces that the gallery was cropped from: they are neither to be found nor false alarms."""
+    pickled = path.with_suffix(".pkl")
+    if not path.exists() and pickled.exists():
+        path = pickled
     if not path.exists():
         notice = f"{path.name} is not beside the protocol: no face is excluded"
         return replace(protocol, warnings=(*protocol.warnings, notice))
-    wanted: dict[int, int] = {}
+    places: dict[int, str] = {}
+    for place, text in _excluded_ids(path):
+        face = integer(text, "FACE_ID", place)
+        if face in places:
+            raise InputError(f"{place}: FACE_ID {face} is in {places[face]} already; remove one")
+        places[face] = place.removeprefix(f"{path} ")
+    ids = np.fromiter(places, np.int64, len(places))
+    strange = ids[~np.isin(ids, protocol.face_id)]
+    if strange.size:
+        place = f"{path} {places[int(strange[0])]}"
+        raise InputError(f"{place}: FACE_ID {strange[0]} is not in {protocol.path.name}; remove it")
+    return replace(protocol, excluded=np.isin(protocol.face_id, ids))
+
+
+def _excluded_ids(path: Path) -> Iterator[tuple[str, str]]:
+    """The place and text of each FACE_ID of a text file, or of the pickled list of an earlier version."""
+    if path.suffix in (".pkl", ".pickle"):
+        for number, value in enumerate(plain_values(regular_file(path).read_bytes(), str(path)), 1):
+            yield f"{path} value {number}", str(value)
+        return
     for line, fields in all_rows(path):
         place = f"{path} line {line}"
         if len(fields) != 1:
             raise InputError(f"{place}: {len(fields)} fields, expected 1 (FACE_ID)")
-        face = integer(fields[0], "FACE_ID", place)
-        if face in wanted:
-            raise InputError(f"{place}: FACE_ID {face} is in line {wanted[face]} already; remove one")
-        wanted[face] = line
-    ids = np.fromiter(wanted, np.int64, len(wanted))
-    strange = ids[~np.isin(ids, protocol.face_id)]
-    if strange.size:
-        place = f"{path} line {wanted[int(strange[0])]}"
-        raise InputError(f"{place}: FACE_ID {strange[0]} is not in {protocol.path.name}; remove it")
-    return replace(protocol, excluded=np.isin(protocol.face_id, ids))
+        yield place, fields[0]
 
 
 class GalleryFace(NamedTuple):
