@@ -238,6 +238,8 @@ def side_words(finding: Finding) -> str:
 
 def versus_words(finding: Finding) -> str:
     """The other side of a comparison."""
+    if finding.bases is not None and finding.versus == "base":
+        return "the same pictures without the change"
     return "everyone else" if finding.versus == REST else f"{finding.attribute} = {finding.versus}"
 
 
