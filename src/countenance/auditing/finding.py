@@ -205,6 +205,9 @@ class Equity(BaseModel):
     value: float = NAN
     low: float = NAN
     high: float = NAN
+    low_wrong: float = NAN
+    high_wrong: float = NAN
+    """The interval if every missing score were wrong; NaN where none is missing."""
     fair: float = NAN
     fair_limit: float = NAN
     p: float = NAN
