@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from countenance.auditing.directions import LOWER
 from countenance.auditing._dist import quantile
+from countenance.auditing.directions import LOWER
 from countenance.auditing.estimates import resampled, wilson_limits
 from countenance.auditing.finding import Equity
 from countenance.auditing.from_rows import RowSums
