@@ -137,7 +137,7 @@ def test_unknown_values_are_compared_with_everybody_else_where_they_are_many():
     rows = {"tone": ["a", "b", None, ""] * 50, "ok": coins(200)}
     found = audit(rows, ["tone"], ["ok"])
     assert [(f.group, f.versus, f.n_versus) for f in found.findings] == [("a", "b", 50), ("(unknown)", "rest", 100)]
-    assert not found.excluded and "(unknown)" in list(found.by_group["group"])
+    assert not found.excluded and "(unknown)" in [e.group for e in found.groups]
     few = audit({"tone": ["a", "b"] * 90 + [None] * 19, "ok": coins(199)}, ["tone"], ["ok"])
     assert [(f.group, f.versus) for f in few.findings] == [("a", "b")]
     [left] = few.excluded
@@ -300,9 +300,16 @@ def test_families_may_be_smaller():
 
 def test_by_group_difference_and_ratio():
     found = audit({"g": ["a"] * 50 + ["b"] * 50, "ok": [1] * 40 + [0] * 10 + [1] * 20 + [0] * 30}, ["g"], ["ok"])
-    assert found.by_group["estimate"].tolist() == [0.8, 0.4]
-    assert found.difference["difference"].tolist() == pytest.approx([0.4])
-    assert found.ratio["ratio"].tolist() == pytest.approx([0.5])
+    assert found.by_group == {"ok": {"g": {"a": 0.8, "b": 0.4}}}
+    assert found.difference == {"ok": {"g": pytest.approx(0.4)}} and found.ratio == {"ok": {"g": pytest.approx(0.5)}}
+    assert [one.estimate for one in found.overall] == [0.6]
+
+
+def test_extremes_are_of_known_groups_that_have_rows():
+    rows = {"g": ["a"] * 50 + ["b"] * 50 + [""] * 50, "ok": [1] * 40 + [0] * 10 + [None] * 50 + [0] * 50}
+    found = audit(rows, ["g"], ["ok"], adjust="holm")
+    assert found.by_group["ok"]["g"]["(unknown)"] == 0 and found.difference["ok"]["g"] == 0
+    assert found.ratio["ok"]["g"] == 1
 
 
 def test_paired_rows_need_partners_and_say_who_has_none():

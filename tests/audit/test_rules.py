@@ -267,6 +267,14 @@ def test_where_the_direction_is_not_known_nobody_is_called_worse() -> None:
     assert ct.audit(both, ["g"], ["error_found"]).findings[0].direction == "unknown"
 
 
+def test_who_is_known_to_do_worse_is_said_before_who_only_differs() -> None:
+    rows = rates(a=(1700, 2000), b=(1900, 2000))
+    rows["quality"] = np.repeat([1, 0, 1, 0], [200, 1800, 1800, 200])
+    found = ct.audit(rows, ["g"], ["quality", "correct"])
+    assert [f.direction for f in found.findings] == ["unknown", "worse"]
+    assert headline(found).startswith("g = a does worse than g = b: correct is 0.850 against 0.950")
+
+
 def test_a_task_must_say_which_way_its_metrics_are_better() -> None:
     with pytest.raises(TypeError, match="better"):
         ct.Metric("score", "a score")  # type: ignore[call-arg]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from countenance.auditing import audit, permute
 from countenance.auditing.estimates import bootstrap
 from countenance.auditing.from_rows import RowSums
 from countenance.auditing.groups import group, subsets
@@ -202,3 +203,20 @@ def relabelled(one, rows, total):
 def test_a_bootstrap_without_a_finite_value_has_limits_of_nothing() -> None:
     low, high, drawn = bootstrap(np.ones((3, 2)), lambda sums: np.full((len(sums), 4), np.nan), replicates=7)
     assert low.shape == high.shape == (4,) and np.isnan(low).all() and np.isnan(high).all() and drawn.shape == (7, 4)
+
+
+@pytest.mark.parametrize("strata", [False, True], ids=["whole", "few people"])
+def test_all_columns_in_one_pass_give_the_sums_of_single_columns(monkeypatch: pytest.MonkeyPatch, strata: bool) -> None:
+    rng = np.random.default_rng(8)
+    person = np.repeat(np.arange(150), rng.integers(1, 6, 150))
+    group = rng.choice(["a", "b", "c"], 150)
+    group = np.where(np.arange(150) < 8, "few", group) if strata else group
+    rows = {
+        "identity": person, "g": group[person], "ok": (rng.random(len(person)) < 0.8) * 1.0,
+        "ms": rng.lognormal(0, 1, len(person)),
+    }  # fmt: skip
+    one_by_one = audit(rows, ["g"], ["ok", "ms"])
+    monkeypatch.setattr(permute, "MANY", 1)
+    together = audit(rows, ["g"], ["ok", "ms"])
+    assert one_by_one.settings["adjust"] == "minp"
+    assert [(f.p, f.p_adjusted) for f in together.findings] == [(f.p, f.p_adjusted) for f in one_by_one.findings]

@@ -1,6 +1,7 @@
 """`countenance gate` as it is typed: exit codes, files, and the policy that --init prints."""
 
 import json
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -188,3 +189,15 @@ def test_a_reader_who_leaves_early_does_not_change_the_exit_code(
         process.stdout.close()
         process.stderr.read()
         assert process.wait() == code
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell's >&- closes a stream")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(("limit", "code"), [(0.5, 0), (0.99, 1)])
+def test_a_stream_that_is_closed_does_not_change_the_exit_code(
+    run: ct.Run, tmp_path: Path, limit: float, code: int, closed: str
+) -> None:
+    policy = written(tmp_path / "gate.yaml", RULES.format(limit=limit, insufficient="fail"))
+    asked = [str(Path(sys.executable).with_name("countenance")), "gate", run.place, "--policy", str(policy)]
+    line = " ".join(shlex.quote(str(part)) for part in asked)
+    assert subprocess.run(["/bin/sh", "-c", f"{line} {closed}"], capture_output=True, check=False).returncode == code

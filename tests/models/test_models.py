@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -51,6 +53,28 @@ def test_declared_labels_and_embeddings(tmp_path) -> None:
     tiny_onnx(path, {"v": np.arange(4.0)[None]})
     declared(path, kind="embedding", vector="v")
     assert ModelSpec(str(path)).load()([np.zeros((8, 8, 3), np.uint8)])[0].vector.tolist() == [0, 1, 2, 3]
+
+
+LEFT_OPEN = """
+import atexit, sys
+from pathlib import Path
+atexit.register(lambda: print(len(vars(session))))
+from countenance.models.onnx import open_session
+session = open_session(Path(sys.argv[1]), threads=4)
+kept_by_a_cycle = [session]
+kept_by_a_cycle.append(kept_by_a_cycle)
+print(len(session.get_outputs()))
+sys.exit(7)
+"""
+
+
+def test_sessions_are_closed_before_the_interpreter_ends(tmp_path) -> None:
+    """Threads of a session that are left to the end of the process may abort it with another exit code."""
+    tiny_onnx(tmp_path / "net.onnx", {"v": np.arange(4.0)[None]})
+    ended = subprocess.run(
+        [sys.executable, "-c", LEFT_OPEN, str(tmp_path / "net.onnx")], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout.split(), ended.stderr) == (7, ["1", "0"], "")
 
 
 def test_a_changed_network_or_declaration_is_another_model(tmp_path) -> None:

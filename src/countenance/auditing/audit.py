@@ -12,11 +12,12 @@ from countenance.auditing.condensed import rows_of
 from countenance.auditing.equity import equity_of
 from countenance.auditing.finding import Audit, Estimate, Finding
 from countenance.auditing.groups import GROUP
+from countenance.auditing.measured import MISSING
 from countenance.auditing.ordering import checked
 from countenance.auditing.rows import Rows, depth_of
 from countenance.auditing.settings import AuditSettings, judged, named
 from countenance.auditing.source import Source
-from countenance.auditing.twins import Twins, twin_drafts
+from countenance.auditing.twins import Twins, missing_versions, twin_drafts
 from countenance.auditing.verdict import UNTESTABLE, overall
 from countenance.auditing.work import Work, excluded_entry
 
@@ -99,7 +100,9 @@ def work_of(
     rows = rows_of(source if twins is not None else table, by, metrics, settings, equity=equity, twins=twins)
     depth = depth_of(settings, by, rows.chosen)
     work = Work(rows, settings, judged(settings, rows.metrics, [ends is not None for ends in rows.ends]), depth)
-    work.computed = [Ratios(one, settings, work.nouns[1]) for one in computed if one.attribute in work.named]
+    own = [one for one in computed if one.attribute in work.named and not settings.conditions]
+    work.computed = [Ratios(one, settings, work.nouns[1]) for one in own]
+    work.exclude_computed(list(dict.fromkeys(one.metric for one in computed)))
     if twins is not None:
         _add_twins(work, source, twins, by, metrics)
     return work
@@ -113,9 +116,9 @@ def _add_twins(work: Work, source: Source, twins: Twins, by: list[str] | None, m
             source, [twins.columns[1]], metrics, replace(work.settings, paired_by=None, adjust="holm", where=None)
         )
         every = Work(rows, work.settings, work.judged, 1)
-    scores = [one for one in every.measured if one.kind == GROUP]
-    drafts, decides = twin_drafts(source, twins, scores, every.rows.order, work.settings)
+    drafts, decides = twin_drafts(source, twins, every.measured, every.rows.order, work.settings)
     work.further = drafts
+    work.missing += [missing_versions(draft.values) for draft in drafts if draft.values["kind"] == MISSING]
     work.notes += [one.sentence() for one in decides]
 
 

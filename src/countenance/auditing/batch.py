@@ -42,7 +42,8 @@ class BatchSides:
         """Cells g against cells h, or against their rests."""
         if rest:
             cross = sums.against_rest.take(g) if sums.against_rest.ways else Cross()
-            return cls(sums.cells.take(g), sums.rests.take(g), cross)
+            only_two = (h >= 0).all()  # then the rest is the other cell, with the very same numbers
+            return cls(sums.cells.take(g), sums.cells.take(h) if only_two else sums.rests.take(g), cross)
         return cls(sums.cells.take(g), sums.cells.take(h), sums.between(g, h))
 
     @classmethod
@@ -226,10 +227,11 @@ class Batch:
         """Low, high and design effect of the first sides, then of the second, as they are shown everywhere."""
         parts: list[list[Array]] = [[] for _ in range(6)]
         for summed, g, h, rest in self._summed:
-            other = summed.intervals.rests if rest else summed.intervals.cells
+            against_rest = rest and (h < 0).any()
+            other = summed.intervals.rests if against_rest else summed.intervals.cells
             for k in range(3):
                 parts[k].append(summed.intervals.cells[k][g])
-                parts[3 + k].append(other[k][g if rest else h])
+                parts[3 + k].append(other[k][g if against_rest else h])
         return [np.concatenate(part) for part in parts]
 
     @property

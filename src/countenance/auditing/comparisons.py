@@ -88,6 +88,13 @@ class Draft:
         self.values["direction"] = direction(test.sign, self.judged.better)
         self.ranks_decided = name == "rank"
 
+    def hold_with(self, other: Draft) -> None:
+        """Call the difference small only where another view of it does too, such as missing scores as wrong."""
+        self.smaller = self.smaller and other.smaller
+        for name, wider in (("low_equivalence", min), ("high_equivalence", max)):
+            if name in self.values and name in other.values:
+                self.values[name] = wider(self.values[name], other.values[name])
+
     @property
     def doubled(self) -> tuple[str, float]:
         """The smallest of the tests, and its p times how many there are: the p where labels are not shuffled."""

@@ -13,10 +13,9 @@ from countenance.auditing.comparisons import Draft, Test, direction
 from countenance.auditing.effects import EffectGap, equivalence
 from countenance.auditing.groups import GROUP
 from countenance.auditing.measured import MISSING
+from countenance.auditing.missing import LACKING
 from countenance.auditing.ratio import TWICE, failure_ratios, ratio
 from countenance.auditing.table import Array
-
-LACKING = "more than 1 % of a side has no score, and {} has no worst value to put in its place"
 
 
 def drafts_of(batch: Batch) -> list[Draft]:

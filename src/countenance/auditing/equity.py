@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from countenance.auditing._dist import quantile
 from countenance.auditing.directions import LOWER
-from countenance.auditing.estimates import resampled
+from countenance.auditing.estimates import resampled, wilson_limits
 from countenance.auditing.finding import Equity
 from countenance.auditing.from_rows import RowSums
 from countenance.auditing.further import SHARE, FarEnds
-from countenance.auditing.groups import Grouping, Members
+from countenance.auditing.groups import GROUP, Grouping, Members
 from countenance.auditing.layout import Column, Layout
 from countenance.auditing.permute import Permutations
 from countenance.auditing.permute_rows import WantedComparisons
@@ -26,7 +27,7 @@ from countenance.auditing.table import Array
 from countenance.auditing.units import Units
 from countenance.auditing.work import Work
 from countenance.metrics import equity
-from countenance.metrics.equity_measures import BOTH, ERRORS, ONE, GroupRates, Measure
+from countenance.metrics.equity_measures import BOTH, ERRORS, ONE, GroupRates, Measure, widened_measure
 
 DRAWS = 1000
 MOST_STEPS = 200_000_000
@@ -50,7 +51,14 @@ class _Attribute:
 
     def __init__(self, work: Work, grouping: Grouping) -> None:
         self.work, self.grouping, self.settings = work, grouping, work.settings
-        self.columns = [column for column in work.rows.columns if work.ends[column.name] is not None]
+        scores = [one for one in work.measured if one.kind == GROUP and one.ends is not None]
+        self.names = [one.metric for one in scores]
+        self.columns = [one.column for one in scores]
+        self.wrong: list[list[int]] = []
+        """By metric, the places of its columns with every missing score as wrong."""
+        for one in scores:
+            self.wrong.append(list(range(len(self.columns), len(self.columns) + len(one.wrong))))
+            self.columns += one.wrong
         self.members = grouping.members(work.rows.attributes, work.rows.size)
         units = work.rows.units
         way = Units(units.codes[:1], units.ways[:1], units.asked)  # people, where people and images cross
@@ -62,17 +70,18 @@ class _Attribute:
         self.units = [np.asarray(side.units, dtype=float) for side in sides]
         self.rates = [np.asarray(side.mean, dtype=float) for side in sides]
         self.most = [_worth(side) for side in sides]
+        self.limits = [_limits(side, self.settings.alpha) for side in sides]
 
     def measures(self) -> list[Equity]:
         """All measures; rates are of being served well, whichever way the metric is written."""
         found: list[Equity] = []
-        names = [column.name for column in self.columns]
+        names = self.names
         pair = next(((a, b) for a, b in PAIRS if {a, b} <= {name.lower() for name in names}), None)
         lowered = [name.lower() for name in names]
         for index, name in enumerate(names):
             if pair is None or name.lower() not in pair:
                 flip = self.work.judged[name].better == LOWER
-                found += [self._one(measure, name, [(index, flip)]) for measure in ONE]
+                found += [self._with_missing(measure, name, index, flip) for measure in ONE]
         if pair is not None:
             one, two = lowered.index(pair[0]), lowered.index(pair[1])
             flips = (one, False), (two, pair == PAIRS[0])
@@ -80,6 +89,15 @@ class _Attribute:
             for what, part in (("FMR", flips[0]), ("FNMR", flips[1])):
                 found += [self._one(measure, what, [part]) for measure in ERRORS]
         return found
+
+    def _with_missing(self, measure: Measure, metric: str, index: int, flip: bool) -> Equity:
+        """A measure of one metric, with its interval if every missing score were wrong."""
+        found = self._one(measure, metric, [(index, flip)])
+        if found.undefined or not self.wrong[index]:
+            return found
+        others = [self._one(measure, metric, [(place, flip)]) for place in self.wrong[index]]
+        low, high = (np.array([getattr(one, end) for one in others]) for end in ("low", "high"))
+        return found.model_copy(update={"low_wrong": float(low.min()), "high_wrong": float(high.max())})
 
     def _one(self, measure: Measure, metric: str, parts: Sequence[tuple[int, bool]]) -> Equity:
         enough = np.logical_and.reduce([self.units[i] >= self.settings.min_n for i, _ in parts])
@@ -112,9 +130,13 @@ class _Attribute:
         )
         units = np.concatenate([self.units[i][cells] for i, _ in parts])
         # A false match takes two people, so that one further person says little about it.
-        most = np.concatenate([self.most[i][cells] if len(parts) == 1 and metric not in ("FMR", "FNMR")
-                               else np.full(len(cells), np.inf) for i, _ in parts])  # fmt: skip
+        alone = len(parts) == 1 and metric not in ("FMR", "FNMR")
+        most = np.concatenate([self.most[i][cells] if alone else np.full(len(cells), np.inf) for i, _ in parts])
         found = GroupRates(rates, drawn, fair, units, len(parts), most=most).measured(measure, self.settings.alpha)
+        if alone:
+            index, flip = parts[0]
+            ends = [self._turned(limit[cells], flip) for limit in self.limits[index]]
+            found = widened_measure(measure, found, rates, (ends[1], ends[0]) if flip else (ends[0], ends[1]))
         return Equity(**said, groups=told, **found._asdict())
 
     @staticmethod
@@ -153,6 +175,15 @@ def _worth(side: Side) -> Array:
     with np.errstate(all="ignore"):
         worth = mean * (1 - mean) / variance
     return np.where(np.asarray(side.alone), np.inf, worth)
+
+
+def _limits(side: Side, alpha: float) -> tuple[Array, Array]:
+    """What one further person at an end makes of each rate; of rows alone that do not vary, Wilson's limits."""
+    mean = np.asarray(side.mean, dtype=float)
+    low, high = FarEnds(side, SHARE, of_trials=True).limits(alpha)
+    wilson = wilson_limits(mean, np.asarray(side.n, dtype=float), quantile(1 - alpha / 2))
+    plain = [np.where(np.asarray(side.constant), limit, mean) for limit in wilson]
+    return np.where(np.isnan(low), plain[0], low), np.where(np.isnan(high), plain[1], high)
 
 
 def _by_unit(layout: Layout, members: Members, column: Column, size: int) -> Array:

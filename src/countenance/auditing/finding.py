@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,9 @@ class Equity(BaseModel):
     value: float = NAN
     low: float = NAN
     high: float = NAN
+    low_wrong: float = NAN
+    high_wrong: float = NAN
+    """The interval if every missing score were wrong; NaN where none is missing."""
     fair: float = NAN
     fair_limit: float = NAN
     p: float = NAN
@@ -332,26 +336,40 @@ class Audit(BaseModel):
         return cls(**{key: value for key, value in content.items() if key in cls.model_fields} | parts)
 
     @property
-    def by_group(self) -> Any:
-        """Every group's estimate with interval and n, as a pandas DataFrame."""
-        return _frame(Estimate, self.groups)
+    def by_group(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Every group's estimate, by metric, attribute and group; `groups` has intervals and sizes too.
+
+        >>> from countenance.auditing import audit
+        >>> found = audit({"sex": ["f", "m"] * 100, "found": [1, 1, 0, 1] * 50}, ["sex"], ["found"])
+        >>> found.by_group["found"]["sex"]
+        {'f': 0.5, 'm': 1.0}
+        >>> found.difference["found"]["sex"], found.ratio["found"]["sex"], found.overall[0].estimate
+        (0.5, 0.5, 0.75)
+        """
+        numbers: dict[str, dict[str, dict[str, float]]] = {}
+        for one in self.groups:
+            numbers.setdefault(one.metric, {}).setdefault(one.attribute, {})[one.group] = one.estimate
+        return numbers
 
     @property
-    def difference(self) -> Any:
-        """The largest minus the smallest group estimate, per metric and attribute (known groups)."""
-        return self._extremes().assign(difference=lambda f: f["max"] - f["min"])[["metric", "attribute", "difference"]]
+    def difference(self) -> dict[str, dict[str, float]]:
+        """The largest minus the smallest estimate of known groups, by metric and attribute."""
+        return self._of_extremes(lambda low, high: high - low)
 
     @property
-    def ratio(self) -> Any:
-        """The smallest over the largest group estimate, per metric and attribute (known groups)."""
-        return self._extremes().assign(ratio=lambda f: f["min"] / f["max"])[["metric", "attribute", "ratio"]]
+    def ratio(self) -> dict[str, dict[str, float]]:
+        """The smallest over the largest estimate of known groups, by metric and attribute; NaN where that is 0."""
+        return self._of_extremes(lambda low, high: low / high if high else NAN)
 
-    def _extremes(self) -> Any:
+    def _of_extremes(self, of: Callable[[float, float], float]) -> dict[str, dict[str, float]]:
         from countenance.auditing.table import UNKNOWN
 
-        frame = self.by_group
-        frame = frame[(frame["group"] != UNKNOWN) & (frame["n"] > 0)]
-        return frame.groupby(["metric", "attribute"], sort=False)["estimate"].agg(["min", "max"]).reset_index()
+        numbers: dict[str, dict[str, float]] = {}
+        for metric, attributes in self.by_group.items():
+            for attribute, groups in attributes.items():
+                known = [value for name, value in groups.items() if name != UNKNOWN and not math.isnan(value)]
+                numbers.setdefault(metric, {})[attribute] = of(min(known), max(known)) if known else NAN
+        return numbers
 
 
 _PARTS: dict[str, type[BaseModel]] = {

@@ -106,12 +106,13 @@ def served_worse(finding: Finding) -> bool:
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:
-    """Disparities: who does worse before who does better, groups before intersections, severe ones, people, large."""
+    """Disparities: who does worse, who differs, who does better; groups before intersections, severe, people, large."""
 
-    def key(f: Finding) -> tuple[bool, int, bool, bool, float]:
+    def key(f: Finding) -> tuple[int, int, bool, bool, float]:
         size = abs(f.effect) if math.isfinite(f.effect) else 0.0
         favoured = f.direction == "better" and f.versus == REST
-        return favoured, f.depth, f.severity != "severe", f.role != PERSON, -size
+        place = 2 if favoured else 1 if f.direction == "unknown" else 0
+        return place, f.depth, f.severity != "severe", f.role != PERSON, -size
 
     return sorted((f for f in findings if f.verdict == DISPARITY), key=key)
 
@@ -238,6 +239,8 @@ def side_words(finding: Finding) -> str:
 
 def versus_words(finding: Finding) -> str:
     """The other side of a comparison."""
+    if finding.bases is not None and finding.versus == "base":
+        return "the same pictures without the change"
     return "everyone else" if finding.versus == REST else f"{finding.attribute} = {finding.versus}"
 
 

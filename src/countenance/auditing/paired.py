@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from countenance.auditing.estimates import TRUSTED, interval
 from countenance.auditing.further import Ends, FarEnds
 from countenance.auditing.groups import GROUP
 from countenance.auditing.measured import MeasuredMetric
+from countenance.auditing.missing import LACKING, TOLERATED
 from countenance.auditing.ranks import kurtosis
 from countenance.auditing.rows import Rows
 from countenance.auditing.settings import AuditSettings, Judged
@@ -35,26 +36,77 @@ def paired(
     rows: Rows, attribute: int, measured: MeasuredMetric, settings: AuditSettings
 ) -> tuple[list[Draft], list[tuple[str, int, int, str]]]:
     """Every two conditions compared on the pairs that have both; rows without a partner are reported."""
-    condition, column = rows.attributes[attribute], measured.column
-    values = column.values + column.centre
+    condition, metric = rows.attributes[attribute], PairedMetric.of(measured)
     assert rows.pairs is not None
     if condition.rows is not None:
         raise InputError(f"attribute {condition.name!r}: lists of values cannot be the condition of paired rows")
     place = [_places(rows, condition.codes, code, condition.name, level) for code, level in enumerate(condition.levels)]
+
+    def owners(first: Array, second: Array) -> list[Array]:
+        return [_together(codes[first], codes[second]) for codes in rows.units.codes]
+
     drafts, lonely = [], []
     for old, new in itertools.combinations(range(len(place)), 2):
         together = (place[old] >= 0) & (place[new] >= 0)
-        first, second = place[old][together], place[new][together]
-        usable = ~np.isnan(values[first]) & ~np.isnan(values[second])
-        missing = int((condition.codes == old).sum() + (condition.codes == new).sum()) - 2 * int(usable.sum())
         names = condition.levels[old], condition.levels[new]
-        if missing:
-            lonely.append((f"{names[0]} / {names[1]}", missing, missing, LONELY))
-        one, two = first[usable], second[usable]
-        own = [_together(codes[one], codes[two]) for codes in rows.units.codes]
-        found = Pairs(values[one], values[two], column.kind, own)
-        drafts.append(found.draft(column.name, condition.name, names, measured.judged, settings, measured.ends))
+        pairs, draft = metric.draft(
+            place[old][together], place[new][together], owners, condition.name, names, settings
+        )  # fmt: skip
+        count = int((condition.codes == old).sum() + (condition.codes == new).sum()) - 2 * len(pairs.change)
+        if count:
+            lonely.append((f"{names[0]} / {names[1]}", count, count, LONELY))
+        drafts.append(draft)
     return drafts, lonely
+
+
+@dataclass(frozen=True)
+class PairedMetric:
+    """A metric by rows: its values, its values with every missing score as wrong, and which scores are missing."""
+
+    measured: MeasuredMetric
+    values: Array
+    wrong: tuple[Array, ...] = ()
+    absent: Array | None = None
+
+    @classmethod
+    def of(cls, measured: MeasuredMetric, spread_out: Callable[[Array], Array] = np.asarray) -> PairedMetric:
+        """The metric; `spread_out` puts the values of a column into the places of the table's rows."""
+        wrong = tuple(spread_out(column.values + column.centre) for column in measured.wrong)
+        absent = None if measured.missing is None else spread_out(measured.missing.values)
+        return cls(measured, spread_out(measured.column.values + measured.column.centre), wrong, absent)
+
+    def draft(
+        self,
+        first: Array,
+        second: Array,
+        owners: Callable[[Array, Array], list[Array]],
+        attribute: str,
+        names: tuple[str, str],
+        settings: AuditSettings,
+    ) -> tuple[Pairs, Draft]:
+        """Rows of one condition against those of the other; `owners` gives the units of chosen pairs.
+
+        The difference is shown to be small only where it also is with every missing score as wrong.
+        """
+        measured = self.measured
+
+        def compared(values: Array) -> tuple[Pairs, Draft]:
+            use = ~np.isnan(values[first]) & ~np.isnan(values[second])
+            one, two = first[use], second[use]
+            pairs = Pairs(values[one], values[two], measured.column.kind, owners(one, two))
+            return pairs, pairs.draft(measured.metric, attribute, names, measured.judged, settings, measured.ends)
+
+        pairs, draft = compared(self.values)
+        draft.values["kind"] = measured.kind
+        if not len(pairs.change):
+            return pairs, draft
+        for values in self.wrong:
+            draft.hold_with(compared(values)[1])
+        if measured.ends is None and self.absent is not None:
+            shares = [float(np.nanmean(self.absent[side])) for side in (first, second)]
+            draft.unclear = LACKING.format(measured.metric) if max(shares) > TOLERATED else ""
+            draft.smaller = draft.smaller and not draft.unclear
+        return pairs, draft
 
 
 def _places(rows: Rows, codes: Array, code: int, name: str, level: str) -> Array:

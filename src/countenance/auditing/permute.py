@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ from countenance.auditing.table import Array
 
 CELLS = 1_000_000
 """How many numbers a batch of permutations may hold at once, about."""
+MANY = 20_000
+"""Clusters from which on all columns of a metric are added up in one pass over the labels."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Permutations:
         whole = [i for i, split in enumerate(self.split) if not split]
         self.whole = _WholeLabels(sums, [groupings[i] for i in whole], whole) if whole else None
         self.rows = {i: RowLabels(sums, grouping) for i, grouping in enumerate(groupings) if self.split[i]}
+        self.bases = [] if self.whole is None else [self._bases(one.column, self.whole.cubes) for one in wanted]
         self.counted = self._counted()
         self.batch = self._batch()
 
@@ -66,10 +69,11 @@ class Permutations:
         """Where units are of few kinds and labels of few patterns, how often they meet is all that need be drawn."""
         if self.rows or self.whole is None or len(self.strata) > 1:
             return None
-        columns = []
-        for one in self.wanted:
-            columns += _Bases(*self.layout.cluster_sums(one.column), one.column, self.whole.cubes).columns
+        columns = [column for bases in self.bases for column in bases.columns]
         return Contingency.of(columns, self.whole.codes, self.whole.patterns)
+
+    def _bases(self, column: Column, cubes: bool) -> _Bases:
+        return _Bases(*self.layout.cluster_sums(column), column, cubes)
 
     def _batch(self) -> int:
         size = max(self.count, self.layout.total if self.rows else 1)
@@ -95,8 +99,14 @@ class Permutations:
 
     def _of_counts(self, tables: Array) -> list[Sampled]:
         assert self.counted is not None and self.whole is not None
-        met = partial(self.counted.summed, tables)
-        return [_joined(self.whole.sums(self.layout.cluster_sums(one.column), met, one), one) for one in self.wanted]
+        counted, whole = self.counted, self.whole
+
+        def met(bases: _Bases) -> list[Array]:
+            return [counted.summed(tables, column) for column in bases.columns]
+
+        return [
+            _joined(whole.sums(bases, met, one), one) for bases, one in zip(self.bases, self.wanted, strict=True)
+        ]  # fmt: skip
 
     def _sample(self, size: int) -> list[Sampled]:
         if self.counted is not None and self.whole is not None:
@@ -113,11 +123,10 @@ class Permutations:
     def _of_labels(self, whole: Array | None, labels: Array | None) -> list[Sampled]:
         """The sides of all wanted comparisons: codes of whole clusters, and for each row whose label it has."""
         parts: list[dict[int, tuple[Side, Side, Cross]]] = []
-        for one in self.wanted:
+        for place, one in enumerate(self.wanted):
             parts.append({})
             if self.whole is not None and whole is not None:
-                by_code = partial(self.whole.summed, whole)
-                parts[-1] |= self.whole.sums(self.layout.cluster_sums(one.column), by_code, one)
+                parts[-1] |= self.whole.sums(self.bases[place], partial(self.whole.summed, whole), one)
         for i, rows in self.rows.items():
             if labels is not None:
                 for found, made in zip(parts, rows.sums(labels, self.wanted, i), strict=True):
@@ -188,25 +197,38 @@ class _WholeLabels:
             start += matrix.shape[1] + 1
         self.matrix = sparse.hstack(matrices).T.tocsr()
 
-    def summed(self, codes: Array, column: Array) -> Array:
-        """A column of the clusters added up by code, a row for each permutation of the codes."""
+    def summed(self, codes: Array, bases: _Bases) -> list[Array]:
+        """The columns of the clusters added up by code, a row for each permutation of the codes."""
         size, count = codes.shape
+        if count >= MANY:
+            return self._in_one_pass(codes, bases)
         keys = (codes + (np.arange(size, dtype=np.int64) * self.patterns)[:, None]).ravel()
-        tiled = np.broadcast_to(column, (size, count)).ravel()
-        return np.bincount(keys, tiled, minlength=size * self.patterns).reshape(size, self.patterns)
-
-    def sums(
-        self, cluster_sums: tuple[Array, Array, Array], summed: Callable[[Array], Array], wanted: WantedComparisons
-    ) -> dict[int, tuple[Side, Side, Cross]]:
-        """The sides of every comparison by grouping, a row for each permutation; `summed` adds a column up by code."""
-        bases = _Bases(*cluster_sums, wanted.column, self.cubes)
         added = []
         for column in bases.columns:
             if (column == column[0]).all():  # labels move, how many there are of each stays
-                by_code = column[0] * np.bincount(self.codes, minlength=self.patterns)[None]
-            else:
-                by_code = summed(column)
-            added.append(np.asarray(self.matrix @ by_code.T).T)
+                added.append(column[0] * np.bincount(self.codes, minlength=self.patterns)[None])
+                continue
+            tiled = np.broadcast_to(column, (size, count)).ravel()
+            by_code = np.bincount(keys, tiled, minlength=size * self.patterns)
+            added.append(by_code.reshape(size, self.patterns))
+        return added
+
+    def _in_one_pass(self, codes: Array, bases: _Bases) -> list[Array]:
+        """The same by a product with a 0/1 matrix, which reads every cluster once for all columns."""
+        from scipy import sparse
+
+        size, count = codes.shape
+        ones, places = np.ones(count), np.arange(count + 1, dtype=np.int32)
+        by_code = np.empty((size, self.patterns, bases.beside.shape[1]))
+        for i in range(size):
+            by_code[i] = sparse.csc_matrix((ones, codes[i], places), shape=(self.patterns, count)) @ bases.beside
+        return list(np.moveaxis(by_code, 2, 0))
+
+    def sums(
+        self, bases: _Bases, summed: Callable[[_Bases], list[Array]], wanted: WantedComparisons
+    ) -> dict[int, tuple[Side, Side, Cross]]:
+        """The sides of every comparison by grouping, a row for each permutation; `summed` adds columns up by code."""
+        added = [np.asarray(self.matrix @ by_code.T).T for by_code in summed(bases)]
         made: dict[int, tuple[Side, Side, Cross]] = {}
         for place, start in self.offset.items():
             here = wanted.place == place
@@ -243,6 +265,11 @@ class _Bases:
             self.columns = [*powers(n, y, cubes), *([] if self.rate else [squares])]
             if self.thirds:
                 self.columns += [y**3] if cubes else [y**3, y * y * n, y * n * n, n**3]
+
+    @cached_property
+    def beside(self) -> Array:
+        """The columns side by side, a row for each cluster."""
+        return np.column_stack(self.columns)
 
     def side(self, sums: list[Array]) -> Side:
         """A side from the sums of the columns."""

@@ -20,9 +20,11 @@ from countenance.auditing.comparisons import Draft
 from countenance.auditing.effects import cohen_h
 from countenance.auditing.estimates import clopper_pearson_limits, wilson_limits
 from countenance.auditing.from_rows import RowSums
+from countenance.auditing.further import Ends, FarEnds, widened
 from countenance.auditing.groups import Grouping
 from countenance.auditing.layout import Column
 from countenance.auditing.measured import MeasuredMetric, Summed
+from countenance.auditing.missing import LACKING, TOLERATED
 from countenance.auditing.permute import Permutations
 from countenance.auditing.permute_rows import WantedComparisons
 from countenance.auditing.power import rank_from_d
@@ -193,14 +195,14 @@ def draft(one: Spread, null: tuple[Array, Array], settings: AuditSettings, level
     if observed == 0 and bool(np.asarray(cells.constant).all()):
         p = math.nan
     critical = float(np.quantile(largest, 1 - alpha))
-    low, high = _interval(cells, means, variance, kind, critical, alpha)
+    ends = one.measured.ends
+    low, high = _interval(cells, means, variance, kind, critical, alpha, ends)
     delta = math.nan if judged.delta is None else judged.delta
-    made.smaller = _within(cells, means, variance, kind, delta, alpha)
-    for wrong in one.summed.wrong:
-        other = wrong.cells.take(one.chosen)
-        own = np.asarray(other.mean), variances(other, kind)
-        made.smaller = made.smaller and _within(other, *own, kind, delta, alpha)
-    made.values["direction"] = "unknown"
+    views = [cells, *(wrong.cells.take(one.chosen) for wrong in one.summed.wrong)]
+    decides = max(_largest(side, kind, alpha, ends) for side in views)
+    made.unclear = _unclear(one)
+    made.smaller = decides < delta and not made.unclear
+    made.values |= {"direction": "unknown", "low_equivalence": low, "high_equivalence": decides}
     made.severity_effect = abs(
         cohen_h(float(means[top]), float(means[bottom]))
         if kind == "rate"
@@ -218,9 +220,22 @@ def draft(one: Spread, null: tuple[Array, Array], settings: AuditSettings, level
     return made
 
 
-def _pairs(cells: Side, means: Array, variance: Array, kind: str, alpha: float, cautious: bool) -> Array:
-    """Upper limits of the differences of every two groups, each one-sided at alpha."""
+def _unclear(one: Spread) -> str:
+    """Why nothing can be ruled out: a metric without ends lacks many scores of a group."""
+    lacking = one.summed.missing
+    if lacking is None or one.measured.ends is not None:
+        return ""
+    shares = np.asarray(lacking.cells.mean)[one.chosen]
+    return LACKING.format(one.measured.metric) if (shares > TOLERATED).any() else ""
+
+
+def _pairs(
+    cells: Side, means: Array, variance: Array, kind: str, alpha: float, cautious: bool, ends: Ends | None
+) -> Array:
+    """Upper limits of the differences of every two groups, each one-sided at alpha, with one further person in each."""
     df = np.maximum(cells.effective - 1, 0.5)
+    far = None if ends is None else FarEnds(cells, ends, of_trials=kind == "rate")
+    gap = means[:, None] - means[None, :]
     if kind == "rate":
         t = quantile(1 - alpha, np.where(np.asarray(cells.alone), np.inf, df))
         with np.errstate(all="ignore"):
@@ -228,32 +243,36 @@ def _pairs(cells: Side, means: Array, variance: Array, kind: str, alpha: float, 
         size = np.where(
             size > 0, size, np.asarray(cells.n, dtype=float) / tests.implied(cells, tests.correlations([cells]))
         )
-        low, high = (clopper_pearson_limits if cautious else wilson_limits)(means, np.minimum(size, cells.n), t)
-        far = np.hypot((high - means)[:, None], (means - low)[None, :])
-        return np.asarray(means[:, None] - means[None, :] + far)
+        limits = (clopper_pearson_limits if cautious else wilson_limits)(means, np.minimum(size, cells.n), t)
+        return np.asarray(gap + _reach(means, widened(far, limits, 2 * alpha)))
     joint = variance[:, None] + variance[None, :]
     with np.errstate(all="ignore"):
         free = joint**2 / (variance[:, None] ** 2 / df[:, None] + variance[None, :] ** 2 / df[None, :])
     t = quantile(1 - alpha, np.where(np.isfinite(free), free, 1.0))
-    return np.asarray(means[:, None] - means[None, :] + t * np.sqrt(joint))
+    return np.asarray(gap + np.maximum(t * np.sqrt(joint), _reach(means, widened(far, (means, means), 2 * alpha))))
+
+
+def _reach(means: Array, limits: tuple[Array, Array]) -> Array:
+    """How far the difference of every two groups may be above what it is, from the limits of each."""
+    low, high = limits
+    return np.asarray(np.hypot((high - means)[:, None], (means - low)[None, :]))
 
 
 def _interval(
-    cells: Side, means: Array, variance: Array, kind: str, critical: float, alpha: float
+    cells: Side, means: Array, variance: Array, kind: str, critical: float, alpha: float, ends: Ends | None
 ) -> tuple[float, float]:
     """From what every difference exceeds, all of them taken together, to what the true extremes stay below.
 
     The lower end is above 0 exactly where the test says so; a plain interval of resampled spreads never holds 0.
     """
     gap = np.abs(means[:, None] - means[None, :]) - critical * np.sqrt(variance[:, None] + variance[None, :])
-    upper = _pairs(cells, means, variance, kind, alpha / 2, cautious=False)
+    upper = _pairs(cells, means, variance, kind, alpha / 2, cautious=False, ends=ends)
     return max(0.0, float(gap.max())), float(upper.max())
 
 
-def _within(cells: Side, means: Array, variance: Array, kind: str, delta: float, alpha: float) -> bool:
-    """Whether every difference of two groups is shown to be smaller than delta."""
-    if math.isnan(delta):
-        return False
+def _largest(cells: Side, kind: str, alpha: float, ends: Ends | None) -> float:
+    """What every difference of two groups is shown to stay below."""
+    means, variance = np.asarray(cells.mean), variances(cells, kind)
     off = ~np.eye(len(means), dtype=bool)
     ways = (False, True) if kind == "rate" else (False,)
-    return all(bool((_pairs(cells, means, variance, kind, alpha, way)[off] < delta).all()) for way in ways)
+    return max(float(_pairs(cells, means, variance, kind, alpha, way, ends)[off].max()) for way in ways)

@@ -7,7 +7,9 @@ base with the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +19,18 @@ from countenance.auditing.batch import MEAN, PEOPLE
 from countenance.auditing.codes import combined
 from countenance.auditing.comparisons import Draft, Test
 from countenance.auditing.conditions import kept_rows
-from countenance.auditing.directions import LOWER
+from countenance.auditing.directions import HIGHER, LOWER
+from countenance.auditing.finding import MissingScores
+from countenance.auditing.groups import GROUP
 from countenance.auditing.measured import MeasuredMetric
-from countenance.auditing.missing import as_wrong
 from countenance.auditing.ordering import checked, order_of
-from countenance.auditing.paired import Pairs
+from countenance.auditing.paired import PairedMetric
 from countenance.auditing.settings import AuditSettings
 from countenance.auditing.small import FEWEST
 from countenance.auditing.source import Source
 from countenance.auditing.table import Array, text_of
-from countenance.auditing.units import IMAGE, codes_of, together
+from countenance.auditing.units import AUTO, IMAGE, codes_of, together
+from countenance.person_columns import person_column
 
 TWINS, BASE = "twins", "base"
 FIRST, LAST = "first version", "last version"
@@ -108,29 +112,20 @@ def twin_drafts(
     """Every changed value against its base, by every metric; `order`: the rows of the table that metrics have."""
     versions = _Versions(source, twins, settings)
     drafts, decides = [], []
-    for one in measured:
-        values = _scores(one, order, len(twins.changes))
-        wrong = [
-            _values_of(column, order, len(twins.changes))
-            for column in as_wrong(one.column, one.ends, one.judged.better)
-        ]
+
+    def by_row(values: Array) -> Array:
+        placed = np.full(len(twins.changes), np.nan)
+        placed[order] = values
+        return placed
+
+    for each in measured:
+        metric = PairedMetric.of(each, by_row)
         for thing in versions.things:
             compared = [*versions.values(thing), *versions.ends(thing)]
-            drafts += [_draft(one, values, wrong, thing, pair, settings) for pair in compared]
-            if one.column.kind == "rate":
-                decides.append(_decided(one.metric, values, thing, versions))
+            drafts += [_draft(metric, thing, pair, versions.owners, settings) for pair in compared]
+            if each.column.kind == "rate" and each.kind == GROUP:
+                decides.append(_decided(each.metric, metric.values, thing, versions))
     return drafts, decides
-
-
-def _scores(measured: MeasuredMetric, order: Array, total: int) -> Array:
-    return _values_of(measured.column, order, total)
-
-
-def _values_of(column: Any, order: Array, total: int) -> Array:
-    """A metric's values by the rows of the table."""
-    values = np.full(total, np.nan)
-    values[order] = column.values + column.centre
-    return values
 
 
 @dataclass(frozen=True)
@@ -157,6 +152,7 @@ class _Versions:
             c for c, b, is_base in zip(twins.changes, twins.bases, twins.is_base, strict=True) if b >= 0 and not is_base
         ]
         self.things = [name for name in dict.fromkeys(changed) if twins.things is None or name in twins.things]
+        self.owners = _owners(source, twins.bases, settings)
         self.home = np.full(int(self.keys.max(initial=-1)) + 1, -1)
         here = np.flatnonzero(twins.is_base & self.use)
         self.home[self.keys[here]] = here
@@ -174,10 +170,26 @@ class _Versions:
                 return [text_of(value) for value in self.source.read([name], [])[name].to_pylist()]
         return [thing] * len(self.twins.changes)
 
+    def _measured(self, thing: str, values: Array) -> bool:
+        """Whether a thing is a number that few bases have in common, such as an age."""
+        name = f"attr.{thing}" if f"attr.{thing}" in self.source.names else thing
+        if name not in self.source.names or self.source.kind(name) != "number":
+            return False
+        return min(Counter(values.tolist()).values(), default=FEWEST) < FEWEST
+
+    def _ways(self, rows: Array, labels: Sequence[str]) -> tuple[Array, Array]:
+        """The rows whose number is higher or lower than their base's, and which of the two."""
+        numbers = np.array([_number(label) for label in labels])
+        away = numbers[rows] - numbers[self.home[self.keys[rows]]]
+        moved = away[np.abs(away) > 0]
+        return rows[np.abs(away) > 0], np.where(moved > 0, HIGHER, LOWER).astype(object)
+
     def values(self, thing: str) -> Iterator[_Pair]:
         """Every value of the thing against the base."""
         rows, labels = self._rows(thing), self._labels(thing)
         own = np.array([labels[row] for row in rows], dtype=object)
+        if self._measured(thing, own):
+            rows, own = self._ways(rows, labels)
         present = list(dict.fromkeys(own.tolist()))
         for value in order_of(thing, present, checked(self.settings.ordered)) or sorted(present):
             here = rows[own == value]
@@ -207,6 +219,25 @@ class _Versions:
         return [np.r_[self.home[key], rows[keys == key]] for key in np.unique(keys)]
 
 
+def _owners(source: Source, bases: Array, settings: AuditSettings) -> Array:
+    """Whose each row is: the person's where each base is of one person, else its base's."""
+    person = person_column(source.names)
+    if settings.cluster != AUTO or person is None:
+        return bases
+    people = codes_of(source.read([person], [])[person])
+    twin = bases >= 0
+    if (people[twin] < 0).any() or not together(bases[twin], people[twin]):
+        return bases
+    return people
+
+
+def _number(label: str) -> float:
+    try:
+        return float(label)
+    except ValueError:
+        return math.nan
+
+
 def _numbered(thing: str, labels: Sequence[str], settings: AuditSettings) -> dict[str, float] | None:
     """The place of every value of an ordered thing; numbers are ordered, yes comes after no."""
     try:
@@ -216,31 +247,36 @@ def _numbered(thing: str, labels: Sequence[str], settings: AuditSettings) -> dic
         return None if order is None or len(order) < len(labels) else {label: float(i) for i, label in enumerate(order)}
 
 
-def _draft(
-    one: MeasuredMetric, values: Array, wrong: Sequence[Array], thing: str, pair: _Pair, settings: AuditSettings
-) -> Draft:
-    use = ~np.isnan(values[pair.rows]) & ~np.isnan(values[pair.against])
-    new, old = values[pair.rows[use]], values[pair.against[use]]
-    pairs = Pairs(new, old, one.column.kind, [pair.bases[use]])
-    draft = pairs.draft(one.metric, thing, (pair.group, pair.versus), one.judged, settings, one.ends)
-    better = -1.0 if one.judged.better == LOWER else 1.0
-    change = better * (new - old)
-    draft.values |= {
-        "kind": TWINS, "lost": int((change < 0).sum()), "gained": int((change > 0).sum()),
-        "bases": len(np.unique(pair.bases[use])),
+def _draft(metric: PairedMetric, thing: str, pair: _Pair, owners: Array, settings: AuditSettings) -> Draft:
+    measured = metric.measured
+    pairs, draft = metric.draft(
+        pair.rows, pair.against, lambda rows, _: [owners[rows]], thing, (pair.group, pair.versus), settings
+    )
+    better = -1.0 if measured.judged.better == LOWER else 1.0
+    values = draft.values
+    there = ~np.isnan(metric.values[pair.rows]) & ~np.isnan(metric.values[pair.against])
+    values |= {
+        "kind": TWINS if measured.kind == GROUP else measured.kind, "lost": int((better * pairs.change < 0).sum()),
+        "gained": int((better * pairs.change > 0).sum()), "bases": len(np.unique(pair.bases[there])),
     }  # fmt: skip
-    for column in wrong:
-        filled = Pairs(column[pair.rows], column[pair.against], one.column.kind, [pair.bases])
-        other = filled.draft(one.metric, thing, (pair.group, pair.versus), one.judged, settings, one.ends)
-        draft.smaller = draft.smaller and other.smaller
-    if "p" in draft.values and draft.values["p"] == draft.values["p"]:
-        rate = one.column.kind == "rate"
-        told = draft.values
-        test = Test(told["test"], told["test_statistic"], told["p"], told["z"], told["df"], told["difference"])
+    if "p" in values and not math.isnan(values["p"]):
+        rate = measured.column.kind == "rate"
+        test = Test(
+            values["test"], values["test_statistic"], values["p"], values["z"], values["df"], values["difference"]
+        )
         draft.tests = {PEOPLE if rate else MEAN: test}  # McNemar's test is exact, for few bases too
         draft.small = bool(draft.untestable) and rate and pairs.units >= FEWEST
-    draft.values["small_group"] = draft.small
+    values["small_group"] = draft.small
     return draft
+
+
+def missing_versions(values: Mapping[str, Any]) -> MissingScores:
+    """How many scores of one changed value are missing, from the comparison with its base."""
+    return MissingScores(
+        metric=values["metric"], attribute=values["attribute"], group=values["group"], n=values["n"],
+        clusters=values["clusters"], missing=round(values["estimate"] * values["n"]), share=values["estimate"],
+        low=values["low"], high=values["high"],
+    )  # fmt: skip
 
 
 def _decided(metric: str, values: Array, thing: str, versions: _Versions) -> Decides:

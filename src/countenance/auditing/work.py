@@ -208,6 +208,18 @@ class Work:
         n, clusters = (0, 0) if side is None else (int(side.n), int(side.units))
         self.excluded.append(excluded_entry(metric, attribute, group, (n, clusters), why, untested))
 
+    def exclude_computed(self, metrics: Sequence[str]) -> None:
+        """Note the groups that were asked for and have no number of a metric that rows do not give."""
+        there = {(one.computed.metric, one.computed.attribute) for one in self.computed}
+        for metric in metrics:
+            why = f"{metric} is computed of all people, not of a selection of rows"
+            if not self.settings.conditions:
+                why = f"{metric} is not computed by this attribute, only by one of which each person has one value"
+            for grouping in self.groupings:
+                if grouping.named and (metric, grouping.name) not in there:
+                    for cell in grouping.cells:
+                        self._exclude(metric, grouping.name, cell, None, why, untested=True)
+
     # ---- comparisons of two sides
 
     def _two_sided(self) -> list[Finding]:
@@ -365,16 +377,16 @@ class Work:
 
     def _paired(self) -> list[Draft]:
         drafts = []
-        scores = [one for one in self.measured if one.kind == GROUP]
         for grouping in self.groupings:
-            for one, summed in zip(scores, self.summing.of(grouping, scores, tested=False), strict=True):
-                self._note(grouping, one, summed)
+            summed = self.summing.of(grouping, self.measured, tested=False)
+            for measured, own in zip(self.measured, summed, strict=True):
+                self._note(grouping, measured, own)
                 if len(grouping.cells) < 2:
                     continue
-                made, out = paired(self.rows, grouping.attributes[0], one, self.settings)
-                drafts += made
-                for called, n, count, why in out:
-                    self.excluded.append(excluded_entry(one.metric, grouping.name, called, (n, count), why, False))
+                compared, out = paired(self.rows, grouping.attributes[0], measured, self.settings)
+                drafts += compared
+                for called, n, count, why in out if measured.kind == GROUP else ():
+                    self.excluded.append(excluded_entry(measured.metric, grouping.name, called, (n, count), why, False))
         return drafts
 
     def _spreads(self) -> list[Draft]:

@@ -121,7 +121,7 @@ def audit(
             say(f"note     {caution}")
         if json is not None:
             made = {} if finished is None else {"licences": of_manifest(finished.manifest)}
-            write_json(json, found.to_dict() | made)
+            write_json(json, found.to_dict(groups=True) | made)
         if finished is not None:
             keep_audit(finished, found)
         if report is not None:

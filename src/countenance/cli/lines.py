@@ -18,6 +18,8 @@ class Stopped(Exception):
 def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a line, to the standard error where `err`. Everything that the commands print goes through here."""
     stream = sys.stderr if err else sys.stdout
+    if stream is None:
+        return
     encoding = getattr(stream, "encoding", None) or "utf-8"
     clean = printable(redacted(str(text))).encode(encoding, "backslashreplace")
     try:
@@ -35,6 +37,8 @@ def mute(stream: Any) -> None:
 def flushed() -> None:
     """Write out what is left, so that a reader who is gone does not become the exit code of the interpreter."""
     for stream in (sys.stdout, sys.stderr):
+        if stream is None:  # it was closed before we began (`… >&-`)
+            continue
         try:
             stream.flush()
         except BrokenPipeError:

@@ -9,9 +9,8 @@ import numpy as np
 
 from countenance.auditing.comparisons import Draft, direction
 from countenance.auditing.directions import LOWER as LOWER_IS_BETTER
-from countenance.auditing.drafting import LACKING
 from countenance.auditing.finding import Finding
-from countenance.auditing.missing import TOLERATED
+from countenance.auditing.missing import LACKING, TOLERATED
 from countenance.auditing.multiplicity import benjamini_hochberg, family_of, holm
 from countenance.auditing.paired import Pooled
 from countenance.auditing.settings import Judged
@@ -91,13 +90,8 @@ def _count_missing(sides: Sides, column: str, rows: Array | None, draft: Draft, 
     wrong = sides.pairs(column, rows, pooled, wrong=True)
     one = sides.contrasts[column]
     other = wrong.draft(column, "", (one.b, one.a), draft.judged, settings, ends)
-    low, high = other.values["low_equivalence"], other.values["high_equivalence"]
-    draft.values |= {
-        "low_wrong": other.values["diff_low"], "high_wrong": other.values["diff_high"],
-        "low_equivalence": min(draft.values["low_equivalence"], low),
-        "high_equivalence": max(draft.values["high_equivalence"], high),
-    }  # fmt: skip
-    draft.smaller = draft.smaller and other.smaller
+    draft.values |= {"low_wrong": other.values["diff_low"], "high_wrong": other.values["diff_high"]}
+    draft.hold_with(other)
 
 
 def _concluded(sides: Sides, drafts: Drafts) -> list[tuple[Draft, Finding, str, str, int, dict[str, Any]]]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from countenance.auditing.verdict import plural, shown
-from countenance.gating.needed import units_for_distance, units_for_rate
+from countenance.gating.needed import units_for_distance, units_for_rate, units_with_one_further
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
 
 
@@ -106,11 +106,13 @@ class Measurement:
         if math.isnan(self.value) or not self.units or not self.n:
             return None
         limit = limits.nearest(self.value)
-        if self.kind == "rate":
-            found = units_for_rate(self.value, limit, self.deff, self.n / self.units, alpha)
+        if self.kind != "rate":
+            units = units_for_distance(self.units, self.low, self.high, self.value - limit, alpha)
         else:
-            found = units_for_distance(self.units, self.low, self.high, self.value - limit, alpha)
-        return None if found is None else max(found, self.units + 1)
+            units = units_for_rate(self.value, limit, self.deff, self.n / self.units, alpha)
+            if self.n > self.units and units is not None:
+                units = max(units, units_with_one_further(limit, limit == limits.at_least, alpha) or 0)
+        return None if units is None else max(units, self.units + 1)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from countenance.auditing.equity import PAIRS
 from countenance.auditing.finding import Finding
 from countenance.auditing.headline import side_words, versus_words
+from countenance.auditing.missing import TOLERATED
 from countenance.auditing.units import nouns as unit_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE, plural, shown
 from countenance.data.vocabulary import UNKNOWN, in_order
@@ -153,9 +154,11 @@ def equity(rule: kinds.EquityRule, evidence: RunEvidence) -> list[RuleCheck]:
         raise InputError(f"{evidence.run.place}: {rule.measure} is not given for {wanted}; there are {there}")
     if one.undefined:
         return [missing(about, one.undefined)]
-    units = sum(e.clusters for e in evidence.estimates(metrics[0], rule.by, evidence.alpha))
+    groups = evidence.estimates(metrics[0], rule.by, evidence.alpha)
+    units = sum(e.clusters for e in groups)
     nouns = evidence.nouns(metrics[0], rule.by)
-    measured = Measurement(about, one.value, one.low, one.high, one.low, one.high, units, units, nouns)
+    lacking = Lacking(sum(e.missing for e in groups), one.low_wrong, one.high_wrong)
+    measured = Measurement(about, one.value, one.low, one.high, one.low, one.high, units, units, nouns, missing=lacking)
     check = measured.check(Limits(rule.at_least, rule.at_most), evidence.alpha)
     further = f"; a fair system of this size shows {shown(one.fair)}" if math.isfinite(one.fair) else ""
     further += f"; left out, too few: {', '.join(one.left_out)}" if one.left_out else ""
@@ -227,6 +230,8 @@ def latency(rule: kinds.LatencyRule, evidence: RunEvidence) -> list[RuleCheck]:
     value = float(np.quantile(times, rule.quantile, method="inverted_cdf"))
     bounds = float(times[max(low - 1, 0)]), float(times[high]) if high < n else math.inf
     evidence_found = PASS if bounds[1] <= rule.at_most else FAIL if bounds[0] > rule.at_most else INSUFFICIENT
+    failed, images = int(evidence.run.manifest["failed"]), int(evidence.run.manifest["dataset"]["images"])
+    without = failed > TOLERATED * images  # an image without an answer has no time at all
     needed = None
     if evidence_found == INSUFFICIENT:  # the share within the limit must be told from the quantile
         inside = float((times <= rule.at_most).mean())
@@ -235,6 +240,9 @@ def latency(rule: kinds.LatencyRule, evidence: RunEvidence) -> list[RuleCheck]:
         needed = None if needed is None else max(needed, n + 1)
     end = "any" if math.isinf(bounds[1]) else shown(bounds[1])
     reason = f"within {shown(value)} ({shown(bounds[0])} to {end}); wanted at most {rule.at_most:g}"
+    if without:
+        reason += f"; {failed:,} of {plural(images, 'image', 'images')} have no answer and so no time"
+        evidence_found = INSUFFICIENT if evidence_found == PASS else evidence_found
     return [
         RuleCheck(
             about=f"{about} ({name})", evidence=evidence_found, reason=reason, value=value, low=bounds[0],

@@ -185,6 +185,28 @@ class GroupRates:
         return MeasuredEquity(measure.back(observed), lower, upper, float(shown.mean()), limit, as_much)
 
 
+def widened_measure(
+    measure: Measure, found: MeasuredEquity, rates: Array, limits: tuple[Array, Array]
+) -> MeasuredEquity:
+    """A measure whose interval is no tighter than limits of the groups' rates make it, each group moved by itself.
+
+    Groups that are all alike show no spread to move, and yet each of them may be unlike what it shows.
+
+    >>> even = MeasuredEquity(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    >>> wide = widened_measure(ONE[-1], even, np.array([1.0, 1.0]), (np.array([0.9, 0.96]), np.array([1.0, 1.0])))
+    >>> round(wide.low, 3), wide.high
+    (0.893, 1.0)
+    """
+    with np.errstate(all="ignore"):
+        observed = float(measure.unfair(measure.of(rates)))
+        moved = [np.where(np.eye(len(rates), dtype=bool), limit, rates) for limit in limits]
+        away = np.stack([measure.unfair(measure.of(one)) - observed for one in moved])
+    away = np.where(np.isfinite(away), away, 0.0)
+    more, less = (float(np.sqrt((part**2).sum())) for part in (np.maximum(away, 0).max(0), np.minimum(away, 0).min(0)))
+    ends = measure.back(max(observed - less, 0.0)), measure.back(observed + more)
+    return found._replace(low=min(found.low, *ends), high=max(found.high, *ends))
+
+
 def held(
     measure: Measure, rates: Array, units: Array, noise: Array, observed: float, alpha: float, parts: int
 ) -> tuple[float, float]:

@@ -7,7 +7,9 @@ Beside `NET.onnx` lies `NET.onnx.json`, for example
                 "normalised": true, "min_score": 0.7, "nms": 0.3}}
 """
 
+import atexit
 import os
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +30,8 @@ from countenance.models.tflite import open_tflite
 
 __all__ = ["InputSpec", "OnnxModel", "OnnxSpec", "OutputSpec", "open_session", "prepare"]
 
+_OPEN: "weakref.WeakSet[Any]" = weakref.WeakSet()
+"""The sessions that nobody has let go of yet."""
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
@@ -48,9 +52,21 @@ def open_session(path: Path, device: str = "cpu", threads: int | None = None) ->
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
-        return ort.InferenceSession(str(path), options, providers=[PROVIDERS[device]])
+        session = ort.InferenceSession(str(path), options, providers=[PROVIDERS[device]])
     except Exception as error:
         raise InputError(f"{path}: onnxruntime cannot open it ({str(error).splitlines()[0]})") from error
+    _OPEN.add(session)
+    return session
+
+
+@atexit.register
+def _close_sessions() -> None:
+    """End the threads of every session while the interpreter is still whole.
+
+    Threads that are left to the end of the process may abort it, and the exit code would not be the result's.
+    """
+    for session in list(_OPEN):
+        vars(session).clear()
 
 
 class OutputSpec(Strict):

@@ -114,8 +114,6 @@ def audit_source(
             f"{run.place}: rows do not have {', '.join(sorted(names))}; it is compared beside a metric that they have, "
             "so name one too"
         )
-    if where:  # the task computed them from all people
-        computed, metrics = [], columns
     known = [metric for metric in metrics_of(run) if metric.name in metrics]
     stated = parse_better(settings.get("better"))
     settings["better"] = ({} if "" in stated else {metric.name: metric.better for metric in known}) | stated
@@ -125,7 +123,8 @@ def audit_source(
         own = {"": common} | {name: delta for name, delta in own.items() if delta >= 1}
     settings["delta"] = own | named
     with complete_rows(run, source, columns) as (rows, answered):
-        options = _of_card(run, rows.names) | {"answered": answered} | settings
+        options = _of_card(run, rows.names) | {"answered": answered}
+        options |= {name: value for name, value in settings.items() if value is not None or name not in options}
         answer = audit(rows, by=by, metrics=columns, where=where, computed=computed, **options)
         return _with_failures(_with_pairs(answer, run), run)
 

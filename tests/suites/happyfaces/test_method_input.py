@@ -87,3 +87,23 @@ def test_a_draw_depends_on_the_seed_alone(rate):
     assert set(first.drawn) | set(first.not_drawn) == set(range(600))
     crossed = sum(tags[i] in ("FHWS", "FSWH") for i in first.drawn)
     assert crossed == 2 * round(150 * rate)
+
+
+def test_a_method_that_writes_on_its_photos_changes_no_other_evaluation(world, monkeypatch):
+    class Writes:
+        name = "writes"
+
+        def fit(self, labelled, labels, unlabelled):
+            for array in (labelled, labels, unlabelled):
+                array[:] = 0
+            return Heads(self.predict)
+
+        def predict(self, pictures):
+            shades = pictures.reshape(len(pictures), -1).mean(axis=1)
+            pictures[:] = 0
+            return np.stack([shades > np.median(shades), shades <= np.median(shades)], axis=1).astype(float)
+
+    monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Writes())
+    before = world.validation.pixels.copy()
+    first, again = (run(world, MixTask("writes", 0.3, 5))[0] for _ in range(2))
+    assert first["validation"] == again["validation"] and (world.validation.pixels == before).all()

@@ -58,8 +58,8 @@ def ask(
     questions = min(questions, len(unlabelled) - 1)  # with nothing left to ask about there is nothing to learn from
     rng = np.random.default_rng([seed, 2])
     answers: dict[int, tuple[bool, bool]] = {}
-    first = heads = maker.fit(labelled, labels, unlabelled)
-    before = first.predict(unlabelled) > 0.5
+    first = heads = maker.fit(labelled.copy(), labels.copy(), unlabelled.copy())
+    before = first.predict(unlabelled.copy()) > 0.5
     scores: dict[int, Future[Record]] = {}
 
     def score(heads: Heads) -> Record:
@@ -83,7 +83,7 @@ def ask(
                 asked, told = list(answers), np.array(list(answers.values()), np.int64)
                 ways = max(((0, 1), (1, 0)), key=lambda way: int((before[asked] == told[:, way]).sum()))
                 rest = np.delete(unlabelled, asked, 0)
-                heads = maker.fit_with_answers(labelled, labels, rest, unlabelled[asked], told[:, ways])
+                heads = maker.fit_with_answers(labelled.copy(), labels.copy(), rest, unlabelled[asked], told[:, ways])
     return {
         "method": method, "mix_rate": mix_rate, "seed": seed, "order": "disagreement" if by_disagreement else "random",
         "curve": [{"questions": number, **found.result()} for number, found in scores.items()],

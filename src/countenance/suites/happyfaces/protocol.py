@@ -118,9 +118,11 @@ def evaluate(data: HappyFaces, task: MixTask) -> Outcome:
 
 
 def predicted(heads: Heads, parts: Mapping[str, Photos]) -> dict[str, tuple[Photos, Floats]]:
-    """The probabilities of both heads for the photos of each part."""
+    """The probabilities of both heads for the photos of each part; a method may write on the copies that it gets."""
     empty = np.zeros((0, 2))
-    return {name: (photos, heads.predict(photos.pixels) if len(photos) else empty) for name, photos in parts.items()}
+    return {
+        name: (photos, heads.predict(photos.pixels.copy()) if len(photos) else empty) for name, photos in parts.items()
+    }
 
 
 def sweep(
