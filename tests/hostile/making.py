@@ -218,6 +218,12 @@ def table_edited(folder: Path) -> None:
     pq.write_table(found.set_column(place, "m.recall@0.5", pa.array([1.0] * found.num_rows)), path)
 
 
+def unfinished_and_edited(folder: Path) -> None:
+    """An edited table in a run that says that it did not finish, so that it has no hashes yet."""
+    table_edited(folder)
+    edit("run.json", lambda manifest: manifest | {"status": "running"}, seal=False)(folder)
+
+
 def no_format(folder: Path) -> None:
     edit("run.json", lambda m: {name: value for name, value in m.items() if name != "format"}, seal=False)(folder)
     (folder / "run" / "files.json").unlink()

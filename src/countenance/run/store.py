@@ -52,6 +52,8 @@ QUESTIONS = "questions.json"
 """Which different questions the run's scores were asked."""
 UNSEALED = (LOCAL, FILES, JOURNAL, VIEWED, VIEWS, QUESTIONS)
 """Files that have no hash: they differ from machine to machine, hold the hashes, or are there for a moment."""
+COMPLETED = (SCORES, FAILURES, RESULTS, FINDINGS, AUDIT)
+"""Files that only a finished run has; its list of hashes is written after them."""
 
 
 OWN_FILES = (
@@ -70,7 +72,8 @@ class RunStore:
         self.hashes = FileHashes(self.storage)
         self.verified = verified
         """Whether files of a finished run are refused whose content is not what was written."""
-        self._finished = False
+        self._finished: bool | None = None
+        """Whether the manifest says so; None until it was read."""
 
     @property
     def place(self) -> str:
@@ -81,6 +84,11 @@ class RunStore:
         content = self.storage.read(name)
         if self.verified and self._finished and _sealable(name):
             self.hashes.check(name, content, _remedy(name))
+        elif self.verified and self._finished is False and (name in COMPLETED or name.startswith(MANY_SCORES)):
+            raise InputError(
+                f"{self.place}: the run did not finish, so nothing says that {name} is what was written; the same "
+                "`countenance run` command goes on (--unverified reads it all the same)"
+            )
         return content
 
     # manifest
@@ -257,7 +265,7 @@ class RunStore:
         named = {name for marker in markers.values() for name in marker.files}
         for folder in (ANSWERS, WORK):
             for entry in self.storage.entries(folder):
-                if entry.name not in named:
+                if entry.name not in named and is_own(entry.name):
                     self.storage.delete(entry.name)
 
     def forget_shard(self, number: int) -> None:
