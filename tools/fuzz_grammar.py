@@ -185,6 +185,7 @@ def change_parquet(path: Path, draw: random.Random) -> str:
 
 def change_png(path: Path, draw: random.Random) -> str:
     """Another head, or other chunks, with right sums."""
+
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 

@@ -19,7 +19,7 @@ from countenance.errors import InputError, MissingExtra
 from countenance.scratch import named_file, temporary_file
 from countenance.storage.base import Missing, Storage, StoredFile, checked_name
 from countenance.storage.lease import LOCK, Lease
-from countenance.text import has_credentials, redacted
+from countenance.text import has_credentials, redacted, refuse_credentials
 
 SCHEME = "s3://"
 PATIENCE = 180.0
@@ -270,20 +270,6 @@ def _obstore() -> Any:
     except ImportError:
         raise MissingExtra("an object store (s3://…)", "s3") from None
     return obstore
-
-
-def refuse_credentials(url: str) -> None:
-    """Refuse a URL that carries a key or a password; it is shown without them.
-
-    >>> refuse_credentials("s3://KEY:SECRET@bucket/run")
-    Traceback (most recent call last):
-    countenance.errors.InputError: s3://…@bucket/run: credentials in an address end up in logs and histories; set ...
-    """
-    if has_credentials(url):
-        raise InputError(
-            f"{redacted(url)}: credentials in an address end up in logs and histories; set AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY, and leave them out of the address"
-        )
 
 
 def address() -> str | None:
