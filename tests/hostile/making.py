@@ -25,6 +25,7 @@ def make_good(folder: Path) -> None:
 
     from countenance.answers import Boxes
     from countenance.data import load_dataset
+    from countenance.data.image import decode
     from countenance.run import audit_run, evaluate, store_audit
     from countenance.testing import DiscDetector, write_small_dataset
 
@@ -42,7 +43,16 @@ def make_good(folder: Path) -> None:
     (folder / "boxes.json").write_text(
         json.dumps([{"image_id": row["image"], "bbox": [1, 1, 9, 9], "category_id": 1, "score": 0.5} for row in rows])
     )
-    for name, model in (("run", DiscDetector()), ("other", lambda images: [Boxes([[1, 1, 9, 9]]) for _ in images])):
+    found = DiscDetector()
+
+    def stumbling(images: Any) -> Any:
+        """A detector that fails on one picture, so that the run has a failed image."""
+        if any(int(image.sum()) == troublesome for image in images):
+            raise ValueError("a picture that the detector refuses")
+        return found(images)
+
+    troublesome = int(decode(next(iter(load_dataset(data))).image.read_bytes()).sum())
+    for name, model in (("run", stumbling), ("other", lambda images: [Boxes([[1, 1, 9, 9]]) for _ in images])):
         made = evaluate(model, "face_localization", data, out=folder / name, shard=16)
         store_audit(made, audit_run(made, by=["gender"], adjust="holm"))
 

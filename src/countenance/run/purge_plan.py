@@ -84,7 +84,7 @@ def held_in(store: RunStore, wanted: set[str]) -> HeldPeople:
             store.storage.read(name)
         except Missing:
             continue
-        table = store.table(name)
+        table = store.score_table(name)
         columns = [n for n in ("sample", "subject", "identity") if n in table.column_names]
         tables.append(table.select(columns).to_pylist())
     for row in (row for table in tables for row in table):
@@ -122,7 +122,7 @@ def _failures(store: RunStore) -> list[dict[str, Any]]:
         store.storage.read(FAILURES)
     except Missing:
         return rows
-    return rows + list(store.table(FAILURES).to_pylist())
+    return rows + list(store.failures().to_pylist())
 
 
 def journal_of(store: RunStore, found: HeldPeople) -> Journal:

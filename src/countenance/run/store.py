@@ -328,12 +328,23 @@ class RunStore:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        return pc.is_in(self._samples(table, name), pa.array(sorted(wanted), pa.string()))
+
+    def _samples(self, table: Any, name: str) -> Any:
+        """The column that says whose rows these are."""
+        import pyarrow as pa
+
         if "sample" not in table.column_names or not pa.types.is_string(table["sample"].type):
             raise InputError(
                 f"{self.place}/{name}: no column sample with names, so it cannot be told whose rows these are; "
                 f"{_remedy(name)}"
             )
-        return pc.is_in(table["sample"], pa.array(sorted(wanted), pa.string()))
+        return table["sample"]
+
+    def answered(self) -> set[str]:
+        """The ids of the samples with a stored prediction."""
+        tables = ((self.table(name, columns=["sample"]), name) for name in self.answer_files())
+        return {sample for table, name in tables for sample in self._samples(table, name).to_pylist()}
 
     # tables
 
@@ -346,7 +357,10 @@ class RunStore:
             raise InputError(f"{self.place}/{name}: missing; {_remedy(name)}") from None
         if expected is not None and digest(content) != expected:
             raise InputError(f"{self.place}/{name}: its content is not what was written; {_remedy(name)}")
-        return read_parquet(arrow_reader(content), f"{self.place}/{name}", columns, f"; {_remedy(name)}")
+        table = read_parquet(arrow_reader(content), f"{self.place}/{name}", columns, f"; {_remedy(name)}")
+        if len(set(table.column_names)) < table.num_columns:
+            raise InputError(f"{self.place}/{name}: two columns of one name; {_remedy(name)}")
+        return table
 
     def write_table(self, name: str, table: Any) -> None:
         self.storage.write(name, parquet_bytes(table))
@@ -356,14 +370,17 @@ class RunStore:
         many = [entry.name for entry in self.storage.entries(MANY_SCORES) if _is_table(entry.name)]
         return many or [SCORES]
 
+    def score_table(self, name: str) -> Any:
+        """A file of the score table, with columns of the kinds that runs have."""
+        table = self.table(name)
+        check_scores(table, f"{self.place}/{name}")
+        return table
+
     def scores(self) -> Any:
         """The score table."""
         import pyarrow as pa
 
-        tables = []
-        for name in self.score_files():
-            tables.append(self.table(name))
-            check_scores(tables[-1], f"{self.place}/{name}")
+        tables = [self.score_table(name) for name in self.score_files()]
         with decoding(self.place, "score table"):
             return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
 
