@@ -29,7 +29,15 @@ def doubled(table: pa.Table, name: str) -> pa.Table:
     return table.append_column(name, pa.array([True] * table.num_rows))
 
 
+def as_bytes(table: pa.Table, name: str) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, pa.array([b"x"] * table.num_rows))
+
+
+EXPORT = ["export", "run", "--what", "coco", "--out", "coco.json"]
 CASES = [
+    ("answers/00000.parquet", lambda table: as_bytes(table, "sample"), EXPORT),
+    ("answers/00000.parquet", lambda table: doubled(table, "boxes"), EXPORT),
+    ("failures.parquet", lambda table: table.drop_columns(["people"]), PURGE),
     ("scores.parquet", lambda table: lists(table, "subject"), PURGE),
     ("scores.parquet", lambda table: lists(table, "identity"), PURGE),
     ("scores.parquet", lambda table: doubled(table, "sample"), PURGE),
@@ -79,3 +87,12 @@ def test_predictions_that_do_not_say_whose_they_are_are_refused(good: Path, chan
     resealed(good / "run")
     with pytest.raises(InputError, match=r"answers/00000\.parquet: no column sample with names"):
         Run(good / "run").evaluated()
+
+
+def test_a_run_without_rows_is_compared_or_refused_in_one_line(good: Path, capsys) -> None:
+    path = good / "run" / "scores.parquet"
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+    resealed(good / "run")
+    for words in (["compare", "other", "run"], ["compare", "run", "other"], ["leaderboard", "run", "other"]):
+        assert command([*words, *(["--adjust", "holm", "-q"] if words[0] == "compare" else [])]) in (0, 2)
+        assert "Traceback" not in "".join(capsys.readouterr())
