@@ -38,14 +38,25 @@ TOGETHER = 20
 """Cases of one process; it starts as a copy of one that has imported the package."""
 FILES = {
     "run": (
-        "run/run.json", "run/audit.json", "run/results.json", "run/shards/00000.json", "run/scores.parquet",
-        "run/failures.parquet", "run/findings.parquet", "run/answers/00000.parquet", "run/local.json",
-        "run/files.json", "run/questions.json", "run/views.json", "run/pages.json", "run/purge.json",
+        "run/run.json",
+        "run/audit.json",
+        "run/results.json",
+        "run/shards/00000.json",
+        "run/scores.parquet",
+        "run/failures.parquet",
+        "run/findings.parquet",
+        "run/answers/00000.parquet",
+        "run/local.json",
+        "run/files.json",
+        "run/questions.json",
+        "run/views.json",
+        "run/pages.json",
+        "run/purge.json",
     ),
     "data": ("set/labels.csv", "set/card.json", "set/images/s00002.png", "set/annotations.json", "set.tar"),
     "predictions": ("boxes.csv", "boxes.parquet", "boxes.json"),
     "policy": ("gate.yaml",),
-}  # fmt: skip
+}
 ADDED = {
     "run/questions.json": '{"questions": []}',
     "run/views.json": '{"views": [{"name": "a", "address": "/runs/run"}]}',

@@ -12,13 +12,66 @@ from pathlib import Path
 from typing import Any
 
 ODD: Sequence[Any] = (
-    None, True, False, 0, -1, 1, 2**31, 2**53 + 1, 2**63, -(2**63), 10**400, 1e-320, 1e308, 1.5, "", " ", "0", "a" * 70_000,
-    "../outside/victim.txt", "/etc/hostname", "pwn:x", "./pwn.py:x", "run/../pwn:x", "s3://bucket/run", "file:///etc",
-    "s3://KEY:SECRET@bucket/x", "\u202egnp", "\ud800", "e\u0301", "\x00", "\x1b]0;x\x07", "<img src=x onerror=alert(1)>",
-    "{{7*7}}", "%s%n", "=1+1", "nan", "Infinity", [], {}, [[]], [None], [0] * 3, {"": None}, {"a": {"b": []}},
-    ["a", 1, None], [["a", "b"], ["c"]], "2026-11-18", "true", "complete", "running", "higher", "face_localization",
-    "face_verification", "person_parsing", "fhibe", "uccs", "happyfaces", "mask_fairness", "bias_bounty",
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**53 + 1,
+    2**63,
+    -(2**63),
+    10**400,
+    1e-320,
+    1e308,
+    1.5,
+    "",
+    " ",
+    "0",
+    "a" * 70_000,
+    "../outside/victim.txt",
+    "/etc/hostname",
+    "pwn:x",
+    "./pwn.py:x",
+    "run/../pwn:x",
+    "s3://bucket/run",
+    "file:///etc",
+    "s3://KEY:SECRET@bucket/x",
+    "\u202egnp",
+    "\ud800",
+    "e\u0301",
+    "\x00",
+    "\x1b]0;x\x07",
+    "<img src=x onerror=alert(1)>",
+    "{{7*7}}",
+    "%s%n",
+    "=1+1",
+    "nan",
+    "Infinity",
+    [],
+    {},
+    [[]],
+    [None],
+    [0] * 3,
+    {"": None},
+    {"a": {"b": []}},
+    ["a", 1, None],
+    [["a", "b"], ["c"]],
+    "2026-11-18",
+    "true",
+    "complete",
+    "running",
+    "higher",
+    "face_localization",
+    "face_verification",
+    "person_parsing",
+    "fhibe",
+    "uccs",
+    "happyfaces",
+    "mask_fairness",
+    "bias_bounty",
+)
 NAMES = ("sample", "subject", "identity", "attr.gender", "m.recall@0.5", "attr.", "m.", "kind", "", "attr.gender × age")
 
 
@@ -47,7 +100,7 @@ def change_value(value: Any, draw: random.Random) -> tuple[Any, str]:
         changed, note = change_value(value[place], draw)
         return [*value[:place], changed, *value[place + 1 :]], f"[{place}].{note}"
     if isinstance(value, int | float) and not isinstance(value, bool) and draw.random() < 0.3:
-        changed = draw.choice((-value, value + 1, value * 1e9, value / 3, float("nan"), float("inf")))
+        changed = draw.choice((-value, value + 1, value * 10**9, float("nan"), float("inf")))
         return changed, f"= {changed!r:.40}"
     changed = draw.choice(ODD)
     return changed, f"= {changed!r:.40}"
@@ -81,8 +134,12 @@ def change_csv(path: Path, draw: random.Random) -> str:
     if kind == "cell" and column < len(rows[row]):
         rows[row][column] = value
     elif kind == "column":
-        rows = [[*cells[:column], value if number else cells[column], *cells[column + 1 :]]
-                if column < len(cells) else cells for number, cells in enumerate(rows)]  # fmt: skip
+        rows = [
+            [*cells[:column], value if number else cells[column], *cells[column + 1 :]]
+            if column < len(cells)
+            else cells
+            for number, cells in enumerate(rows)
+        ]
     elif kind == "head":
         rows[0][column] = draw.choice((*NAMES, value))
     elif kind == "twice":
@@ -92,8 +149,12 @@ def change_csv(path: Path, draw: random.Random) -> str:
     elif kind == "rows":
         rows = rows + rows[1:] * draw.choice((1, 200))
     stream = io.StringIO()
-    writer = csv.writer(stream, delimiter=draw.choice(";\t|") if kind == "delimiter" else ",",
-                        quotechar="'" if kind == "quote" else '"', quoting=csv.QUOTE_ALL if kind == "quote" else 0)  # fmt: skip
+    writer = csv.writer(
+        stream,
+        delimiter=draw.choice(";\t|") if kind == "delimiter" else ",",
+        quotechar="'" if kind == "quote" else '"',
+        quoting=csv.QUOTE_ALL if kind == "quote" else 0,
+    )
     writer.writerows(rows)
     path.write_bytes(stream.getvalue().encode("utf-8", "surrogateescape"))
     return f"{kind} {row},{column}: {value!r:.40}"
@@ -194,27 +255,69 @@ def change_png(path: Path, draw: random.Random) -> str:
     depth, colour = draw.choice((1, 2, 4, 8, 16, 3)), draw.choice((0, 2, 3, 4, 6, 1))
     head = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, draw.choice((0, 1)))
     data = zlib.compress(draw.randbytes(draw.choice((0, 10, 5_000))))
-    extra = draw.choice((b"", chunk(b"tEXt", b"a\0" + b"x" * 100), chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(10**7))),
-                         chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(10**6))), chunk(b"PLTE", b"\0" * 7),
-                         chunk(b"acTL", struct.pack(">II", 2**31 - 1, 0)), chunk(b"eXIf", draw.randbytes(60))))  # fmt: skip
+    extra = draw.choice(
+        (
+            b"",
+            chunk(b"tEXt", b"a\0" + b"x" * 100),
+            chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(10**7))),
+            chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(10**6))),
+            chunk(b"PLTE", b"\0" * 7),
+            chunk(b"acTL", struct.pack(">II", 2**31 - 1, 0)),
+            chunk(b"eXIf", draw.randbytes(60)),
+        )
+    )
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + extra + chunk(b"IDAT", data) + chunk(b"IEND", b""))
     return f"PNG {width}x{height}, {depth} bits, colour {colour}"
 
 
 CHANGES: dict[str, Callable[[Path, random.Random], str]] = {
-    ".json": change_json, ".csv": change_csv, ".parquet": change_parquet, ".png": change_png,
-}  # fmt: skip
+    ".json": change_json,
+    ".csv": change_csv,
+    ".parquet": change_parquet,
+    ".png": change_png,
+}
 
 
 def change_archive(path: Path, folder: Path, draw: random.Random) -> str:
     """A tar of the dataset with a member of another kind, name, size or head in it, or one archive in another."""
-    odd = draw.choice((
-        "../outside/victim.txt", "/tmp/countenance-fuzz", "a/../../x", "a\\..\\..\\x", "C:/x", "", ".", "./", "a" * 300,
-        "a/" * 150 + "x", "e\u0301.png", "\udc80.png", "labels.csv", "images", "con", "x\n.png", ".countenance.part",
-        "images/s00001.png/x", "run.json", "dataset.json", "\u2028",
-    ))  # fmt: skip
-    kind = draw.choice((tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE,
-                        tarfile.CHRTYPE, tarfile.CONTTYPE, tarfile.GNUTYPE_SPARSE, b"Z"))  # fmt: skip
+    odd = draw.choice(
+        (
+            "../outside/victim.txt",
+            "/tmp/countenance-fuzz",
+            "a/../../x",
+            "a\\..\\..\\x",
+            "C:/x",
+            "",
+            ".",
+            "./",
+            "a" * 300,
+            "a/" * 150 + "x",
+            "e\u0301.png",
+            "\udc80.png",
+            "labels.csv",
+            "images",
+            "con",
+            "x\n.png",
+            ".countenance.part",
+            "images/s00001.png/x",
+            "run.json",
+            "dataset.json",
+            "\u2028",
+        )
+    )
+    kind = draw.choice(
+        (
+            tarfile.REGTYPE,
+            tarfile.DIRTYPE,
+            tarfile.SYMTYPE,
+            tarfile.LNKTYPE,
+            tarfile.FIFOTYPE,
+            tarfile.CHRTYPE,
+            tarfile.CONTTYPE,
+            tarfile.GNUTYPE_SPARSE,
+            b"Z",
+        )
+    )
     made = tarfile.TarInfo(odd)
     made.type, made.linkname = kind, draw.choice(("../outside", "/etc/hostname", "labels.csv", odd))
     made.mode, made.mtime = draw.choice((0, 0o7777)), draw.choice((0, -1, 2**33))
@@ -266,11 +369,31 @@ def change_policy(path: Path, draw: random.Random) -> str:
     if draw.random() < 0.3:
         policy[draw.choice(("alpha", "name", "adjust", "by", "seed", "version"))] = value()
     text = yaml.safe_dump(policy, allow_unicode=True)
-    text += draw.choice((
-        "", "", "", "\n<<: *nothing\n", "\nx: &a {<<: *a}\n", "\nx: &a [*a]\n", "\n? [a, b]\n: 1\n", "\n!!binary x: 1\n",
-        "\nx: !!set {a, b}\n", "\nx: !!timestamp 2026-13-45\n", "\nx: !!int zz\n", "\nx: !!python/name:os.system\n",
-        "\n---\nrules: []\n", "\nx: 1_000:60:60\n", "\nx: 0b2\n", "\n\tx: 1\n", "\nx: &a {b: &b {<<: [{c: 1}, {d: 2}]}}\n",
-        "\nx: !!omap [a: 1]\n", "\n%YAML 9.9\n", "\nrules: []\n", "\nx: .inf\ny: 1e999999\n", "\n? {a: 1}\n: 2\n",
-    ))  # fmt: skip
+    text += draw.choice(
+        (
+            "",
+            "",
+            "",
+            "\n<<: *nothing\n",
+            "\nx: &a {<<: *a}\n",
+            "\nx: &a [*a]\n",
+            "\n? [a, b]\n: 1\n",
+            "\n!!binary x: 1\n",
+            "\nx: !!set {a, b}\n",
+            "\nx: !!timestamp 2026-13-45\n",
+            "\nx: !!int zz\n",
+            "\nx: !!python/name:os.system\n",
+            "\n---\nrules: []\n",
+            "\nx: 1_000:60:60\n",
+            "\nx: 0b2\n",
+            "\n\tx: 1\n",
+            "\nx: &a {b: &b {<<: [{c: 1}, {d: 2}]}}\n",
+            "\nx: !!omap [a: 1]\n",
+            "\n%YAML 9.9\n",
+            "\nrules: []\n",
+            "\nx: .inf\ny: 1e999999\n",
+            "\n? {a: 1}\n: 2\n",
+        )
+    )
     path.write_text(text, encoding="utf-8", errors="replace")
     return text[-200:]
