@@ -75,3 +75,29 @@ def test_a_run_without_rows_is_compared_or_refused_in_one_line(good: Path, capsy
     for words in (["compare", "other", "run"], ["compare", "run", "other"], ["leaderboard", "run", "other"]):
         assert command([*words, *(["--adjust", "holm", "-q"] if words[0] == "compare" else [])]) in (0, 2)
         assert "Traceback" not in "".join(capsys.readouterr())
+
+
+def test_a_list_of_hashes_with_half_a_character_is_damaged(good: Path, capsys) -> None:
+    (good / "run" / "files.json").write_text('{"files": {"scores.parquet": "\\ud800"}}')
+    for words in (PURGE, ["verify", "run"], ["report", "run"]):
+        assert command(words) == 2
+        assert "files.json: damaged" in "".join(capsys.readouterr())
+
+
+def test_scores_without_a_column_of_people_are_shown(good: Path, capsys) -> None:
+    changed(good / "run", "scores.parquet", without("subject"))
+    assert command(VIEW) == 0 and command(["report", "run"]) == 0
+    assert "Traceback" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize("file", ["run.json", "audit.json"])
+def test_half_a_character_in_a_file_of_the_run_is_damage(good: Path, file: str, capsys) -> None:
+    """JSON can say it, no file can hold it: every page and table that repeats it could not be written."""
+    path = good / "run" / file
+    path.write_text(
+        path.read_text().replace('"face_localization"', '"\\ud800"').replace('"verdict": "', '"verdict": "\\ud800')
+    )
+    resealed(good / "run") if file != "run.json" else None
+    for words in (["report", "run"], ["card", "run", "--out", "card.md"], PURGE, EXPORT):
+        assert command(words) in (0, 2)
+        assert "Traceback" not in "".join(capsys.readouterr())
