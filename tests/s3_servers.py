@@ -86,6 +86,8 @@ class Fault:
     """Close the connection without an answer."""
     lose_reply: bool = False
     """Hand the request on, but close the connection without an answer."""
+    cut_reply: float | None = None
+    """Answer with this share of the content, then close the connection."""
     hits: int = 0
 
 
@@ -156,10 +158,11 @@ def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
             if fault is not None and fault.lose_reply:
                 self.close_connection = True
                 return
-            self.answer(reply.status, dict(reply.getheaders()), body)
+            share = 1.0 if fault is None or fault.cut_reply is None else fault.cut_reply
+            self.answer(reply.status, dict(reply.getheaders()), body, share)
             connection.close()
 
-        def answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        def answer(self, status: int, headers: dict[str, str], body: bytes, share: float = 1.0) -> None:
             self.send_response(status)
             length = headers.get("Content-Length") if self.command == "HEAD" else None
             for name, value in headers.items():
@@ -168,7 +171,8 @@ def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", length or str(len(body)))
             self.end_headers()
             if self.command != "HEAD":
-                self.wfile.write(body)
+                self.wfile.write(body[: int(len(body) * share)])
+                self.close_connection = self.close_connection or share < 1.0
 
         do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any
 

@@ -17,6 +17,7 @@ import pytest
 from countenance.data import load_dataset
 from countenance.data.paths import unpack
 from countenance.data.reading.arrays import read_arrays
+from countenance.data.reading.text_blocks import blocks
 from countenance.decoding import decoding, json_of, read_parquet, setting
 from countenance.errors import InputError
 
@@ -92,6 +93,29 @@ def test_an_archive_that_grows_is_refused_before_the_disk_is_full(tmp_path: Path
     monkeypatch.setenv("COUNTENANCE_MAX_UNPACKED", "1000")
     with pytest.raises(InputError, match="more than 1,000 bytes; set COUNTENANCE_MAX_UNPACKED"):
         load_dataset(tar_of(tmp_path / "large.tar", "", a=bytes(1001)))
+
+
+def test_names_and_empty_files_of_an_archive_are_limited_too(tmp_path: Path, monkeypatch) -> None:
+    """The library reads the name of a member whole, before anybody sees its size."""
+    for kind in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE):
+        head = tarfile.TarInfo("././@LongLink")
+        head.type, head.size = kind, 200 << 20
+        (tmp_path / "name.tar.gz").write_bytes(gzip.compress(head.tobuf(tarfile.GNU_FORMAT) + bytes(1 << 20)))
+        with pytest.raises(InputError, match=r"name\.tar\.gz: not a readable tar archive \(a name of 209,715,200"):
+            load_dataset(tmp_path / "name.tar.gz")
+    monkeypatch.setenv("COUNTENANCE_MAX_UNPACKED", "5000")
+    with pytest.raises(InputError, match="unpacks to more than 5,000 bytes"):
+        load_dataset(tar_of(tmp_path / "many.tar", "", **{f"empty{number}": b"" for number in range(12)}))
+
+
+def test_a_compressed_text_that_grows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scores.txt.gz"
+    with gzip.open(path, "wb") as stream:
+        for _ in range(66):
+            stream.write(b"0.5\n" * (1 << 18))
+    with pytest.raises(InputError, match=r"scores\.txt\.gz: .* 100 times as many"):
+        for _ in blocks(path):
+            pass
 
 
 def test_arrays_that_are_none_or_would_not_fit_are_refused(tmp_path: Path, monkeypatch) -> None:

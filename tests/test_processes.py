@@ -1,5 +1,6 @@
 """The pool: results in order, deaths survived, nothing left running."""
 
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -115,3 +116,20 @@ def test_no_handles_are_left_open() -> None:
     for _ in range(3):
         run("square", [{"n": 1}])
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_modules_in_the_current_folder_are_not_imported_by_workers(tmp_path: Path, monkeypatch) -> None:
+    """A folder that a stranger sent may hold a `numpy.py`; a command that runs in it imports the real one."""
+    for name in ("numpy", "secrets", "pydantic", "json"):
+        (tmp_path / f"{name}.py").write_text("import pathlib\npathlib.Path('ran').touch()\nraise SystemExit(9)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    assert run("square", [{"n": 3}]) == [9]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_folder_that_is_on_the_path_is_on_that_of_workers(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "own_target.py").write_text("def made(job):\n    return lambda order, tell: order['n'] + 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    assert each("own_target:made", {}, [{"n": 3}]) == [4]

@@ -8,6 +8,7 @@ fault. Only the call into the library stands in such a context: our own mistakes
 import errno
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,8 @@ MEMORY = 4 << 30
 """Bytes that one table may take; the setting COUNTENANCE_MAX_MEMORY changes it."""
 EXPANSION = 64
 """A table may take so many times the size of its file where that is more."""
+_HALVES = re.compile(r"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|[\ud800-\udfff]")
+"""How half of a character beyond the first 65,536 can stand in JSON; the two halves of one stand so too."""
 OURS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE)
 """Errors of the machine, which say nothing about the content."""
 
@@ -86,9 +89,17 @@ def json_of(content: bytes | str, place: object) -> Any:
     >>> json_of("[" * 100_000, "a.json")
     Traceback (most recent call last):
     countenance.errors.InputError: a.json: not JSON (nested too deeply)
+    >>> json_of('["\\\\ud800"]', "a.json")
+    Traceback (most recent call last):
+    countenance.errors.InputError: a.json: not JSON (half a character, which cannot be stored)
     """
     try:
-        return json.loads(content)
+        value = json.loads(content)
+        if _HALVES.search(content if isinstance(content, str) else content.decode("latin-1")):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError:
+        raise InputError(f"{place}: not JSON (half a character, which cannot be stored)") from None
     except RecursionError:
         raise InputError(f"{place}: not JSON (nested too deeply)") from None
     except ValueError as error:

@@ -169,13 +169,14 @@ def staged(out: Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write text as UTF-8, whole or not at all."""
-    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", newline=""))
+    """Write text as UTF-8, whole or not at all, without credentials."""
+    write_atomically(path, lambda part: part.write_text(redacted(text), encoding="utf-8", newline=""))
 
 
 def write_json(path: Path, content: Any) -> None:
     """Write JSON, whole or not at all; numbers that are not finite become null."""
-    write_text(path, to_json(content))
+    text = to_json(content)
+    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8", newline=""))
 
 
 def to_json(content: Any) -> str:

@@ -284,12 +284,15 @@ class _Worker:
 def child(
     module: str, handles: Sequence[int], environment: Mapping[str, str], words: Sequence[str] = (), **settings: Any
 ) -> "subprocess.Popen[bytes]":
-    """Start a module of ours as a process that imports what this one can, and is given these handles as arguments."""
+    """Start a module of ours as a process that imports what this one can, and is given these handles as arguments.
+
+    The current folder is not on its path unless it is on ours: a stranger's `numpy.py` may lie in it.
+    """
     if not hasattr(os, "killpg"):  # Windows
         raise InputError(NO_WORKERS)
-    path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path if p)
+    path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
     return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        [sys.executable, "-m", module, *words, *(str(handle) for handle in handles)],
+        [sys.executable, "-P", "-m", module, *words, *(str(handle) for handle in handles)],
         stdin=subprocess.DEVNULL,
         pass_fds=handles,
         env={**os.environ, **environment, "PYTHONPATH": path},

@@ -4,15 +4,18 @@ import os
 import re
 import unicodedata
 
+from countenance.errors import InputError
+
 SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 """Variables whose values are never printed or stored."""
 SHORTEST_SECRET = 16
 """A shorter value may be a word of its own, such as a server's default password in a test."""
 HIDDEN = "…"
 # A password may hold slashes, so a colon that no port follows hides everything up to the last @ of the word. The
-# lengths are limited because a hostile text would otherwise take time that grows with its square.
+# lengths are limited because a hostile text would otherwise take time that grows with its square. A URL that was taken
+# for a path has one slash.
 _IN_URL = re.compile(
-    r"""://(?:
+    r"""(://|(?<=\w\w):/(?!/))(?:
         [^\s/?#"'<>@:]{0,256} : (?!\d{1,5}(?:[/?#\s"'<>]|$)) [^\s"'<>]{0,512} @   # user:password@
         | [^\s/?#"'<>@]{1,256} @                                                 # user@
     )""",
@@ -28,9 +31,11 @@ def redacted(text: str) -> str:
 
     >>> redacted("s3://AKIA:a/b+c@bucket/run, http://me:pw@host:80/x, http://host:80/me@x, s3://bucket/me@x")
     's3://…@bucket/run, http://…@host:80/x, http://host:80/me@x, s3://bucket/me@x'
+    >>> redacted("s3:/KEY:SECRET@bucket: no such file, C:/me@x")
+    's3:/…@bucket: no such file, C:/me@x'
     """
-    if "://" in text:
-        text = _IN_URL.sub(f"://{HIDDEN}@", text)
+    if ":/" in text:
+        text = _IN_URL.sub(rf"\1{HIDDEN}@", text)
     if "=" in text:
         text = _IN_QUERY.sub(rf"\1={HIDDEN}", text)
     for name in SECRETS:
@@ -47,6 +52,20 @@ def has_credentials(url: str) -> bool:
     (True, False)
     """
     return bool(_IN_URL.search(url))
+
+
+def refuse_credentials(url: str) -> None:
+    """Refuse a URL that carries a key or a password; it is shown without them.
+
+    >>> refuse_credentials("s3://KEY:SECRET@bucket/run")
+    Traceback (most recent call last):
+    countenance.errors.InputError: s3://…@bucket/run: credentials in an address end up in logs and histories; set ...
+    """
+    if has_credentials(url):
+        raise InputError(
+            f"{redacted(url)}: credentials in an address end up in logs and histories; set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, and leave them out of the address"
+        )
 
 
 def printable(text: str) -> str:

@@ -25,6 +25,7 @@ def make_good(folder: Path) -> None:
 
     from countenance.answers import Boxes
     from countenance.data import load_dataset
+    from countenance.data.image import decode
     from countenance.run import audit_run, evaluate, store_audit
     from countenance.testing import DiscDetector, write_small_dataset
 
@@ -42,7 +43,16 @@ def make_good(folder: Path) -> None:
     (folder / "boxes.json").write_text(
         json.dumps([{"image_id": row["image"], "bbox": [1, 1, 9, 9], "category_id": 1, "score": 0.5} for row in rows])
     )
-    for name, model in (("run", DiscDetector()), ("other", lambda images: [Boxes([[1, 1, 9, 9]]) for _ in images])):
+    found = DiscDetector()
+
+    def stumbling(images: Any) -> Any:
+        """A detector that fails on one picture, so that the run has a failed image."""
+        if any(int(image.sum()) == troublesome for image in images):
+            raise ValueError("a picture that the detector refuses")
+        return found(images)
+
+    troublesome = int(decode(next(iter(load_dataset(data))).image.read_bytes()).sum())
+    for name, model in (("run", stumbling), ("other", lambda images: [Boxes([[1, 1, 9, 9]]) for _ in images])):
         made = evaluate(model, "face_localization", data, out=folder / name, shard=16)
         store_audit(made, audit_run(made, by=["gender"], adjust="holm"))
 
@@ -216,6 +226,12 @@ def table_edited(folder: Path) -> None:
     found = pq.read_table(path)
     place = found.column_names.index("m.recall@0.5")
     pq.write_table(found.set_column(place, "m.recall@0.5", pa.array([1.0] * found.num_rows)), path)
+
+
+def unfinished_and_edited(folder: Path) -> None:
+    """An edited table in a run that says that it did not finish, so that it has no hashes yet."""
+    table_edited(folder)
+    edit("run.json", lambda manifest: manifest | {"status": "running"}, seal=False)(folder)
 
 
 def no_format(folder: Path) -> None:

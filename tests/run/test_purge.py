@@ -273,6 +273,9 @@ def test_what_is_not_ours_is_named_and_left(tmp_path: Path, data: Path, capsys: 
     shutil.copytree(run.path, run.path / "inner")
     (run.path / "notes.txt").write_text("id0003 called")
     (run.path / "answers" / "mine.parquet").write_bytes((run.path / "scores.parquet").read_bytes())
+    for name in (".notes.part", "shards/notes.json", "work/mine.state", "shards/notes.txt"):
+        (run.path / name).parent.mkdir(exist_ok=True)
+        (run.path / name).write_text("mine")
     own = tmp_path / "run.samples"
     own.mkdir()
     (own / "part-00000.parquet").write_text("mine")
@@ -286,12 +289,14 @@ def test_what_is_not_ours_is_named_and_left(tmp_path: Path, data: Path, capsys: 
     assert "would remove 1 person, 2 images" in said
     for name in ("scores.parquet", "run.json", "audit.json"):
         assert f"changes  {run.path}/{name}\n" in said
-    for name in ("notes.txt", "inner/scores.parquet", "answers/mine.parquet"):
+    for name in ("notes.txt", "inner/scores.parquet", "answers/mine.parquet", "shards/notes.txt", ".notes.part"):
         assert f"left     {run.path}/{name} (not ours" in said and f"changes  {run.path}/{name}" not in said
     assert command(["purge", run.place, "--subjects", str(tmp_path / "gone.txt")]) == 0
     said = capsys.readouterr().out
     assert f"left     {run.path}/notes.txt (not ours; look whether it shows somebody)" in said
     assert tree(run.path / "inner") | {"notes.txt": (run.path / "notes.txt").read_bytes()} == left
+    for name in (".notes.part", "shards/notes.json", "work/mine.state", "shards/notes.txt"):
+        assert (run.path / name).read_text() == "mine"
     assert tree(own) == {"part-00000.parquet": b"mine", "dataset.json": b"mine"}
     assert (run.path / "answers" / "mine.parquet").read_bytes() == before["run/answers/mine.parquet"]
     assert verify(run.store).problems == []
@@ -363,3 +368,18 @@ def test_samples_of_a_killed_cluster_run_go_and_those_of_a_user_are_in_the_way(t
     assert sorted(path.name for path in (tmp_path / "run.samples").iterdir()) == ["mine.txt"]
     with pytest.raises(InputError, match="is in the way and is not ours"):
         prepare_samples(place)
+    (tmp_path / "run.samples" / "mine.txt").unlink()
+    prepare_samples(place)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "run.samples" / "theirs").symlink_to(tmp_path / "theirs")
+    assert remove_samples(samples_beside(place)) == []
+    assert (tmp_path / "run.samples" / "theirs").is_symlink(), "a link of somebody else stays"
+
+
+def test_samples_behind_a_link_are_left(tmp_path: Path) -> None:
+    from countenance.run.around import prepare_samples, remove_samples, samples_beside
+
+    prepare_samples(str(tmp_path / "other")).write("part-00000.parquet", b"faces")
+    (tmp_path / "run.samples").symlink_to(tmp_path / "other.samples")
+    remove_samples(samples_beside(str(tmp_path / "run")))
+    assert (tmp_path / "other.samples" / "part-00000.parquet").read_bytes() == b"faces"

@@ -18,16 +18,20 @@ evaluate("fakes:Slow", "face_localization", sys.argv[1], out=sys.argv[2], worker
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))  # 200 kills in all
-def test_killed_at_random_moments_and_resumed_the_scores_are_byte_identical(tmp_path, seed: int) -> None:
-    data = write_small_dataset(tmp_path / "set", n=3000, size=16)
+@pytest.mark.parametrize(
+    ("seed", "expected", "images"),
+    [(100, 3, 600), *(pytest.param(seed, 20, 3000, marks=pytest.mark.slow) for seed in range(10))],  # 200 kills in all
+)
+def test_killed_at_random_moments_and_resumed_the_scores_are_byte_identical(
+    tmp_path, seed: int, expected: int, images: int
+) -> None:
+    data = write_small_dataset(tmp_path / "set", n=images, size=16)
     whole = evaluate("fakes:Slow", "face_localization", data, out=tmp_path / "whole", batch=4)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     command = [sys.executable, "-c", SCRIPT, str(data), str(tmp_path / "killed")]
     moments = random.Random(seed)
     kills = 0
-    while kills < 20:
+    while kills < expected:
         process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
         time.sleep(moments.uniform(0.2, 1.5))
         if process.poll() is not None:
@@ -37,6 +41,6 @@ def test_killed_at_random_moments_and_resumed_the_scores_are_byte_identical(tmp_
         kills += 1
     subprocess.run(command, env=environment, check=True)
     resumed = Run(tmp_path / "killed")
-    assert kills == 20 and resumed.complete
+    assert kills == expected and resumed.complete
     assert (whole.path / "scores.parquet").read_bytes() == (resumed.path / "scores.parquet").read_bytes()
     assert not (resumed.path / "work").exists()

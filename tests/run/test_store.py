@@ -92,7 +92,6 @@ def test_a_damaged_marker_is_written_again(tmp_path: Path) -> None:
     (tmp_path / "shards/00000.json").write_text('{"number": 0}')
     assert store.committed() == {} and commit(store) is Committed.FIRST and list(store.committed()) == [0]
     assert Marker.read(b'{"number": 0, "answered": 1, "failures": [{}], "files": {}}') is None
-    assert Marker.read(b'{"number": 0, "answered": 1, "failures": [{"sample": "a"}], "files": {}}') is not None
 
 
 def test_runs_that_are_moved_aside_have_their_key_in_their_name(tmp_path: Path) -> None:
@@ -231,3 +230,23 @@ def test_images_of_an_earlier_attempt_count_as_answered(tmp_path: Path) -> None:
     for path in (tmp_path / "run" / "work").iterdir():  # rows can be scored again
         path.unlink()
     assert made._watch().answered == 3 and made._watch().max_failures == 0.05
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"sample": "a"},
+        {"sample": 7, "kind": "image", "reason": "x"},
+        {"sample": "a", "kind": "image", "reason": "x", "people": 7},
+        {"sample": "a", "kind": "image", "reason": "x", "people": [["id"]]},
+        {"sample": "a", "kind": "image", "reason": "x", "attributes": ["gender"]},
+        {"sample": "a", "kind": "image", "reason": "x", "attributes": {"gender": "female"}},
+        {"sample": "a", "kind": "image", "reason": "x", "attributes": {"gender": [7]}},
+    ],
+)
+def test_a_marker_whose_failures_are_no_failures_is_damaged(row: dict[str, Any]) -> None:
+    from countenance.run.marker import Marker
+
+    good = {"sample": "a", "kind": "image", "reason": "x", "people": ["id"], "attributes": {"gender": ["f", None]}}
+    assert Marker.read(Marker(0, 1, [good], {}).to_bytes()) is not None
+    assert Marker.read(Marker(0, 1, [good, row], {}).to_bytes()) is None

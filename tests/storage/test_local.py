@@ -143,9 +143,9 @@ def test_a_run_moves_aside_and_its_place_is_free(place: LocalStorage) -> None:
 
 def test_leftovers_of_a_killed_writer_are_removed(place: LocalStorage) -> None:
     place.write("a/b", b"1")
-    (place.folder / "a" / ".b.1234.part").write_bytes(b"half")
+    (place.folder / "a" / ".b.1234abcd.part").write_bytes(b"half")
     assert [entry.name for entry in place.entries()] == ["a/b"]
-    assert list(place.leftovers()) == ["a/.b.1234.part"] and list(place.leftovers()) == []
+    assert list(place.leftovers()) == ["a/.b.1234abcd.part"] and list(place.leftovers()) == []
 
 
 def test_a_folder_is_opened_as_storage(tmp_path: Path) -> None:

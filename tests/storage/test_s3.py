@@ -1,9 +1,11 @@
 """Objects in an S3 store: the same behaviour as on a disk, through throttling, latency and outages."""
 
+import random
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -137,6 +139,33 @@ def test_throttling_and_latency_cost_time_and_nothing_else(proxy: Proxy) -> None
     assert place.create("b", b"two") and place.read("a") == b"one"
     assert [entry.name for entry in place.entries()] == ["a", "b"]
     assert [fault.times for fault in proxy.faults] == [0, 0, 0]
+
+
+def test_replies_that_are_cut_off_are_asked_for_again(proxy: Proxy) -> None:
+    storage = open_storage("s3://tests/cut-replies")
+    content = bytes(range(256)) * 4_000
+    storage.write("a.bin", content)
+    for share in (0.0, 0.3, 0.99):
+        proxy.faults = [Fault(lambda method, path: method == "GET" and "a.bin" in path, times=2, cut_reply=share)]
+        assert storage.read("a.bin") == content and proxy.faults[0].hits == 2
+    proxy.faults = [Fault(lambda method, path: method == "GET" and "list-type" in path, times=1, cut_reply=0.5)]
+    assert [entry.name for entry in storage.entries()] == ["a.bin"]
+    large = bytes(range(256)) * 50_000  # in parts, which begin and end with a request of their own
+    proxy.faults = [Fault(lambda method, path: method == "POST", times=2, cut_reply=0.5)]
+    storage.write_stream("large.bin", lambda stream: stream.write(large))
+    assert storage.read("large.bin") == large and proxy.faults[0].hits == 2
+
+
+def test_replies_that_come_out_of_order_belong_to_their_requests(proxy: Proxy) -> None:
+    storage = open_storage("s3://tests/order")
+    contents = {f"{number}.bin": bytes([number]) * 5_000 for number in range(12)}
+    waits = random.Random(0)
+    proxy.faults = [
+        Fault(lambda method, path, n=n: path.endswith(f"/{n}.bin"), wait=waits.uniform(0, 0.3)) for n in range(12)
+    ]
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(lambda item: storage.write(*item), contents.items()))
+        assert dict(zip(contents, pool.map(storage.read, contents), strict=True)) == contents
 
 
 def test_a_lost_reply_does_not_lose_the_object(proxy: Proxy) -> None:

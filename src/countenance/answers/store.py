@@ -53,8 +53,16 @@ def answers_from_table(table: Any, place: str) -> dict[str, Answer]:
     kind = KINDS.get((table.schema.metadata or {}).get(b"answer", b"").decode(errors="replace"))
     if kind is None:
         raise InputError(f"{place}: does not say what kind of answers it holds; saved answers come from a run")
+    if "sample" not in table.column_names or not _is_text(table.schema.field("sample").type):
+        raise InputError(f"{place}: no column sample with names; saved answers come from a run")
     with decoding(place, "file of answers"):
         return {row.pop("sample"): kind.from_row(row) for row in table.to_pylist()}
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def read_answers(folder: Path) -> dict[str, Answer]:

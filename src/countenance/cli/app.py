@@ -35,6 +35,7 @@ from countenance.cli.settings import in_flags
 from countenance.errors import GateFailed, InputError
 from countenance.files import explained
 from countenance.scratch import sweep
+from countenance.text import refuse_credentials
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -92,6 +93,8 @@ def run(arguments: list[str]) -> int:
     with contextlib.suppress(OSError):
         sweep()
     try:
+        for word in arguments:
+            refuse_credentials(word)
         command = with_help(refuse_repeats(typer.main.get_command(app)))
         result = command.main(arguments, prog_name="countenance", standalone_mode=False)
         if result == STOPPED:  # typer's own word for Ctrl-C

@@ -144,7 +144,7 @@ def _columns(
 
 def _taken(values: Array, place: Array) -> Array:
     """The values at some places; NaN where there is none."""
-    return np.where(place >= 0, values[place], np.nan)
+    return np.where(place >= 0, values[place], np.nan) if len(values) else np.full(len(place), np.nan)
 
 
 def _lacking(entry: ComparedModel, metric: str, place: Array, scores: Array) -> Array:

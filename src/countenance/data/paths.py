@@ -3,7 +3,7 @@
 import shutil
 import tarfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from countenance.data.image import IMAGE_SUFFIXES
@@ -17,6 +17,16 @@ MOST_EXPANSION = 100
 """So many times its own size may an archive unpack to: pictures hardly shrink, tables of text about twenty times."""
 SMALL = 64 << 20
 """Bytes up to which any archive may unpack: labels of a made set may be very regular."""
+NAMING = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+)
+"""Members that hold the name, or further facts, of the next one."""
+LONGEST_NAME = 1 << 20
+"""Bytes of such a member."""
 MOST_MEMBERS = 2_000_000
 """Files of an archive; empty ones cost no bytes and fill a disk all the same."""
 
@@ -84,26 +94,43 @@ def unpack(archive: Path, into: Path, *, limit: int | None = None) -> None:
     A member that would leave the folder, a link, a device, more than `limit` bytes in all (4 GiB unless
     COUNTENANCE_MAX_UNPACKED says otherwise), or far more bytes than the archive has, is refused.
     """
-    allowed = Unpacking(archive, setting("COUNTENANCE_MAX_UNPACKED", MAX_UNPACKED) if limit is None else limit)
+    allowed = Unpacking(archive) if limit is None else Unpacking(archive, limit)
     expected = "; expected a folder, COCO JSON or tar"
-    with staged(into) as folder, decoding(archive, "tar archive", expected), tarfile.open(regular_file(archive)) as tar:
+    with (
+        staged(into) as folder,
+        decoding(archive, "tar archive", expected),
+        tarfile.open(regular_file(archive), tarinfo=_Member) as tar,
+    ):
         for count, member in enumerate(tar, 1):
             if count > MOST_MEMBERS:
                 raise InputError(f"{archive}: more than {MOST_MEMBERS:,} members; unpack it yourself if you trust it")
-            allowed.add(member.size)
+            allowed.add(tarfile.BLOCKSIZE + member.size)
             _unpack_member(tar, member, folder, archive)
+
+
+class _Member(tarfile.TarInfo):
+    """A member whose name is not longer than a name can be: the library reads a name whole, whatever it takes."""
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in NAMING and self.size > LONGEST_NAME:
+            raise ValueError(f"a name of {self.size:,} bytes, expected at most {LONGEST_NAME:,}")
+        return super()._proc_member(tar)  # type: ignore[misc, no-any-return]
+
+
+def _most_unpacked() -> int:
+    return setting("COUNTENANCE_MAX_UNPACKED", MAX_UNPACKED)
 
 
 @dataclass
 class Unpacking:
-    """How much of an archive was unpacked, and what is too much."""
+    """How much of an archive, or of a compressed file, was unpacked, and what is too much."""
 
     archive: Path
-    limit: int
+    limit: int = field(default_factory=_most_unpacked)
     total: int = 0
 
     def add(self, size: int) -> None:
-        """Take note of a member before it is unpacked."""
+        """Take note of a member before it is unpacked, or of a block that was."""
         self.total += size
         if self.total > self.limit:
             raise InputError(

@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 
 from countenance.auditing import Audit
 from countenance.data.vocabulary import UNKNOWN, in_order
+from countenance.text import redacted
 
 CROSS = " × "
 REST = "rest"
@@ -24,12 +25,12 @@ _ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-
 
 
 def clean(text: str) -> str:
-    """Text from data without the characters that act instead of showing: controls, bidi overrides, surrogates.
+    """Text from data without what acts instead of showing (controls, bidi overrides, surrogates) and credentials.
 
     >>> clean("a\\x00b\\u202ec\\nd")
     'a�b�c d'
     """
-    shown = _ACTING.sub("�", _BREAKS.sub(" ", text))
+    shown = _ACTING.sub("�", _BREAKS.sub(" ", redacted(text)))
     return shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
 
 

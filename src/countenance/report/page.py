@@ -1,7 +1,6 @@
 """The report: one page from one run directory, or from one table."""
 
 import hashlib
-import json
 import shlex
 from collections import Counter
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 import countenance
 from countenance.auditing import Audit
 from countenance.auditing.headline import by_weight, delta_words, headline
+from countenance.decoding import json_of
 from countenance.files import to_json
 from countenance.report import cannot_tell, charts, findings, method, render, words
 from countenance.report import gallery as pictures
@@ -74,7 +74,7 @@ def put(run: Run, name: str, text: str, out: Path | str | None, gallery: str) ->
 def pages_of(run: Run) -> dict[str, Any]:
     """The pages that a run has, with how pictures are shown in each."""
     try:
-        found = json.loads(run.store.storage.read(PAGES))
+        found = json_of(run.store.storage.read(PAGES), PAGES)
     except (Missing, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -142,7 +142,8 @@ class ReportSource(Audited):
         import pyarrow.compute as pc
 
         failed = pa.array([str(row["sample"]) for row in self.failures], pa.string())
-        scores = self.scores.filter(self.scores["subject"].is_valid())
+        known = "subject" in self.scores.column_names
+        scores = self.scores.filter(self.scores["subject"].is_valid()) if known else self.scores
         return scores.filter(pc.invert(pc.is_in(scores["sample"].cast(pa.string()), value_set=failed)))
 
 

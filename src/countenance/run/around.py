@@ -1,7 +1,6 @@
 """What lies around a run and may name or show somebody: samples for a cluster, views saved in the viewer."""
 
 import re
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -39,15 +38,16 @@ def prepare_samples(place: str) -> Storage:
 def remove_samples(storage: Storage) -> list[str]:
     """Delete the samples that a run put at a place; the names of files that are not ours, which stay."""
     names = [entry.name for entry in storage.entries()]
-    if MARKER not in names:
+    if MARKER not in names or (not is_url(storage.place) and Path(storage.place).is_symlink()):
         return []
     own = [name for name in names if OWN.fullmatch(name)]
     for name in sorted(own, key=lambda name: name == MARKER):  # the marker last: a kill in between changes nothing
         storage.delete(name)
     left = [name for name in names if name not in own]
     if not left and not is_url(storage.place):
-        with suppress(OSError):
-            shutil.rmtree(storage.place)
+        list(storage.leftovers())
+        with suppress(OSError):  # links, or folders, of somebody else are in it
+            Path(storage.place).rmdir()
     return left
 
 

@@ -1,6 +1,5 @@
 """Auditing a run: the statistics of `countenance.auditing` on its score table, with what the run itself must say."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from countenance.auditing.settings import AuditSettings, named, parse_better, pa
 from countenance.auditing.source import Source
 from countenance.auditing.table import flat
 from countenance.data.tables import near
-from countenance.decoding import first_line
+from countenance.decoding import first_line, json_of
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.run.licences import in_words, of_manifest
@@ -305,19 +304,25 @@ def read_audit(run: Run) -> Audit:
     """The stored audit of a run."""
     if run.unstored is not None:
         return run.unstored
+    damaged = InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again")
     try:
-        content = json.loads(run.store.read(AUDIT))
+        stored = run.store.read(AUDIT)
+    except Missing:
+        raise InputError(f"{run.place}: has not been audited; `countenance audit {run.place}` does it") from None
+    try:
+        content = json_of(stored, AUDIT)
+    except InputError:
+        raise damaged from None
+    try:
         checked = {
             "settings": checked_settings(content["settings"]),
             "excluded": checked_excluded(content["excluded"]),
         }
         return Audit.from_dict(content | checked)
-    except Missing:
-        raise InputError(f"{run.place}: has not been audited; `countenance audit {run.place}` does it") from None
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InputError(f"{run.place}/{AUDIT}: damaged; `countenance audit {run.place}` writes it again") from None
+        raise damaged from None
 
 
 def audit_again(run: Run, settings: Mapping[str, Any]) -> Audit:

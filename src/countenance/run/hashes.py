@@ -38,11 +38,12 @@ class FileHashes:
     def _read(self) -> dict[str, str]:
         place = f"{self.storage.place}/{FILES}"
         try:
-            found = json_of(self.storage.read(FILES), place)
-            return {str(name): str(value) for name, value in found["files"].items()}
+            listed = json_of(self.storage.read(FILES), place)["files"]
+            to_json(listed).encode()  # half a character, as JSON can write it, is no text
+            return {str(name): str(value) for name, value in listed.items()}
         except Missing:
             return {}
-        except (InputError, KeyError, TypeError, AttributeError):
+        except (InputError, KeyError, TypeError, AttributeError, UnicodeEncodeError):
             raise InputError(f"{place}: damaged; the same `countenance run` command repairs it") from None
 
     def write(self, files: Mapping[str, str]) -> None:

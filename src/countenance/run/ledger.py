@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from countenance.auditing import Audit
+from countenance.decoding import json_of
 from countenance.errors import InputError
 from countenance.run.hashes import digest
 from countenance.run.run import Run
@@ -58,7 +59,7 @@ def _key(settings: dict[str, Any]) -> str:
 def _read(run: Run) -> dict[str, dict[str, Any]]:
     """The questions so far; a file that is damaged counts as none."""
     try:
-        content = json.loads(run.store.storage.read(QUESTIONS))
+        content = json_of(run.store.storage.read(QUESTIONS), QUESTIONS)
         return {str(key): dict(one) for key, one in content["questions"].items()}
     except Missing:
         return {}

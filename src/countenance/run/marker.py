@@ -1,7 +1,7 @@
 """The marker of a committed shard: the file that makes a shard count."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
@@ -49,9 +49,24 @@ class Marker:
             found = _markers().validate_json(content)
         except ValueError:
             return None
-        if not all(isinstance(row.get("sample"), str) for row in found.failures):
+        if not all(_is_failure(row) for row in found.failures):
             return None
         return replace(found, failed=len(found.failures))
+
+
+def _is_failure(row: Mapping[str, Any]) -> bool:
+    """Whether a row says of a failed image what `countenance.run.rows.failure_row` does."""
+    people, attributes = row.get("people") or [], row.get("attributes") or {}
+    if not (isinstance(people, list) and isinstance(attributes, dict)):
+        return False
+    named = all(isinstance(row.get(name), str) for name in ("sample", "kind", "reason"))
+    listed = all(value is None or isinstance(value, list) for value in attributes.values())
+    texts = [text for value in attributes.values() for text in value or ()] if listed else []
+    return named and listed and all(isinstance(text, str) for text in people) and _are_texts(texts)
+
+
+def _are_texts(values: Sequence[Any]) -> bool:
+    return all(value is None or isinstance(value, str) for value in values)
 
 
 @cache

@@ -24,6 +24,7 @@ from countenance.run.purge_plan import (
     held_in,
     journal_of,
     made_again_of,
+    own_files,
     stores_of,
     touched,
     work_files,
@@ -236,10 +237,10 @@ def _filter_shards(store: RunStore, gone: set[str]) -> list[str]:
     changed, states = [], work_files(store, STATE)
     for name in states:  # computed again from the predictions that are left
         store.storage.delete(name)
-    for entry in store.storage.entries(SHARDS):
-        marker = Marker.read(store.storage.read(entry.name))
+    for shard in own_files(store, SHARDS):
+        marker = Marker.read(store.storage.read(shard))
         if marker is None:
-            store.storage.delete(entry.name)
+            store.storage.delete(shard)
             continue
         files = {}
         for name, known in marker.files.items():

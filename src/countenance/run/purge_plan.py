@@ -84,7 +84,7 @@ def held_in(store: RunStore, wanted: set[str]) -> HeldPeople:
             store.storage.read(name)
         except Missing:
             continue
-        table = store.table(name)
+        table = store.score_table(name)
         columns = [n for n in ("sample", "subject", "identity") if n in table.column_names]
         tables.append(table.select(columns).to_pylist())
     for row in (row for table in tables for row in table):
@@ -105,19 +105,24 @@ def held_in(store: RunStore, wanted: set[str]) -> HeldPeople:
 
 def work_files(store: RunStore, ending: str) -> list[str]:
     """The files of an unfinished run that are there until it is complete."""
-    return [entry.name for entry in store.storage.entries(WORK) if entry.name.endswith(ending)]
+    return [name for name in own_files(store, WORK) if name.endswith(ending)]
+
+
+def own_files(store: RunStore, folder: str) -> list[str]:
+    """The files in a folder of a run that have names as this package gives them."""
+    return [entry.name for entry in store.storage.entries(folder) if is_own(entry.name)]
 
 
 def _failures(store: RunStore) -> list[dict[str, Any]]:
-    found = []
-    for entry in store.storage.entries(SHARDS):
-        marker = Marker.read(store.storage.read(entry.name))
-        found += marker.failures if marker else []
+    rows = []
+    for name in own_files(store, SHARDS):
+        marker = Marker.read(store.storage.read(name))
+        rows += marker.failures if marker else []
     try:
         store.storage.read(FAILURES)
     except Missing:
-        return found
-    return found + list(store.table(FAILURES).to_pylist())
+        return rows
+    return rows + list(store.failures().to_pylist())
 
 
 def journal_of(store: RunStore, found: HeldPeople) -> Journal:

@@ -104,6 +104,8 @@ def check_failures(table: Any, place: str) -> None:
     """Refuse a table of failed images whose columns are not of the kinds that runs have."""
     import pyarrow.types as types
 
+    if "people" not in table.column_names:
+        raise InputError(f"{place}: no column people; evaluate again to repair")
     for name in FAILURE:
         if name not in table.column_names or not types.is_string(table.schema.field(name).type):
             raise InputError(f"{place}: no column {name} of text; evaluate again to repair")

@@ -116,12 +116,9 @@ class Run:
 
     def evaluated(self) -> set[str]:
         """The ids of the samples whose pictures were evaluated."""
-        names: set[str] = set()
-        for name in self.store.answer_files():
-            names |= set(self.store.table(name, columns=["sample"])["sample"].to_pylist())
         failures = self.failures()
         refused = {row["sample"]: row["kind"] for row in failures.select(["sample", "kind"]).to_pylist()}
-        return (names | set(refused)) - {name for name, kind in refused.items() if kind == "image"}
+        return (self.store.answered() | set(refused)) - {name for name, kind in refused.items() if kind == "image"}
 
     def dataset(self, source: str | None = None) -> "Dataset":
         """The dataset that was evaluated, loaded again as it is now; the manifest has its fingerprint as it was.

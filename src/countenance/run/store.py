@@ -55,6 +55,8 @@ QUESTIONS = "questions.json"
 """Which different questions the run's scores were asked."""
 UNSEALED = (LOCAL, FILES, JOURNAL, VIEWED, VIEWS, QUESTIONS)
 """Files that have no hash: they differ from machine to machine, hold the hashes, or are there for a moment."""
+COMPLETED = (SCORES, FAILURES, RESULTS, FINDINGS, AUDIT)
+"""Files that only a finished run has; its list of hashes is written after them."""
 
 
 OWN_FILES = (
@@ -73,7 +75,8 @@ class RunStore:
         self.hashes = FileHashes(self.storage)
         self.verified = verified
         """Whether files of a finished run are refused whose content is not what was written."""
-        self._finished = False
+        self._finished: bool | None = None
+        """Whether the manifest says so; None until it was read."""
         self._parsed: dict[str, tuple[Any, Any]] = {}
         """What was read last of a file, with the stamp of the file."""
 
@@ -86,6 +89,11 @@ class RunStore:
         content = self.storage.read(name)
         if self.verified and self._finished and _sealable(name):
             self.hashes.check(name, content, _remedy(name))
+        elif self.verified and self._finished is False and (name in COMPLETED or name.startswith(MANY_SCORES)):
+            raise InputError(
+                f"{self.place}: the run did not finish, so nothing says that {name} is what was written; the same "
+                "`countenance run` command goes on (--unverified reads it all the same)"
+            )
         return content
 
     def _once(self, name: str, parse: Callable[[], Parsed]) -> Parsed:
@@ -273,7 +281,7 @@ class RunStore:
         named = {name for marker in markers.values() for name in marker.files}
         for folder in (ANSWERS, WORK):
             for entry in self.storage.entries(folder):
-                if entry.name not in named:
+                if entry.name not in named and is_own(entry.name):
                     self.storage.delete(entry.name)
 
     def forget_shard(self, number: int) -> None:
@@ -336,12 +344,23 @@ class RunStore:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        return pc.is_in(self._samples(table, name), pa.array(sorted(wanted), pa.string()))
+
+    def _samples(self, table: Any, name: str) -> Any:
+        """The column that says whose rows these are."""
+        import pyarrow as pa
+
         if "sample" not in table.column_names or not pa.types.is_string(table["sample"].type):
             raise InputError(
                 f"{self.place}/{name}: no column sample with names, so it cannot be told whose rows these are; "
                 f"{_remedy(name)}"
             )
-        return pc.is_in(table["sample"], pa.array(sorted(wanted), pa.string()))
+        return table["sample"]
+
+    def answered(self) -> set[str]:
+        """The ids of the samples with a stored prediction."""
+        tables = ((self.table(name, columns=["sample"]), name) for name in self.answer_files())
+        return {sample for table, name in tables for sample in self._samples(table, name).to_pylist()}
 
     # tables
 
@@ -354,7 +373,10 @@ class RunStore:
             raise InputError(f"{self.place}/{name}: missing; {_remedy(name)}") from None
         if expected is not None and digest(content) != expected:
             raise InputError(f"{self.place}/{name}: its content is not what was written; {_remedy(name)}")
-        return read_parquet(arrow_reader(content), f"{self.place}/{name}", columns, f"; {_remedy(name)}")
+        table = read_parquet(arrow_reader(content), f"{self.place}/{name}", columns, f"; {_remedy(name)}")
+        if len(set(table.column_names)) < table.num_columns:
+            raise InputError(f"{self.place}/{name}: two columns of one name; {_remedy(name)}")
+        return table
 
     def write_table(self, name: str, table: Any) -> None:
         self.storage.write(name, parquet_bytes(table))
@@ -364,18 +386,19 @@ class RunStore:
         many = [entry.name for entry in self.storage.entries(MANY_SCORES) if _is_table(entry.name)]
         return many or [SCORES]
 
+    def score_table(self, name: str) -> Any:
+        """A file of the score table, with columns of the kinds that runs have."""
+        table = self.table(name)
+        check_scores(table, f"{self.place}/{name}")
+        return table
+
     def scores(self) -> Any:
         """The score table."""
         import pyarrow as pa
 
-        tables = [self._once(name, partial(self._score_table, name)) for name in self.score_files()]
+        tables = [self._once(name, partial(self.score_table, name)) for name in self.score_files()]
         with decoding(self.place, "score table"):
             return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
-
-    def _score_table(self, name: str) -> Any:
-        table = self.table(name)
-        check_scores(table, f"{self.place}/{name}")
-        return table
 
     def failures(self) -> Any:
         """The table of images without a prediction."""

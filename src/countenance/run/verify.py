@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from countenance.run.hashes import FILES, digest
 from countenance.run.marker import Marker
-from countenance.run.store import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, RunStore
+from countenance.run.store import AUDIT, FINDINGS, JOURNAL, MANIFEST, SHARDS, UNSEALED, WORK, RunStore, is_own
 from countenance.storage import Missing
 
 
@@ -47,7 +47,9 @@ def verify(store: RunStore) -> RunCheck:
     ]
     if JOURNAL in there:
         problems.append(f"{JOURNAL}: a purge was interrupted; `countenance purge` with the same list goes on")
-    problems += [f"{name}: left behind by an interrupted run" for name in there if name.startswith(WORK)]
+    problems += [
+        f"{name}: left behind by an interrupted run" for name in there if name.startswith(WORK) and is_own(name)
+    ]
     return RunCheck(len([name for name in known if name not in UNSEALED]), problems + _markers(store, known))
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,8 @@ from countenance.locks import open_lock, take
 from countenance.storage.base import Missing, Storage, StoredFile, checked_name
 
 LOCK = ".lock"
+TEMPORARY = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(PART)}", re.DOTALL)
+"""Names as `countenance.files` gives them to what is not finished; a `.notes.part` of a user is a file like others."""
 IN_THE_WAY = ".in-the-way-"
 """What the name gets of something that was in the way of a file."""
 
@@ -216,4 +219,4 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _temporary(path: Path) -> bool:
-    return path.name.startswith(".") and path.name.endswith(PART)
+    return TEMPORARY.fullmatch(path.name) is not None

@@ -5,7 +5,8 @@ from pathlib import Path
 from countenance.errors import InputError
 from countenance.storage.base import Storage
 from countenance.storage.local import LocalStorage
-from countenance.storage.s3 import SCHEME, S3Storage, refuse_credentials
+from countenance.storage.s3 import SCHEME, S3Storage
+from countenance.text import refuse_credentials
 
 
 def is_url(place: str | Path) -> bool:

@@ -7,20 +7,22 @@ Credentials and the address come from the usual `AWS_*` variables.
 import io
 import ipaddress
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlsplit
 
 from countenance.errors import InputError, MissingExtra
 from countenance.scratch import named_file, temporary_file
 from countenance.storage.base import Missing, Storage, StoredFile, checked_name
 from countenance.storage.lease import LOCK, Lease
-from countenance.text import has_credentials, redacted
+from countenance.text import has_credentials, redacted, refuse_credentials
 
+Result = TypeVar("Result")
 SCHEME = "s3://"
 PATIENCE = 180.0
 """Seconds that a request is repeated while the store is unreachable, slow or throttles."""
@@ -64,7 +66,11 @@ class S3Storage:
         """The connection, after one request has shown that address, credentials and bucket are right."""
         if not self.patient:
             with self._told():
-                next(iter(_obstore().list(self._connect(FIRST_PATIENCE), prefix=self.prefix, chunk_size=1)), None)
+                connection = self._connect(FIRST_PATIENCE)
+                _until_whole(
+                    lambda: next(iter(_obstore().list(connection, prefix=self.prefix, chunk_size=1)), None),
+                    FIRST_PATIENCE,
+                )
         return self._connect(PATIENCE)
 
     def _connect(self, patience: float) -> Any:
@@ -132,9 +138,13 @@ class S3Storage:
     def write_stream(self, name: str, write: Callable[[BinaryIO], object]) -> None:
         with temporary_file() as stream:
             write(stream)
-            stream.seek(0)
-            with self._told(name):
+
+            def put() -> None:
+                stream.seek(0)
                 _obstore().put(self.client, self._key(name), stream)
+
+            with self._told(name):
+                _until_whole(put)
 
     def create(self, name: str, content: bytes) -> bool:
         """A repeated request may find its own first attempt; the caller compares contents where that matters."""
@@ -174,14 +184,14 @@ class S3Storage:
     def entries(self, prefix: str = "") -> list[StoredFile]:
         folder = prefix.rpartition("/")[0]
         start = f"{self.prefix}/{folder}" if folder else self.prefix
-        found = []
         with self._told():
-            for block in _obstore().list(self.client, prefix=start, chunk_size=1000):
-                for about in block:
-                    name = about["path"].removeprefix(f"{self.prefix}/")
-                    if name.startswith(prefix) and name != LOCK:
-                        found.append(StoredFile(name, int(about["size"]), str(about.get("e_tag") or "")))
-        return sorted(found, key=lambda entry: entry.name)
+            blocks = _until_whole(lambda: list(_obstore().list(self.client, prefix=start, chunk_size=1000)))
+        files = []
+        for about in (about for block in blocks for about in block):
+            name = about["path"].removeprefix(f"{self.prefix}/")
+            if name.startswith(prefix) and name != LOCK:
+                files.append(StoredFile(name, int(about["size"]), str(about.get("e_tag") or "")))
+        return sorted(files, key=lambda entry: entry.name)
 
     @contextmanager
     def local_file(self, name: str) -> Iterator[str]:
@@ -272,18 +282,17 @@ def _obstore() -> Any:
     return obstore
 
 
-def refuse_credentials(url: str) -> None:
-    """Refuse a URL that carries a key or a password; it is shown without them.
-
-    >>> refuse_credentials("s3://KEY:SECRET@bucket/run")
-    Traceback (most recent call last):
-    countenance.errors.InputError: s3://…@bucket/run: credentials in an address end up in logs and histories; set ...
-    """
-    if has_credentials(url):
-        raise InputError(
-            f"{redacted(url)}: credentials in an address end up in logs and histories; set AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY, and leave them out of the address"
-        )
+def _until_whole(request: Callable[[], Result], patience: float = PATIENCE) -> Result:
+    """Repeat a request whose reply was cut off: the client repeats single requests, but neither lists nor uploads."""
+    end, pause = time.monotonic() + patience, 0.1
+    while True:
+        try:
+            return request()
+        except _obstore().exceptions.BaseError as error:
+            if "response body" not in str(error) or time.monotonic() + pause > end:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, 5.0)
 
 
 def address() -> str | None:

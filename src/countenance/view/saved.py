@@ -1,10 +1,10 @@
 """Views with a name: an address of this viewer, kept in a file in the first folder that was named."""
 
-import json
 import re
 import threading
 from dataclasses import asdict, dataclass
 
+from countenance.decoding import json_of
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.run.store import VIEWS
@@ -38,7 +38,7 @@ class Saved:
         if not self.storage.has(VIEWS):
             return []
         try:
-            found = json.loads(self.storage.read(VIEWS))
+            found = json_of(self.storage.read(VIEWS), VIEWS)
             views = [View(str(one["name"])[:LONGEST], str(one["address"])) for one in found["views"][:MOST]]
         except (ValueError, KeyError, TypeError, OSError, RecursionError, Missing, InputError):
             return []

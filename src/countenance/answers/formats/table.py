@@ -102,7 +102,8 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
         said = label and any(not missing(row[label]) for some in rows.values() for _, row in some)
         notes += unlabelled_note(made, place) if said else ()
         score, every = _column(header, SCORE_COLUMNS), [row for some in rows.values() for _, row in some]
-        boxes = [row for row in every if not missing(row[_column(header, _box_columns(header) or ()) or image])]
+        first = _column(header, _box_columns(header) or ()) or image
+        boxes = [row for row in every if not missing(row[first])]
         notes += unscored_note(sum(missing(row[score]) for row in boxes) if score else 0, len(boxes), place)
     absent = absence(made, wanted, place, means)
     empty = EMPTY.get(wanted.kind) if absent or wanted.kind is Boxes else None

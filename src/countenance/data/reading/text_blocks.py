@@ -4,8 +4,8 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
 
+from countenance.data.paths import Unpacking
 from countenance.decoding import regular_file
 from countenance.errors import InputError
 
@@ -20,10 +20,13 @@ def blocks(path: Path, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
     its first bytes. Anything but UTF-8 text is refused with its line.
     """
     try:
-        with _open(path) as stream:
-            line, rest, first = 1, b"", True
+        zipped = _is_zipped(path)
+        with gzip.open(path, "rb") if zipped else path.open("rb") as stream:
+            line, rest, first, unpacked = 1, b"", True, Unpacking(path)
             while True:
                 read = stream.read(size)
+                if zipped:
+                    unpacked.add(len(read))
                 if first:
                     read, first = read.removeprefix(b"\xef\xbb\xbf"), False
                 block = rest + read
@@ -51,10 +54,9 @@ def blocks(path: Path, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
-def _open(path: Path) -> BinaryIO:
+def _is_zipped(path: Path) -> bool:
     with regular_file(path).open("rb") as stream:
-        zipped = stream.read(2) == b"\x1f\x8b"
-    return cast(BinaryIO, gzip.open(path, "rb")) if zipped else path.open("rb")
+        return stream.read(2) == b"\x1f\x8b"
 
 
 def _with_newlines(block: bytes) -> bytes:

@@ -1,0 +1,32 @@
+"""Some cases of the fuzzer that changes content and seals it again; `tools/fuzz_content.py` draws any number."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.hostile.making import make_good
+
+    folder = tmp_path_factory.mktemp("content") / "good"
+    make_good(folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["run", "data", "predictions", "policy"])
+def test_what_is_well_formed_and_absurd_costs_one_line(kind: str, good: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "tools"), *sys.path])
+    monkeypatch.setenv("CANARY", str(tmp_path / "canary"))
+    monkeypatch.chdir(tmp_path)
+    from fuzz_content import drawn, one_case
+
+    options = argparse.Namespace(seed=0, kind=kind, case=None)
+    numbers = range({"run": 20, "policy": 12}.get(kind, 8))
+    assert len({drawn(number, 0, kind)[1] for number in numbers}) > (2 if kind != "policy" else 0)
+    findings = [line for number in numbers for line in one_case(number, options, good, tmp_path / f"case-{number}")]
+    assert findings == []

@@ -1,0 +1,61 @@
+"""Credentials in addresses: refused where they are typed, and stored or shown nowhere where data holds them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from countenance.cli.app import run as command
+from countenance.testing import write_small_dataset
+from countenance.text import has_credentials, redacted
+
+ADDRESSES = (
+    "s3://AKIAKEY:SeCrEt/pa+ss@bucket/run",
+    "https://AKIAKEY:SeCrEt@host.example/x",
+    "predictions:s3://AKIAKEY:SeCrEt@bucket/boxes.csv",
+    "faces=https://AKIAKEY:SeCrEt@host/x",
+)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["gate", "run", "--policy"],
+        ["run", "face_localization", "--data", "set", "--out", "run", "--model"],
+        ["report", "run", "--out"],
+        ["view", "run", "--data"],
+        ["compare", "run"],
+        ["data", "check"],
+        ["doctor"],
+        ["nothing-like-it"],
+    ],
+)
+def test_no_command_takes_or_repeats_credentials(words: list[str], address: str, capsys) -> None:
+    assert command([*words, address]) == 2
+    text = "".join(capsys.readouterr())
+    assert "SeCrEt" not in text and "AKIAKEY" not in text
+    assert "credentials in an address" in text and len(text.splitlines()) == 1
+
+
+def test_what_data_holds_is_stored_and_shown_without_credentials(tmp_path: Path, capsys) -> None:
+    data = write_small_dataset(tmp_path / "set", n=12, size=32)
+    card = json.loads((data / "card.json").read_text()) if (data / "card.json").exists() else {"name": "faces"}
+    card |= {"citation": "see https://me:SeCrEt@host/x", "warning": "from s3://KEY:SeCrEt@bucket"}
+    (data / "card.json").write_text(json.dumps(card))
+    out = tmp_path / "out"
+    run = ["run", "face_localization", "--model", "countenance.testing:DiscDetector", "--data", str(data), "--out"]
+    assert command([*run, str(out / "run"), "-q"]) == 0
+    assert command(["report", str(out / "run"), "--out", str(out / "page.html")]) == 0
+    assert command(["card", str(out / "run"), "--out", str(out / "card.md")]) == 0
+    assert command(["data", "card", str(data), "--out", str(out / "data.md")]) == 0
+    assert command(["data", "show", str(data)]) == 0
+    for path in out.rglob("*"):
+        assert not path.is_file() or b"SeCrEt" not in path.read_bytes(), path
+    assert "SeCrEt" not in "".join(capsys.readouterr())
+    assert "https://…@host/x" in (out / "card.md").read_text() + (out / "page.html").read_text()
+
+
+def test_an_address_that_was_taken_for_a_path_is_redacted_too() -> None:
+    assert redacted("s3:/KEY:SECRET@bucket/run: no such file") == "s3:/…@bucket/run: no such file"
+    assert not has_credentials("C:/me@x") and not has_credentials("runs/me@x") and not has_credentials("a:/b@c")
