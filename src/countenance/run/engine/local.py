@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from countenance.errors import InputError
@@ -11,6 +12,7 @@ from countenance.processes import Death, Order, Pool
 from countenance.run.early_stop import GO_ON, Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.probing import probe
+from countenance.run.fitting import fitted
 from countenance.run.marker import Committed
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
@@ -40,6 +42,11 @@ class InProcess:
     time_limit: float | None = None
     """Seconds that scoring one image may take; the model itself runs in the user's program and cannot be ended."""
 
+    @cached_property
+    def _fitted(self) -> Any:
+        """The model, fitted once: before it is first asked for a prediction."""
+        return fitted(self.model, self.plan.fit, self.store)
+
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         context = self.plan.context()
 
@@ -50,7 +57,7 @@ class InProcess:
         for piece in pieces:
             try:
                 result = run_shard(
-                    self.plan.task, self.model, self.plan.read(piece), batch=self.plan.settings.batch,
+                    self.plan.task, self._fitted, self.plan.read(piece), batch=self.plan.settings.batch,
                     strict=self.strict, context=context, hooks=Hooks(after_batch=after, limit=self.time_limit),
                 )  # fmt: skip
             except Stop as stop:
@@ -65,7 +72,7 @@ class InProcess:
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
         task, context = self.plan.task, self.plan.context()
-        return probe(task, self.model, self.store, pieces, chosen, self.plan.read, context)
+        return probe(task, self._fitted, self.store, pieces, chosen, self.plan.read, context)
 
 
 @dataclass
