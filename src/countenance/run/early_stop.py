@@ -4,8 +4,8 @@ The rule counts images that the model was asked about, from the start of the run
 them has a valid answer and either the first `FIRST` of them failed, with the model or its answer at fault, or the
 first `LOST` of them each took a worker process down (each such failure costs a restart or the time limit).
 An unreadable image says nothing about the model and is not counted, nor is one that the model declined to answer; so a
-dataset whose first images are damaged is evaluated to its end. A run in which every image failed for whatever reason ends with the first reason. Whoever allows
-that every image fails (`max_failures` 1) goes on deliberately.
+dataset whose first images are damaged is evaluated to its end. A run in which every image failed for whatever reason
+ends with the first reason. Whoever allows that every image fails (`max_failures` 1) goes on deliberately.
 """
 
 import re

@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import json
 import platform
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -256,8 +257,8 @@ class RunPlan:
 def bare(source: str | None) -> str | None:
     """A dataset's source without the folders of this machine: what may be published.
 
-    >>> bare("people:portraits"), bare("/home/me/data/faces"), bare("uccs:/data/uccs?set=test")
-    ('people:portraits', 'faces', 'uccs:uccs?set=test')
+    >>> bare("people:portraits"), bare("/home/me/data/faces"), bare("uccs:/data/uccs?set=test&more=/data/more")
+    ('people:portraits', 'faces', 'uccs:uccs?set=test&more=more')
     """
     if source is None:
         return None
@@ -265,7 +266,8 @@ def bare(source: str | None) -> str | None:
         source.partition(":") if ":" in source and "/" not in source.split(":")[0] else ("", "", source)
     )
     path, mark, options = rest.partition("?")
-    return f"{scheme}{colon}{Path(path).name if '/' in path else path}{mark}{options}"
+    named = "&".join(re.sub(r"=.*/", "=", option) for option in options.split("&"))
+    return f"{scheme}{colon}{Path(path).name if '/' in path else path}{mark}{named}"
 
 
 def _code_of(task: Task) -> list[str]:

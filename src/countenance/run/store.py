@@ -410,7 +410,9 @@ class RunStore:
         return notes if isinstance(notes, dict) else {}
 
     def write_fit_notes(self, notes: Mapping[str, Any]) -> None:
-        self.storage.write(FIT, to_json(notes).encode())
+        """Keep what the model said when it was first fitted for this run."""
+        if not self.storage.has(FIT):
+            self.storage.write(FIT, to_json(notes).encode())
 
     # hashes
 

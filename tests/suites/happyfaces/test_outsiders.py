@@ -228,14 +228,14 @@ def test_nearly_equal_rates_are_evaluations_of_their_own(folder: Path, tmp_path:
     assert MixTask("erm", 0.1, 0, (("k", 1),)).run_name() != MixTask("erm", 0.1, 0).run_name()
 
 
-def test_a_run_at_another_rate_is_not_taken_for_this_one(folder: Path, tmp_path: Path):
-    """A folder under the name of another evaluation, as an older version left it."""
-    from countenance.suites.happyfaces.protocol import run_and_keep
-    from countenance.suites.happyfaces.runs import kept_record
-
-    data, first = read_happyfaces(folder), MixTask("spatial", 0.1, 0)
-    run_and_keep(folder, first, tmp_path)
-    place = tmp_path / first.run_name()
-    assert kept_record(place, data, first) is not None
-    assert kept_record(place, data, MixTask("spatial", 0.2, 0)) is None
-    assert kept_record(place, data, MixTask("spatial", 0.1, 1)) is None
+def test_rate_seed_and_options_are_in_the_key_of_a_run(folder: Path, tmp_path: Path):
+    """A folder under the name of another evaluation is moved aside, and what was asked for is evaluated."""
+    data, place = read_happyfaces(folder), tmp_path / "run"
+    keys = []
+    for rate, seed in ((0.0033, 0), (0.0034, 0), (0.0034, 1)):
+        record, evaluated = run(data, MixTask(Pixels(), rate, seed), place)
+        assert (record["mix_rate"], record["seed"]) == (rate, seed)
+        keys.append(evaluated.manifest.key)
+    assert len(set(keys)) == 3 and len(list(tmp_path.iterdir())) == 3, "the two others are kept under other names"
+    again, evaluated = run(data, MixTask(Pixels(), 0.0034, 1), place)
+    assert evaluated.manifest.key == keys[2] and again["seed"] == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from countenance.errors import InputError
 from countenance.models.registry import default_threads
-from countenance.processes import Death, Order, Pool
+from countenance.processes import Death, Order, Pool, WorkerDied
 from countenance.run.early_stop import GO_ON, Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.probing import probe
@@ -105,9 +105,11 @@ class Workers:
 
     def rate(self, piece: Piece) -> Rate | None:
         """How fast a few images are; the worker stays for the others, so that a large model is loaded once."""
-        supervisor = _Once({"piece": asdict(piece), "rate": True})
-        self.pool.run(supervisor, keep=True)
-        return None if supervisor.result is None else Rate(**supervisor.result, workers=self.workers)
+        try:
+            measured = self.pool.ask({"piece": asdict(piece), "rate": True})
+        except WorkerDied:
+            return None
+        return None if measured is None else Rate(**measured, workers=self.workers)
 
     def close(self) -> None:
         """End the worker that `rate` kept."""
@@ -298,28 +300,3 @@ class _Probes:
             self.orders.insert(0, order)
         else:
             self.found = Difference(order["probe"][0], repeatable=True)
-
-
-@dataclass
-class _Once:
-    """Supervises one order; a worker that dies on it leaves no result."""
-
-    order: Order | None
-    result: Any = None
-    over: bool = False
-
-    def finished(self) -> bool:
-        return self.over
-
-    def next(self) -> Order | None:
-        order, self.order = self.order, None
-        return order
-
-    def heard(self, order: Order, message: Mapping[str, Any]) -> None:
-        return
-
-    def done(self, order: Order, result: Any) -> None:
-        self.result, self.over = result, True
-
-    def died(self, order: Order, death: Death) -> None:
-        self.over = True

@@ -1,6 +1,6 @@
 """Where the heads disagree, ask: rank unlabelled photos by disagreement, take answers, learn from them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,11 @@ import numpy as np
 
 from countenance.data.image import encode_png
 from countenance.errors import InputError
-from countenance.suites.happyfaces.dataset import HappyFaces
+from countenance.suites.happyfaces.dataset import HappyFaces, Photos
+from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.formulas.two_views import disagreement
-from countenance.suites.happyfaces.interface import Heads
+from countenance.suites.happyfaces.interface import Floats, Heads
 from countenance.suites.happyfaces.methods import METHODS, make_method
-from countenance.suites.happyfaces.protocol import draw, method_input, predicted
 from countenance.suites.happyfaces.scores import Record, score_parts
 from countenance.text import printable
 
@@ -90,6 +90,12 @@ def ask(
         "answers": [[int(chosen.drawn[i]), *map(int, answer)] for i, answer in answers.items()],
         "disagreeing_answers": sum(a != b for a, b in answers.values()),
     }  # fmt: skip
+
+
+def predicted(heads: Heads, parts: Mapping[str, Photos]) -> dict[str, tuple[Photos, Floats]]:
+    """The probabilities of both heads for the photos of each part."""
+    empty = np.zeros((0, 2))
+    return {name: (photos, heads.predict(photos.pixels) if len(photos) else empty) for name, photos in parts.items()}
 
 
 def simulated(data: HappyFaces) -> Oracle:

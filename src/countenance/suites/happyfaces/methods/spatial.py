@@ -108,9 +108,11 @@ class SpatialDiscovery:
         with threadpool_limits(limits=1):
             heads, mix_rate = two_views.learn(kernels, told, ridges, most=self.most)
 
+        kernels_with = [head.kernel_with(known) for head, known in zip(found.heads, both, strict=True)]
+
         def predict(pictures: Pictures) -> Floats:
-            parts = zip(found.heads, heads, found.features(pictures), both, strict=True)
-            return np.stack([learnt(head.kernel(seen, known)) for head, learnt, seen, known in parts], 1)
+            parts = zip(kernels_with, heads, found.features(pictures), strict=True)
+            return np.stack([learnt(kernel(seen)) for kernel, learnt, seen in parts], 1)
 
         notes = {
             "estimated_mix_rate": mix_rate,

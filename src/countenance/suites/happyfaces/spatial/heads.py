@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from countenance.suites.happyfaces.formulas.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
+from countenance.suites.happyfaces.formulas.kernel_ridge import (
+    DistancesTo,
+    distances,
+    fit_platt,
+    fit_ridge,
+    soft_targets,
+)
 from countenance.suites.happyfaces.interface import Floats, Labels, Pictures, Singles
 from countenance.suites.happyfaces.spatial import align
 from countenance.suites.happyfaces.spatial.regions import Region, weigh_again
@@ -81,7 +87,12 @@ class Head:
 
     def kernel(self, a: Singles, b: Singles) -> Floats:
         """Kernel between two sets of features."""
-        return np.asarray(np.exp(-self.design.width / self.median * distances(a, b)))
+        return self.kernel_with(b)(a)
+
+    def kernel_with(self, b: Singles) -> Callable[[Singles], Floats]:
+        """The same for one second set and many first ones."""
+        distances_to = DistancesTo(b)
+        return lambda a: np.asarray(np.exp(-self.design.width / self.median * distances_to(a)))
 
 
 def _unit_of(apart: Floats) -> float:
