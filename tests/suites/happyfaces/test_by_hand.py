@@ -10,18 +10,11 @@ import pytest
 from countenance.errors import InputError
 from countenance.suites.happyfaces.ask import means
 from countenance.suites.happyfaces.dataset import TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.people import FEATURES, PersonPicture, assign
-from countenance.suites.happyfaces.protocol import MixTask, Outcome, draw, method_input
+from countenance.suites.happyfaces.protocol import MixTask, run
 from countenance.suites.happyfaces.report import _seeds, _told, heat_map
-from countenance.suites.happyfaces.runs import (
-    attributes_of,
-    identity_of,
-    kept_record,
-    record_of,
-    rescore,
-    results_of,
-    store,
-)
+from countenance.suites.happyfaces.runs import attributes_of, identity_of, overlap, person_of, record_of
 from countenance.suites.happyfaces.scores import MIX_RATES, auc, lowest_mix_rate_above, part_of, score_parts, summary
 from countenance.suites.happyfaces.spatial.assumption import separation
 from countenance.suites.happyfaces.spatial.regions import (
@@ -201,53 +194,62 @@ def test_attributes_say_what_a_tag_means():
     assert attributes_of("FSWS", ("smile", "tone")) == {"type": "FSWS", "agree": "agree", "smile": "no", "tone": "no"}
 
 
-def stored(data: HappyFaces, place: Path, task: MixTask, probabilities: np.ndarray):
-    parts = {"validation": (data.validation, probabilities), "not_drawn": (data.unlabelled.take([4, 5]), np.eye(2))}
-    told = {"method": task.method, "mix_rate": task.mix_rate, "seed": task.seed, "options": {}, "answered": True}
-    told |= {"notes": {"estimated_mix_rate": 0.25}} | score_parts(parts, data.features)
-    told |= {"seconds": 1.0, "cpu_seconds": 0.5}
-    return told, store(place, data, task, Outcome(told, None, parts), "somewhere")
+class Table:
+    """A method that answers from a table: the first pixel of a photo is its number."""
+
+    name = "table"
+
+    def __init__(self, answers: dict[int, tuple[float, float]]) -> None:
+        self.answers = answers
+
+    def fit(self, labelled, labels, unlabelled):
+        return self
+
+    def predict(self, pictures):
+        return np.array([self.answers.get(int(picture[0, 0, 0]), (1.0, 0.0)) for picture in pictures])
+
+    notes = {"estimated_mix_rate": 0.25}  # noqa: RUF012
 
 
-def test_a_record_is_read_back_from_its_run_and_only_for_the_same_question(tiny, tmp_path):
-    task = MixTask("spatial", 0.1, 0)
-    told, run = stored(tiny, tmp_path / "run", task, np.array([[0.51, 1], [1, 1], [0.5, 0], [0, 0.49]]))
-    back = record_of(run)
-    assert {name: back[name] for name in told} == told
-    assert back["data"] == tiny.fingerprint() and back["real_people"] is True
-    assert kept_record(tmp_path / "run", tiny, task) == back
-    assert kept_record(tmp_path / "none", tiny, task) is None
-    assert kept_record(tmp_path / "run", tiny, replace(task, method="erm")) is None
-    assert kept_record(tmp_path / "run", tiny, replace(task, options=(("k", 1),))) is None
-    assert kept_record(tmp_path / "run", tiny, replace(task, method="mine:Method")) is None
-    other = replace(tiny, validation=photos(list(TAGS), 30))
-    assert kept_record(tmp_path / "run", other, task) is None
-    rows = run.scores().to_pylist()
-    assert [row["sample"] for row in rows[:1]] == [tiny.validation.ids("validation")[0]]
-    assert {row["attr.part"] for row in rows} == {"validation", "not_drawn"} and len(rows) == 6
-    assert rows[4]["sample"].startswith("unlabelled/")
-    assert [(row["m.face_correct"], row["m.writing_correct"]) for row in rows[:4]] == [
-        (1, 1), (1, 0), (1, 0), (1, 1),
-    ]  # fmt: skip
+def answered(data: HappyFaces, place: Path, probabilities: list[tuple[float, float]]):
+    numbers = data.validation.pixels[:, 0, 0, 0].tolist()
+    return run(data, MixTask(Table(dict(zip(numbers, probabilities, strict=True))), 0.0, 0), place)
+
+
+def test_a_record_is_read_back_from_its_run(tiny, tmp_path):
+    record, stored = answered(tiny, tmp_path / "run", [(0.51, 1), (1, 1), (0.5, 0), (0, 0.49)])
+    assert record == record_of(stored) and record["notes"] == {"estimated_mix_rate": 0.25}
+    assert record["data"] == tiny.fingerprint() and record["real_people"] is True and record["ways"] == [0, 1]
+    rows = {row["sample"]: row for row in stored.scores().to_pylist()}
+    assert {row["attr.part"] for row in rows.values()} == {"validation", "not_drawn"}
+    ids = tiny.validation.ids("validation")
+    assert [(rows[name]["m.face_correct"], rows[name]["m.writing_correct"]) for name in ids] == [
+        (1, 1),
+        (1, 0),
+        (1, 0),
+        (1, 1),
+    ]
 
 
 def test_results_name_the_worse_head_and_both_by_type(tiny, tmp_path):
-    told, run = stored(tiny, tmp_path / "run", MixTask("spatial", 0.1, 0), np.array([[1, 1], [1, 1], [0, 0], [0, 0.0]]))
-    worst, rest, rate, table = results_of(told)
-    assert (worst.name, worst.value, worst.n) == ("worst head, validation", 0.5, 4)
-    assert (rest.name, rest.n, rate.value, rate.n) == ("worst head, photos not drawn", 2, 0.25, 1)
+    record, stored = answered(tiny, tmp_path / "run", [(1, 1), (1, 1), (0, 0), (0, 0)])
+    worst, rest, table, heads, batch = stored.results()
+    assert (worst.name, worst.value, worst.n) == ("worst head, validation", 0.5, 4) and batch.value == 0
+    assert rest.name == "worst head, photos not drawn" and rest.n == len(stored.scores()) - 4
     assert table.rows[:2] == [["validation", "face", "all", 1.0], ["validation", "face", "FHWH", 1.0]]
-    assert len(table.rows) == 2 * (1 + 4) + 2 * (1 + len(set(tiny.unlabelled.take([4, 5]).tags)))
-    assert [one.name for one in run.results()] == [one.name for one in (worst, rest, rate, table)]
-    assert rescore(run, []) == ["results.json"] and run.results()[0].value == 0.5
+    assert heads.rows == [["face", "head 1"], ["writing", "head 2"]]
+    assert record["validation"]["heads"]["writing"] == {
+        "accuracy": 0.5,
+        "by_type": {"FHWH": 1.0, "FHWS": 0.0, "FSWH": 0.0, "FSWS": 1.0},
+    }
 
 
-def test_a_method_without_an_answer_leaves_a_run_of_failures(tiny, tmp_path):
-    told = {"method": "spatial", "mix_rate": 0.1, "seed": 0, "options": {}, "answered": False, "reason": "one place"}
-    told |= {"seconds": 1.0, "cpu_seconds": 0.5}
-    run = store(tmp_path / "run", tiny, MixTask("spatial", 0.1, 0), Outcome(told), "somewhere")
-    assert run.scores().num_rows == 0 and run.failures().num_rows == 4 and run.results() == []
-    assert record_of(run)["reason"] == "one place"
+def test_people_in_several_sets_are_counted_by_the_names_of_files(tiny):
+    assert person_of("Ann_Lee_0002_FHWH.jpg.gz") == "Ann_Lee" and person_of("0001_FHWH.png") is None
+    (sentence,) = overlap(tiny)
+    assert sentence.startswith("of 4 validation photos 4 show people who are in labelled photos too and 4 show")
+    strangers = make_photos(list(tiny.labelled.pixels), list(tiny.labelled.tags), ["1.png", "2.png"], "here")
+    assert overlap(replace(tiny, labelled=strangers, unlabelled=strangers)) == []
 
 
 def windows(accuracy, scale=None, scores=None) -> Windows:

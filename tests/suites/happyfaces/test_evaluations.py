@@ -8,10 +8,11 @@ import pytest
 
 from countenance.errors import InputError
 from countenance.suites.happyfaces import ask as asking
-from countenance.suites.happyfaces import methods, protocol, runs
+from countenance.suites.happyfaces import methods, model, protocol, runs
 from countenance.suites.happyfaces.dataset import MATCHED, TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.interface import Heads
-from countenance.suites.happyfaces.protocol import MixTask, draw, evaluate, method_input
+from countenance.suites.happyfaces.protocol import MixTask
 
 
 def photos(tags: tuple[str, ...], each: int, start: int):
@@ -43,15 +44,15 @@ class Given:
 
 def test_an_evaluation_gives_the_method_its_seed_its_options_and_shuffled_photos(data):
     Given.made = []
-    found = evaluate(data, MixTask(Given, 0.4, 3, (("k", 7),)))
-    assert Given.made[0] == (3, 7) and found.record["options"] == {"k": 7} and found.record["mix_rate"] == 0.4
+    record, _ = protocol.run(data, MixTask(Given, 0.4, 3, (("k", 7),)))
+    assert Given.made[0] == (3, 7) and record["options"] == {"k": 7} and record["mix_rate"] == 0.4
     order = np.random.default_rng([3, 1]).permutation(8)
     pixels = data.labelled.pixels[:, 0, 0, 0][order]
     labels = [int(data.labelled.tags[i][1] == "H") for i in order]
     drawn = draw(data.unlabelled.tags, 0.4, 3).drawn
     assert Given.made[1] == (pixels.tolist(), labels, data.unlabelled.pixels[drawn][:, 0, 0, 0].tolist())
-    assert 0 <= found.record["seconds"] < 60 and 0 <= found.record["cpu_seconds"] < 60
-    assert found.record["answered"] is True and found.record["validation"]["worst_head"] == 0.5
+    assert 0 <= record["seconds"] < 600 and 0 <= record["cpu_seconds"] < 60
+    assert record["answered"] is True and record["validation"]["worst_head"] == 0.5
     mixed = HappyFaces(photos(("FHWS", "FSWH"), 2, 0), data.unlabelled, data.validation)
     assert sorted(method_input(mixed, drawn, 0)[1].tolist()) == [0, 0, 1, 1]
     assert method_input(mixed, drawn, 0)[1].tolist() == [
@@ -72,20 +73,27 @@ def test_a_draw_is_numpy_s_choice_of_each_type_then_shuffled():
 
 def test_a_part_without_photos_is_not_predicted(data):
     heads = Heads(lambda pictures: np.ones((len(pictures), 2)))
-    found = protocol.predicted(heads, {"validation": data.validation, "not_drawn": data.unlabelled.take([])})
+    found = asking.predicted(heads, {"validation": data.validation, "not_drawn": data.unlabelled.take([])})
     assert found["validation"][1].shape == (8, 2) and found["not_drawn"][1].shape == (0, 2)
     assert found["not_drawn"][1].tolist() == [] and found["validation"][1].all()
 
 
-def test_a_sweep_uses_processes_for_two_or_more_missing_runs(data, monkeypatch, tmp_path: Path):
+def test_a_sweep_uses_processes_for_two_or_more_runs(data, monkeypatch, tmp_path: Path):
     tasks = [MixTask("erm", 0.1, seed) for seed in range(3)]
-    alone, together, steps, stored = [], [], [], {}
-    monkeypatch.setattr(protocol, "_data", lambda *given: data)
-    monkeypatch.setattr(runs, "kept_record", lambda place, data, task: stored.get(task))
+    alone, together, steps = [], [], []
+    monkeypatch.setattr(protocol, "_dataset", lambda *arguments: data)
 
-    def one(source, task, kept, held_back):
-        alone.append(task)
-        return {"seed": task.seed}
+    class OneByOne:
+        def __init__(self, job):
+            self.job = job
+
+        def record(self, task, step=lambda: None):
+            alone.append(task)
+            step()
+            return {"seed": task.seed}
+
+        def close(self):
+            alone.append("closed")
 
     def each(work, job, orders, *, workers, done):
         together.append((job, len(orders), workers))
@@ -93,50 +101,41 @@ def test_a_sweep_uses_processes_for_two_or_more_missing_runs(data, monkeypatch, 
             done(k, order)
         return [{"seed": order["seed"]} for order in orders]
 
-    monkeypatch.setattr(protocol, "run_and_keep", one)
+    monkeypatch.setattr(protocol, "Sweeper", OneByOne)
     monkeypatch.setattr(protocol, "each", each)
 
     def swept(jobs: int | None, count: int):
         alone.clear(), together.clear(), steps.clear()
         how = {} if jobs is None else {"jobs": jobs}
-        found = protocol.sweep(tmp_path, tasks[:count], tmp_path / "kept", step=lambda n=1: steps.append(n), **how)
-        assert [record["seed"] for record in found] == list(range(count)) and sum(steps) == count
+        records = protocol.sweep(tmp_path, tasks[:count], tmp_path / "runs", step=lambda n=1: steps.append(n), **how)
+        assert [record["seed"] for record in records] == list(range(count)) and sum(steps) == count
         return len(alone), [(n, workers) for _, n, workers in together]
 
-    assert swept(None, 3) == (3, []) and swept(1, 3) == (3, []) and swept(2, 1) == (1, [])
+    assert swept(None, 3) == (4, []) and alone[-1] == "closed" and swept(1, 3) == (4, []) and swept(2, 1) == (2, [])
     assert swept(2, 2) == (0, [(2, 2)]) and together[0][0]["held_back"] == ""
-    stored[tasks[1]] = {"seed": 1}
-    assert swept(3, 3) == (0, [(2, 3)]) and steps == [1, 1, 1] and swept(3, 2) == (1, [])
-    (tmp_path / "kept").write_text("")
+    (tmp_path / "runs").write_text("")
     with pytest.raises(InputError, match="is a file; name a folder"):
-        protocol.sweep(tmp_path, tasks, tmp_path / "kept")
+        protocol.sweep(tmp_path, tasks, tmp_path / "runs")
 
 
-def test_a_process_has_a_day_for_a_run_and_one_thread(data, monkeypatch, tmp_path: Path):
-    told, limited, asked = {}, [], []
-    monkeypatch.setattr(protocol, "_data", lambda *given: asked.append(given) or data)
-    monkeypatch.setattr(protocol, "evaluate", lambda data, task: asked.append(task) or "outcome")
-    monkeypatch.setattr(runs, "store", lambda place, *given: place)
-    monkeypatch.setattr(runs, "record_of", lambda run: run)
-    import threadpoolctl
-
-    real = threadpoolctl.threadpool_limits
-    monkeypatch.setattr(
-        threadpoolctl, "threadpool_limits", lambda limits: limited.append(limits) or real(limits=limits)
-    )
-    handle = protocol.worker({"source": "s", "kept": str(tmp_path), "held_back": ""})
+def test_a_process_has_a_day_for_a_run_and_one_thread(monkeypatch, tmp_path: Path):
+    limits, calls = {}, []
+    monkeypatch.setattr(protocol, "_dataset", lambda *arguments: calls.append(arguments) or "photos")
+    monkeypatch.setattr(protocol, "evaluate_method", lambda *arguments, **how: calls.append((arguments, how)) or "run")
+    monkeypatch.setattr(protocol, "record_of", lambda run: {"run": run})
+    handle = protocol.worker({"source": "s", "folder": str(tmp_path), "held_back": ""})
     order = {"method": "erm", "mix_rate": 0.1, "seed": 2, "options": [["k", 1]]}
-    assert (
-        handle(order, lambda **limits: told.update(limits)) == tmp_path / MixTask("erm", 0.1, 2, (("k", 1),)).run_name()
-    )
-    assert told == {"limit": 24 * 60 * 60} and limited == [1]
-    assert asked == [(Path("s"), None), MixTask("erm", 0.1, 2, (("k", 1),))]
-    protocol.worker({"source": "s", "kept": str(tmp_path), "held_back": "h"})(order, lambda **_: None)
-    assert asked[2] == (Path("s"), Path("h"))
+    task = MixTask("erm", 0.1, 2, (("k", 1),))
+    assert handle(order, lambda **words: limits.update(words)) == {"run": "run"}
+    assert limits == {"limit": 24 * 60 * 60} and calls[0] == (Path("s"), None)
+    assert calls[1][0] == ("photos", task, tmp_path / task.run_name())
+    assert calls[1][1]["host"].pool.environment["OMP_NUM_THREADS"] == "1"
+    protocol.worker({"source": "s", "folder": str(tmp_path), "held_back": "h"})(order, lambda **_: None)
+    assert calls[2] == (Path("s"), Path("h")) and calls[3][1]["source"].endswith("/h")
 
 
-def test_one_dataset_is_kept_in_memory():
-    assert protocol._data.cache_parameters()["maxsize"] == 1
+def test_one_dataset_is_held_in_memory():
+    assert protocol._dataset.cache_parameters()["maxsize"] == 1
 
 
 class Learns:
@@ -260,12 +259,14 @@ def test_makers_objects_and_errors_of_methods():
     assert made.notes == {}
 
 
-def test_a_run_s_dataset_has_the_photos_with_their_sizes(monkeypatch, data, tmp_path: Path):
-    monkeypatch.setattr(runs, "read_happyfaces", lambda path: data)
+def test_a_run_s_dataset_has_the_photos_with_their_sizes(monkeypatch, data):
+    monkeypatch.setattr(runs, "read_happyfaces", lambda path, held_back: data)
     loaded = runs.load("somewhere")
-    samples = list(loaded)
-    assert len(samples) == 8 + 20 and (samples[0].width, samples[0].height) == (3, 2)
-    assert samples[0].id == data.validation.ids("validation")[0] and samples[8].id.startswith("unlabelled/")
-    assert loaded.fingerprint() == data.fingerprint() and samples[0].subjects[0].attributes["type"] == "FHWH"
-    assert len(runs._own_code()) == 64 and runs._code(MixTask("erm", 0.1, 0)).endswith(runs._own_code())
-    assert runs._code(MixTask(Given, 0.1, 0)) is None and runs._code(MixTask("unknown", 0.1, 0)) is None
+    samples = {sample.id: sample for sample in loaded}
+    first = samples[data.validation.ids("validation")[0]]
+    assert len(samples) == 8 + 20 and (first.width, first.height) == (3, 2) and first.attributes["part"] == "validation"
+    assert sum(name.startswith("unlabelled/") for name in samples) == 20
+    assert loaded.fingerprint() == data.fingerprint() == loaded.truth_fingerprint()
+    assert first.subjects[0].attributes["type"] == "FHWH"
+    assert len(model.own_code()) == 64 and model.method_card(Given).name == "Given"
+    assert model.method_card("erm").content != model.method_card("spatial").content

@@ -7,30 +7,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countenance.suites.happyfaces import protocol
 from countenance.suites.happyfaces.dataset import read_happyfaces
+from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
-from countenance.suites.happyfaces.protocol import MixTask, draw, method_input, run
+from countenance.suites.happyfaces.protocol import MixTask, run
 
 
-def test_a_method_is_given_three_plain_arrays_and_nothing_else(world, monkeypatch):
+def test_a_method_is_given_three_plain_arrays_and_nothing_else(world):
     seen = {}
 
     class Spy:
         name = "spy"
 
-        def fit(self, *given):
-            seen["given"] = given
+        def fit(self, *arrays):
+            seen["arrays"] = arrays
             seen["caller"] = [frame.function for frame in inspect.stack()[1:2]]
             return Heads(lambda pictures: np.zeros((len(pictures), 2)))
 
-    monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Spy())
-    run(world, MixTask("spy", 0.3, 5))
-    labelled, labels, unlabelled = seen["given"]
-    assert [type(value) for value in seen["given"]] == [np.ndarray] * 3
+    run(world, MixTask(Spy(), 0.3, 5))
+    labelled, labels, unlabelled = seen["arrays"]
+    assert [type(value) for value in seen["arrays"]] == [np.ndarray] * 3
     assert (labelled.dtype, labels.dtype, unlabelled.dtype) == (np.uint8, np.int64, np.uint8)
-    assert all(value.base is None for value in seen["given"])  # copies: no way back to the dataset's own arrays
+    assert all(value.base is None for value in seen["arrays"])  # copies: no way back to the dataset's own arrays
 
 
 def test_labels_of_unlabelled_photos_cannot_be_read_from_their_order(world):

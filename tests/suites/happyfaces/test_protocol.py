@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from countenance.data import remembered
-from countenance.errors import InputError
+from countenance.errors import CannotAnswer, InputError
 from countenance.files import write_json
-from countenance.run.store import RunStore
-from countenance.suites.happyfaces import protocol, runs
+from countenance.suites.happyfaces import host, model, protocol
 from countenance.suites.happyfaces.ask import ask, at_the_terminal, simulated
 from countenance.suites.happyfaces.report import (
     PUBLISHED,
@@ -90,21 +89,22 @@ def test_a_sweep_writes_the_contracts_table_and_goes_on_where_it_stopped(folder:
     assert len(runs) == 4
 
     shutil.rmtree(runs[0])
-    made = []
-    real = protocol.evaluate
-    monkeypatch.setattr(protocol, "evaluate", lambda data, task: made.append(task) or real(data, task))
+    fits = []
+    real = host.MethodProcess.fit
+    monkeypatch.setattr(
+        host.MethodProcess, "fit", lambda self, call, arrays: fits.append(call) or real(self, call, arrays)
+    )
     assert cli(*command) == 0
-    assert len(made) == 1
+    assert len(fits) == 1
     again = json.loads(out.read_text())
     assert table["data"] and table["version"] and table["real_people"]
     assert {**again, "cpu_seconds": 0} == {**table, "cpu_seconds": 0}  # both are read from runs
 
     stale = json.loads((runs[1] / "run.json").read_text())
-    stale["dataset"]["fingerprint"] = "other photos"
-    (runs[1] / "run.json").write_text(json.dumps(stale))
-    made.clear()
+    (runs[1] / "run.json").write_text(json.dumps(stale | {"key": "of other photos"}))
+    fits.clear()
     assert cli(*command) == 0
-    assert len(made) == 1  # a record of other data is not used
+    assert len(fits) == 1  # a run of other data is not used
 
     page = write_report([out], tmp_path / "page.html", data=folder).read_text()
     assert "Extrapolate low data (published)" in page and "data:image/jpeg" in page
@@ -207,14 +207,13 @@ def test_an_unknown_method_is_refused(world):
         protocol.run(world, protocol.MixTask("spatil", 0.1, 0))
 
 
-def test_a_method_that_declines_leaves_a_record(world, monkeypatch):
+def test_a_method_that_declines_leaves_a_record(world):
     class Declines:
-        def fit(self, *given):
-            raise protocol.CannotAnswer("one place")
+        def fit(self, *arrays):
+            raise CannotAnswer("one place")
 
-    monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Declines())
-    record, heads = protocol.run(world, protocol.MixTask("spatial", 0.1, 0))
-    assert heads is None and record["answered"] is False and record["reason"] == "one place"
+    record, stored = protocol.run(world, protocol.MixTask(Declines(), 0.1, 0))
+    assert stored.complete and record["answered"] is False and record["reason"] == "one place"
     row = summary([record])["mix_rates"][0]
     assert row["answered"] == 0 and row["worst_head_mean"] is None
 
@@ -275,23 +274,18 @@ def test_the_networks_results_are_drawn_beside_a_sweep(tmp_path: Path) -> None:
     assert "topk-exp, validation" in page and "best published" in page
 
 
-def test_runs_kept_by_other_code_are_run_again(world, write_world, tmp_path: Path, monkeypatch) -> None:
+def test_runs_of_other_code_are_made_again(world, write_world, tmp_path: Path, monkeypatch) -> None:
     folder = tmp_path / "data"
     write_world(world, folder, str)
     tasks = [protocol.MixTask("spatial", 0.3, 0)]
-    first = protocol.sweep(folder, tasks, tmp_path / "kept")
-    manifest = tmp_path / "kept" / tasks[0].run_name() / "run.json"
-    marked = json.loads(manifest.read_text())
-    marked["about"]["notes"] = {"kept": True}
-    manifest.write_text(json.dumps(marked))
-    assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == first[0]["notes"], (
-        "an edited run is not used"
-    )
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"about": marked["about"]}))
-    RunStore(manifest.parent).seal()
-    assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == {"kept": True}
-    monkeypatch.setattr(runs, "_own_code", lambda: "edited")
-    assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == first[0]["notes"]
+    first = protocol.sweep(folder, tasks, tmp_path / "runs")
+    place = tmp_path / "runs" / tasks[0].run_name()
+    assert protocol.sweep(folder, tasks, tmp_path / "runs") == first, "nothing is made again"
+    (place / "results.json").write_text("[]")
+    assert protocol.sweep(folder, tasks, tmp_path / "runs")[0]["validation"] == first[0]["validation"], "it is repaired"
+    monkeypatch.setattr(model, "own_code", lambda: "edited")
+    again = protocol.sweep(folder, tasks, tmp_path / "runs")
+    assert again[0]["validation"] == first[0]["validation"] and len(list((tmp_path / "runs").iterdir())) == 2
 
 
 @pytest.mark.parametrize(

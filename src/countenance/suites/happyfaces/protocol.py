@@ -16,6 +16,8 @@ from countenance.run.evaluator import evaluate
 from countenance.run.run import Run
 from countenance.settings.engine import Say, silent
 from countenance.suites.happyfaces.dataset import HappyFaces, read_happyfaces
+from countenance.suites.happyfaces.draws import draw as draw
+from countenance.suites.happyfaces.draws import method_input as method_input
 from countenance.suites.happyfaces.host import Host, MethodProcess
 from countenance.suites.happyfaces.methods import is_code, method_name
 from countenance.suites.happyfaces.model import MethodModel, method_card, published_name
