@@ -45,23 +45,76 @@ def test_the_published_curves_and_reference_lines_are_drawn_beside_ours(charts):
     (chart, key, how), lines = charts[0], {line.label: line for line in charts[0][0].lines}
     assert points(lines["Extrapolate low data (published)"]) == {0.0: 0.765, 0.1: 0.921, 0.2: 0.94, 0.3: 0.928}
     assert points(lines["DivDis (published)"]) == {0.3 - 0.02: 0.825, 0.3: 0.825}, "one point: a short line"
-    assert points(lines["a head guesses"]) == {0.0: 0.5, 0.3: 0.5}
-    assert points(lines["right on matched types only"]) == {0.0: 0.75, 0.3: 0.75}
+    assert points(lines["a head guesses"]) == {0.0: 0.5, 1.0: 0.5}
+    assert points(lines["right on matched types only"]) == {0.0: 0.75, 1.0: 0.75}
     ours = lines["m, validation, 2 seeds"]
     assert points(ours) == pytest.approx({0.0: 0.91, 0.2: 0.91}) and ours.strong and ours.n == 2
     std = 0.02 / 2**0.5
     assert list(ours.low) == pytest.approx([0.91 - std] * 2) and list(ours.high) == pytest.approx([0.91 + std] * 2)
     assert not lines["m, photos not drawn, 2 seeds"].strong and not lines["a head guesses"].strong
     assert how["lowest"] == 0.4 and how["wide"] is True and key == "worst-head-accuracy-by-mix-rate"
-    assert chart.limits == (None, None) and chart.axes == ("mix rate", "worst-head accuracy")
+    assert chart.limits == ((0.0, 1.0), None) and chart.axes == ("mix rate", "worst-head accuracy")
     single = summary([record("s", rate, 0, 0.9) for rate in (0.0, 0.7)])
     report._curves([many, single])
     lines = {line.label: line for line in charts[1][0].lines}
-    assert charts[1][0].limits == ((0.0, 1.0), None) and points(lines["a head guesses"]) == {0.0: 0.5, 0.7: 0.5}
+    assert charts[1][0].limits == ((0.0, 1.0), None) and points(lines["a head guesses"]) == {0.0: 0.5, 1.0: 0.5}
     assert not lines["s, validation, 1 seed"].strong and list(lines["s, validation, 1 seed"].low) == []
     assert "s, photos not drawn, 1 seed" in lines
     report._curves([many, single, many])
     assert not any("photos not drawn" in line.label for line in charts[2][0].lines), "only of up to two sweeps"
+
+
+def test_the_enlarged_figure_shows_what_lies_above_nine_tenths(charts):
+    curve = {0.0: 0.8, 0.1: 1.0, 0.2: 0.95, 0.3: 0.5}
+    report._curves([summary([record("m", rate, seed, value) for rate, value in curve.items() for seed in (0, 1)])], 0.9)
+    chart, key, how = charts[0]
+    lines = {line.label: line for line in chart.lines}
+    assert chart.limits == ((0.0, 1.0), (0.9, 1.0)) and how["lowest"] == 0.9 and key.endswith("0-9-to-1")
+    assert points(lines["m, validation, 2 seeds"]) == pytest.approx(
+        {0.0: 0.9, 0.05: 0.9, 0.1: 1.0, 0.2: 0.95, 0.211111: 0.9, 0.3: 0.9}
+    )
+    assert "a head guesses" not in lines and "Extrapolate low data (published)" in lines
+    report._curves([summary([record("low", 0.1, 0, 0.6)])], 0.95)
+    assert charts[1][0].lines, "there is always a line to draw"
+
+
+def test_declined_rates_and_batches_are_seen_in_the_figure(charts):
+    runs = [record("m", 0.1, seed, 0.9, uses_batch=True) for seed in (0, 1)]
+    runs += [record("m", 0.2, seed, 0.9) | {"answered": False, "reason": "no"} for seed in (0, 1)]
+    report._curves([summary(runs)])
+    lines = {line.label: line for line in charts[0][0].lines}
+    assert points(lines["m, some or all seeds declined (a guess)"]) == {0.2: 0.5}
+    assert points(lines["m (uses its batch), validation, 2 seeds"]) == {0.1: 0.9}
+
+
+def test_records_of_single_runs_are_tables_by_method(tmp_path: Path):
+    for seed in (0, 1):
+        (tmp_path / f"{seed}.json").write_text(json.dumps(record("mine", 0.1, seed, 0.9 + seed / 50)))
+    (tmp_path / "other.json").write_text(json.dumps(record("other", 0.1, 0, 0.8)))
+    tables = report.read_sweeps(*(tmp_path / f"{name}.json" for name in (0, 1, "other")))
+    assert [(table["method"], table["seeds"]) for table in tables] == [("mine", [0, 1]), ("other", [0])]
+    assert tables[0]["accuracy_at_10"] == pytest.approx(0.91)
+    (tmp_path / "0.json").write_text(json.dumps(record("mine", 0.1, 0, 0.9) | {"mix_rate": None}))
+    with pytest.raises(InputError, match="has no mix rate"):
+        report.read_sweeps(tmp_path / "0.json")
+
+
+def test_the_page_has_examples_perfect_predictions_and_citations(tmp_path: Path):
+    table = summary([record("m", 0.1, seed, 0.9, data_notes=["of 200 validation photos 4 show"]) for seed in (0, 1)])
+    (tmp_path / "t.json").write_text(json.dumps(table))
+    page = report.write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text("utf-8")
+    assert all(f'alt="a photo of type {tag}"' in page for tag in ("FHWH", "FHWS", "FSWH", "FSWS"))
+    for text in (
+        "Perfect predictions",
+        "Sanderson",
+        "Arigbabu",
+        "Huang, GB",
+        "Armstrong, S",
+        "second seen set",
+        "is the test",
+    ):
+        assert text in page
+    assert "Of 200 validation photos 4 show" in page and "Worst-head accuracy by mix rate, 0.9 to 1" in page
 
 
 def test_an_axis_of_shares_ends_at_one_unless_it_ends_at_three_tenths(charts):
@@ -177,9 +230,8 @@ def test_maps_lie_on_grey_on_the_mean_photo_or_on_ten_photos(monkeypatch, tmp_pa
     data = HappyFaces(photos(2, 10, "FHWS", "FSWH"), photos(2, 30), photos(25, 50), real_people=False)
     fine = np.zeros((2, 2))
     fine[0, 1] = 1
-    monkeypatch.setattr(report, "made", lambda pixels: pixels)
+    monkeypatch.setattr(report, "picture_of", lambda pixels: pixels)
     monkeypatch.setattr(report, "_regions", lambda path: ([[fine, [[0.0]]]] * 2, ["writing", "face"], True))
-    monkeypatch.setattr(report, "read_happyfaces", lambda path: data)
     asked = []
 
     def discover(labelled, labels):
@@ -194,7 +246,7 @@ def test_maps_lie_on_grey_on_the_mean_photo_or_on_ten_photos(monkeypatch, tmp_pa
     assert name == "writing" and first.shape == (24, 24, 3) and plain["photos"] == [] and plain["real_people"] is True
     assert first[23, 0].tolist() == [176] * 3 and not plain["over_mean"], "235 × .75"
     assert first[0, 8].tolist() == [235, 187, 89]
-    shown = report._looks(tmp_path / "s.json", "m", tmp_path, True)
+    shown = report._looks(tmp_path / "s.json", "m", data, True)
     (first, _), _ = shown["heads"]
     assert first.shape == (36, 36, 3) and first[35, 0].tolist() == [9] * 3 and shown["over_mean"], "(10 + 14) / 2 × .75"
     assert len(shown["photos"]) == 10 and asked == [[1, 0]] and shown["real_people"] is False
@@ -204,7 +256,7 @@ def test_maps_lie_on_grey_on_the_mean_photo_or_on_ten_photos(monkeypatch, tmp_pa
     )
     top = shown["photos"][0][:, :, 0].astype(int) - greys[0]
     assert np.argwhere(top > 0).min(0).tolist() == [6, 10], "one map lies 8 px lower and 4 px to the left"
-    assert report._looks(tmp_path / "s.json", "m", tmp_path, False)["photos"] == []
+    assert report._looks(tmp_path / "s.json", "m", data, False)["photos"] == []
 
 
 def test_blocks_of_both_scales_make_one_map():
