@@ -47,9 +47,9 @@ def test_numbers_that_are_not_finite_and_no_numbers_are_a_problem():
 
 
 def test_a_table_has_a_column_for_each_name(tmp_path):
-    wanted = Wanted(ct.Scalars, ImageNames(["a.png", "b.png"], {}))
+    expected = Wanted(ct.Scalars, ImageNames(["a.png", "b.png"], {}))
     (tmp_path / "p.csv").write_text("image,height,weight\na.png,1.5,70\nb.png,2,80.25\n")
-    by_id = read_table(tmp_path / "p.csv", wanted).by_id
+    by_id = read_table(tmp_path / "p.csv", expected).by_id
     assert by_id["b.png"].values == {"height": 2.0, "weight": 80.25}
     for text, words in (
         ("image,h\na.png,tall\n", "line 2: h is 'tall'"),
@@ -57,4 +57,4 @@ def test_a_table_has_a_column_for_each_name(tmp_path):
     ):
         (tmp_path / "p.csv").write_text(text)
         with pytest.raises(InputError, match=words):
-            read_table(tmp_path / "p.csv", wanted)
+            read_table(tmp_path / "p.csv", expected)

@@ -104,9 +104,9 @@ def test_a_run_that_goes_on_fits_again_and_keeps_what_is_stored(code, tmp_path):
     marker = next((tmp_path / "run" / "shards").glob("00002*"))
     marker.unlink()
     (tmp_path / "run" / "scores.parquet").unlink()
-    said: list[str] = []
-    again = ct.evaluate(f"{code}:Mean", f"{code}:BRIGHTNESS", f"{code}:data", say=said.append, **arguments)
-    assert again.scores().equals(first.scores()) and any("going on" in line or "damaged" in line for line in said)
+    text: list[str] = []
+    again = ct.evaluate(f"{code}:Mean", f"{code}:BRIGHTNESS", f"{code}:data", say=text.append, **arguments)
+    assert again.scores().equals(first.scores()) and any("going on" in line or "damaged" in line for line in text)
     assert (tmp_path / "run" / "answers" / "00000.parquet").read_bytes() == stored
     assert set(fits(tmp_path)) == {"4"} and 2 <= len(fits(tmp_path)) <= 3
 

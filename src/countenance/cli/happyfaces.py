@@ -1,5 +1,6 @@
 """`countenance happyfaces`: build, draw, run, score, sweep, report, ask."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -255,7 +256,7 @@ def report(
     data_directory: Annotated[
         Path | None, typer.Option("--data-directory", "-d", help="Lay the heat maps over the mean labelled photo.")
     ] = None,
-    asked: Annotated[Path | None, typer.Option(help="What `ask --json` wrote.")] = None,
+    answers: Annotated[Path | None, typer.Option("--asked", help="What `ask --json` wrote.")] = None,
     faces: Annotated[bool, typer.Option("--faces", help="Also over some validation photos of real people.")] = False,
 ) -> None:
     """Write one page: curves beside the published ones, heads by type, where heads look, estimated mix rates."""
@@ -263,7 +264,7 @@ def report(
 
     if faces and data_directory is None:
         raise InputError("--faces: give --data-directory DIR as well, the photos are there")
-    say(f"Page: {write_report(sweeps, out, data=data_directory, asked=asked, faces=faces).resolve()}")
+    say(f"Page: {write_report(sweeps, out, data=data_directory, answers=answers, faces=faces).resolve()}")
 
 
 @app.command()
@@ -294,7 +295,7 @@ def ask(
     try:
         if interactive:
             say("learning from the labelled photos; the questions follow")
-            oracle = at_the_terminal(data, out or json_.with_suffix(".photos"))
+            oracle = at_the_terminal(data, out or json_.with_suffix(".photos"), pictures=sys.stdout.isatty())
             runs = [[ask_about(data, oracle, seed=seed, **common)]]
         else:
             with progress("asking", 2 * seeds * questions, quiet=quiet) as step:
@@ -315,3 +316,5 @@ def ask(
         for point in table["mean"]:
             beside = "" if point["not_drawn"] is None else f"   not drawn {point['not_drawn']:.3f}"
             say(f"  {point['questions']:4d} questions   worst head {point['worst_head']:.3f}{beside}")
+        if table["effect"]:
+            say(f"  {table['effect']}")

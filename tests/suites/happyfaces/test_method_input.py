@@ -68,12 +68,12 @@ def test_permuting_the_unlabelled_photos_changes_no_networks_answer(world, name:
     small = NetworkSettings(backbone="resnet", size=64, resnet_steps=4, steps=20, restarts=2, device="cpu")
     labelled, labels, unlabelled = method_input(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)
     turned = np.random.default_rng(9).permutation(len(unlabelled))
-    said = [
+    text = [
         make_method(name, 1, settings=small).fit(labelled, labels, some).predict(world.validation.pixels)
         for some in (unlabelled, unlabelled[turned])
     ]
-    np.testing.assert_allclose(said[0], said[1], atol=1e-3)
-    assert np.abs(said[0][:, 0] - said[0][:, 1]).max() > 1e-3  # it did learn two heads
+    np.testing.assert_allclose(text[0], text[1], atol=1e-3)
+    assert np.abs(text[0][:, 0] - text[0][:, 1]).max() > 1e-3  # it did learn two heads
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 1.0])

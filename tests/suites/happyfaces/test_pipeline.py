@@ -179,8 +179,10 @@ def test_a_process_that_ends_is_replaced_and_the_method_fitted_again(folder: Pat
 @pytest.mark.parametrize("name", ["Dies", "DiesInFit"])
 def test_a_method_that_always_ends_its_process_is_one_line(folder: Path, name: str, capsys):
     assert command(["happyfaces", "run", "-d", str(folder), "--method", method(folder, name)]) == 2
-    told = capsys.readouterr().err.strip().splitlines()[-1]
-    assert told.startswith("error: ") and f"method '{folder / 'methods.py'}:{name}'" in told and "ended" in told
+    outcome = capsys.readouterr().err.strip().splitlines()[-1]
+    assert (
+        outcome.startswith("error: ") and f"method '{folder / 'methods.py'}:{name}'" in outcome and "ended" in outcome
+    )
 
 
 def test_a_photo_without_an_answer_counts_as_wrong_also_after_a_purge(folder: Path, tmp_path: Path, capsys):
@@ -266,17 +268,17 @@ def test_predictions_of_a_draw_are_scored_and_join_the_page(folder: Path, tmp_pa
         out, record = str(tmp_path / f"run{seed}"), tmp_path / f"r{seed}.json"
         draw_of = ["--mix-rate", ".1", "--seed", str(seed), "--out", out, "--json", str(record)]
         assert command([*score, str(file), *draw_of]) == 0, capsys.readouterr().err
-        told = json.loads(record.read_text())
-        assert told["not_drawn"]["photos"] == 40 and (told["mix_rate"], told["seed"]) == (0.1, seed)
+        outcome = json.loads(record.read_text())
+        assert outcome["not_drawn"]["photos"] == 40 and (outcome["mix_rate"], outcome["seed"]) == (0.1, seed)
         assert Run(out).manifest.options["mix_rate"] == 0.1
         own, _ = run(read_happyfaces(folder), MixTask(method(folder, "Corners"), 0.1, seed))
-        assert own["validation"] == told["validation"] and own["not_drawn"] == told["not_drawn"]
+        assert own["validation"] == outcome["validation"] and own["not_drawn"] == outcome["not_drawn"]
         records.append(record)
     file = predictions(folder, tmp_path / "all.csv", everything)
     capsys.readouterr()
     assert command([*score, str(file), "--mix-rate", ".1"]) == 2
-    said = capsys.readouterr().err
-    assert "40 of its photos were drawn at mix rate 0.1 with seed 0" in said and "happyfaces draw" in said
+    message = capsys.readouterr().err
+    assert "40 of its photos were drawn at mix rate 0.1 with seed 0" in message and "happyfaces draw" in message
     assert command([*score, str(file)]) == 0, "without a draw any photos that the method did not use are taken"
     assert command([*score, str(file), "--seed", "3"]) == 2 and command([*score, str(file), "--mix-rate", "7"]) == 2
     page = tmp_path / "page.html"
@@ -285,13 +287,13 @@ def test_predictions_of_a_draw_are_scored_and_join_the_page(folder: Path, tmp_pa
 
 
 def test_the_suite_runs_a_method_like_any_model(folder: Path, tmp_path: Path):
-    (one,) = ct.load_suite("happyfaces").run(
+    (item,) = ct.load_suite("happyfaces").run(
         data=folder, model=method(folder, "Corners"), out=tmp_path / "run", mix_rate=0.3, seed=4
     )
-    assert one.manifest.suite == "happyfaces" and one.manifest.options["mix_rate"] == 0.3 and one.manifest.seed == 4
+    assert item.manifest.suite == "happyfaces" and item.manifest.options["mix_rate"] == 0.3 and item.manifest.seed == 4
     record, _ = run(read_happyfaces(folder), MixTask(method(folder, "Corners"), 0.3, 4))
-    assert record_of(one)["validation"] == record["validation"] and (tmp_path / "run" / "audit.json").is_file()
-    text = one.report().read_text("utf-8")
+    assert record_of(item)["validation"] == record["validation"] and (tmp_path / "run" / "audit.json").is_file()
+    text = item.report().read_text("utf-8")
     assert "Please cite" in text and "Arigbabu" in text and "seed 4" in text
     with pytest.raises(InputError, match="needs data=happyfaces:FOLDER"):
         ct.load_suite("happyfaces").run(data="people:portraits", model="spatial")
@@ -302,8 +304,8 @@ def test_a_held_back_set_is_found_again_through_the_run(folder: Path, tmp_path: 
     assert len(load(source)) == 80 + 80 + 40 and len(load(str(folder))) == 160
     with pytest.raises(InputError, match="no option 'held'"):
         load(f"{folder}?held=x")
-    given = ["-d", str(folder), "--method", method(folder, "Corners"), "--held-back", str(folder / "held")]
-    assert command(["happyfaces", "run", *given, "--out", str(tmp_path / "run")]) == 0
+    extra = ["-d", str(folder), "--method", method(folder, "Corners"), "--held-back", str(folder / "held")]
+    assert command(["happyfaces", "run", *extra, "--out", str(tmp_path / "run")]) == 0
     stored = Run(tmp_path / "run")
     assert stored.manifest.dataset.source.endswith("?held_back=held") and len(stored.dataset()) == 200
 

@@ -54,16 +54,12 @@ def configurations() -> list[Record]:
     return listed
 
 
-def read_sweeps(*paths: Path) -> list[Record]:
-    """The tables that `sweep --json` wrote, and one for each method of the other files.
+def read_sweeps(*paths: Path) -> list[tuple[Path, Record]]:
+    """The tables that `sweep --json` wrote, and one for each method of the other files; each with its file.
 
-    Those hold runs of several methods, or the record of one run (`run --json`, `score --json`).
+    Those hold runs of several methods, or the record of one run (`run --json`, `score --json`); records of one method,
+    also of several files, are one table.
     """
-    return [table for _, table in _read_tables(paths)]
-
-
-def _read_tables(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
-    """Tables with the file that each comes from; records of one method, also of several files, are one table."""
     tables: list[tuple[Path, Record]] = []
     single: dict[str, tuple[Path, list[Record]]] = {}
     for path in paths:
@@ -106,10 +102,10 @@ def _checked(table: Record) -> Record:
 
 
 def write_report(
-    sweeps: Sequence[Path], out: Path, *, data: Path | None = None, asked: Path | None = None, faces: bool = False
+    sweeps: Sequence[Path], out: Path, *, data: Path | None = None, answers: Path | None = None, faces: bool = False
 ) -> Path:
     """Write one self-contained page. With `data` heat maps lie over the mean photo; with `faces` over some photos."""
-    read = _read_tables(sweeps)
+    read = read_sweeps(*sweeps)
     tables = [table for _, table in read]
     loaded = None if data is None else read_happyfaces(data)
     single = [table["method"] for table in tables if _seeds(table)[:1] == [1]]
@@ -123,7 +119,7 @@ def write_report(
         citations=CITATIONS,
         estimates=_estimates(tables),
         looks=[_looks(path, table["method"], loaded, faces) for path, table in read],
-        questions=_questions(asked),
+        questions=_questions(answers),
         published=[(name, sorted(points.items())) for name, points in PUBLISHED.items()],
         configurations=configurations(),
         faces=faces,
@@ -260,14 +256,17 @@ def _questions(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        lines = []
+        lines, effects = [], []
         for run in json.loads(regular_file(path).read_text("utf-8")):
             points = {point["questions"]: point["worst_head"] for point in run["mean"]}
             label = f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}"
             lines.append(_line(label, points, run["order"] == "disagreement"))
+            if run.get("effect"):
+                effects.append(f"Asked {ORDERS[run['order']]}: {run['effect']}.")
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{path}: not a file of `countenance happyfaces ask --json`") from None
-    return _figure(lines, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
+    figure = _figure(lines, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
+    return figure | {"effects": effects}
 
 
 def _looks(sweep: Path, method: str, data: HappyFaces | None, faces: bool) -> dict[str, Any] | None:

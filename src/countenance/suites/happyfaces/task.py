@@ -131,7 +131,7 @@ def finish(state: State, whole: Whole, options: HappyFacesOptions) -> Reduced:
             parts[str(sample.attributes["part"])].add(sample, answer)
             if answer is not None and ALONE[0] in answer.values:
                 pairs = zip(HEADS, ALONE, strict=True)
-                differences.append(max(abs(answer.values[one] - answer.values[other]) for one, other in pairs))
+                differences.append(max(abs(answer.values[head] - answer.values[other]) for head, other in pairs))
     if not any(any(photos.answered) for photos in parts.values()):
         return Reduced()
     ways = parts["validation"].ways()
