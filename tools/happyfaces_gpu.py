@@ -69,7 +69,7 @@ class Data:
     def evidence(self, seed: int):
         """Labelled (left out), the labels, all unlabelled, validation: as a run of this seed sees them."""
         from countenance.suites.happyfaces.networks.evidence import gather
-        from countenance.suites.happyfaces.protocol import method_input
+        from countenance.suites.happyfaces.draws import method_input
 
         if seed not in self._evidence:
             pixels, labels, _ = method_input(self, np.zeros(0, np.int64), seed)
@@ -85,7 +85,7 @@ class Data:
         """
         import torch
 
-        from countenance.suites.happyfaces.protocol import draw
+        from countenance.suites.happyfaces.draws import draw
 
         known, others, draws = [], [], []
         for rate, seed in keys:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture
+    from countenance.answers import Age, Boxes, Embedding, Keypoints, LabelMap, Labels, Masks, Parts, Picture, Scalars
     from countenance.answers.formats import Format, Predictions
     from countenance.api import audit, compare
     from countenance.auditing import Audit, Finding
@@ -87,6 +87,7 @@ _HOME = {
     "Run": "run",
     "RunError": "errors",
     "Sample": "data",
+    "Scalars": "answers",
     "Shard": "tasks",
     "Subject": "data",
     "Suite": "run.suite",
@@ -145,6 +146,7 @@ __all__ = [
     "Run",
     "RunError",
     "Sample",
+    "Scalars",
     "Shard",
     "Subject",
     "Suite",

@@ -35,6 +35,10 @@ class OptionError(InputError):
         self.argument = argument
 
 
+class CannotAnswer(Exception):
+    """A model's own assumption fails on these data, and it says so instead of answering; no error of the run."""
+
+
 class GateFailed(Exception):
     """A gate was asked for and the run did not pass it (exit 1)."""
 

@@ -56,6 +56,10 @@ class Death:
     overdue: bool = False
 
 
+class WorkerDied(Exception):
+    """A worker ended before it had done what it was asked for."""
+
+
 class Supervisor(Protocol):
     """What decides which order comes next and what to do when a worker dies."""
 
@@ -102,6 +106,20 @@ class Pool:
             if not kept:
                 self.close()
 
+    def ask(self, order: Order) -> Any:
+        """The result of one order; the worker stays for the next one. WorkerDied when it ends instead.
+
+        >>> pool = Pool("countenance.processes:echo", {"times": 2})
+        >>> pool.ask({"say": "a"}), pool.ask({"say": "b"})
+        ('aa', 'bb')
+        >>> pool.close()
+        """
+        question = _Question(order)
+        self.run(question, workers=1, keep=True)
+        if question.death is not None:
+            raise WorkerDied(question.death.reason)
+        return question.result
+
     def close(self) -> None:
         """End every worker."""
         if self._crew is not None:
@@ -123,6 +141,8 @@ class _Crew:
         self.supervisor = supervisor
         while len(self.members) < workers:
             self.start()
+        for worker in [worker for worker in self.members if worker.ready and worker.order is None]:
+            self._give(worker)  # workers that stayed need not wait
         while not supervisor.finished():
             self.step()
 
@@ -307,6 +327,35 @@ def _marked(token: str) -> Iterator[int]:
         with contextlib.suppress(OSError):
             if mark in (folder / "environ").read_bytes().split(b"\0"):
                 yield int(folder.name)
+
+
+@dataclass
+class _Question:
+    """The supervisor behind `ask`: one order, tried once."""
+
+    order: Order
+    begun: bool = False
+    over: bool = False
+    result: Any = None
+    death: Death | None = None
+
+    def next(self) -> Order | None:
+        if self.begun:
+            return None
+        self.begun = True
+        return self.order
+
+    def heard(self, order: Order, message: Mapping[str, Any]) -> None:
+        return
+
+    def done(self, order: Order, result: Any) -> None:
+        self.result, self.over = result, True
+
+    def died(self, order: Order, death: Death) -> None:
+        self.death, self.over = death, True
+
+    def finished(self) -> bool:
+        return self.over
 
 
 @dataclass

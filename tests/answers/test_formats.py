@@ -69,7 +69,7 @@ def test_boxes_by_their_sizes_are_read_so(tmp_path, header):
         ("image,old\n1,1\n", Age, "line 2: no column age or years, and no columns p0, p1"),
         ("image,p0,p2\n1,.5,.5\n", Age, "line 2: no column age or years, and no columns p0, p1"),
         ("image,p0,p1\n1,.5,.6\n", Age, "line 2: a distribution over years"),
-        ("image,x0\n1,1\n", Masks, "table holds boxes, labels, embedding, age; the task needs masks"),
+        ("image,x0\n1,1\n", Masks, "table holds boxes, labels, embedding, age, scalars; the task needs masks"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_said_with_its_line(tmp_path, text, kind, message):

@@ -16,7 +16,7 @@ from countenance.processes import Death
 from countenance.run.early_stop import Watch, first_reason
 from countenance.run.engine import local
 from countenance.run.engine.arena import Arena
-from countenance.run.engine.local import _Once, _Probes, _Shards, _Work, fair_share, thread_environment
+from countenance.run.engine.local import _Probes, _Shards, _Work, fair_share, thread_environment
 from countenance.run.engine.search import Bisection
 from countenance.run.feeding import AHEAD, FedGroup, ahead, by_thread, pixel_bytes, without_pixels
 from countenance.run.licences import Allowed, names_in
@@ -284,13 +284,6 @@ def test_supervisors_of_probes_and_of_one_order():
     dead = _Probes([])
     dead.died({"probe": ["c"]}, Death("gone"))
     assert dead.found == Difference("c", True)
-    once = _Once({"rate": True})
-    assert once.next() == {"rate": True} and once.next() is None and not once.finished()
-    once.done({}, 7)
-    assert once.finished() and once.result == 7
-    lost = _Once({})
-    lost.died({}, Death("gone"))
-    assert lost.finished() and lost.result is None
 
 
 @pytest.mark.parametrize("images", [1, 2, 7, 16])

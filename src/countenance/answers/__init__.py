@@ -12,6 +12,7 @@ from countenance.answers.types import (
     Masks,
     Parts,
     Picture,
+    Scalars,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Masks",
     "Parts",
     "Picture",
+    "Scalars",
 ]

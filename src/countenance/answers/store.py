@@ -13,7 +13,7 @@ KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         types.Boxes, types.Labels, types.Masks, types.Keypoints,
-        types.Parts, types.LabelMap, types.Embedding, types.Picture, types.Age, types.Identifications,
+        types.Parts, types.LabelMap, types.Embedding, types.Picture, types.Age, types.Identifications, types.Scalars,
     )
 }  # fmt: skip
 
@@ -32,6 +32,7 @@ def _schema(kind: str) -> Any:
         "Embedding": [("vector", numbers)],
         "Picture": [("png", pa.binary())],
         "Age": [("years", pa.float64()), ("probabilities", numbers)],
+        "Scalars": [("names", pa.list_(pa.string())), ("numbers", numbers)],
         "Identifications": [
             ("boxes", pa.list_(numbers)), ("scores", numbers), ("count", pa.list_(pa.int64())),
             ("identity", pa.list_(pa.int64())), ("similarity", numbers),

@@ -435,6 +435,54 @@ class Age:
 
 
 @dataclass(frozen=True)
+class Scalars:
+    """Real numbers of an image by name, of any size: what a regression task asks for, or the outputs of several heads.
+
+    >>> Scalars({"weight_kg": 71.5}).to_row()
+    {'names': ['weight_kg'], 'numbers': [71.5]}
+    """
+
+    values: Mapping[str, float]
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        numbers = {}
+        for name, value in values.items():
+            number = real(value)
+            if number.size != 1:
+                raise ValueError(f"{name} of shape {number.shape}, expected one number")
+            numbers[str(name)] = float(number.item())
+        object.__setattr__(self, "values", numbers)
+
+    @classmethod
+    def of(cls, raw: Any, name: str = "value") -> "Scalars":
+        """What a model returned: Scalars, a dict of numbers, or one number, which gets the name.
+
+        >>> Scalars.of({"a": 1, "b": 2}).values, Scalars.of(0.5, name="height").values
+        ({'a': 1.0, 'b': 2.0}, {'height': 0.5})
+        """
+        if isinstance(raw, Scalars):
+            return raw
+        if raw is None:
+            raise ValueError("None, expected a number or a dict of numbers")
+        return cls(raw if isinstance(raw, Mapping) else {name: raw})
+
+    def to_row(self) -> dict[str, Any]:
+        return {"names": list(self.values), "numbers": list(self.values.values())}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Scalars":
+        return cls(dict(zip(row["names"], row["numbers"], strict=True)))
+
+    def problem(self, width: int, height: int) -> str | None:
+        if not self.values:
+            return "no number at all"
+        wrong = next((name for name, value in self.values.items() if not np.isfinite(value)), None)
+        if wrong is not None:
+            return f"{wrong} is {self.values[wrong]}, expected a finite number"
+        return _no_text(self.values)
+
+
+@dataclass(frozen=True)
 class Picture:
     """A picture that a model made: height × width × 3, 8 bits."""
 

@@ -1,5 +1,6 @@
-"""`countenance happyfaces`: build, run, score, sweep, report, ask."""
+"""`countenance happyfaces`: build, draw, run, score, sweep, report, ask."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,17 +17,18 @@ Data = Annotated[Path, typer.Option("--data-directory", "-d", help="A folder (or
 MethodName = Annotated[
     str,
     typer.Option(
-        help="erm, divdis, dbat, topk, topk-exp, spatial, spatial-deep, spatial-topk, or module:attr with "
-        "fit(labelled, labels, unlabelled)."
+        help="erm, divdis, dbat, topk, topk-exp, spatial, spatial-deep, spatial-topk, or path.py:Class (module:attr) "
+        "with fit(labelled, labels, unlabelled)."
     ),
 ]
 HeldBack = Annotated[
-    Path | None, typer.Option("--held-back", help="A fourth set, a folder with the four types; scored too.")
+    Path | None, typer.Option("--held-back", help="A fourth set, a folder with the four types: the test.")
 ]
 Out = Annotated[Path | None, typer.Option(help="Leave a run here: a row for each photo that was scored.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 NAMING = "heads       assigned to features by validation truth, the better of the two ways"
+USES_BATCH = "uses its batch: photos are answered otherwise beside other photos than alone; the entry is marked"
 
 
 @app.command()
@@ -49,16 +51,33 @@ def build(
     if people:
         from countenance.suites.happyfaces.people import build_people
 
-        made = build_people(out, pair=pair, seed=seed)
-        say(f"{made} pictures of rendered people ({pair}) in {out}")
+        count = build_people(out, pair=pair, seed=seed)
+        say(f"{count} pictures of rendered people ({pair}) in {out}")
         return
     if official is None or lfw is None:
         raise InputError("build: give --official DIR and --lfw DIR, or --people")
     from countenance.suites.happyfaces.build import build_official, to_make
 
     with progress("printing words", to_make(official), quiet=quiet) as step:
-        made = build_official(official, lfw, out, step)
-    say(f"{made} photos made; the three sets are in {out}")
+        count = build_official(official, lfw, out, step)
+    say(f"{count} photos made; the three sets are in {out}")
+
+
+@app.command()
+def draw(
+    data_directory: Data,
+    mix_rate: Annotated[float, typer.Option(help="Share of cross types among the photos drawn, 0 to 1.")] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
+    out: Annotated[Path, typer.Option(help="The list to write (CSV).")] = Path("list.csv"),
+) -> None:
+    """List the unlabelled photos that a run is fitted on, with checksums, for methods that run elsewhere."""
+    from countenance.suites.happyfaces.dataset import read_happyfaces
+    from countenance.suites.happyfaces.draws import write_draw
+
+    _not_a_folder(out, "--out")
+    lines, checksum = write_draw(read_happyfaces(data_directory), mix_rate, seed, out)
+    say(f"{lines} photos drawn at mix rate {mix_rate:g} with seed {seed}: {out}")
+    say(f"sha256 of the list  {checksum}")
 
 
 @app.command()
@@ -73,10 +92,15 @@ def run(
 ) -> None:
     """Run a method once and print both heads' accuracies."""
     from countenance.suites.happyfaces.dataset import read_happyfaces
-    from countenance.suites.happyfaces.protocol import MixTask, evaluate
+    from countenance.suites.happyfaces.protocol import MixTask, evaluate_method
+    from countenance.suites.happyfaces.runs import HappyFacesDataset
 
-    data, task = read_happyfaces(data_directory, held_back), MixTask(method, mix_rate, seed)
-    _told(data_directory, data, task, evaluate(data, task), json_, out)
+    if not 0 <= mix_rate <= 1:
+        raise InputError(f"--mix-rate {mix_rate:g}: expected a number from 0 to 1")
+    dataset = HappyFacesDataset(read_happyfaces(data_directory, held_back))
+    source = _source(data_directory, held_back)
+    evaluated = evaluate_method(dataset, MixTask(method, mix_rate, seed), out, source=source, say=say)
+    _show(evaluated, json_, out)
 
 
 @app.command()
@@ -86,45 +110,65 @@ def score(
         Path, typer.Option(help="CSV or Parquet with a photo and the probabilities of head 1 and head 2 on each line.")
     ],
     name: Annotated[str | None, typer.Option(help="What the method is called (default: the file's name).")] = None,
-    json_: Annotated[Path | None, typer.Option("--json", help="Write the record here.")] = None,
+    mix_rate: Annotated[
+        float | None, typer.Option(help="The mix rate of the draw that the method was fitted on (see draw).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The seed of that draw (default: 0).")] = None,
+    json_: Annotated[Path | None, typer.Option("--json", help="Write the record here; report reads it.")] = None,
     out: Out = None,
     held_back: HeldBack = None,
 ) -> None:
     """Score predictions made elsewhere: every validation photo, and unlabelled ones that the method did not use."""
     from countenance.suites.happyfaces.dataset import read_happyfaces
-    from countenance.suites.happyfaces.predictions import read_outcome
-    from countenance.suites.happyfaces.protocol import MixTask
+    from countenance.suites.happyfaces.predictions import evaluate_predictions
 
-    data = read_happyfaces(data_directory, held_back)
-    outcome = read_outcome(predictions, data, name or predictions.stem)
-    _told(data_directory, data, MixTask(outcome.record["method"], float("nan"), 0), outcome, json_, out)
+    if mix_rate is not None and not 0 <= mix_rate <= 1:
+        raise InputError(f"--mix-rate {mix_rate:g}: expected a number from 0 to 1")
+    if seed is not None and mix_rate is None:
+        raise InputError("--seed: is that of a draw; give --mix-rate as well")
+    evaluated = evaluate_predictions(
+        predictions,
+        read_happyfaces(data_directory, held_back),
+        name or predictions.stem,
+        mix_rate=mix_rate,
+        seed=seed or 0,
+        source=_source(data_directory, held_back),
+        out=out,
+    )
+    _show(evaluated, json_, out)
 
 
-def _told(source: Path, data: Any, task: Any, outcome: Any, json_: Path | None, out: Path | None) -> None:
-    """Write the record and the run of an evaluation, and print what it found."""
+def _source(folder: Path, held_back: Path | None) -> str:
+    from countenance.suites.happyfaces.runs import source_of
+
+    return source_of(folder.absolute(), held_back and held_back.absolute())
+
+
+def _show(evaluated: Any, json_: Path | None, out: Path | None) -> None:
+    """Write the record of an evaluation and print it."""
     from countenance.files import write_json
-    from countenance.suites.happyfaces.runs import PARTS, store
+    from countenance.suites.happyfaces.runs import record_of
+    from countenance.suites.happyfaces.task import PARTS
 
-    record = outcome.record
+    record = record_of(evaluated)
     if json_ is not None:
         write_json(json_, record)
-    if out is not None:
-        store(out, data, task, outcome, source)
     if not record["answered"]:
         say(f"no answer: {record['reason']}")
-        return
     for part in PARTS:
-        found = record.get(part)
-        if found:
-            heads = ", ".join(f"{name} {head['accuracy']:.3f}" for name, head in found["heads"].items())
-            say(f"{part.replace('_', ' '):10}  worst head {found['worst_head']:.3f}   ({heads})")
-    say(NAMING)
-    if "way" in record["notes"]:
-        why = record["notes"].get("why")
-        say(f"by          {record['notes']['way']}{f', because {why}' if why else ''}")
-    estimate = record["notes"].get("estimated_mix_rate")
-    if estimate is not None:
-        say(f"mix rate    {estimate:.3f} estimated, {task.mix_rate:.3f} true")
+        accuracies = record.get(part)
+        if accuracies:
+            heads = ", ".join(f"{name} {head['accuracy']:.3f}" for name, head in accuracies["heads"].items())
+            say(f"{part.replace('_', ' '):10}  worst head {accuracies['worst_head']:.3f}   ({heads})")
+    if record["answered"]:
+        say(NAMING)
+    if record.get("uses_batch"):
+        say(USES_BATCH)
+    notes = record["notes"]
+    if "way" in notes:
+        say(f"by          {notes['way']}{', because ' + str(notes['why']) if notes.get('why') else ''}")
+    if notes.get("estimated_mix_rate") is not None:
+        say(f"mix rate    {notes['estimated_mix_rate']:.3f} estimated, {record['mix_rate']:.3f} true")
     if out is not None:
         say(f"run         {out.resolve()}")
 
@@ -154,9 +198,9 @@ def sweep(
     rates = _rates(mix_rates)
     tasks = [MixTask(method, rate, seed) for rate in rates for seed in range(first_seed, first_seed + seeds)]
     _not_a_folder(json_)
-    kept = runs or json_.with_suffix(".runs")
+    folder = runs or json_.with_suffix(".runs")
     with progress(method, len(tasks), quiet=quiet) as step:
-        table = summary(run_all(data_directory, tasks, kept, held_back=held_back, jobs=jobs, step=step))
+        table = summary(run_all(data_directory, tasks, folder, held_back=held_back, jobs=jobs, step=step))
     write_json(json_, table)
     for row in table["mix_rates"]:
         if row["answered"]:
@@ -171,6 +215,8 @@ def sweep(
         say(f"no answer: {reason}")
     if any(row["answered"] for row in table["mix_rates"]):
         say(NAMING)
+    if table["uses_batch"]:
+        say(USES_BATCH)
     if table["accuracy_at_10"] is not None:
         say(f"worst head at 10 %  {table['accuracy_at_10']:.3f}")
     for rate, declined in table["declined"].items():
@@ -182,10 +228,10 @@ def sweep(
         say(f"{name}  {f'not given: {needs(rates)}' if rates else value}")
 
 
-def _not_a_folder(path: Path) -> None:
+def _not_a_folder(path: Path, flag: str = "--json") -> None:
     """Refuse now what would fail after all the work."""
     if path.is_dir():
-        raise InputError(f"--json {path}: a folder; name a file")
+        raise InputError(f"{flag} {path}: a folder; name a file")
 
 
 def _rates(text: str) -> list[float]:
@@ -210,7 +256,7 @@ def report(
     data_directory: Annotated[
         Path | None, typer.Option("--data-directory", "-d", help="Lay the heat maps over the mean labelled photo.")
     ] = None,
-    asked: Annotated[Path | None, typer.Option(help="What `ask --json` wrote.")] = None,
+    answers: Annotated[Path | None, typer.Option("--asked", help="What `ask --json` wrote.")] = None,
     faces: Annotated[bool, typer.Option("--faces", help="Also over some validation photos of real people.")] = False,
 ) -> None:
     """Write one page: curves beside the published ones, heads by type, where heads look, estimated mix rates."""
@@ -218,7 +264,7 @@ def report(
 
     if faces and data_directory is None:
         raise InputError("--faces: give --data-directory DIR as well, the photos are there")
-    say(f"Page: {write_report(sweeps, out, data=data_directory, asked=asked, faces=faces).resolve()}")
+    say(f"Page: {write_report(sweeps, out, data=data_directory, answers=answers, faces=faces).resolve()}")
 
 
 @app.command()
@@ -249,7 +295,7 @@ def ask(
     try:
         if interactive:
             say("learning from the labelled photos; the questions follow")
-            oracle = at_the_terminal(data, out or json_.with_suffix(".photos"))
+            oracle = at_the_terminal(data, out or json_.with_suffix(".photos"), pictures=sys.stdout.isatty())
             runs = [[ask_about(data, oracle, seed=seed, **common)]]
         else:
             with progress("asking", 2 * seeds * questions, quiet=quiet) as step:
@@ -270,3 +316,5 @@ def ask(
         for point in table["mean"]:
             beside = "" if point["not_drawn"] is None else f"   not drawn {point['not_drawn']:.3f}"
             say(f"  {point['questions']:4d} questions   worst head {point['worst_head']:.3f}{beside}")
+        if table["effect"]:
+            say(f"  {table['effect']}")

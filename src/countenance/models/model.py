@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
+from countenance.data.fit_input import FitContext
 from countenance.data.record import Record
 
 Images = Sequence[NDArray[np.uint8]]
@@ -18,6 +19,17 @@ Images = Sequence[NDArray[np.uint8]]
 class Model(Protocol):
     """Takes a list of RGB images (height × width × 3, 8 bits), returns one answer for each, in order."""
 
+    def __call__(self, images: Images) -> Sequence[Any]: ...
+
+
+@runtime_checkable
+class FittedModel(Protocol):
+    """A model that is fitted once per run, before its first batch, on the arrays that the task hands to it.
+
+    `fit` may return a dict of JSON values, which the run keeps; it may raise `countenance.errors.CannotAnswer`.
+    """
+
+    def fit(self, context: FitContext) -> Any: ...
     def __call__(self, images: Images) -> Sequence[Any]: ...
 
 

@@ -28,6 +28,7 @@ KINDS = {
     "image": "the picture could not be read",
     "model": "the model raised an error, hung or crashed",
     "answer": "the answer was not valid",
+    "declined": "the model said that it cannot answer",
 }
 DEFAULTS: dict[str, Any] = {
     "question": "", "failed": 0, "max_failures": 0.05, "seconds": None, "images_per_second": None, "cores": None,

@@ -3,9 +3,9 @@
 The rule counts images that the model was asked about, from the start of the run. It stops the run when not one of
 them has a valid answer and either the first `FIRST` of them failed, with the model or its answer at fault, or the
 first `LOST` of them each took a worker process down (each such failure costs a restart or the time limit).
-An unreadable image says nothing about the model and is not counted, so a dataset whose first images are damaged is
-evaluated to its end. A run in which every image failed for whatever reason ends with the first reason. Whoever allows
-that every image fails (`max_failures` 1) goes on deliberately.
+An unreadable image says nothing about the model and is not counted, nor is one that the model declined to answer; so a
+dataset whose first images are damaged is evaluated to its end. A run in which every image failed for whatever reason
+ends with the first reason. Whoever allows that every image fails (`max_failures` 1) goes on deliberately.
 """
 
 import re
@@ -19,8 +19,8 @@ FIRST = 10
 LOST = 3
 REMEMBERED = 1000
 """Failures whose reasons are kept once an image was answered; shards store them all."""
-UNREADABLE = "image"
-"""The kind of a failure that is the image's own."""
+UNREADABLE, DECLINED = "image", "declined"
+"""The kinds of failures that are the image's own, and that the model chose: it said that it cannot answer."""
 GO_ON = "--max-failures 1 goes on all the same"
 
 
@@ -63,7 +63,7 @@ class Watch:
             if self.answered and len(self.failed) >= REMEMBERED:
                 break  # not hopeless any more, whatever fails
             sample = row["sample"]
-            if row["kind"] != UNREADABLE and sample not in self.failed:
+            if row["kind"] not in (UNREADABLE, DECLINED) and sample not in self.failed:
                 self.failed[sample] = row["reason"]
                 self.lost += lost
                 if row.get("boxes"):
@@ -75,7 +75,9 @@ class Watch:
                 raise InputError(self._sentence(start, self.failed))
 
     def finished(self, failures: Sequence[Mapping[str, Any]], total: int) -> None:
-        """Raise when a finished run has no valid answer at all."""
+        """Raise when a finished run has no valid answer at all, unless the model declined."""
+        if any(row.get("kind") == DECLINED for row in failures):
+            return
         if total and len(failures) == total and self.max_failures < 1:
             images = "the only image" if total == 1 else f"all {total} images"
             raise AllFailed(self._sentence(f"{images} failed", {row["sample"]: row["reason"] for row in failures}))

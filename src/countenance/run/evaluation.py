@@ -226,7 +226,8 @@ class Evaluation:
             piece.number: {name: lowest_score(one) for name, one in self.store.shard_answers(piece.number).items()}
             for piece in pieces
         }
-        found = engine().probe(pieces, draw(stored, self.plan.settings.seed))
+        chosen = draw(stored, self.plan.settings.seed)
+        found = engine().probe(pieces, chosen) if chosen else None
         if found is None:
             return
         if found.repeatable:
@@ -300,6 +301,7 @@ class Evaluation:
             max_failures=self.settings.max_failures,
             withdrawn=self.plan.withdrawn,
             context=self.plan.context(),
+            fit=self.plan.fit,
             environment=thread_environment(self.settings.workers, threads),
         )
         if self.settings.engine == "local":

@@ -1,6 +1,7 @@
 """`evaluate`: from a model and a dataset to a finished run."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -144,6 +145,7 @@ def evaluate_with(
     dataset = _loaded(data, data_settings)
     chosen_model = given_model(model, model_settings, the_task, dataset)
     card = model_settings.card or chosen_model.card
+    chosen_model = replace(chosen_model, card=card)
     for allowed in allowances(run_settings.allow_licence):
         allowed.check([("data", dataset.card), ("model", card)])
     if not model_settings.allow_mismatch:

@@ -4,9 +4,10 @@ import hashlib
 import inspect
 import json
 import platform
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ import numpy as np
 import countenance
 from countenance.data import Dataset, Sample
 from countenance.data.card import DatasetCard
+from countenance.data.fit_input import FitContext
 from countenance.data.manifest import SampleManifest, attribute_kinds
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Reading
@@ -170,6 +172,8 @@ class RunPlan:
     """What the four numbers of the model's boxes are."""
     timed: bool = False
     """Whether the time of each image is measured."""
+    fit: FitContext | None = field(default=None, compare=False)
+    """What the model is fitted on first; task and data, which are in the key, determine it."""
     withdrawn: Withdrawn = NOBODY
     """Images that a purge removed; they are never read again."""
 
@@ -253,8 +257,8 @@ class RunPlan:
 def bare(source: str | None) -> str | None:
     """A dataset's source without the folders of this machine: what may be published.
 
-    >>> bare("people:portraits"), bare("/home/me/data/faces"), bare("uccs:/data/uccs?set=test")
-    ('people:portraits', 'faces', 'uccs:uccs?set=test')
+    >>> bare("people:portraits"), bare("/home/me/data/faces"), bare("uccs:/data/uccs?set=test&more=/data/more")
+    ('people:portraits', 'faces', 'uccs:uccs?set=test&more=more')
     """
     if source is None:
         return None
@@ -262,13 +266,15 @@ def bare(source: str | None) -> str | None:
         source.partition(":") if ":" in source and "/" not in source.split(":")[0] else ("", "", source)
     )
     path, mark, options = rest.partition("?")
-    return f"{scheme}{colon}{Path(path).name if '/' in path else path}{mark}{options}"
+    named = "&".join(re.sub(r"=.*/", "=", option) for option in options.split("&"))
+    return f"{scheme}{colon}{Path(path).name if '/' in path else path}{mark}{named}"
 
 
 def _code_of(task: Task) -> list[str]:
     """Hashes of the files that a custom task is written in; the version stands for ours."""
     found = []
     parts: list[Callable[..., Any]] = [task.score, task.coerce, task.asks, task.refuse]
+    parts += [] if task.fit_input is None else [task.fit_input]
     if task.reduce is not None:
         parts += [task.reduce.partial, task.reduce.finish, task.reduce.merge]
     for part in parts:
@@ -294,27 +300,31 @@ def make_plan(
     settings = settings or RunSettings()
     if not len(data):
         raise InputError(f"dataset {data.card.name!r} holds no image")
-    chosen: Samples = (
-        _in_manifest(data, settings) if isinstance(data, SampleManifest) else _in_memory(task, data, settings)
-    )
-    return RunPlan(task, card, chosen, source, settings, reading, timed)
+    if isinstance(data, SampleManifest):
+        if task.fit_input is not None:
+            raise InputError(f"task {task.name!r} fits models, which needs a dataset that is read whole, no manifest")
+        return RunPlan(task, card, _in_manifest(data, settings), source, settings, reading, timed)
+    fit = None if task.fit_input is None else task.fit_input(data)
+    chosen = _in_memory(task, data, settings, frozenset() if fit is None else fit.seen)
+    return RunPlan(task, card, chosen, source, settings, reading, timed, None if fit is None else fit.context)
 
 
-def _in_memory(task: Task, dataset: Dataset, settings: RunSettings) -> InMemory:
+def _in_memory(task: Task, dataset: Dataset, settings: RunSettings, seen: frozenset[str] = frozenset()) -> InMemory:
     name, times = next(iter(Counter(sample.id for sample in dataset).most_common(1)))
     if times > 1:
         raise InputError(
             f"dataset {dataset.name!r}: the id {name!r} names {times} images; ids must be unique "
             "(`countenance data check` lists them all)"
         )
-    asked = [sample for sample in dataset if task.asks(sample)]
-    if not asked:
+    unseen = [sample for sample in dataset if sample.id not in seen]
+    samples = [sample for sample in unseen if task.asks(sample)]
+    if not samples:
         raise InputError(f"dataset {dataset.name!r} has no image with the truth that {task.name} needs")
-    skipped = len(dataset) - len(asked)
-    if settings.limit is not None and settings.limit < len(asked):
-        asked = [asked[i] for i in _drawn(len(asked), settings)]
-    kinds, fingerprint = attribute_kinds(asked), dataset.truth_fingerprint()
-    return InMemory(dataset.card, tuple(asked), kinds, fingerprint, not dataset.hashed_when_read, skipped)
+    skipped = len(unseen) - len(samples)
+    if settings.limit is not None and settings.limit < len(samples):
+        samples = [samples[i] for i in _drawn(len(samples), settings)]
+    kinds, fingerprint = attribute_kinds(samples), dataset.truth_fingerprint()
+    return InMemory(dataset.card, tuple(samples), kinds, fingerprint, not dataset.hashed_when_read, skipped)
 
 
 def _in_manifest(manifest: SampleManifest, settings: RunSettings) -> InManifest:

@@ -110,6 +110,10 @@ class Run:
         """Numbers, curves, matrices and tables of the whole run."""
         return self.store.results()
 
+    def fit_notes(self) -> dict[str, Any]:
+        """What the model said when it was fitted, and the seconds that took; nothing for models that are not fitted."""
+        return self.store.fit_notes()
+
     def answers(self) -> "dict[str, Answer]":
         """Every stored prediction, by sample id."""
         return dict(self.store.answers())

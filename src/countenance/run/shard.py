@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from countenance.answers import Boxes
 from countenance.answers.store import KINDS
 from countenance.data import Sample
-from countenance.errors import InputError
+from countenance.errors import CannotAnswer, InputError
 from countenance.models.model import told
 from countenance.models.timed import TimedAnswer, untimed
 from countenance.processes import in_worker
+from countenance.run.early_stop import DECLINED
 from countenance.run.feeding import FedBatch, FedGroup, Feed, Pixels, by_thread, without_pixels
 from countenance.run.latency import with_latency
 from countenance.run.limits import TooSlow, limited_time
@@ -162,8 +163,10 @@ class FailedImage:
 
     @classmethod
     def of(cls, error: BaseException) -> "FailedImage":
-        kind = "answer" if isinstance(error, InputError) else "model"
         said = words(error)
+        if isinstance(error, CannotAnswer):
+            return cls(DECLINED, said)
+        kind = "answer" if isinstance(error, InputError) else "model"
         name = type(error).__name__
         return cls(kind, said if kind == "answer" else f"{name}: {said}" if said and said != name else name)
 

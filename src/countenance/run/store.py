@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from countenance.answers.store import answers_from_table, answers_table
 from countenance.arrow_memory import arrow_reader
-from countenance.decoding import decoding, first_line, read_parquet
+from countenance.decoding import decoding, first_line, json_of, read_parquet
 from countenance.errors import InputError
 from countenance.files import to_json
 from countenance.run.hashes import FILES, FileHashes, digest
@@ -51,6 +51,8 @@ VIEWED = "viewed.jsonl"
 """When and by whom the faces of real people were shown in the viewer."""
 VIEWS = "views.json"
 """Views that somebody saved in the viewer, with their names."""
+FIT = "fit.json"
+"""What a model that was fitted first said about it."""
 QUESTIONS = "questions.json"
 """Which different questions the run's scores were asked."""
 UNSEALED = (LOCAL, FILES, JOURNAL, VIEWED, VIEWS, QUESTIONS)
@@ -61,7 +63,7 @@ COMPLETED = (SCORES, FAILURES, RESULTS, FINDINGS, AUDIT)
 
 OWN_FILES = (
     MANIFEST, LOCAL, FILES, SCORES, FAILURES, RESULTS, FINDINGS, AUDIT, REPORT, PAGES, JOURNAL, VIEWED, VIEWS,
-    QUESTIONS,
+    QUESTIONS, FIT,
 )  # fmt: skip
 OWN_NAMES = re.compile(r"(?:answers|shards|work|scores)/\d{5}[\w.-]*\.(?:parquet|json|state)|thumbnails/[\w.-]+\.jpg")
 """Names of files that this package writes into folders of a run."""
@@ -445,6 +447,19 @@ class RunStore:
 
     def write_results(self, results: Iterable[Result]) -> None:
         self.storage.write(RESULTS, results_to_json(results).encode())
+
+    def fit_notes(self) -> dict[str, Any]:
+        """What the model said when it was fitted; nothing where it was not."""
+        try:
+            notes = json_of(self.read(FIT), f"{self.place}/{FIT}")
+        except Missing:
+            return {}
+        return notes if isinstance(notes, dict) else {}
+
+    def write_fit_notes(self, notes: Mapping[str, Any]) -> None:
+        """Keep what the model said when it was first fitted for this run."""
+        if not self.storage.has(FIT):
+            self.storage.write(FIT, to_json(notes).encode())
 
     # hashes
 

@@ -105,11 +105,17 @@ class StoredShards(RunParts):
         scores = self.store.scores()
         for name in self.store.answer_files():
             answers = answers_from_table(self.store.table(name), f"{self.store.place}/{name}")
-            lost = [key for key in answers if key not in self._by_id]
-            if lost:
-                raise InputError(f"the dataset no longer has {lost[0]!r}")
             rows = scores.filter(pc.is_in(scores["sample"], pa.array(list(answers), pa.string())))
-            yield Shard([self._by_id[key] for key in answers], answers, rows)
+            yield Shard(self._samples(answers), answers, rows)
+        failed = self._samples(self.store.failures()["sample"].to_pylist())
+        if failed:
+            yield Shard(failed, {}, scores.slice(0, 0))
+
+    def _samples(self, names: Iterable[str]) -> list[Sample]:
+        lost = next((name for name in names if name not in self._by_id), None)
+        if lost is not None:
+            raise InputError(f"the dataset no longer has {lost!r}")
+        return [self._by_id[name] for name in names]
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         for name in self.store.score_files():

@@ -11,7 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from countenance.answers import Answer, Boxes
-from countenance.data import Sample, Subject
+from countenance.data import Dataset, Sample, Subject
+from countenance.data.fit_input import FitInput
 from countenance.data.tables import near
 from countenance.errors import InputError
 from countenance.metrics.readings import CORNERS, Reading
@@ -90,6 +91,8 @@ class Task:
     """Whether the question makes sense for an image (its truth is there)."""
     reduce: Reduce | None = None
     """What only the whole run shows: pairs, ranks, curves, average precision."""
+    fit_input: Callable[[Dataset], FitInput] | None = None
+    """What models with `fit(context)` are fitted on before they predict; None: nothing."""
     needs: tuple[str, ...] = ()
     """What a model must find for this question (`face`, `person`, `embedding`, …), any of these; empty: not said."""
     refuse: Callable[[Any, Sample, Context], str | None] = lambda answer, sample, context: None

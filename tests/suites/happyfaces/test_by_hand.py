@@ -10,18 +10,11 @@ import pytest
 from countenance.errors import InputError
 from countenance.suites.happyfaces.ask import means
 from countenance.suites.happyfaces.dataset import TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.people import FEATURES, PersonPicture, assign
-from countenance.suites.happyfaces.protocol import MixTask, Outcome, draw, method_input
+from countenance.suites.happyfaces.protocol import MixTask, run
 from countenance.suites.happyfaces.report import _seeds, _told, heat_map
-from countenance.suites.happyfaces.runs import (
-    attributes_of,
-    identity_of,
-    kept_record,
-    record_of,
-    rescore,
-    results_of,
-    store,
-)
+from countenance.suites.happyfaces.runs import attributes_of, identity_of, overlap, person_of, record_of
 from countenance.suites.happyfaces.scores import MIX_RATES, auc, lowest_mix_rate_above, part_of, score_parts, summary
 from countenance.suites.happyfaces.spatial.assumption import separation
 from countenance.suites.happyfaces.spatial.regions import (
@@ -49,10 +42,10 @@ def tiny() -> HappyFaces:
 def test_a_draw_takes_as_many_of_each_type_as_the_rate_says():
     tags = tuple(tag for tag, n in zip(TAGS, (10, 11, 12, 13), strict=True) for _ in range(n))
     for rate, crossed in ((0.0, 0), (0.25, 2), (0.5, 5), (1.0, 10)):
-        made = draw(tags, rate, 1)
-        counts = [sum(tags[i] == tag for i in made.drawn) for tag in TAGS]
+        built = draw(tags, rate, 1)
+        counts = [sum(tags[i] == tag for i in built.drawn) for tag in TAGS]
         assert counts == [10 - crossed, crossed, crossed, 10 - crossed]
-        assert sorted([*made.drawn, *made.not_drawn]) == list(range(46))
+        assert sorted([*built.drawn, *built.not_drawn]) == list(range(46))
     assert draw(tags, 0.5, 1).drawn.tolist() != draw(tags, 0.5, 2).drawn.tolist()
     for rate in (-0.01, 1.01):
         with pytest.raises(InputError, match="outside 0 … 1"):
@@ -73,9 +66,9 @@ def test_both_heads_are_scored_by_type_and_named_by_validation(tiny):
     right = tiny.validation.truth().astype(float)
     swapped = right[:, ::-1].copy()
     swapped[0, 1] = 1 - swapped[0, 1]  # FHWH: the head of the face, which comes second, is wrong
-    made = score_parts({"validation": (tiny.validation, swapped)}, ("face", "writing"))
-    assert made["ways"] == [1, 0] and made["validation"]["worst_head"] == 0.75 and made["validation"]["photos"] == 4
-    assert made["validation"]["heads"] == {
+    built = score_parts({"validation": (tiny.validation, swapped)}, ("face", "writing"))
+    assert built["ways"] == [1, 0] and built["validation"]["worst_head"] == 0.75 and built["validation"]["photos"] == 4
+    assert built["validation"]["heads"] == {
         "face": {"accuracy": 0.75, "by_type": {"FHWH": 0.0, "FHWS": 1.0, "FSWH": 1.0, "FSWS": 1.0}},
         "writing": {"accuracy": 1.0, "by_type": dict.fromkeys(TAGS, 1.0)},
     }
@@ -97,7 +90,7 @@ def record(rate: float, seed: int, worst: float, *, answered: bool = True, estim
     heads = {"face": {"accuracy": worst, "by_type": {"FHWH": worst, "FSWS": 1.0}}}
     part = {"photos": 4, "worst_head": worst, "heads": heads}
     notes = {} if estimate is None else {"estimated_mix_rate": estimate}
-    made = {
+    built = {
         "method": "m",
         "options": {"k": 1},
         "mix_rate": rate,
@@ -106,8 +99,8 @@ def record(rate: float, seed: int, worst: float, *, answered: bool = True, estim
         "answered": answered,
     }
     if not answered:
-        return made | {"reason": "no two places"}
-    return made | {"notes": notes, "validation": part, "not_drawn": part if seed else None, "held_back": None}
+        return built | {"reason": "no two places"}
+    return built | {"notes": notes, "validation": part, "not_drawn": part if seed else None, "held_back": None}
 
 
 def test_a_table_has_means_and_deviations_over_seeds():
@@ -131,8 +124,16 @@ def test_a_table_has_means_and_deviations_over_seeds():
 
 
 def test_what_was_declined_counts_as_a_guess():
-    answers = {(0.0, 0): 0.7, (0.0, 1): 0.9, (0.1, 0): 0.96, (0.1, 1): None, (0.2, 0): 0.95, (0.2, 1): 0.97,
-               (0.3, 0): 0.9, (0.3, 1): 0.9}  # fmt: skip
+    answers = {
+        (0.0, 0): 0.7,
+        (0.0, 1): 0.9,
+        (0.1, 0): 0.96,
+        (0.1, 1): None,
+        (0.2, 0): 0.95,
+        (0.2, 1): 0.97,
+        (0.3, 0): 0.9,
+        (0.3, 1): 0.9,
+    }
     runs = [record(rate, seed, value or 0, answered=value is not None) for (rate, seed), value in answers.items()]
     table = summary(runs)
     assert table["accuracy_at_10"] == pytest.approx((0.96 + 0.5) / 2) and table["declined"] == {"0.1": 1}
@@ -160,8 +161,8 @@ def test_each_set_needs_five_pictures_of_a_type_and_people_are_in_one_set_only()
             refused.append(int(str(error).split("only ")[1].split()[0]))
             continue
         counts = {name: Counter(tag for _, tag in some) for name, some in sets.items()}
-        assert all(len(set(one.values())) == 1 for one in counts.values()), "as many of every type"
-        smallest.append(min(min(one.values()) for one in counts.values()))
+        assert all(len(set(item.values())) == 1 for item in counts.values()), "as many of every type"
+        smallest.append(min(min(item.values()) for item in counts.values()))
         labelled, unlabelled, validation = ({picture.identity for picture, _ in some} for some in sets.values())
         assert not labelled & unlabelled and not unlabelled & validation and not labelled & validation
     assert min(smallest) == 5 and max(refused) == 4
@@ -177,8 +178,10 @@ def test_answers_are_averaged_question_by_question():
     def point(n, worst, rest):
         return {"questions": n, "validation": {"worst_head": worst}, "not_drawn": rest and {"worst_head": rest}}
 
-    runs = [{"order": "random", "method": "m", "mix_rate": 0.1, "curve": curve} for curve in (
-        [point(0, 0.8, 0.6), point(5, 0.9, None)], [point(0, 0.6, None)])]  # fmt: skip
+    runs = [
+        {"order": "random", "method": "m", "mix_rate": 0.1, "curve": curve}
+        for curve in ([point(0, 0.8, 0.6), point(5, 0.9, None)], [point(0, 0.6, None)])
+    ]
     assert means(runs)["mean"] == [
         {"questions": 0, "runs": 2, "worst_head": pytest.approx(0.7), "not_drawn": 0.6},
         {"questions": 5, "runs": 1, "worst_head": 0.9, "not_drawn": None},
@@ -187,67 +190,84 @@ def test_answers_are_averaged_question_by_question():
 
 @pytest.mark.parametrize(
     ("file", "who"),
-    [("Ann_Lee_0002.jpg", "Ann_Lee"), ("Ann_Lee_0002_FHWH.jpg", "Ann_Lee"), ("0001_FHWH.png", "0001_FHWH"),
-     ("Ann_Lee_002.jpg", "Ann_Lee_002"), ("Ann_Lee_0002.jpg.gz", "Ann_Lee")],
-)  # fmt: skip
+    [
+        ("Ann_Lee_0002.jpg", "Ann_Lee"),
+        ("Ann_Lee_0002_FHWH.jpg", "Ann_Lee"),
+        ("0001_FHWH.png", "0001_FHWH"),
+        ("Ann_Lee_002.jpg", "Ann_Lee_002"),
+        ("Ann_Lee_0002.jpg.gz", "Ann_Lee"),
+    ],
+)
 def test_a_person_is_known_by_the_file_of_lfw(file, who):
     assert identity_of(file) == who
 
 
 def test_attributes_say_what_a_tag_means():
     assert attributes_of("FSWH", ("face", "writing")) == {
-        "type": "FSWH", "agree": "disagree", "face": "sad", "writing": "happy",
-    }  # fmt: skip
+        "type": "FSWH",
+        "agree": "disagree",
+        "face": "sad",
+        "writing": "happy",
+    }
     assert attributes_of("FSWS", ("smile", "tone")) == {"type": "FSWS", "agree": "agree", "smile": "no", "tone": "no"}
 
 
-def stored(data: HappyFaces, place: Path, task: MixTask, probabilities: np.ndarray):
-    parts = {"validation": (data.validation, probabilities), "not_drawn": (data.unlabelled.take([4, 5]), np.eye(2))}
-    told = {"method": task.method, "mix_rate": task.mix_rate, "seed": task.seed, "options": {}, "answered": True}
-    told |= {"notes": {"estimated_mix_rate": 0.25}} | score_parts(parts, data.features)
-    told |= {"seconds": 1.0, "cpu_seconds": 0.5}
-    return told, store(place, data, task, Outcome(told, None, parts), "somewhere")
+class Table:
+    """A method that answers from a table: the first pixel of a photo is its number."""
+
+    name = "table"
+
+    def __init__(self, answers: dict[int, tuple[float, float]]) -> None:
+        self.answers = answers
+
+    def fit(self, labelled, labels, unlabelled):
+        return self
+
+    def predict(self, pictures):
+        return np.array([self.answers.get(int(picture[0, 0, 0]), (1.0, 0.0)) for picture in pictures])
+
+    notes = {"estimated_mix_rate": 0.25}  # noqa: RUF012
 
 
-def test_a_record_is_read_back_from_its_run_and_only_for_the_same_question(tiny, tmp_path):
-    task = MixTask("spatial", 0.1, 0)
-    told, run = stored(tiny, tmp_path / "run", task, np.array([[0.51, 1], [1, 1], [0.5, 0], [0, 0.49]]))
-    back = record_of(run)
-    assert {name: back[name] for name in told} == told
-    assert back["data"] == tiny.fingerprint() and back["real_people"] is True
-    assert kept_record(tmp_path / "run", tiny, task) == back
-    assert kept_record(tmp_path / "none", tiny, task) is None
-    assert kept_record(tmp_path / "run", tiny, replace(task, method="erm")) is None
-    assert kept_record(tmp_path / "run", tiny, replace(task, options=(("k", 1),))) is None
-    assert kept_record(tmp_path / "run", tiny, replace(task, method="mine:Method")) is None
-    other = replace(tiny, validation=photos(list(TAGS), 30))
-    assert kept_record(tmp_path / "run", other, task) is None
-    rows = run.scores().to_pylist()
-    assert [row["sample"] for row in rows[:1]] == [tiny.validation.ids("validation")[0]]
-    assert {row["attr.part"] for row in rows} == {"validation", "not_drawn"} and len(rows) == 6
-    assert rows[4]["sample"].startswith("unlabelled/")
-    assert [(row["m.face_correct"], row["m.writing_correct"]) for row in rows[:4]] == [
-        (1, 1), (1, 0), (1, 0), (1, 1),
-    ]  # fmt: skip
+def answered(data: HappyFaces, place: Path, probabilities: list[tuple[float, float]]):
+    numbers = data.validation.pixels[:, 0, 0, 0].tolist()
+    return run(data, MixTask(Table(dict(zip(numbers, probabilities, strict=True))), 0.0, 0), place)
+
+
+def test_a_record_is_read_back_from_its_run(tiny, tmp_path):
+    record, stored = answered(tiny, tmp_path / "run", [(0.51, 1), (1, 1), (0.5, 0), (0, 0.49)])
+    assert record == record_of(stored) and record["notes"] == {"estimated_mix_rate": 0.25}
+    assert record["data"] == tiny.fingerprint() and record["real_people"] is True and record["ways"] == [0, 1]
+    rows = {row["sample"]: row for row in stored.scores().to_pylist()}
+    assert {row["attr.part"] for row in rows.values()} == {"validation", "not_drawn"}
+    ids = tiny.validation.ids("validation")
+    assert [(rows[name]["m.face_correct"], rows[name]["m.writing_correct"]) for name in ids] == [
+        (1, 1),
+        (1, 0),
+        (1, 0),
+        (1, 1),
+    ]
 
 
 def test_results_name_the_worse_head_and_both_by_type(tiny, tmp_path):
-    told, run = stored(tiny, tmp_path / "run", MixTask("spatial", 0.1, 0), np.array([[1, 1], [1, 1], [0, 0], [0, 0.0]]))
-    worst, rest, rate, table = results_of(told)
-    assert (worst.name, worst.value, worst.n) == ("worst head, validation", 0.5, 4)
-    assert (rest.name, rest.n, rate.value, rate.n) == ("worst head, photos not drawn", 2, 0.25, 1)
+    record, stored = answered(tiny, tmp_path / "run", [(1, 1), (1, 1), (0, 0), (0, 0)])
+    worst, rest, table, heads, batch = stored.results()
+    assert (worst.name, worst.value, worst.n) == ("worst head, validation", 0.5, 4) and batch.value == 0
+    assert rest.name == "worst head, photos not drawn" and rest.n == len(stored.scores()) - 4
     assert table.rows[:2] == [["validation", "face", "all", 1.0], ["validation", "face", "FHWH", 1.0]]
-    assert len(table.rows) == 2 * (1 + 4) + 2 * (1 + len(set(tiny.unlabelled.take([4, 5]).tags)))
-    assert [one.name for one in run.results()] == [one.name for one in (worst, rest, rate, table)]
-    assert rescore(run, []) == ["results.json"] and run.results()[0].value == 0.5
+    assert heads.rows == [["face", "head 1"], ["writing", "head 2"]]
+    assert record["validation"]["heads"]["writing"] == {
+        "accuracy": 0.5,
+        "by_type": {"FHWH": 1.0, "FHWS": 0.0, "FSWH": 0.0, "FSWS": 1.0},
+    }
 
 
-def test_a_method_without_an_answer_leaves_a_run_of_failures(tiny, tmp_path):
-    told = {"method": "spatial", "mix_rate": 0.1, "seed": 0, "options": {}, "answered": False, "reason": "one place"}
-    told |= {"seconds": 1.0, "cpu_seconds": 0.5}
-    run = store(tmp_path / "run", tiny, MixTask("spatial", 0.1, 0), Outcome(told), "somewhere")
-    assert run.scores().num_rows == 0 and run.failures().num_rows == 4 and run.results() == []
-    assert record_of(run)["reason"] == "one place"
+def test_people_in_several_sets_are_counted_by_the_names_of_files(tiny):
+    assert person_of("Ann_Lee_0002_FHWH.jpg.gz") == "Ann_Lee" and person_of("0001_FHWH.png") is None
+    (sentence,) = overlap(tiny)
+    assert sentence.startswith("of 4 validation photos 4 show people who are in labelled photos too and 4 show")
+    strangers = make_photos(list(tiny.labelled.pixels), list(tiny.labelled.tags), ["1.png", "2.png"], "here")
+    assert overlap(replace(tiny, labelled=strangers, unlabelled=strangers)) == []
 
 
 def windows(accuracy, scale=None, scores=None) -> Windows:
@@ -259,8 +279,8 @@ def windows(accuracy, scale=None, scores=None) -> Windows:
 
 def test_a_window_tells_something_when_it_beats_chance_by_three_standard_errors():
     assert windows([0.65, 0.6501, 0.2, 0.9]).telling().tolist() == [False, True, False, True]
-    kept = windows([0.6, 0.7, 0.8]).only(np.array([True, False, True]))
-    assert kept.accuracy.tolist() == [0.6, 0.8] and kept.row.tolist() == [0, 2] and kept.photos == 100
+    saved = windows([0.6, 0.7, 0.8]).only(np.array([True, False, True]))
+    assert saved.accuracy.tolist() == [0.6, 0.8] and saved.row.tolist() == [0, 2] and saved.photos == 100
 
 
 def test_windows_paint_the_blocks_that_they_hold():
@@ -276,12 +296,12 @@ def test_windows_paint_the_blocks_that_they_hold():
 
 
 def test_each_block_belongs_to_the_group_with_more_weight_and_regions_are_symmetric():
-    made = Windows(*(np.array(v) for v in ([0, 0], [0, 2], [0, 0])), np.zeros((2, 100)), np.array([0.9, 0.8]), 100)
-    first, second = regions(RegionGroups(made, np.array([0, 1]), 0.1), ((7, 6),), 1.0)
-    (one,), (two,) = first.weights, second.weights
-    assert one.sum() == pytest.approx(1) and two.sum() == pytest.approx(1) and not ((one > 0) & (two > 0)).any()
-    assert (one == one[:, ::-1]).all() and (one[:4] > 0).all() and (one[4:] == 0).all() and (two[4:6] > 0).all()
-    assert one[0] == pytest.approx(np.array([1, 1, 2, 2, 1, 1]) / 32)
+    built = Windows(*(np.array(v) for v in ([0, 0], [0, 2], [0, 0])), np.zeros((2, 100)), np.array([0.9, 0.8]), 100)
+    first, second = regions(RegionGroups(built, np.array([0, 1]), 0.1), ((7, 6),), 1.0)
+    (item,), (two,) = first.weights, second.weights
+    assert item.sum() == pytest.approx(1) and two.sum() == pytest.approx(1) and not ((item > 0) & (two > 0)).any()
+    assert (item == item[:, ::-1]).all() and (item[:4] > 0).all() and (item[4:] == 0).all() and (two[4:6] > 0).all()
+    assert item[0] == pytest.approx(np.array([1, 1, 2, 2, 1, 1]) / 32)
     assert first.box(0) == (0, 4, 0, 6) and second.box(0) == (4, 6, 0, 6)
     assert first.root(0).shape == (4, 6, 1) and first.root(0)[0, 2, 0] == pytest.approx((2 / 32) ** 0.5)
     nothing = Region((np.zeros((3, 5)),))
@@ -291,8 +311,8 @@ def test_each_block_belongs_to_the_group_with_more_weight_and_regions_are_symmet
 def test_a_region_is_weighed_again_inside_its_own_blocks_only():
     old = np.zeros((6, 6))
     old[0:2] = 1 / 12
-    made = weigh_again(Region((old,)), windows([0.9, 0.6]), 1.0)
-    (again,) = made.weights
+    built = weigh_again(Region((old,)), windows([0.9, 0.6]), 1.0)
+    (again,) = built.weights
     assert (again[2:] == 0).all() and again.sum() == pytest.approx(1)
     assert again[0] == pytest.approx(np.array([1, 1, 2, 2, 1, 1]) / 16), "the second window tells nothing"
     same = weigh_again(Region((old,)), windows([0.5, 0.6]), 1.0)
@@ -304,8 +324,8 @@ def test_the_group_of_the_most_accurate_window_comes_first():
     rng = np.random.default_rng(0)
     target = np.where(np.arange(200) % 2, 1.0, -1.0)
     errors = rng.normal(size=(2, 200))[[0, 0, 1, 1]] + 0.1 * rng.normal(size=(4, 200))
-    made = Windows(*(np.arange(4),) * 3, target + errors, np.array([0.9, 0.89, 0.95, 0.7]), 200)
-    assert two_groups(made, target).group.tolist() == [1, 1, 0, 0]
+    built = Windows(*(np.arange(4),) * 3, target + errors, np.array([0.9, 0.89, 0.95, 0.7]), 200)
+    assert two_groups(built, target).group.tolist() == [1, 1, 0, 0]
     better = Windows(*(np.arange(4),) * 3, target + errors, np.array([0.96, 0.7, 0.95, 0.94]), 200)
     assert two_groups(better, target).group.tolist() == [0, 0, 1, 1], "the best window decides, not the mean"
     with pytest.raises(ValueError, match="windows that do better than chance: 1; two are needed"):
@@ -322,22 +342,23 @@ def test_separation_measures_residuals_and_overlap():
     rng = np.random.default_rng(0)
     target = np.where(np.arange(100) % 2, 1.0, -1.0)
     scores = target + rng.normal(size=(2, 100))
-    made = Windows(*(np.array(v) for v in ([0, 0], [0, 2], [0, 0])), scores, np.array([0.9, 0.8]), 100)
-    found = separation(RegionGroups(made, np.array([0, 1]), 0.1), target, [(7, 6)], 0.9, 0.3)
+    built = Windows(*(np.array(v) for v in ([0, 0], [0, 2], [0, 0])), scores, np.array([0.9, 0.8]), 100)
+    result = separation(RegionGroups(built, np.array([0, 1]), 0.1), target, [(7, 6)], 0.9, 0.3)
     left = residuals(scores, target)
-    assert found.correlation == pytest.approx(np.corrcoef(left)[0, 1]) and found.cut == 0.1
-    assert found.overlap == 0.5, "two of the four rows of each"
-    assert "chance reaches 0.65" in separation(
-        RegionGroups(made, np.array([0, 1]), 0.1), target, [(7, 6)], 0.65, 0.3
-    ).problem  # fmt: skip
+    assert result.correlation == pytest.approx(np.corrcoef(left)[0, 1]) and result.cut == 0.1
+    assert result.overlap == 0.5, "two of the four rows of each"
+    assert (
+        "chance reaches 0.65"
+        in separation(RegionGroups(built, np.array([0, 1]), 0.1), target, [(7, 6)], 0.65, 0.3).problem
+    )
 
 
 def test_a_heat_map_is_centred_and_its_hottest_place_is_one():
     fine = np.zeros((2, 2))
     fine[0, 1] = 3.0
-    made = heat_map([fine, [[0.0]]], (26, 28))
-    assert made.shape == (26, 28) and made.max() == 1.0 and made.sum() == 256
-    assert made[1:17, 10:26].all(), "16 px from the second block on, the grid of 24 px in the middle"
+    built = heat_map([fine, [[0.0]]], (26, 28))
+    assert built.shape == (26, 28) and built.max() == 1.0 and built.sum() == 256
+    assert built[1:17, 10:26].all(), "16 px from the second block on, the grid of 24 px in the middle"
     both = heat_map([fine, [[3.0]]], (24, 24))
     assert both[0, 8] == 1.0 and both[23, 23] == pytest.approx((3 / 576) / (3 / 256 + 3 / 576))
     assert heat_map([fine, [[0.0]]]).shape == (24, 24) and not heat_map([np.zeros((2, 2)), [[0.0]]]).any()

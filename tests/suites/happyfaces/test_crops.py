@@ -33,8 +33,12 @@ def test_eight_views_as_documented():
     """Moved by 5 px, turned by 10° and scaled."""
     moved = [(-5, 0), (5, 0), (0, -5), (0, 5)]
     assert [tuple(view) for view in deep.VIEWS] == [
-        (0, 0, 0, 1.0), *((*move, 0, 1.0) for move in moved), (0, 0, -10, 1.0), (0, 0, 10, 1.0), (0, 0, 0, 0.85),
-    ]  # fmt: skip
+        (0, 0, 0, 1.0),
+        *((*move, 0, 1.0) for move in moved),
+        (0, 0, -10, 1.0),
+        (0, 0, 10, 1.0),
+        (0, 0, 0, 0.85),
+    ]
     assert deep.DEPTHS == (8, 11) and deep.SIZE == 96 and len(deep.VIEWS) == 8
 
 
@@ -42,24 +46,24 @@ def test_eight_views_as_documented():
 def test_a_crop_is_moved_turned_and_scaled_about_its_middle(view):
     y, x = np.mgrid[0:240, 0:240]
     photo = np.stack([x, y, (x + y) // 2], -1).astype(np.uint8)  # each pixel tells where it is
-    found = deep._crop(photo, (60, 132, 70, 166), np.array([2, -3]), view).astype(float)
+    result = deep._crop(photo, (60, 132, 70, 166), np.array([2, -3]), view).astype(float)
     down, across, degrees, scale = view
     angle = np.radians(degrees)
     for i, j in ((0, 0), (0, 95), (95, 0), (47, 48), (80, 20)):
         u, v = (j + 0.5 - 48) * scale * 96 / 96, (i + 0.5 - 48) * scale * 72 / 96
         right = 118 - 3 * 4 + across + np.cos(angle) * u - np.sin(angle) * v - 0.5
         below = 96 + 2 * 4 + down + np.sin(angle) * u + np.cos(angle) * v - 0.5
-        lost = np.array([right, below]) - found[i, j, :2]  # Pillow cuts the fraction off
+        lost = np.array([right, below]) - result[i, j, :2]  # Pillow cuts the fraction off
         assert lost.min() > -0.01 and lost.max() < 1.01
-    assert found.shape == (96, 96, 3)
+    assert result.shape == (96, 96, 3)
 
 
 def test_features_are_summed_over_views_mirror_images_and_depths():
     torch = pytest.importorskip("torch")
-    asked = []
+    calls = []
 
     def network(x, *depths):
-        asked.append(len(x))
+        calls.append(len(x))
         return [x[:, :1, ::24, ::32] * depth for depth in depths]
 
     rng = np.random.default_rng(0)
@@ -68,8 +72,8 @@ def test_features_are_summed_over_views_mirror_images_and_depths():
     coarse = np.zeros((4, 4))
     coarse[1:3] = 1
     own = Region((coarse, coarse))
-    found = deep.PretrainedFeatures(network)(photos, own, moves)
-    assert asked == [25] * 16 + [1] * 16, "25 photos at a time, eight views and their mirror images"
+    result = deep.PretrainedFeatures(network)(photos, own, moves)
+    assert calls == [25] * 16 + [1] * 16, "25 photos at a time, eight views and their mirror images"
     for n in (0, 25):
         total = 0.0
         for view in deep.VIEWS:
@@ -80,7 +84,7 @@ def test_features_are_summed_over_views_mirror_images_and_depths():
                 both = x[:, :1, ::24, ::32] * depth + x.flip(3)[:, :1, ::24, ::32] * depth
                 parts.append((both + both.flip(3)).flatten())
             total = total + torch.cat(parts).numpy()
-        np.testing.assert_allclose(found[n], total, atol=1e-4)
+        np.testing.assert_allclose(result[n], total, atol=1e-4)
 
 
 @dataclass
@@ -118,34 +122,34 @@ class Apart:
 
 def test_heads_learn_from_labels_answers_and_unlabelled_photos_in_this_order(monkeypatch):
     rng = np.random.default_rng(1)
-    labelled, asked, unlabelled, new = (rng.integers(0, 256, (n, 16, 16, 3), dtype=np.uint8) for n in (5, 2, 4, 3))
-    found = Discovery((Looks(0, 0.1), Looks(1, 0.3)), Apart(None))
-    monkeypatch.setattr(spatial, "discover", lambda *given: found)
-    given, limited = [], []
+    labelled, calls, unlabelled, new = (rng.integers(0, 256, (n, 16, 16, 3), dtype=np.uint8) for n in (5, 2, 4, 3))
+    result = Discovery((Looks(0, 0.1), Looks(1, 0.3)), Apart(None))
+    monkeypatch.setattr(spatial, "discover", lambda *arguments: result)
+    arguments, limited = [], []
     real = spatial.threadpool_limits
     monkeypatch.setattr(spatial, "threadpool_limits", lambda limits: limited.append(limits) or real(limits=limits))
 
-    def learn(kernels, told, ridges, most):
-        given.append((kernels, told, ridges, most))
+    def learn(kernels, words, ridges, most):
+        arguments.append((kernels, words, ridges, most))
         return [lambda kernel: kernel.sum(1) / 100, lambda kernel: kernel.max(1)], 0.25
 
     monkeypatch.setattr(spatial.two_views, "learn", learn)
     answers, labels = np.array([[1, 0], [0, 1]]), np.array([1, 0, 1, 1, 0])
-    made = SpatialDiscovery().fit_with_answers(labelled, labels, unlabelled, asked, answers)
-    (kernels, told, ridges, most), every = given[0], np.concatenate([labelled, asked, unlabelled])
-    assert [one.tolist() for one in told] == [[1, 0, 1, 1, 0, 1, 0], [1, 0, 1, 1, 0, 0, 1]] and ridges == [0.1, 0.3]
+    built = SpatialDiscovery().fit_with_answers(labelled, labels, unlabelled, calls, answers)
+    (kernels, words, ridges, most), every = arguments[0], np.concatenate([labelled, calls, unlabelled])
+    assert [item.tolist() for item in words] == [[1, 0, 1, 1, 0, 1, 0], [1, 0, 1, 1, 0, 0, 1]] and ridges == [0.1, 0.3]
     for k in (0, 1):
         own = every[:, 0, k, 0].astype(np.float32)
         np.testing.assert_allclose(kernels[k], np.exp(-np.abs(own[:, None] - own) / 50), rtol=1e-5)
     assert most == two_views.MOST == 0.5 and limited == [1]
-    predicted = made.predict(new)
+    predicted = built.predict(new)
     own = [np.exp(-np.abs(new[:, 0, k, 0][:, None].astype(float) - every[:, 0, k, 0]) / 50) for k in (0, 1)]
     np.testing.assert_allclose(predicted, np.stack([own[0].sum(1) / 100, own[1].max(1)], 1), rtol=1e-4)
-    assert made.notes["estimated_mix_rate"] == 0.25 and made.notes["regions"] == [[[[0.123457, 0.5]]]] * 2
-    assert [one.tolist() for one in found.moves(new)] == [[[4, 4]] * 3, [[8, 8]] * 3], "a fine square has 4 px"
+    assert built.notes["estimated_mix_rate"] == 0.25 and built.notes["regions"] == [[[[0.123457, 0.5]]]] * 2
+    assert [item.tolist() for item in result.moves(new)] == [[[4, 4]] * 3, [[8, 8]] * 3], "a fine square has 4 px"
     plain = SpatialDiscovery().fit(labelled, labels, unlabelled)
-    assert [len(one) for one in given[1][1]] == [5, 5] and plain.notes["estimated_mix_rate"] == 0.25
-    found.separation = Apart("one place")
+    assert [len(item) for item in arguments[1][1]] == [5, 5] and plain.notes["estimated_mix_rate"] == 0.25
+    result.separation = Apart("one place")
     with pytest.raises(CannotAnswer, match="one place"):
         SpatialDiscovery().fit(labelled, labels, unlabelled)
     assert SpatialDiscovery(insist=True).fit(labelled, labels, unlabelled).notes["separation"] == {
@@ -157,36 +161,36 @@ def test_heads_learn_from_labels_answers_and_unlabelled_photos_in_this_order(mon
 def test_photos_are_seen_a_hundred_at_a_time_and_two_discoveries_are_kept(monkeypatch):
     sizes = []
     monkeypatch.setattr(hog, "fine_votes", lambda pictures: sizes.append(len(pictures)) or pictures)
-    found = Discovery((Looks(0, 0.1), Looks(1, 0.1)), Apart(None))
+    result = Discovery((Looks(0, 0.1), Looks(1, 0.1)), Apart(None))
     photos = np.random.default_rng(0).integers(0, 256, (101, 2, 2, 3), dtype=np.uint8)
-    seen = found.features(photos)
-    assert sizes == [100, 1] and [one.shape for one in seen] == [(101, 1)] * 2
+    seen = result.features(photos)
+    assert sizes == [100, 1] and [item.shape for item in seen] == [(101, 1)] * 2
     assert (seen[1][:, 0] == photos[:, 0, 1, 0]).all()
     assert spatial._discover.cache_parameters()["maxsize"] == 2, "they hold all labelled pixels"
 
 
 def test_the_weaker_head_is_asked_about_and_labels_are_plus_and_minus_one(monkeypatch):
-    asked = {}
+    calls = {}
     first, second = (
         SimpleNamespace(design=SimpleNamespace(accuracy=a, log_loss=e)) for a, e in ((0.9, 0.2), (0.8, 0.1))
     )
     chosen = iter([first, second])
-    monkeypatch.setattr(spatial, "score_windows", lambda fine, target: asked.setdefault("target", target.tolist()))
+    monkeypatch.setattr(spatial, "score_windows", lambda fine, target: calls.setdefault("target", target.tolist()))
     monkeypatch.setattr(spatial, "two_groups", lambda windows, target: "groups")
     monkeypatch.setattr(spatial, "regions", lambda groups, shapes, gamma: ((gamma, 0), (gamma, 1)))
-    kept = []
+    stored = []
     monkeypatch.setattr(
-        spatial, "choose_head", lambda fine, labels, candidates: kept.append(candidates) or next(chosen)
+        spatial, "choose_head", lambda fine, labels, candidates: stored.append(candidates) or next(chosen)
     )
-    monkeypatch.setattr(spatial, "separation", lambda *given: asked.setdefault("measured", given[2:]))
+    monkeypatch.setattr(spatial, "separation", lambda *arguments: calls.setdefault("measured", arguments[2:]))
     pictures = np.zeros((3, 48, 64, 3), np.uint8)
-    made = spatial._discover.__wrapped__(pictures.tobytes(), pictures.shape, np.array([1, 0, 1]).tobytes(), None)
-    assert asked["target"] == [1.0, -1.0, 1.0] and made.heads == (first, second)
-    assert asked["measured"] == (((5, 7), (3, 4)), 0.8, 0.2), "grids of blocks, the lower accuracy, the higher log-loss"
-    assert kept[1] == {gamma: (gamma, 1) for gamma in (1.0, 2.0, 3.0, 4.0)}
+    built = spatial._discover.__wrapped__(pictures.tobytes(), pictures.shape, np.array([1, 0, 1]).tobytes(), None)
+    assert calls["target"] == [1.0, -1.0, 1.0] and built.heads == (first, second)
+    assert calls["measured"] == (((5, 7), (3, 4)), 0.8, 0.2), "grids of blocks, the lower accuracy, the higher log-loss"
+    assert stored[1] == {gamma: (gamma, 1) for gamma in (1.0, 2.0, 3.0, 4.0)}
 
 
 def test_the_deep_method_considers_any_mix_rate(monkeypatch):
     monkeypatch.setattr(deep, "pretrained_features", lambda: "features")
-    made = SpatialDiscoveryDeep()
-    assert made.most == pytest.approx(0.995) and made.deep == "features" and made.insist is False and made.seed == 0
+    built = SpatialDiscoveryDeep()
+    assert built.most == pytest.approx(0.995) and built.deep == "features" and built.insist is False and built.seed == 0

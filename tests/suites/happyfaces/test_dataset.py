@@ -134,11 +134,11 @@ def test_the_words_lie_where_the_benchmark_printed_them(shared: Path):
         folder = shared / "data" / "happyfaces" / "labeled_sets" / tag
         changes = {}
         for shift in (0, 3):
-            found = []
+            result = []
             for path in sorted(folder.iterdir())[:12]:
                 photo = np.roll(read_photo(path), shift, (0, 1))
-                found.append(np.abs(print_word(photo, tag).astype(int) - photo)[205:248].mean())
-            changes[shift] = np.mean(found)
+                result.append(np.abs(print_word(photo, tag).astype(int) - photo)[205:248].mean())
+            changes[shift] = np.mean(result)
         assert changes[0] < 6
         assert changes[0] < 0.7 * changes[3]
 

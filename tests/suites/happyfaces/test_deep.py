@@ -49,9 +49,9 @@ def test_a_head_takes_pretrained_features_only_where_they_help(world):
     top = [np.where(np.arange(rows)[:, None] < 1, 1 / columns, np.zeros(columns)) for rows, columns in shapes]
     head = choose_head(fine, labels, dict.fromkeys(GAMMAS, Region(tuple(top))))  # noise above all stripes
     noise = np.random.default_rng(0).normal(size=(len(labels), 5)).astype(np.float32)
-    assert with_deep(head, lambda *given: noise, world.labelled.pixels, fine, labels) is head
+    assert with_deep(head, lambda *arguments: noise, world.labelled.pixels, fine, labels) is head
     telling = (noise + 3 * np.where(labels == 1, 1, -1)[:, None]).astype(np.float32)
-    better = with_deep(head, lambda *given: telling, world.labelled.pixels, fine, labels)
+    better = with_deep(head, lambda *arguments: telling, world.labelled.pixels, fine, labels)
     assert better.design.deep > 0 and better.design.log_loss < 0.9 * head.design.log_loss
     kernel = better.kernel(*[better.features(world.labelled.pixels, fine)] * 2)
     assert (kernel[0] >= 0).all() and np.isclose(kernel[0, 0], 1)

@@ -8,10 +8,11 @@ import pytest
 
 from countenance.errors import InputError
 from countenance.suites.happyfaces import ask as asking
-from countenance.suites.happyfaces import methods, protocol, runs
+from countenance.suites.happyfaces import methods, model, protocol, runs
 from countenance.suites.happyfaces.dataset import MATCHED, TAGS, HappyFaces, make_photos
+from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.interface import Heads
-from countenance.suites.happyfaces.protocol import MixTask, draw, evaluate, method_input
+from countenance.suites.happyfaces.protocol import MixTask
 
 
 def photos(tags: tuple[str, ...], each: int, start: int):
@@ -28,13 +29,13 @@ def data() -> HappyFaces:
 class Given:
     """Notes how it was made and fitted; says of each photo the truth of its number."""
 
-    made: list
+    calls: list
 
     def __init__(self, seed, k=0):
-        type(self).made.append((seed, k))
+        type(self).calls.append((seed, k))
 
     def fit(self, labelled, labels, unlabelled):
-        type(self).made.append((labelled[:, 0, 0, 0].tolist(), labels.tolist(), unlabelled[:, 0, 0, 0].tolist()))
+        type(self).calls.append((labelled[:, 0, 0, 0].tolist(), labels.tolist(), unlabelled[:, 0, 0, 0].tolist()))
         return self
 
     def predict(self, pictures):
@@ -42,16 +43,16 @@ class Given:
 
 
 def test_an_evaluation_gives_the_method_its_seed_its_options_and_shuffled_photos(data):
-    Given.made = []
-    found = evaluate(data, MixTask(Given, 0.4, 3, (("k", 7),)))
-    assert Given.made[0] == (3, 7) and found.record["options"] == {"k": 7} and found.record["mix_rate"] == 0.4
+    Given.calls = []
+    record, _ = protocol.run(data, MixTask(Given, 0.4, 3, (("k", 7),)))
+    assert Given.calls[0] == (3, 7) and record["options"] == {"k": 7} and record["mix_rate"] == 0.4
     order = np.random.default_rng([3, 1]).permutation(8)
     pixels = data.labelled.pixels[:, 0, 0, 0][order]
     labels = [int(data.labelled.tags[i][1] == "H") for i in order]
     drawn = draw(data.unlabelled.tags, 0.4, 3).drawn
-    assert Given.made[1] == (pixels.tolist(), labels, data.unlabelled.pixels[drawn][:, 0, 0, 0].tolist())
-    assert 0 <= found.record["seconds"] < 60 and 0 <= found.record["cpu_seconds"] < 60
-    assert found.record["answered"] is True and found.record["validation"]["worst_head"] == 0.5
+    assert Given.calls[1] == (pixels.tolist(), labels, data.unlabelled.pixels[drawn][:, 0, 0, 0].tolist())
+    assert 0 <= record["seconds"] < 600 and 0 <= record["cpu_seconds"] < 60
+    assert record["answered"] is True and record["validation"]["worst_head"] == 0.5
     mixed = HappyFaces(photos(("FHWS", "FSWH"), 2, 0), data.unlabelled, data.validation)
     assert sorted(method_input(mixed, drawn, 0)[1].tolist()) == [0, 0, 1, 1]
     assert method_input(mixed, drawn, 0)[1].tolist() == [
@@ -62,30 +63,39 @@ def test_an_evaluation_gives_the_method_its_seed_its_options_and_shuffled_photos
 def test_a_draw_is_numpy_s_choice_of_each_type_then_shuffled():
     tags = tuple(tag for tag in TAGS for _ in range(20))
     rng = np.random.default_rng(9)
-    wanted = [rng.choice(np.arange(20) + 20 * k, n, replace=False) for k, n in enumerate((14, 6, 6, 14))]
-    chosen = np.concatenate(wanted)
+    expected = [rng.choice(np.arange(20) + 20 * k, n, replace=False) for k, n in enumerate((14, 6, 6, 14))]
+    chosen = np.concatenate(expected)
     rng.shuffle(chosen)
-    found = draw(tags, 0.3, 9)
-    assert found.drawn.tolist() == chosen.tolist() and found.not_drawn.tolist() == sorted(set(range(80)) - set(chosen))
+    result = draw(tags, 0.3, 9)
+    assert result.drawn.tolist() == chosen.tolist() and result.not_drawn.tolist() == sorted(
+        set(range(80)) - set(chosen)
+    )
     assert len(draw(tags, 1.0, 0).drawn) == 40 == len(draw(tags, 0.0, 0).drawn)
 
 
 def test_a_part_without_photos_is_not_predicted(data):
     heads = Heads(lambda pictures: np.ones((len(pictures), 2)))
-    found = protocol.predicted(heads, {"validation": data.validation, "not_drawn": data.unlabelled.take([])})
-    assert found["validation"][1].shape == (8, 2) and found["not_drawn"][1].shape == (0, 2)
-    assert found["not_drawn"][1].tolist() == [] and found["validation"][1].all()
+    result = asking.predicted(heads, {"validation": data.validation, "not_drawn": data.unlabelled.take([])})
+    assert result["validation"][1].shape == (8, 2) and result["not_drawn"][1].shape == (0, 2)
+    assert result["not_drawn"][1].tolist() == [] and result["validation"][1].all()
 
 
-def test_a_sweep_uses_processes_for_two_or_more_missing_runs(data, monkeypatch, tmp_path: Path):
+def test_a_sweep_uses_processes_for_two_or_more_runs(data, monkeypatch, tmp_path: Path):
     tasks = [MixTask("erm", 0.1, seed) for seed in range(3)]
-    alone, together, steps, stored = [], [], [], {}
-    monkeypatch.setattr(protocol, "_data", lambda *given: data)
-    monkeypatch.setattr(runs, "kept_record", lambda place, data, task: stored.get(task))
+    alone, together, steps = [], [], []
+    monkeypatch.setattr(protocol, "_dataset", lambda *arguments: data)
 
-    def one(source, task, kept, held_back):
-        alone.append(task)
-        return {"seed": task.seed}
+    class OneByOne:
+        def __init__(self, job):
+            self.job = job
+
+        def record(self, task, step=lambda: None):
+            alone.append(task)
+            step()
+            return {"seed": task.seed}
+
+        def close(self):
+            alone.append("closed")
 
     def each(work, job, orders, *, workers, done):
         together.append((job, len(orders), workers))
@@ -93,50 +103,41 @@ def test_a_sweep_uses_processes_for_two_or_more_missing_runs(data, monkeypatch, 
             done(k, order)
         return [{"seed": order["seed"]} for order in orders]
 
-    monkeypatch.setattr(protocol, "run_and_keep", one)
+    monkeypatch.setattr(protocol, "Sweeper", OneByOne)
     monkeypatch.setattr(protocol, "each", each)
 
     def swept(jobs: int | None, count: int):
         alone.clear(), together.clear(), steps.clear()
         how = {} if jobs is None else {"jobs": jobs}
-        found = protocol.sweep(tmp_path, tasks[:count], tmp_path / "kept", step=lambda n=1: steps.append(n), **how)
-        assert [record["seed"] for record in found] == list(range(count)) and sum(steps) == count
+        records = protocol.sweep(tmp_path, tasks[:count], tmp_path / "runs", step=lambda n=1: steps.append(n), **how)
+        assert [record["seed"] for record in records] == list(range(count)) and sum(steps) == count
         return len(alone), [(n, workers) for _, n, workers in together]
 
-    assert swept(None, 3) == (3, []) and swept(1, 3) == (3, []) and swept(2, 1) == (1, [])
+    assert swept(None, 3) == (4, []) and alone[-1] == "closed" and swept(1, 3) == (4, []) and swept(2, 1) == (2, [])
     assert swept(2, 2) == (0, [(2, 2)]) and together[0][0]["held_back"] == ""
-    stored[tasks[1]] = {"seed": 1}
-    assert swept(3, 3) == (0, [(2, 3)]) and steps == [1, 1, 1] and swept(3, 2) == (1, [])
-    (tmp_path / "kept").write_text("")
+    (tmp_path / "runs").write_text("")
     with pytest.raises(InputError, match="is a file; name a folder"):
-        protocol.sweep(tmp_path, tasks, tmp_path / "kept")
+        protocol.sweep(tmp_path, tasks, tmp_path / "runs")
 
 
-def test_a_process_has_a_day_for_a_run_and_one_thread(data, monkeypatch, tmp_path: Path):
-    told, limited, asked = {}, [], []
-    monkeypatch.setattr(protocol, "_data", lambda *given: asked.append(given) or data)
-    monkeypatch.setattr(protocol, "evaluate", lambda data, task: asked.append(task) or "outcome")
-    monkeypatch.setattr(runs, "store", lambda place, *given: place)
-    monkeypatch.setattr(runs, "record_of", lambda run: run)
-    import threadpoolctl
-
-    real = threadpoolctl.threadpool_limits
-    monkeypatch.setattr(
-        threadpoolctl, "threadpool_limits", lambda limits: limited.append(limits) or real(limits=limits)
-    )
-    handle = protocol.worker({"source": "s", "kept": str(tmp_path), "held_back": ""})
+def test_a_process_has_a_day_for_a_run_and_one_thread(monkeypatch, tmp_path: Path):
+    limits, calls = {}, []
+    monkeypatch.setattr(protocol, "_dataset", lambda *arguments: calls.append(arguments) or "photos")
+    monkeypatch.setattr(protocol, "evaluate_method", lambda *arguments, **how: calls.append((arguments, how)) or "run")
+    monkeypatch.setattr(protocol, "record_of", lambda run: {"run": run})
+    handle = protocol.worker({"source": "s", "folder": str(tmp_path), "held_back": ""})
     order = {"method": "erm", "mix_rate": 0.1, "seed": 2, "options": [["k", 1]]}
-    assert (
-        handle(order, lambda **limits: told.update(limits)) == tmp_path / MixTask("erm", 0.1, 2, (("k", 1),)).run_name()
-    )
-    assert told == {"limit": 24 * 60 * 60} and limited == [1]
-    assert asked == [(Path("s"), None), MixTask("erm", 0.1, 2, (("k", 1),))]
-    protocol.worker({"source": "s", "kept": str(tmp_path), "held_back": "h"})(order, lambda **_: None)
-    assert asked[2] == (Path("s"), Path("h"))
+    task = MixTask("erm", 0.1, 2, (("k", 1),))
+    assert handle(order, lambda **words: limits.update(words)) == {"run": "run"}
+    assert limits == {"limit": 24 * 60 * 60} and calls[0] == (Path("s"), None)
+    assert calls[1][0] == ("photos", task, tmp_path / task.run_name())
+    assert calls[1][1]["host"].pool.environment["OMP_NUM_THREADS"] == "1"
+    protocol.worker({"source": "s", "folder": str(tmp_path), "held_back": "h"})(order, lambda **_: None)
+    assert calls[2] == (Path("s"), Path("h")) and calls[3][1]["source"].endswith("/h")
 
 
-def test_one_dataset_is_kept_in_memory():
-    assert protocol._data.cache_parameters()["maxsize"] == 1
+def test_one_dataset_is_held_in_memory():
+    assert protocol._dataset.cache_parameters()["maxsize"] == 1
 
 
 class Learns:
@@ -148,8 +149,8 @@ class Learns:
     def fit(self, labelled, labels, unlabelled):
         return Heads(self.predict)
 
-    def fit_with_answers(self, labelled, labels, unlabelled, asked, answers):
-        self.asked.append((len(unlabelled), asked[:, 0, 0, 0].tolist(), answers.tolist()))
+    def fit_with_answers(self, labelled, labels, unlabelled, questions, answers):
+        self.asked.append((len(unlabelled), questions[:, 0, 0, 0].tolist(), answers.tolist()))
         return Heads(self.predict)
 
     def predict(self, pictures):
@@ -164,17 +165,17 @@ def test_questions_are_asked_in_batches_where_heads_disagree_most(data, monkeypa
     values = data.unlabelled.pixels[chosen][:, 0, 0, 0]
     most = [int(chosen[i]) for i in np.argsort(-values.astype(int), kind="stable")]
     oracle = asking.simulated(data)
-    found = asking.ask(data, oracle, mix_rate=0.4, seed=2, questions=5, batch=2, step=lambda n=1: steps.append(n))
+    result = asking.ask(data, oracle, mix_rate=0.4, seed=2, questions=5, batch=2, step=lambda n=1: steps.append(n))
     truth = data.unlabelled.truth()
-    assert [row[0] for row in found["answers"]] == most[:5] and len(steps) == 5 and seeds == [("spatial", 2)]
-    assert found["answers"] == [[k, int(truth[k, 0]), int(truth[k, 1])] for k in most[:5]]
-    assert found["disagreeing_answers"] == sum(truth[k, 0] != truth[k, 1] for k in most[:5])
-    assert [point["questions"] for point in found["curve"]] == [0, 2, 4, 5] and found["order"] == "disagreement"
-    assert [(rest, len(asked)) for rest, asked, _ in method.asked] == [(8, 2), (6, 4), (5, 5)]
-    told = np.array([truth[k] for k in most[:5]], int)
+    assert [row[0] for row in result["answers"]] == most[:5] and len(steps) == 5 and seeds == [("spatial", 2)]
+    assert result["answers"] == [[k, int(truth[k, 0]), int(truth[k, 1])] for k in most[:5]]
+    assert result["disagreeing_answers"] == sum(truth[k, 0] != truth[k, 1] for k in most[:5])
+    assert [point["questions"] for point in result["curve"]] == [0, 2, 4, 5] and result["order"] == "disagreement"
+    assert [(rest, len(questions)) for rest, questions, _ in method.asked] == [(8, 2), (6, 4), (5, 5)]
+    outcome = np.array([truth[k] for k in most[:5]], int)
     # the first head says yes of all, the second no: the feature that more answers say yes to is the first head's
-    agree = [(told[:, a] == 1).sum() + (told[:, b] == 0).sum() for a, b in ((0, 1), (1, 0))]
-    assert method.asked[-1][2] == told[:, (0, 1) if agree[0] >= agree[1] else (1, 0)].tolist()
+    agree = [(outcome[:, a] == 1).sum() + (outcome[:, b] == 0).sum() for a, b in ((0, 1), (1, 0))]
+    assert method.asked[-1][2] == outcome[:, (0, 1) if agree[0] >= agree[1] else (1, 0)].tolist()
     every = asking.ask(data, oracle, mix_rate=0.4, seed=2, questions=99, batch=50, by_disagreement=False)
     assert len(every["answers"]) == 9 and every["order"] == "random", "one of ten photos is left to learn from"
     random = np.random.default_rng([2, 2]).permutation(10)
@@ -187,10 +188,10 @@ def test_by_default_twenty_questions_in_batches_of_five(monkeypatch):
     large = HappyFaces(photos(MATCHED, 4, 0), photos(TAGS, 20, 20), photos(TAGS, 2, 120))
     seeds = []
     monkeypatch.setattr(asking, "make_method", lambda name, seed: seeds.append((name, seed)) or Learns())
-    found = asking.ask(large, asking.simulated(large))
-    assert [point["questions"] for point in found["curve"]] == [0, 5, 10, 15, 20] and found["order"] == "disagreement"
-    assert seeds == [("spatial", 0)] and found["mix_rate"] == 0.1 and found["seed"] == 0
-    assert [row[0] in draw(large.unlabelled.tags, 0.1, 0).drawn for row in found["answers"]] == [True] * 20
+    result = asking.ask(large, asking.simulated(large))
+    assert [point["questions"] for point in result["curve"]] == [0, 5, 10, 15, 20] and result["order"] == "disagreement"
+    assert seeds == [("spatial", 0)] and result["mix_rate"] == 0.1 and result["seed"] == 0
+    assert [row[0] in draw(large.unlabelled.tags, 0.1, 0).drawn for row in result["answers"]] == [True] * 20
 
 
 def test_the_two_ways_are_compared_by_both_heads(data, monkeypatch):
@@ -205,27 +206,59 @@ def test_the_two_ways_are_compared_by_both_heads(data, monkeypatch):
 
 
 def test_questions_at_the_terminal_are_numbered(data, tmp_path: Path, monkeypatch, capsys):
-    said = iter(["y", "n", "y", "y"])
-    asked = []
-    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or next(said))
+    text = iter(["y", "n", "y", "y"])
+    questions = []
+    monkeypatch.setattr("builtins.input", lambda question: questions.append(question) or next(text))
     (tmp_path / "a" / "b").mkdir(parents=True)
     oracle = asking.at_the_terminal(data, tmp_path / "a" / "b")
-    assert oracle(3) == (True, False) and oracle(4) == (True, True) and "smiling" in asked[0] and "HAPPY" in asked[1]
+    assert (
+        oracle(3) == (True, False)
+        and oracle(4) == (True, True)
+        and "smiling" in questions[0]
+        and "HAPPY" in questions[1]
+    )
     assert "Question 2: look at" in capsys.readouterr().out
-    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == ["question_001.png", "question_002.png"]
+    names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())
+    assert names == ["question.html", "question_001.png", "question_002.png"]
+    page = (tmp_path / "a" / "b" / "question.html").read_text("utf-8")
+    assert 'src="question_002.png"' in page and "Does the writing say HAPPY?" in page and 'http-equiv="refresh"' in page
     asking.at_the_terminal(data, tmp_path / "new" / "folder")
     assert (tmp_path / "new" / "folder").is_dir()
+
+
+def test_a_photo_is_drawn_in_the_terminal_in_its_colours(data, tmp_path: Path, monkeypatch, capsys):
+    photo = np.zeros((8, 4, 3), np.uint8)
+    photo[:4, :, 0], photo[4:, :, 2] = 200, 100
+    lines = asking.in_terminal(photo, width=2).splitlines()
+    assert len(lines) == 2 and all(line.count("▀") == 2 for line in lines), "8 × 4 pixels as 4 × 2, two to a character"
+    assert "38;2;200;0;0;48;2;200;0;0" in lines[0] and "38;2;0;0;100;48;2;0;0;100" in lines[1]
+    monkeypatch.setattr("builtins.input", lambda question: "q")
+    asking.at_the_terminal(data, tmp_path, pictures=True)(0)
+    assert "▀" in capsys.readouterr().out
+    asking.at_the_terminal(data, tmp_path)(0)
+    assert "▀" not in capsys.readouterr().out
+
+
+def test_it_is_said_whether_asking_helped():
+    def runs(before: float, after: float, photos: int):
+        ends = ((0, before), (20, after))
+        return [{"curve": [{"questions": k, "validation": {"worst_head": w, "photos": photos}} for k, w in ends]}]
+
+    assert "no evidence" in asking.effect(runs(0.95, 0.92, 100)) and "-0.030" in asking.effect(runs(0.95, 0.92, 100))
+    assert asking.effect(runs(0.6, 0.9, 100)).endswith("asking helped")
+    assert asking.effect(runs(0.9, 0.6, 100)).endswith("the answers did harm")
+    assert asking.effect([{"curve": runs(0.9, 0.9, 100)[0]["curve"][:1]}]) == ""
 
 
 def test_probabilities_lie_from_0_to_1():
     assert methods.checked([[0, 1], [1, 0]], 2, "x").tolist() == [[0, 1], [1, 0]]
     assert methods.checked(np.zeros((0, 2)), 0, "x").shape == (0, 2)
-    for wrong, told in (
+    for wrong, outcome in (
         ([[2, 3]], "numbers from 0 to 3"),
         ([[-3, -2]], "numbers from -3 to 0"),
         ([[0.5, 1.01]], "to 1.01"),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=outcome):
             methods.checked(wrong, 1, "x")
     for wrong in ([[np.nan, 0.5]], [[np.inf, 0.5]]):
         with pytest.raises(InputError, match="expected probabilities from 0 to 1"):
@@ -240,7 +273,7 @@ class Callable_:
     def __call__(self):
         raise AssertionError
 
-    def fit(self, *given):
+    def fit(self, *extra):
         raise ValueError("first line\nsecond line")
 
 
@@ -249,23 +282,25 @@ def test_makers_objects_and_errors_of_methods():
     assert methods.make_method(Callable_()).name == "Callable_" and methods.make_method("erm").seed == 0
     with pytest.raises(InputError, match=r"raised ValueError: first line$"):
         methods.make_method(Callable_()).fit(None, None, None)
-    silent = SimpleNamespace(fit=lambda *given: (_ for _ in ()).throw(ValueError()))
+    silent = SimpleNamespace(fit=lambda *extra: (_ for _ in ()).throw(ValueError()))
     with pytest.raises(InputError, match=r"raised ValueError: $"):
         methods.make_method(silent).fit(None, None, None)
     assert methods.make_method("spatial", 4, insist=True).insist and methods.make_method("spatial", 4).seed == 4
     assert methods.method_name(Callable_) == "Callable_" and methods.is_code("a:b") and not methods.is_code("erm")
-    made = methods.make_method(Given.__new__(Given)).fit(
+    built = methods.make_method(Given.__new__(Given)).fit(
         *[np.zeros((1, 2, 3, 3), np.uint8), np.zeros(1), np.zeros((1, 2, 3, 3))]
     )
-    assert made.notes == {}
+    assert built.notes == {}
 
 
-def test_a_run_s_dataset_has_the_photos_with_their_sizes(monkeypatch, data, tmp_path: Path):
-    monkeypatch.setattr(runs, "read_happyfaces", lambda path: data)
+def test_a_run_s_dataset_has_the_photos_with_their_sizes(monkeypatch, data):
+    monkeypatch.setattr(runs, "read_happyfaces", lambda path, held_back: data)
     loaded = runs.load("somewhere")
-    samples = list(loaded)
-    assert len(samples) == 8 + 20 and (samples[0].width, samples[0].height) == (3, 2)
-    assert samples[0].id == data.validation.ids("validation")[0] and samples[8].id.startswith("unlabelled/")
-    assert loaded.fingerprint() == data.fingerprint() and samples[0].subjects[0].attributes["type"] == "FHWH"
-    assert len(runs._own_code()) == 64 and runs._code(MixTask("erm", 0.1, 0)).endswith(runs._own_code())
-    assert runs._code(MixTask(Given, 0.1, 0)) is None and runs._code(MixTask("unknown", 0.1, 0)) is None
+    samples = {sample.id: sample for sample in loaded}
+    first = samples[data.validation.ids("validation")[0]]
+    assert len(samples) == 8 + 20 and (first.width, first.height) == (3, 2) and first.attributes["part"] == "validation"
+    assert sum(name.startswith("unlabelled/") for name in samples) == 20
+    assert loaded.fingerprint() == data.fingerprint() == loaded.truth_fingerprint()
+    assert first.subjects[0].attributes["type"] == "FHWH"
+    assert len(model.own_code()) == 64 and model.method_card(Given).name == "Given"
+    assert model.method_card("erm").content != model.method_card("spatial").content

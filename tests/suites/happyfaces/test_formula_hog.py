@@ -59,9 +59,9 @@ def test_blocks_have_length_one_and_no_entry_above_the_clip():
     maps = hog.blocks(hog.fine_votes(np.random.default_rng(1).integers(0, 256, (2, 64, 64, 3), dtype=np.uint8)), 8)
     assert maps.shape == (2, 7, 7, 36)
     assert np.linalg.norm(maps, axis=-1) == pytest.approx(np.ones((2, 7, 7)), abs=1e-4)
-    one = np.zeros((1, 16, 16, 9), np.float32)
-    one[..., 0], one[..., 1] = 100, 1
-    block = hog.blocks(one, 8)[0, 0, 0].reshape(4, 9)
+    item = np.zeros((1, 16, 16, 9), np.float32)
+    item[..., 0], item[..., 1] = 100, 1
+    block = hog.blocks(item, 8)[0, 0, 0].reshape(4, 9)
     length = 4 * (0.2**2 + (0.01 / 2) ** 2)
     assert block[:, 0] == pytest.approx(0.2 / length**0.5, rel=1e-3) and block[0, 1] == pytest.approx(0.0125, rel=0.02)
 
@@ -70,7 +70,7 @@ def test_blocks_have_length_one_and_no_entry_above_the_clip():
 @pytest.mark.parametrize("size", [(56, 80), (80, 56), (48, 72)])
 def test_the_grid_is_centred_so_that_mirror_images_have_mirrored_blocks(cell, size):
     photo = np.random.default_rng(1).integers(0, 256, (1, *size, 3), dtype=np.uint8)
-    here, there = (hog.blocks(hog.fine_votes(one), cell) for one in (photo, photo[:, :, ::-1]))
+    here, there = (hog.blocks(hog.fine_votes(item), cell) for item in (photo, photo[:, :, ::-1]))
     assert hog.mirror(here) == pytest.approx(there, abs=1e-4)
     turned = hog.blocks(hog.fine_votes(np.ascontiguousarray(photo[:, ::-1])), cell)
     assert np.linalg.norm(turned[0, 0, 0]) == pytest.approx(np.linalg.norm(here[0, -1, 0]), abs=1e-3)

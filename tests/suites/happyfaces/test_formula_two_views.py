@@ -50,8 +50,8 @@ def test_heads_are_named_so_that_the_worse_one_is_as_good_as_can_be_then_both():
     assert assign_heads(heads, truth) == (1, 0), "three quarters twice, rather than all and a half"
     assert worst_head(heads, truth) == 0.75
     level = np.array([[1, 0], [1, 0], [0, 0], [0, 0]], bool)
-    told = np.array([[1, 1], [0, 0], [1, 0], [0, 1]], bool)
-    assert worst_head(level, told) == 0.5 and assign_heads(level, told) == (0, 1)
+    words = np.array([[1, 1], [0, 0], [1, 0], [0, 1]], bool)
+    assert worst_head(level, words) == 0.5 and assign_heads(level, words) == (0, 1)
     assert np.isnan(worst_head(heads[:0], truth[:0]))
 
 
@@ -103,3 +103,22 @@ def test_a_round_takes_the_posteriors_of_left_out_scores_as_targets(views, monke
         left.append(lines[-1](both.left_out[120:]))
         assert heads[k](kernel) == pytest.approx(lines[-1](both.score(kernel)), abs=1e-12)
     assert rate == pytest.approx(estimate_mix_rate(*left, estimate_mix_rate(*guessed, 0.1, 0.45), 0.45), abs=1e-12)
+
+
+def test_hard_items_that_were_asked_about_change_neither_the_scale_nor_the_mix_rate():
+    """60 labelled items, 12 answered ones on which the first head's feature points the wrong way, 80 unlabelled."""
+    rng = np.random.default_rng(0)
+    labels = np.array([1, 0] * 30)
+    hard = np.array([1, 0] * 6)
+    others = rng.integers(0, 2, (80, 2))
+    first = np.concatenate([labels, 1 - hard, others[:, 0]]) * 2.0 - 1 + rng.normal(0, 0.4, 152)
+    second = np.concatenate([labels, 1 - hard, others[:, 1]]) * 2.0 - 1 + rng.normal(0, 0.4, 152)
+    kernels = [np.exp(-np.square(x[:, None] - x[None])) for x in (first, second)]
+    answered = [np.concatenate([labels, hard]), np.concatenate([labels, 1 - hard])]
+    blind, _ = two_views.learn(kernels, answered, [0.1, 0.1])
+    careful, rate = two_views.learn(kernels, answered, [0.1, 0.1], labelled_first=60)
+    ends = np.exp(-np.square(np.array([-1.0, 1.0])[:, None] - first[None]))
+    sure, flat = (abs(head[0](ends) - 0.5).min() for head in (careful, blind))
+    assert sure > flat, "probabilities of clear items stay clear"
+    assert two_views.estimate_mix_rate(np.full(9, 0.9), np.full(9, 0.9), 0.1, known=(6, 9)) > 0.2
+    assert 0.3 < rate <= 0.5

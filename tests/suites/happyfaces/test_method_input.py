@@ -7,30 +7,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countenance.suites.happyfaces import protocol
 from countenance.suites.happyfaces.dataset import read_happyfaces
+from countenance.suites.happyfaces.draws import draw, method_input
 from countenance.suites.happyfaces.interface import Heads
 from countenance.suites.happyfaces.methods.spatial import SpatialDiscovery
-from countenance.suites.happyfaces.protocol import MixTask, draw, method_input, run
+from countenance.suites.happyfaces.protocol import MixTask, run
 
 
-def test_a_method_is_given_three_plain_arrays_and_nothing_else(world, monkeypatch):
+def test_a_method_is_given_three_plain_arrays_and_nothing_else(world):
     seen = {}
 
     class Spy:
         name = "spy"
 
-        def fit(self, *given):
-            seen["given"] = given
+        def fit(self, *arrays):
+            seen["arrays"] = arrays
             seen["caller"] = [frame.function for frame in inspect.stack()[1:2]]
             return Heads(lambda pictures: np.zeros((len(pictures), 2)))
 
-    monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Spy())
-    run(world, MixTask("spy", 0.3, 5))
-    labelled, labels, unlabelled = seen["given"]
-    assert [type(value) for value in seen["given"]] == [np.ndarray] * 3
+    run(world, MixTask(Spy(), 0.3, 5))
+    labelled, labels, unlabelled = seen["arrays"]
+    assert [type(value) for value in seen["arrays"]] == [np.ndarray] * 3
     assert (labelled.dtype, labels.dtype, unlabelled.dtype) == (np.uint8, np.int64, np.uint8)
-    assert all(value.base is None for value in seen["given"])  # copies: no way back to the dataset's own arrays
+    assert all(value.base is None for value in seen["arrays"])  # copies: no way back to the dataset's own arrays
 
 
 def test_labels_of_unlabelled_photos_cannot_be_read_from_their_order(world):
@@ -69,12 +68,12 @@ def test_permuting_the_unlabelled_photos_changes_no_networks_answer(world, name:
     small = NetworkSettings(backbone="resnet", size=64, resnet_steps=4, steps=20, restarts=2, device="cpu")
     labelled, labels, unlabelled = method_input(world, draw(world.unlabelled.tags, 0.3, 2).drawn, 2)
     turned = np.random.default_rng(9).permutation(len(unlabelled))
-    said = [
+    text = [
         make_method(name, 1, settings=small).fit(labelled, labels, some).predict(world.validation.pixels)
         for some in (unlabelled, unlabelled[turned])
     ]
-    np.testing.assert_allclose(said[0], said[1], atol=1e-3)
-    assert np.abs(said[0][:, 0] - said[0][:, 1]).max() > 1e-3  # it did learn two heads
+    np.testing.assert_allclose(text[0], text[1], atol=1e-3)
+    assert np.abs(text[0][:, 0] - text[0][:, 1]).max() > 1e-3  # it did learn two heads
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 1.0])

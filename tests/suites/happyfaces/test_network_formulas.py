@@ -30,7 +30,7 @@ def test_the_settings_are_those_of_the_published_runs():
         assert make_method(name).settings == NetworkSettings(**chosen), name
     assert FallbackTopK().settings == NetworkSettings(smoothing=0.1), "smoothing was chosen on rendered people"
     tried = [tuple(row[key] for key in ("weight", "decay", "smoothing")) for row in RESULTS["tuning"]["divdis"]]
-    assert [(one.weight, one.decay, one.smoothing) for one in tuning.candidates(NetworkSettings())] == tried
+    assert [(item.weight, item.decay, item.smoothing) for item in tuning.candidates(NetworkSettings())] == tried
     assert "right on 95 % of" in RESULTS["tuning_rule"] and tuning.GATE == 0.95
 
 
@@ -58,56 +58,56 @@ def test_dbat_is_minus_the_logarithm_of_the_probability_of_disagreement():
     expected = -np.log(p * (1 - q) + (1 - p) * q + 1e-7).mean()
     assert float(dbat.dbat_loss(torch.tensor(p), torch.tensor(z))) == pytest.approx(expected, rel=1e-6)
     logits = noise(4, 30, 2)
-    one, two = logits[..., :1].sigmoid(), logits[..., 1:]
-    assert torch.equal(make_method("dbat").own_loss(logits), dbat.dbat_loss(one, two))
+    item, two = logits[..., :1].sigmoid(), logits[..., 1:]
+    assert torch.equal(make_method("dbat").own_loss(logits), dbat.dbat_loss(item, two))
     assert make_method("erm").own_loss(logits).tolist() == [0.0] * 4
     assert torch.equal(make_method("divdis").own_loss(logits), divdis.divdis_loss(logits, 1.0, 0.5))
 
 
 def test_the_second_model_of_dbat_starts_elsewhere_and_is_told_the_first(monkeypatch):
-    asked = []
+    calls = []
 
     def train(known, labels, others, loss, settings, seeds):
-        asked.append((loss, list(seeds)))
-        k = len(asked)
+        calls.append((loss, list(seeds)))
+        k = len(calls)
         return TwoHeads(noise(2, 2, 3, seed=k), noise(2, 2, seed=k), torch.full((2,), float(k)))
 
     monkeypatch.setattr(dbat, "train_heads", train)
     others = noise(2, 7, 3)
-    made = make_method("dbat").train(noise(2, 5, 3), None, others, NetworkSettings(), [4, 5])
-    assert asked[0] == (None, [4, 5]) and asked[1][1] == [10_004, 10_005]
-    assert torch.equal(made.weights, torch.stack([noise(2, 2, 3, seed=1)[:, 0], noise(2, 2, 3, seed=2)[:, 0]], 1))
-    assert torch.equal(made.biases, torch.stack([noise(2, 2, seed=1)[:, 0], noise(2, 2, seed=2)[:, 0]], 1))
-    assert dbat.DBat().seed == 0 and made.objective.tolist() == [2, 2]
+    built = make_method("dbat").train(noise(2, 5, 3), None, others, NetworkSettings(), [4, 5])
+    assert calls[0] == (None, [4, 5]) and calls[1][1] == [10_004, 10_005]
+    assert torch.equal(built.weights, torch.stack([noise(2, 2, 3, seed=1)[:, 0], noise(2, 2, 3, seed=2)[:, 0]], 1))
+    assert torch.equal(built.biases, torch.stack([noise(2, 2, seed=1)[:, 0], noise(2, 2, seed=2)[:, 0]], 1))
+    assert dbat.DBat().seed == 0 and built.objective.tolist() == [2, 2]
     first = TwoHeads(noise(2, 2, 3, seed=1), noise(2, 2, seed=1), None).logits(others)[:, :, :1].sigmoid()
-    given = noise(2, 6, 7, 2)
-    assert torch.equal(asked[1][0](given, 0.5, 0.5), dbat.dbat_loss(first[:, None], given))
+    arguments = noise(2, 6, 7, 2)
+    assert torch.equal(calls[1][0](arguments, 0.5, 0.5), dbat.dbat_loss(first[:, None], arguments))
 
 
 @pytest.fixture
 def steps(monkeypatch):
     """Instead of going down, the loss is kept with its optimiser."""
-    kept = SimpleNamespace()
+    stored = SimpleNamespace()
 
     def minimise(optimiser, count, loss, rise=0.0):
-        kept.__dict__.update(optimiser=optimiser, count=count, loss=loss, rise=rise)
-        kept.group = optimiser.param_groups[0]
+        stored.__dict__.update(optimiser=optimiser, count=count, loss=loss, rise=rise)
+        stored.group = optimiser.param_groups[0]
 
     for module in (heads, evidence, resnet):
         monkeypatch.setattr(module, "minimise", minimise)
-    return kept
+    return stored
 
 
 def test_heads_are_trained_on_labels_the_method_s_loss_and_weight_decay(steps):
     known, others, labels = noise(2, 12, 5), noise(2, 9, 5, seed=1), torch.arange(12) % 3 == 0
     s = NetworkSettings(smoothing=0.1, warm=0.2, weight=0.7, decay=0.05, restarts=3, start=0.3)
-    told = []
+    words = []
 
     def loss(logits, done, prior):
-        told.append((done, prior))
+        words.append((done, prior))
         return logits.square().mean((-1, -2))
 
-    made = heads.train_heads(known, labels, others, loss, s, [7, 8])
+    built = heads.train_heads(known, labels, others, loss, s, [7, 8])
     weights, biases = steps.group["params"]
     assert torch.allclose(weights[1], noise(3, 2, 5, seed=8) * 0.3 / 5**0.5) and not biases.any()
     assert (steps.count, steps.rise, steps.group["lr"], steps.group["betas"]) == (300, 0.05, 0.02, (0.9, 0.98))
@@ -124,16 +124,16 @@ def test_heads_are_trained_on_labels_the_method_s_loss_and_weight_decay(steps):
     for done in (0.1, 0.2, 0.6, 1.0):
         expected = sum(by_hand(run, start, done) for run in (0, 1) for start in (0, 1, 2))
         assert float(steps.loss(done).detach()) == pytest.approx(expected, rel=1e-5)
-    assert told[-1] == pytest.approx((1.0, 4 / 12)) and told[-2] == pytest.approx((0.5, 4 / 12))
+    assert words[-1] == pytest.approx((1.0, 4 / 12)) and words[-2] == pytest.approx((0.5, 4 / 12))
     ended = [[0.0] * 3 for _ in range(2)]
     with torch.no_grad():
         biases -= noise(2, 3, 2, seed=3)
     for run in (0, 1):
         ended[run] = [by_hand(run, start, 1.0) for start in (0, 1, 2)]
         best = int(np.argmin(ended[run]))
-        assert float(made.objective[run]) == pytest.approx(ended[run][best], rel=1e-5)
-        assert torch.equal(made.weights[run], weights[run, best].detach())
-    assert made.logits(known).shape == (2, 12, 2)
+        assert float(built.objective[run]) == pytest.approx(ended[run][best], rel=1e-5)
+        assert torch.equal(built.weights[run], weights[run, best].detach())
+    assert built.logits(known).shape == (2, 12, 2)
 
 
 def test_held_out_halves_are_measured_with_the_other_half_s_heads():
@@ -148,7 +148,7 @@ def test_held_out_halves_are_measured_with_the_other_half_s_heads():
         def own_loss(self, logits):
             return logits.square().mean((-1, -2))
 
-    found = tuning.held_out(Method(), known, labels, others, NetworkSettings(), [3])
+    result = tuning.held_out(Method(), known, labels, others, NetworkSettings(), [3])
     rng = np.random.default_rng([3])
     halves = [np.array_split(rng.permutation(n), 2) for n in (10, 8)]
     expected = []
@@ -159,8 +159,8 @@ def test_held_out_halves_are_measured_with_the_other_half_s_heads():
         w, b = noise(1, 2, 4, seed=k + 1)[0].numpy(), noise(1, 2, seed=k + 1)[0].numpy()
         z, u, t = known[0].numpy()[rows] @ w.T + b, others[0].numpy()[rest] @ w.T + b, labels.numpy()[rows][:, None]
         expected.append([(np.logaddexp(0, z) - z * t).sum(1).mean(), ((z > 0) == (t > 0)).mean(0).min(), (u**2).mean()])
-    assert asdict(found) == pytest.approx(dict(zip(asdict(found), np.mean(expected, 0), strict=True)), rel=1e-5)
-    assert found.value == pytest.approx(found.cross_entropy + found.own_loss)
+    assert asdict(result) == pytest.approx(dict(zip(asdict(result), np.mean(expected, 0), strict=True)), rel=1e-5)
+    assert result.value == pytest.approx(result.cross_entropy + result.own_loss)
     least = [(NetworkSettings(weight=w), tuning.HeldOut(c, a, 0.1)) for w, c, a in ((1, 0.4, 0.95), (2, 0.3, 0.949))]
     both = [*least, (NetworkSettings(weight=3), tuning.HeldOut(0.2, 0.99, 0.1))]
     edge = [least[0], (NetworkSettings(weight=4), tuning.HeldOut(0.9, 0.99, 0.1))]
@@ -180,8 +180,8 @@ def test_places_are_calibrated_by_their_classes_means_and_common_variance():
     np.testing.assert_allclose(evidence.calibrate(scores, happy, 1.5)(scores).numpy(), expected, atol=1e-4)
     assert not expected[:, 1].any() and expected[0, 2] == pytest.approx(1.5)
     tight = torch.tensor([[0.001], [0.0]])
-    found = evidence.calibrate(tight, torch.tensor([True, False]), 1000.0)(tight)
-    assert float(found[0]) == pytest.approx(1000 * np.tanh(0.0005 * 0.001 / 1e-6 / 1000), rel=1e-4)
+    result = evidence.calibrate(tight, torch.tensor([True, False]), 1000.0)(tight)
+    assert float(result[0]) == pytest.approx(1000 * np.tanh(0.0005 * 0.001 / 1e-6 / 1000), rel=1e-4)
 
 
 def test_folds_are_drawn_from_the_seed():
@@ -197,8 +197,8 @@ def test_units_are_trained_on_the_other_folds(steps):
     seen, target, fold = noise(3, 8, 4), (torch.arange(8) % 2).float(), torch.arange(8) % 2
     fold[0] = 1
     s = NetworkSettings(folds=2, local_decay=0.1)
-    made = evidence._train_units(seen, target, fold, s)
-    assert [tuple(one.shape) for one in made] == [(2, 3, 4), (2, 3)] and not made[0].any() and not made[1].any()
+    built = evidence._train_units(seen, target, fold, s)
+    assert [tuple(item.shape) for item in built] == [(2, 3, 4), (2, 3)] and not built[0].any() and not built[1].any()
     assert (steps.count, steps.group["lr"], steps.group["betas"]) == (30, 0.12, (0.9, 0.98))
     weights, biases = steps.group["params"]
     with torch.no_grad():
@@ -215,19 +215,19 @@ def test_units_are_trained_on_the_other_folds(steps):
 
 def test_a_place_s_score_is_the_mean_over_photo_and_mirror_image(monkeypatch):
     weights, biases = noise(2, 4, 12, seed=1), noise(2, 4, seed=2)
-    monkeypatch.setattr(evidence, "_train_units", lambda *given: (weights, biases))
-    asked = []
+    monkeypatch.setattr(evidence, "_train_units", lambda *arguments: (weights, biases))
+    calls = []
 
     def trunk(pictures):
-        asked.append(len(pictures))
+        calls.append(len(pictures))
         maps = torch.from_numpy(pictures).float().permute(0, 3, 1, 2) / 1e5  # so small that the added 1e-6 shows
         return torch.stack([maps, maps.flip(3)], 1)
 
     photos = np.random.default_rng(0).integers(0, 256, (101, 3, 3, 3)).astype(np.uint8)
     fold = np.arange(101) % 2
     scores, left_out = evidence.train_on_trunk(trunk, photos, fold, fold, NetworkSettings(window=2, folds=2))
-    found = scores(photos).numpy()
-    assert asked == [101, 100, 1], "a hundred photos at a time"
+    result = scores(photos).numpy()
+    assert calls == [101, 100, 1], "a hundred photos at a time"
     maps = np.stack([photos, photos[:, :, ::-1]], 1).transpose(0, 1, 4, 2, 3) / 1e5  # photo, side, channel, y, x
     flat = maps.transpose(2, 0, 1, 3, 4).reshape(3, -1)
     maps = (maps - maps.mean((0, 1))) / (flat.std(1, ddof=1)[:, None, None] + 1e-6)
@@ -237,29 +237,31 @@ def test_a_place_s_score_is_the_mean_over_photo_and_mirror_image(monkeypatch):
             w, b = weights.numpy()[:, place].astype(float), biases.numpy()[:, place]
             own = np.mean([w[fold[n]] @ window + b[fold[n]] for window in windows])
             assert float(left_out[n, place]) == pytest.approx(own, abs=1e-4)
-            assert found[n, place] == pytest.approx(
+            assert result[n, place] == pytest.approx(
                 np.mean([w.mean(0) @ window for window in windows]) + b.mean(), abs=1e-4
             )
 
 
 def test_the_trunk_sees_photo_and_mirror_image_in_small_batches(monkeypatch):
-    asked = []
+    calls = []
 
     def network(x, blocks):
-        asked.append((tuple(x.shape), blocks))
+        calls.append((tuple(x.shape), blocks))
         return [x]
 
-    monkeypatch.setattr(efficientnet, "pretrained_network", lambda *given, **more: network)
+    monkeypatch.setattr(efficientnet, "pretrained_network", lambda *arguments, **more: network)
     photos = np.random.default_rng(0).integers(0, 256, (5, 6, 6, 3), dtype=np.uint8)
-    made = efficientnet.Trunk(7, 6, "cpu")(photos)
-    assert asked == [((4, 3, 6, 6), 7)] * 2 + [((1, 3, 6, 6), 7)] * 2 and made.shape == (5, 2, 3, 6, 6)
-    assert torch.equal(made[:, 0].flip(3), made[:, 1]) and made.dtype == torch.float32
-    monkeypatch.setattr(efficientnet, "trunk_of", lambda *given: given)
-    for backbone, weights, found in (
-        ("resnet", "there", None), ("auto", None, None), ("auto", "there", (8, 224, "cpu")),
+    built = efficientnet.Trunk(7, 6, "cpu")(photos)
+    assert calls == [((4, 3, 6, 6), 7)] * 2 + [((1, 3, 6, 6), 7)] * 2 and built.shape == (5, 2, 3, 6, 6)
+    assert torch.equal(built[:, 0].flip(3), built[:, 1]) and built.dtype == torch.float32
+    monkeypatch.setattr(efficientnet, "trunk_of", lambda *arguments: arguments)
+    for backbone, weights, result in (
+        ("resnet", "there", None),
+        ("auto", None, None),
+        ("auto", "there", (8, 224, "cpu")),
         ("efficientnet", None, (8, 224, "cpu")),
-    ):  # fmt: skip
+    ):
         monkeypatch.setattr(efficientnet, "efficientnet_weights", lambda weights=weights: weights)
-        assert efficientnet.trunk_for(NetworkSettings(backbone=backbone, device="cpu")) == found
+        assert efficientnet.trunk_for(NetworkSettings(backbone=backbone, device="cpu")) == result
     monkeypatch.undo()
     assert efficientnet.trunk_of.cache_parameters()["maxsize"] == 2 and efficientnet._BATCH.get("cuda", 250) == 250

@@ -88,8 +88,8 @@ def test_disagreement_finds_both_features_and_the_labels_alone_do_not(name):
     new, answers = two_features(100, 100, 2)
     method = make_method(name)
     heads = method.train(known[None], torch.as_tensor(truth[:, 0]), others[None], method.settings, [0])
-    found = worst_head((heads.logits(new[None])[0] > 0).numpy(), answers)
-    assert found < 0.6 if name == "erm" else found > 0.85
+    result = worst_head((heads.logits(new[None])[0] > 0).numpy(), answers)
+    assert result < 0.6 if name == "erm" else result > 0.85
 
 
 @pytest.mark.parametrize("name", ["divdis", "dbat"])
@@ -118,12 +118,12 @@ def test_a_labelled_photo_s_evidence_comes_from_units_that_never_saw_it(monkeypa
     pictures = rng.integers(0, 256, (40, 4, 4, 60)).astype(np.uint8)
     pictures[:, 3, :, :20] = 40 + 170 * labels[:, None, None]
     monkeypatch.setattr(evidence, "trunk_for", lambda settings: Pixels())
-    found = evidence.gather(pictures, labels, NetworkSettings(window=1), 0)
-    right = ((found.labelled > 0).numpy() == (labels == 1)[:, None]).mean(0)
+    result = evidence.gather(pictures, labels, NetworkSettings(window=1), 0)
+    right = ((result.labelled > 0).numpy() == (labels == 1)[:, None]).mean(0)
     assert right[12:].min() > 0.95  # the row that knows the label
     assert right[:12].max() < 0.8  # the rest, which could have learnt 40 labels by heart from 60 channels
-    assert found.labelled.abs().mean(0)[:12].max() < found.labelled.abs().mean(0)[12:].min() / 2
-    assert found.labelled.abs().max() <= NetworkSettings().ceiling and found(pictures).shape == (40, 16)
+    assert result.labelled.abs().mean(0)[:12].max() < result.labelled.abs().mean(0)[12:].min() / 2
+    assert result.labelled.abs().max() <= NetworkSettings().ceiling and result(pictures).shape == (40, 16)
 
 
 def test_folds_hold_both_classes_evenly():
@@ -136,12 +136,12 @@ def test_folds_hold_both_classes_evenly():
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_network_method_gives_two_heads_and_repeats_itself(world, name):
     pixels, labels = world.labelled.pixels[::6], world.labelled.truth()[::6, 0].astype(np.int64)
-    found = [
+    result = [
         make_method(name, 3, settings=TINY).fit(pixels, labels, world.unlabelled.pixels[::12]).predict(pixels)
         for _ in range(2)
     ]
-    assert found[0].shape == (len(pixels), 2) and ((found[0] > 0) & (found[0] < 1)).all()
-    np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+    assert result[0].shape == (len(pixels), 2) and ((result[0] > 0) & (result[0] < 1)).all()
+    np.testing.assert_allclose(result[0], result[1], atol=1e-5)
 
 
 @pytest.mark.slow
@@ -180,15 +180,15 @@ def test_all_methods_are_listed_with_a_file_of_their_own():
 
 def random_weights() -> dict:
     """Parameters under their published names, without the head and the classifier."""
-    made = torch.Generator().manual_seed(0)
+    built = torch.Generator().manual_seed(0)
     stored = {}
 
     def add(conv: str, norm: str, *shape: int) -> None:
-        stored[f"{conv}.weight"] = torch.randn(shape, generator=made) / (shape[1] * shape[2] * shape[3]) ** 0.5
+        stored[f"{conv}.weight"] = torch.randn(shape, generator=built) / (shape[1] * shape[2] * shape[3]) ** 0.5
         for part in ("running_mean", "bias"):
-            stored[f"{norm}.{part}"] = torch.rand(shape[0], generator=made) - 0.5
+            stored[f"{norm}.{part}"] = torch.rand(shape[0], generator=built) - 0.5
         for part in ("running_var", "weight"):
-            stored[f"{norm}.{part}"] = torch.rand(shape[0], generator=made) + 0.5
+            stored[f"{norm}.{part}"] = torch.rand(shape[0], generator=built) + 0.5
 
     add("_conv_stem", "_bn0", 32, 3, 3, 3)
     number, inward = 0, 32
@@ -209,7 +209,7 @@ def test_efficientnet_lite0_has_the_published_size_and_shape():
     # 4.65 million with the last convolution, its normalisation, and the classifier of 1000 classes on 1280 features
     assert learnt + 320 * 1280 + 2 * 1280 + 1281 * 1000 == 4_652_008
     maps = efficientnet_lite0(stored)(torch.zeros(1, 3, 224, 224), 8, 16)
-    assert [tuple(one.shape) for one in maps] == [(1, 80, 14, 14), (1, 320, 7, 7)]
+    assert [tuple(item.shape) for item in maps] == [(1, 80, 14, 14), (1, 320, 7, 7)]
 
 
 def test_blocks_with_folded_normalisation_are_the_published_blocks():
@@ -235,8 +235,8 @@ def test_blocks_with_folded_normalisation_are_the_published_blocks():
         y = layer(y, f"{b}_project_conv", f"{b}_bn2")
         x = x + y if number == 2 else y
     ours = efficientnet_lite0(stored)(picture, 1, 3)
-    for one, other in zip(ours, (first, x), strict=True):
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+    for item, other in zip(ours, (first, x), strict=True):
+        torch.testing.assert_close(item, other, atol=1e-4, rtol=1e-4)
 
 
 def test_wrong_weights_are_refused_by_name(tmp_path: Path, monkeypatch):

@@ -31,18 +31,18 @@ def write_set(place: Path, tags: tuple[str, ...], each: int, wrong: int) -> None
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    made = tmp_path_factory.mktemp("happy")
+    built = tmp_path_factory.mktemp("happy")
     for folders, tags in SETS.values():
-        write_set(made / folders[0], tags, 20, 10)
-    write_set(made / "held", TAGS, 10, 5)
-    (made / "mine.py").write_text(
+        write_set(built / folders[0], tags, 20, 10)
+    write_set(built / "held", TAGS, 10, 5)
+    (built / "mine.py").write_text(
         "class Pixels:\n"
         "    def __init__(self, seed=None):\n        self.notes = {'seed': seed}\n"
         "    def fit(self, labelled, labels, unlabelled):\n        return self\n"
         "    def predict(self, photos):\n        return photos[:, :2, 0, 0] / 255.0\n"
         "made = Pixels(9)\n"
     )
-    return made
+    return built
 
 
 class Pixels:
@@ -99,7 +99,7 @@ def test_what_is_no_method_is_refused(folder: Path):
     with pytest.raises(InputError, match="no module 'nowhere'"):
         make_method("nowhere:Method")
     with pytest.raises(InputError, match="expected something with predict"):
-        method = make_method(type("Odd", (), {"fit": lambda self, *given: 3}))
+        method = make_method(type("Odd", (), {"fit": lambda self, *extra: 3}))
         method.fit(np.zeros(0), np.zeros(0), np.zeros(0))
 
 
@@ -119,10 +119,10 @@ def test_predictions_made_elsewhere_are_scored(folder: Path, tmp_path: Path, cap
     file = predictions(folder, tmp_path / "theirs.csv", parts=("validation", "unlabelled"))
     arguments = ["happyfaces", "score", "-d", str(folder), "--predictions", str(file), "--out", str(tmp_path / "run")]
     assert command([*arguments, "--json", str(tmp_path / "r.json")]) == 0, capsys.readouterr().err
-    said = json.loads((tmp_path / "r.json").read_text())
-    assert said["method"] == "theirs" and said["validation"]["worst_head"] == said["not_drawn"]["worst_head"] == 0.9
+    text = json.loads((tmp_path / "r.json").read_text())
+    assert text["method"] == "theirs" and text["validation"]["worst_head"] == text["not_drawn"]["worst_head"] == 0.9
     stored = record_of(Run(tmp_path / "run"))
-    assert stored["validation"] == said["validation"] and stored["not_drawn"] == said["not_drawn"]
+    assert stored["validation"] == text["validation"] and stored["not_drawn"] == text["not_drawn"]
 
 
 def test_predictions_that_lack_photos_or_name_others_are_refused(folder: Path, tmp_path: Path, capsys):
@@ -173,16 +173,16 @@ def test_a_sweep_of_runs_can_be_audited_one_by_one(folder: Path, tmp_path: Path,
 
 
 def test_a_custom_method_is_run_again_since_its_code_may_have_changed(folder: Path, tmp_path: Path):
-    made = []
+    built = []
 
     class Counted(Pixels):
-        def fit(self, *given):
-            made.append(1)
+        def fit(self, *extra):
+            built.append(1)
             return self
 
     for _ in range(2):
         sweep(folder, [MixTask(Counted(), 0.1, 0)], tmp_path / "runs")
-    assert len(made) == 2 and len(list((tmp_path / "runs").iterdir())) == 1
+    assert len(built) == 2 and len(list((tmp_path / "runs").iterdir())) == 1
 
 
 EDITING = """
@@ -214,8 +214,8 @@ def test_a_method_may_write_on_what_it_is_given(folder: Path, tmp_path: Path, mo
     scores = {}
     for method in ("Careful", "Editing"):
         out = tmp_path / f"{method}.json"
-        given = ["-d", str(folder), "--method", f"editing:{method}", "--mix-rates", "0,.5", "--seeds", "3", "--quiet"]
-        assert command(["happyfaces", "sweep", *given, "--json", str(out), "--jobs", jobs]) == 0
+        extra = ["-d", str(folder), "--method", f"editing:{method}", "--mix-rates", "0,.5", "--seeds", "3", "--quiet"]
+        assert command(["happyfaces", "sweep", *extra, "--json", str(out), "--jobs", jobs]) == 0
         rows = json.loads(out.read_text())["mix_rates"]
         scores[method] = [(row["worst_head_by_seed"], row["not_drawn_mean"]) for row in rows]
     assert scores["Editing"] == scores["Careful"]
@@ -228,14 +228,14 @@ def test_nearly_equal_rates_are_evaluations_of_their_own(folder: Path, tmp_path:
     assert MixTask("erm", 0.1, 0, (("k", 1),)).run_name() != MixTask("erm", 0.1, 0).run_name()
 
 
-def test_a_run_at_another_rate_is_not_taken_for_this_one(folder: Path, tmp_path: Path):
-    """A folder under the name of another evaluation, as an older version left it."""
-    from countenance.suites.happyfaces.protocol import run_and_keep
-    from countenance.suites.happyfaces.runs import kept_record
-
-    data, first = read_happyfaces(folder), MixTask("spatial", 0.1, 0)
-    run_and_keep(folder, first, tmp_path)
-    place = tmp_path / first.run_name()
-    assert kept_record(place, data, first) is not None
-    assert kept_record(place, data, MixTask("spatial", 0.2, 0)) is None
-    assert kept_record(place, data, MixTask("spatial", 0.1, 1)) is None
+def test_rate_seed_and_options_are_in_the_key_of_a_run(folder: Path, tmp_path: Path):
+    """A folder under the name of another evaluation is moved aside, and what was asked for is evaluated."""
+    data, place = read_happyfaces(folder), tmp_path / "run"
+    keys = []
+    for rate, seed in ((0.0033, 0), (0.0034, 0), (0.0034, 1)):
+        record, evaluated = run(data, MixTask(Pixels(), rate, seed), place)
+        assert (record["mix_rate"], record["seed"]) == (rate, seed)
+        keys.append(evaluated.manifest.key)
+    assert len(set(keys)) == 3 and len(list(tmp_path.iterdir())) == 3, "the two others are kept under other names"
+    again, evaluated = run(data, MixTask(Pixels(), 0.0034, 1), place)
+    assert evaluated.manifest.key == keys[2] and again["seed"] == 1

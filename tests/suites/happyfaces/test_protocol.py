@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from countenance.data import remembered
-from countenance.errors import InputError
+from countenance.errors import CannotAnswer, InputError
 from countenance.files import write_json
-from countenance.run.store import RunStore
-from countenance.suites.happyfaces import protocol, runs
+from countenance.suites.happyfaces import host, model, protocol
 from countenance.suites.happyfaces.ask import ask, at_the_terminal, simulated
 from countenance.suites.happyfaces.report import (
     PUBLISHED,
@@ -59,9 +58,9 @@ def test_the_published_auc_comes_out_of_the_published_curve():
 
 @pytest.fixture(scope="module")
 def folder(world, write_world, tmp_path_factory) -> Path:
-    made = tmp_path_factory.mktemp("happyfaces") / "data"
-    write_world(world, made, str)
-    return made
+    built = tmp_path_factory.mktemp("happyfaces") / "data"
+    write_world(world, built, str)
+    return built
 
 
 def cli(*arguments: str) -> int:
@@ -90,21 +89,22 @@ def test_a_sweep_writes_the_contracts_table_and_goes_on_where_it_stopped(folder:
     assert len(runs) == 4
 
     shutil.rmtree(runs[0])
-    made = []
-    real = protocol.evaluate
-    monkeypatch.setattr(protocol, "evaluate", lambda data, task: made.append(task) or real(data, task))
+    fits = []
+    real = host.MethodProcess.fit
+    monkeypatch.setattr(
+        host.MethodProcess, "fit", lambda self, call, arrays: fits.append(call) or real(self, call, arrays)
+    )
     assert cli(*command) == 0
-    assert len(made) == 1
+    assert len(fits) == 1
     again = json.loads(out.read_text())
     assert table["data"] and table["version"] and table["real_people"]
     assert {**again, "cpu_seconds": 0} == {**table, "cpu_seconds": 0}  # both are read from runs
 
     stale = json.loads((runs[1] / "run.json").read_text())
-    stale["dataset"]["fingerprint"] = "other photos"
-    (runs[1] / "run.json").write_text(json.dumps(stale))
-    made.clear()
+    (runs[1] / "run.json").write_text(json.dumps(stale | {"key": "of other photos"}))
+    fits.clear()
     assert cli(*command) == 0
-    assert len(made) == 1  # a record of other data is not used
+    assert len(fits) == 1  # a run of other data is not used
 
     page = write_report([out], tmp_path / "page.html", data=folder).read_text()
     assert "Extrapolate low data (published)" in page and "data:image/jpeg" in page
@@ -124,9 +124,16 @@ def record(method: str, rate: float, seed: int, accuracy: float) -> dict:
     heads = {name: {"accuracy": accuracy, "by_type": {"FHWH": accuracy}} for name in ("face", "writing")}
     part = {"photos": 200, "worst_head": accuracy, "heads": heads}
     return {
-        "method": method, "mix_rate": rate, "seed": seed, "options": {}, "answered": True, "notes": {},
-        "cpu_seconds": 0.0, "validation": part, "not_drawn": part,
-    }  # fmt: skip
+        "method": method,
+        "mix_rate": rate,
+        "seed": seed,
+        "options": {},
+        "answered": True,
+        "notes": {},
+        "cpu_seconds": 0.0,
+        "validation": part,
+        "not_drawn": part,
+    }
 
 
 def test_one_seed_has_no_deviation_and_is_marked_beside_several(tmp_path: Path):
@@ -162,20 +169,20 @@ def test_the_page_says_by_what_the_heads_are_named(tmp_path: Path):
 
 
 def test_the_page_names_rendered_people_as_such(tmp_path: Path):
-    for real, said in ((False, True), (True, False), (None, False)):
+    for real, message in ((False, True), (True, False), (None, False)):
         runs = [record("m", 0.1, seed, 0.9) | {"real_people": real} for seed in (0, 1)]
         write_json(tmp_path / "t.json", summary(runs))
         page = write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text()
-        assert ("Rendered people, not photographs" in page) is said
+        assert ("Rendered people, not photographs" in page) is message
 
 
 def test_a_photo_is_computed_once_and_the_oldest_is_forgotten(monkeypatch):
-    made = []
+    built = []
     monkeypatch.setattr(remembered, "MOST", 3)
-    seen = remembered.Remembered(lambda photos: made.extend(photos[:, 0].tolist()) or photos[:, 0].tolist(), batch=2)
+    seen = remembered.Remembered(lambda photos: built.extend(photos[:, 0].tolist()) or photos[:, 0].tolist(), batch=2)
     photos = np.arange(5, dtype=np.uint8)[:, None]
-    assert seen(photos) == [0, 1, 2, 3, 4] and seen(photos[3:]) == [3, 4] and made == [0, 1, 2, 3, 4]
-    assert seen(photos[:1]) == [0] and made == [0, 1, 2, 3, 4, 0]
+    assert seen(photos) == [0, 1, 2, 3, 4] and seen(photos[3:]) == [3, 4] and built == [0, 1, 2, 3, 4]
+    assert seen(photos[:1]) == [0] and built == [0, 1, 2, 3, 4, 0]
 
 
 def test_a_sweep_of_one_seed_prints_no_deviation(folder: Path, tmp_path: Path, capsys):
@@ -186,7 +193,7 @@ def test_a_sweep_of_one_seed_prints_no_deviation(folder: Path, tmp_path: Path, c
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("sweep", "-d", "nowhere", "--quiet"), "no such folder"),
         (("sweep", "-d", "nowhere", "--mix-rates", "a"), "expected numbers"),
@@ -196,9 +203,9 @@ def test_a_sweep_of_one_seed_prints_no_deviation(folder: Path, tmp_path: Path, c
         (("sweep", "-d", "nothing", "--json", "."), "a folder; name a file"),
     ],
 )
-def test_wrong_input_is_one_sentence(arguments, said, tmp_path, monkeypatch):
+def test_wrong_input_is_one_sentence(arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         cli(*arguments)
 
 
@@ -207,34 +214,33 @@ def test_an_unknown_method_is_refused(world):
         protocol.run(world, protocol.MixTask("spatil", 0.1, 0))
 
 
-def test_a_method_that_declines_leaves_a_record(world, monkeypatch):
+def test_a_method_that_declines_leaves_a_record(world):
     class Declines:
-        def fit(self, *given):
-            raise protocol.CannotAnswer("one place")
+        def fit(self, *arrays):
+            raise CannotAnswer("one place")
 
-    monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Declines())
-    record, heads = protocol.run(world, protocol.MixTask("spatial", 0.1, 0))
-    assert heads is None and record["answered"] is False and record["reason"] == "one place"
+    record, stored = protocol.run(world, protocol.MixTask(Declines(), 0.1, 0))
+    assert stored.complete and record["answered"] is False and record["reason"] == "one place"
     row = summary([record])["mix_rates"][0]
     assert row["answered"] == 0 and row["worst_head_mean"] is None
 
 
 def test_asking_where_heads_disagree_finds_cross_types(world):
-    asked = ask(world, simulated(world), mix_rate=0.2, questions=10, batch=5)
-    assert [point["questions"] for point in asked["curve"]] == [0, 5, 10]
-    assert asked["disagreeing_answers"] >= 8  # 20 % by chance
-    assert len({row[0] for row in asked["answers"]}) == 10
-    assert asked["curve"][-1]["validation"]["worst_head"] > 0.85
+    calls = ask(world, simulated(world), mix_rate=0.2, questions=10, batch=5)
+    assert [point["questions"] for point in calls["curve"]] == [0, 5, 10]
+    assert calls["disagreeing_answers"] >= 8  # 20 % by chance
+    assert len({row[0] for row in calls["answers"]}) == 10
+    assert calls["curve"][-1]["validation"]["worst_head"] > 0.85
 
 
 def test_asking_a_person_takes_yes_no_and_stop(world, tmp_path, monkeypatch):
-    said = iter(["maybe", "y", "n", "no", "YES", "q"])
-    monkeypatch.setattr("builtins.input", lambda question: next(said))
+    message = iter(["maybe", "y", "n", "no", "YES", "q"])
+    monkeypatch.setattr("builtins.input", lambda question: next(message))
     oracle = at_the_terminal(world, tmp_path / "photos")
     assert oracle(0) == (True, False)
     assert oracle(1) == (False, True)
     assert oracle(2) is None
-    assert len(list((tmp_path / "photos").iterdir())) == 3
+    assert len(list((tmp_path / "photos").glob("*.png"))) == 3
 
 
 def test_asking_a_method_that_cannot_learn_from_answers_is_refused(world):
@@ -253,8 +259,8 @@ def test_heat_maps_lie_where_the_blocks_are():
 def test_runs_in_parallel_are_the_same_runs(folder: Path, tmp_path: Path):
     tasks = [protocol.MixTask("spatial", 0.3, seed) for seed in (0, 1)]
     alone, together = (protocol.sweep(folder, tasks, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
-    for one, other in zip(alone, together, strict=True):
-        assert one["validation"] == other["validation"] and one["seed"] == other["seed"]
+    for item, other in zip(alone, together, strict=True):
+        assert item["validation"] == other["validation"] and item["seed"] == other["seed"]
 
 
 def test_a_followed_region_is_drawn_where_it_was_found() -> None:
@@ -266,7 +272,7 @@ def test_a_followed_region_is_drawn_where_it_was_found() -> None:
 
 def test_the_networks_results_are_drawn_beside_a_sweep(tmp_path: Path) -> None:
     results = Path(__file__).parents[3] / "docs" / "results" / "happyfaces_networks.json"
-    tables = {table["method"]: table for table in read_sweeps(results)}
+    tables = {table["method"]: table for _, table in read_sweeps(results)}
     assert set(tables) == {"erm", "divdis", "dbat", "topk", "topk-exp"}
     for method, area in json.loads(results.read_text())["auc_0_30"].items():
         assert tables[method]["auc_0_30"] == pytest.approx(area, abs=1e-3)
@@ -275,23 +281,18 @@ def test_the_networks_results_are_drawn_beside_a_sweep(tmp_path: Path) -> None:
     assert "topk-exp, validation" in page and "best published" in page
 
 
-def test_runs_kept_by_other_code_are_run_again(world, write_world, tmp_path: Path, monkeypatch) -> None:
+def test_runs_of_other_code_are_made_again(world, write_world, tmp_path: Path, monkeypatch) -> None:
     folder = tmp_path / "data"
     write_world(world, folder, str)
     tasks = [protocol.MixTask("spatial", 0.3, 0)]
-    first = protocol.sweep(folder, tasks, tmp_path / "kept")
-    manifest = tmp_path / "kept" / tasks[0].run_name() / "run.json"
-    marked = json.loads(manifest.read_text())
-    marked["about"]["notes"] = {"kept": True}
-    manifest.write_text(json.dumps(marked))
-    assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == first[0]["notes"], (
-        "an edited run is not used"
-    )
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"about": marked["about"]}))
-    RunStore(manifest.parent).seal()
-    assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == {"kept": True}
-    monkeypatch.setattr(runs, "_own_code", lambda: "edited")
-    assert protocol.sweep(folder, tasks, tmp_path / "kept")[0]["notes"] == first[0]["notes"]
+    first = protocol.sweep(folder, tasks, tmp_path / "runs")
+    place = tmp_path / "runs" / tasks[0].run_name()
+    assert protocol.sweep(folder, tasks, tmp_path / "runs") == first, "nothing is made again"
+    (place / "results.json").write_text("[]")
+    assert protocol.sweep(folder, tasks, tmp_path / "runs")[0]["validation"] == first[0]["validation"], "it is repaired"
+    monkeypatch.setattr(model, "own_code", lambda: "edited")
+    again = protocol.sweep(folder, tasks, tmp_path / "runs")
+    assert again[0]["validation"] == first[0]["validation"] and len(list((tmp_path / "runs").iterdir())) == 2
 
 
 @pytest.mark.parametrize(

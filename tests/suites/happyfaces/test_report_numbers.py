@@ -17,21 +17,28 @@ def record(method: str, rate: float, seed: int, accuracy: float, **more) -> dict
     heads = {name: {"accuracy": accuracy, "by_type": {"FHWH": accuracy, "FSWS": 1.0}} for name in ("face", "writing")}
     part = {"photos": 200, "worst_head": accuracy, "heads": heads}
     return {
-        "method": method, "mix_rate": rate, "seed": seed, "options": {}, "answered": True, "notes": {},
-        "cpu_seconds": 0.0, "validation": part, "not_drawn": part,
-    } | more  # fmt: skip
+        "method": method,
+        "mix_rate": rate,
+        "seed": seed,
+        "options": {},
+        "answered": True,
+        "notes": {},
+        "cpu_seconds": 0.0,
+        "validation": part,
+        "not_drawn": part,
+    } | more
 
 
 @pytest.fixture
 def charts(monkeypatch) -> list:
-    found = []
+    result = []
 
     def drawn(chart, key, **how):
-        found.append((chart, key, how))
+        result.append((chart, key, how))
         return {"key": key}
 
     monkeypatch.setattr(report, "drawn", drawn)
-    return found
+    return result
 
 
 def points(line) -> dict:
@@ -45,23 +52,76 @@ def test_the_published_curves_and_reference_lines_are_drawn_beside_ours(charts):
     (chart, key, how), lines = charts[0], {line.label: line for line in charts[0][0].lines}
     assert points(lines["Extrapolate low data (published)"]) == {0.0: 0.765, 0.1: 0.921, 0.2: 0.94, 0.3: 0.928}
     assert points(lines["DivDis (published)"]) == {0.3 - 0.02: 0.825, 0.3: 0.825}, "one point: a short line"
-    assert points(lines["a head guesses"]) == {0.0: 0.5, 0.3: 0.5}
-    assert points(lines["right on matched types only"]) == {0.0: 0.75, 0.3: 0.75}
+    assert points(lines["a head guesses"]) == {0.0: 0.5, 1.0: 0.5}
+    assert points(lines["right on matched types only"]) == {0.0: 0.75, 1.0: 0.75}
     ours = lines["m, validation, 2 seeds"]
     assert points(ours) == pytest.approx({0.0: 0.91, 0.2: 0.91}) and ours.strong and ours.n == 2
     std = 0.02 / 2**0.5
     assert list(ours.low) == pytest.approx([0.91 - std] * 2) and list(ours.high) == pytest.approx([0.91 + std] * 2)
     assert not lines["m, photos not drawn, 2 seeds"].strong and not lines["a head guesses"].strong
     assert how["lowest"] == 0.4 and how["wide"] is True and key == "worst-head-accuracy-by-mix-rate"
-    assert chart.limits == (None, None) and chart.axes == ("mix rate", "worst-head accuracy")
+    assert chart.limits == ((0.0, 1.0), None) and chart.axes == ("mix rate", "worst-head accuracy")
     single = summary([record("s", rate, 0, 0.9) for rate in (0.0, 0.7)])
     report._curves([many, single])
     lines = {line.label: line for line in charts[1][0].lines}
-    assert charts[1][0].limits == ((0.0, 1.0), None) and points(lines["a head guesses"]) == {0.0: 0.5, 0.7: 0.5}
+    assert charts[1][0].limits == ((0.0, 1.0), None) and points(lines["a head guesses"]) == {0.0: 0.5, 1.0: 0.5}
     assert not lines["s, validation, 1 seed"].strong and list(lines["s, validation, 1 seed"].low) == []
     assert "s, photos not drawn, 1 seed" in lines
     report._curves([many, single, many])
     assert not any("photos not drawn" in line.label for line in charts[2][0].lines), "only of up to two sweeps"
+
+
+def test_the_enlarged_figure_shows_what_lies_above_nine_tenths(charts):
+    curve = {0.0: 0.8, 0.1: 1.0, 0.2: 0.95, 0.3: 0.5}
+    report._curves([summary([record("m", rate, seed, value) for rate, value in curve.items() for seed in (0, 1)])], 0.9)
+    chart, key, how = charts[0]
+    lines = {line.label: line for line in chart.lines}
+    assert chart.limits == ((0.0, 1.0), (0.9, 1.0)) and how["lowest"] == 0.9 and key.endswith("0-9-to-1")
+    assert points(lines["m, validation, 2 seeds"]) == pytest.approx(
+        {0.0: 0.9, 0.05: 0.9, 0.1: 1.0, 0.2: 0.95, 0.211111: 0.9, 0.3: 0.9}
+    )
+    assert "a head guesses" not in lines and "Extrapolate low data (published)" in lines
+    report._curves([summary([record("low", 0.1, 0, 0.6)])], 0.95)
+    assert charts[1][0].lines, "there is always a line to draw"
+
+
+def test_declined_rates_and_batches_are_seen_in_the_figure(charts):
+    runs = [record("m", 0.1, seed, 0.9, uses_batch=True) for seed in (0, 1)]
+    runs += [record("m", 0.2, seed, 0.9) | {"answered": False, "reason": "no"} for seed in (0, 1)]
+    report._curves([summary(runs)])
+    lines = {line.label: line for line in charts[0][0].lines}
+    assert points(lines["m, some or all seeds declined (a guess)"]) == {0.2: 0.5}
+    assert points(lines["m (uses its batch), validation, 2 seeds"]) == {0.1: 0.9}
+
+
+def test_records_of_single_runs_are_tables_by_method(tmp_path: Path):
+    for seed in (0, 1):
+        (tmp_path / f"{seed}.json").write_text(json.dumps(record("mine", 0.1, seed, 0.9 + seed / 50)))
+    (tmp_path / "other.json").write_text(json.dumps(record("other", 0.1, 0, 0.8)))
+    tables = [table for _, table in report.read_sweeps(*(tmp_path / f"{name}.json" for name in (0, 1, "other")))]
+    assert [(table["method"], table["seeds"]) for table in tables] == [("mine", [0, 1]), ("other", [0])]
+    assert tables[0]["accuracy_at_10"] == pytest.approx(0.91)
+    (tmp_path / "0.json").write_text(json.dumps(record("mine", 0.1, 0, 0.9) | {"mix_rate": None}))
+    with pytest.raises(InputError, match="has no mix rate"):
+        report.read_sweeps(tmp_path / "0.json")
+
+
+def test_the_page_has_examples_perfect_predictions_and_citations(tmp_path: Path):
+    table = summary([record("m", 0.1, seed, 0.9, data_notes=["of 200 validation photos 4 show"]) for seed in (0, 1)])
+    (tmp_path / "t.json").write_text(json.dumps(table))
+    page = report.write_report([tmp_path / "t.json"], tmp_path / "page.html").read_text("utf-8")
+    assert all(f'alt="a photo of type {tag}"' in page for tag in ("FHWH", "FHWS", "FSWH", "FSWS"))
+    for text in (
+        "Perfect predictions",
+        "Sanderson",
+        "Arigbabu",
+        "Huang, GB",
+        "Armstrong, S",
+        "second seen set",
+        "is the test",
+    ):
+        assert text in page
+    assert "Of 200 validation photos 4 show" in page and "Worst-head accuracy by mix rate, 0.9 to 1" in page
 
 
 def test_an_axis_of_shares_ends_at_one_unless_it_ends_at_three_tenths(charts):
@@ -79,14 +139,22 @@ def test_an_axis_of_shares_ends_at_one_unless_it_ends_at_three_tenths(charts):
 def test_estimates_are_drawn_against_equality(charts):
     tables = [summary([record("m", rate, 0, 0.9, notes={"estimated_mix_rate": rate + 0.05}) for rate in (0.0, 0.2)])]
     report._estimates(tables)
-    one, equal = charts[0][0].lines
-    assert points(one) == pytest.approx({0.0: 0.05, 0.2: 0.25}) and one.strong and points(equal) == {0.0: 0.0, 0.2: 0.2}
+    item, equal = charts[0][0].lines
+    assert (
+        points(item) == pytest.approx({0.0: 0.05, 0.2: 0.25}) and item.strong and points(equal) == {0.0: 0.0, 0.2: 0.2}
+    )
     assert charts[0][2]["lowest"] == 0 and report._estimates([summary([record("m", 0.1, 0, 0.9)])]) is None
 
 
 def test_questions_are_drawn_by_their_order(charts, tmp_path: Path):
-    runs = [{"order": order, "mean": [{"questions": 0, "worst_head": 0.8}, {"questions": 5, "worst_head": 0.9}],
-             "curves": [{}, {}]} for order in ("disagreement", "random")]  # fmt: skip
+    runs = [
+        {
+            "order": order,
+            "mean": [{"questions": 0, "worst_head": 0.8}, {"questions": 5, "worst_head": 0.9}],
+            "curves": [{}, {}],
+        }
+        for order in ("disagreement", "random")
+    ]
     (tmp_path / "asked.json").write_text(json.dumps(runs))
     report._questions(tmp_path / "asked.json")
     first, second = charts[0][0].lines
@@ -99,9 +167,9 @@ def test_questions_are_drawn_by_their_order(charts, tmp_path: Path):
 
 def test_a_table_is_told_with_its_seeds_and_its_headline():
     runs = [record("m", rate, seed, 0.9) for rate in (0.0, 0.1) for seed in (0, 1)]
-    told = report._with_numbers(summary([*runs, record("m", 0.2, 0, 0.7)]))
-    assert told["few"] is True and told["seeds_told"] == "1 to 2 seeds" and told["at_10"] == pytest.approx(0.9)
-    assert told["heads"] == ["face", "writing"] and told["kinds"] == ["FHWH", "FSWS"] and told["held_back"] is False
+    words = report._with_numbers(summary([*runs, record("m", 0.2, 0, 0.7)]))
+    assert words["few"] is True and words["seeds_told"] == "1 to 2 seeds" and words["at_10"] == pytest.approx(0.9)
+    assert words["heads"] == ["face", "writing"] and words["kinds"] == ["FHWH", "FSWS"] and words["held_back"] is False
     assert report._with_numbers(summary(runs))["few"] is False
     alone = report._with_numbers(summary([record("m", 0.1, 0, 0.9)]))
     assert alone["heads"] == ["face", "writing"] and alone["kinds"] == ["FHWH", "FSWS"]
@@ -114,16 +182,16 @@ def test_a_table_is_told_with_its_seeds_and_its_headline():
         False,
     )
     held = {"held_back": record("m", 0, 0, 0.8)["validation"]}
-    assert report._with_numbers(summary([one | held for one in runs]))["held_back"] is True
+    assert report._with_numbers(summary([item | held for item in runs]))["held_back"] is True
     assert report._with_numbers(summary([runs[0] | held, runs[2]]))["held_back"] is False, (
         "at every mix rate or not at all"
     )
 
 
 def test_the_page_is_told_which_figures_are_of_one_seed(monkeypatch, tmp_path: Path):
-    given = {}
+    arguments = {}
     page = SimpleNamespace(
-        page=lambda _, **context: given.update(context) or "", template=lambda *_: None, write=lambda out, _: out
+        page=lambda _, **context: arguments.update(context) or "", template=lambda *_: None, write=lambda out, _: out
     )
     monkeypatch.setattr(report, "render", page)
     many = summary([record("many", rate, seed, 0.9) for rate in (0.0, 0.3) for seed in (0, 1)])
@@ -135,17 +203,17 @@ def test_the_page_is_told_which_figures_are_of_one_seed(monkeypatch, tmp_path: P
             report.write_report([tmp_path / f"{name}.json" for name in names], tmp_path / "x.html")
             == tmp_path / "x.html"
         )
-        assert given["rendered"] == ", ".join(name for name in names if name == "single")
-        assert given["unlike"] == unlike and given["faces"] is False and len(given["tables"]) == len(names)
-    assert given["published"][1] == ("DivDis (published)", [(0.3, 0.825)])
+        assert arguments["rendered"] == ", ".join(name for name in names if name == "single")
+        assert arguments["unlike"] == unlike and arguments["faces"] is False and len(arguments["tables"]) == len(names)
+    assert arguments["published"][1] == ("DivDis (published)", [(0.3, 0.825)])
 
 
 def test_runs_of_several_methods_are_tables_of_their_own(tmp_path: Path):
-    kept = ("method", "mix_rate", "seed", "validation", "not_drawn")
-    runs = [{key: record(name, 0.1, 0, 0.9)[key] for key in kept} for name in ("a", "b")]
+    stored = ("method", "mix_rate", "seed", "validation", "not_drawn")
+    runs = [{key: record(name, 0.1, 0, 0.9)[key] for key in stored} for name in ("a", "b")]
     (tmp_path / "runs.json").write_text(json.dumps({"runs": runs}))
-    tables = report.read_sweeps(tmp_path / "runs.json")
-    assert [(one["method"], one["cpu_seconds"], one["mix_rates"][0]["answered"]) for one in tables] == [
+    tables = [table for _, table in report.read_sweeps(tmp_path / "runs.json")]
+    assert [(item["method"], item["cpu_seconds"], item["mix_rates"][0]["answered"]) for item in tables] == [
         ("a", 0, 1),
         ("b", 0, 1),
     ]
@@ -162,9 +230,9 @@ def test_heat_lies_in_two_tints_over_a_grey_photo():
     photo = np.array([[[30, 60, 90], [200, 200, 200]]], np.uint8)
     heat = np.array([[1.0, 0.0]])
     amber, blue = np.array([255, 190, 60]), np.array([120, 200, 255])
-    one = report._tinted(photo, heat)
-    assert one[0, 1].tolist() == [150] * 3, "three quarters of the grey"
-    assert one[0, 0].tolist() == np.round(0.75 * 60 * 0.25 + amber * 0.75).astype(int).tolist()
+    item = report._tinted(photo, heat)
+    assert item[0, 1].tolist() == [150] * 3, "three quarters of the grey"
+    assert item[0, 0].tolist() == np.round(0.75 * 60 * 0.25 + amber * 0.75).astype(int).tolist()
     both = report._tinted(photo, heat, np.array([[0.0, 0.5]]))
     assert both[0, 1].tolist() == np.round(150 * 0.625 + blue * 0.375).astype(int).tolist()
 
@@ -177,13 +245,12 @@ def test_maps_lie_on_grey_on_the_mean_photo_or_on_ten_photos(monkeypatch, tmp_pa
     data = HappyFaces(photos(2, 10, "FHWS", "FSWH"), photos(2, 30), photos(25, 50), real_people=False)
     fine = np.zeros((2, 2))
     fine[0, 1] = 1
-    monkeypatch.setattr(report, "made", lambda pixels: pixels)
+    monkeypatch.setattr(report, "picture_of", lambda pixels: pixels)
     monkeypatch.setattr(report, "_regions", lambda path: ([[fine, [[0.0]]]] * 2, ["writing", "face"], True))
-    monkeypatch.setattr(report, "read_happyfaces", lambda path: data)
-    asked = []
+    calls = []
 
     def discover(labelled, labels):
-        asked.append(labels.tolist())
+        calls.append(labels.tolist())
         return SimpleNamespace(moves=lambda some: [np.array([[8, -4]] * len(some)), np.array([[0, 0]] * len(some))])
 
     monkeypatch.setattr(report, "discover", discover)
@@ -194,17 +261,17 @@ def test_maps_lie_on_grey_on_the_mean_photo_or_on_ten_photos(monkeypatch, tmp_pa
     assert name == "writing" and first.shape == (24, 24, 3) and plain["photos"] == [] and plain["real_people"] is True
     assert first[23, 0].tolist() == [176] * 3 and not plain["over_mean"], "235 × .75"
     assert first[0, 8].tolist() == [235, 187, 89]
-    shown = report._looks(tmp_path / "s.json", "m", tmp_path, True)
+    shown = report._looks(tmp_path / "s.json", "m", data, True)
     (first, _), _ = shown["heads"]
     assert first.shape == (36, 36, 3) and first[35, 0].tolist() == [9] * 3 and shown["over_mean"], "(10 + 14) / 2 × .75"
-    assert len(shown["photos"]) == 10 and asked == [[1, 0]] and shown["real_people"] is False
+    assert len(shown["photos"]) == 10 and calls == [[1, 0]] and shown["real_people"] is False
     greys = [int(pixels[35, 35, 0]) for pixels in shown["photos"]]
     assert greys == [round(0.75 * int(data.validation.pixels[k, 0, 0, 0])) for k in range(0, 20, 2)], (
         "every second of 25"
     )
     top = shown["photos"][0][:, :, 0].astype(int) - greys[0]
     assert np.argwhere(top > 0).min(0).tolist() == [6, 10], "one map lies 8 px lower and 4 px to the left"
-    assert report._looks(tmp_path / "s.json", "m", tmp_path, False)["photos"] == []
+    assert report._looks(tmp_path / "s.json", "m", data, False)["photos"] == []
 
 
 def test_blocks_of_both_scales_make_one_map():

@@ -28,12 +28,12 @@ def test_a_word_is_centred_with_its_middle_at_eight_ninths():
         height, width = round(cover.shape[0] * side / 250), round(cover.shape[1] * side / 250)
         y, x = int(side * 8 / 9 - height / 2), int((side - width) / 2)
         black = np.zeros((side, side, 3), np.uint8)
-        found = build.print_word(black, tag)
+        result = build.print_word(black, tag)
         expected = np.rint(cover * 255).astype(np.uint8)
         if side != 250:
             expected = np.asarray(Image.fromarray(expected).resize((width, height), Image.Resampling.BILINEAR))
-        assert (found[y : y + height, x : x + width, 0] == expected[: side - y]).all() and not found[..., 1:].any()
-        assert int(found[..., 0].sum()) == int(expected[: side - y].sum()), "and nowhere else"
+        assert (result[y : y + height, x : x + width, 0] == expected[: side - y]).all() and not result[..., 1:].any()
+        assert int(result[..., 0].sum()) == int(expected[: side - y].sum()), "and nowhere else"
         assert not black.any(), "the photo itself stays as it is"
     grey = build.print_word(np.full((250, 250, 3), 100, np.uint8), "FHWH")
     cover = build.strokes("HAPPY")[20, 60:90]
@@ -82,10 +82,10 @@ def test_what_is_missing_is_made_at_the_official_quality(official: Path, tmp_pat
         steps == [1] * 4
         and (tmp_path / "made" / dataset.LIST).read_text() == (official / "images_list.txt").read_text()
     )
-    made = tmp_path / "made" / "unlabeled_set" / "FHWS" / "Ann_Lee_0001_FHWS.jpg"
+    built = tmp_path / "made" / "unlabeled_set" / "FHWS" / "Ann_Lee_0001_FHWS.jpg"
     printed = build.print_word(dataset.read_photo(tmp_path / "lfw" / "Ann_Lee" / "Ann_Lee_0001.jpg"), "FHWS")
     Image.fromarray(printed).save(tmp_path / "expected.jpg", "JPEG", quality=75)
-    assert made.read_bytes() == (tmp_path / "expected.jpg").read_bytes()
+    assert built.read_bytes() == (tmp_path / "expected.jpg").read_bytes()
     lines = (official / "images_list.txt").read_text().splitlines()
     (official / "images_list.txt").write_text("\n".join(line for line in lines if "unlabeled_set/FSWH" not in line))
     with pytest.raises(InputError, match=r"names no photo of type FSWH for unlabeled_set$"):
@@ -175,30 +175,34 @@ def test_packed_photos_have_a_largest_size(tmp_path: Path, monkeypatch):
 
 
 def sample(name: str, *who: dict[str, str], **about: str) -> Sample:
-    people_ = tuple(Subject(f"{k}", identity=one.pop("identity", None), attributes=one) for k, one in enumerate(who))
+    people_ = tuple(Subject(f"{k}", identity=item.pop("identity", None), attributes=item) for k, item in enumerate(who))
     return Sample(name, ArrayImage(solid(0)), 4, 4, people_, about)
 
 
 def test_only_people_alone_whose_mouth_is_seen_can_serve():
     room = {"background": "room"}
     some = [
-        sample("a", {"smile": "yes", "identity": "p"}, **room), sample("b", {"smile": "no"}, background="studio"),
-        sample("c", {"smile": "yes", "masked": "yes"}, **room), sample("d", {"smile": "yes"}, {}, **room),
-        sample("e", {"masked": "no"}, **room), sample("f", {"smile": "yes"}),
-    ]  # fmt: skip
-    found = people.usable(some, "smile+background")
-    assert [(one.sample.id, one.identity, one.first, one.second) for one in found] == [
-        ("a", "p", True, True), ("b", "b", False, False),
-    ]  # fmt: skip
+        sample("a", {"smile": "yes", "identity": "p"}, **room),
+        sample("b", {"smile": "no"}, background="studio"),
+        sample("c", {"smile": "yes", "masked": "yes"}, **room),
+        sample("d", {"smile": "yes"}, {}, **room),
+        sample("e", {"masked": "no"}, **room),
+        sample("f", {"smile": "yes"}),
+    ]
+    result = people.usable(some, "smile+background")
+    assert [(item.sample.id, item.identity, item.first, item.second) for item in result] == [
+        ("a", "p", True, True),
+        ("b", "b", False, False),
+    ]
     text = people.usable(some, "smile+text")
-    assert [(one.sample.id, one.second) for one in text] == [("a", None), ("b", None), ("f", None)]
-    assert [one.sample.id for one in people.usable(some, "mask+text")] == ["c", "e"]
-    assert [one.sample.id for one in people.usable(some, "mask+background")] == ["c", "e"]
-    printed, plain = text[0], found[0]
+    assert [(item.sample.id, item.second) for item in text] == [("a", None), ("b", None), ("f", None)]
+    assert [item.sample.id for item in people.usable(some, "mask+text")] == ["c", "e"]
+    assert [item.sample.id for item in people.usable(some, "mask+background")] == ["c", "e"]
+    printed, plain = text[0], result[0]
     assert [tag for tag in TAGS if printed.fits(tag)] == ["FHWH", "FHWS"] and [t for t in TAGS if plain.fits(t)] == [
         "FHWH"
     ]
-    assert [tag for tag in TAGS if found[1].fits(tag)] == ["FSWS"]
+    assert [tag for tag in TAGS if result[1].fits(tag)] == ["FSWS"]
     assert (printed.pixels("FHWS") == build.print_word(solid(0), "FHWS")).all() and not plain.pixels("FHWH").any()
     for pair in ("smile", "smile+smile", "text+smile", "smile+nose", "smile+text+mask", "nose+text"):
         with pytest.raises(InputError, match="expected two of"):
@@ -210,23 +214,23 @@ def test_people_are_divided_by_documented_shares():
     assert sum(people.SHARES.values()) == pytest.approx(1)
     pictures = [people.PersonPicture(sample("x"), f"p{k:03d}", k % 2 == 0, None) for k in range(200)]
     sets = people.assign(pictures, 3)
-    order = sorted({one.identity for one in pictures})
+    order = sorted({item.identity for item in pictures})
     np.random.default_rng(3).shuffle(order)
     homes = {"labelled": order[:72], "unlabelled": order[72:156], "validation": order[156:]}
     for name, members in sets.items():
-        assert {one.identity for one, _ in members} <= set(homes[name])
+        assert {item.identity for item, _ in members} <= set(homes[name])
         counts = [sum(tag == kind for _, tag in members) for kind in SETS[name][1]]
         assert len(set(counts)) == 1 and len(homes[name]) - 16 < sum(counts) <= len(homes[name])
-        assert all(one.fits(tag) for one, tag in members)
+        assert all(item.fits(tag) for item, tag in members)
 
 
 def test_people_are_written_with_a_card(tmp_path: Path, monkeypatch):
     some = [sample(f"{k}", {"smile": "yes" if k % 2 else "no", "identity": f"p{k}"}) for k in range(120)]
-    asked = []
-    monkeypatch.setattr(people, "load_dataset", lambda name: asked.append(name) or some)
+    calls = []
+    monkeypatch.setattr(people, "load_dataset", lambda name: calls.append(name) or some)
     count = people.build_people(tmp_path / "made")
     data = dataset.read_happyfaces(tmp_path / "made")
-    assert asked == ["people:portraits"] and data.features == ("smile", "text") and data.real_people is False
+    assert calls == ["people:portraits"] and data.features == ("smile", "text") and data.real_people is False
     assert count == len(data.labelled) + len(data.unlabelled) + len(data.validation)
     assert '"seed": 0' in (tmp_path / "made" / "happyfaces.json").read_text()
     assert (tmp_path / "made" / "labeled_sets" / "FHWH" / "0000_FHWH.png").is_file()
@@ -242,9 +246,9 @@ def test_predictions_made_elsewhere_are_refused_with_three_examples(tmp_path: Pa
         rows = [f"{name},0.9,0.2" for name in ids[count:]] or [f"unlabelled/{TAGS[0]}/{TAGS[0]}.png,1,0"]
         (tmp_path / "p.csv").write_text("photo,head1,head 2\n" + "\n".join(rows) + "\n")
         if shown is None:
-            told = predictions.read_outcome(tmp_path / "p.csv", data, "theirs").record
-            assert told["validation"]["photos"] == 4 and told["not_drawn"] is None and told["mix_rate"] is None
-            assert (told["answered"], told["seed"], told["seconds"], told["cpu_seconds"]) == (True, 0, 0.0, 0.0)
+            words = predictions.read_outcome(tmp_path / "p.csv", data, "theirs").record
+            assert words["validation"]["photos"] == 4 and words["not_drawn"] is None and words["mix_rate"] is None
+            assert (words["answered"], words["seed"], words["seconds"], words["cpu_seconds"]) == (True, 0, 0.0, 0.0)
             continue
         with pytest.raises(InputError) as caught:
             predictions.read_outcome(tmp_path / "p.csv", data, "theirs")

@@ -40,15 +40,22 @@ def test_eight_layers_with_group_normalisation():
     assert x.shape == (2, 1, 3, 4) and stored == {}, "a sixteenth in each direction, and nothing else is learnt"
     shapes = {name: tuple(weight.shape) for name, weight in network.state_dict().items() if weight.ndim > 1}
     assert shapes == {
-        "0.0.weight": (32, 3, 5, 5), "4.weight": (1, 256, 1, 1),
-        "1.one.weight": (64, 32, 3, 3), "1.two.weight": (64, 64, 3, 3), "1.skip.weight": (64, 32, 1, 1),
-        "2.one.weight": (128, 64, 3, 3), "2.two.weight": (128, 128, 3, 3), "2.skip.weight": (128, 64, 1, 1),
-        "3.one.weight": (256, 128, 3, 3), "3.two.weight": (256, 256, 3, 3), "3.skip.weight": (256, 128, 1, 1),
-    }  # fmt: skip
+        "0.0.weight": (32, 3, 5, 5),
+        "4.weight": (1, 256, 1, 1),
+        "1.one.weight": (64, 32, 3, 3),
+        "1.two.weight": (64, 64, 3, 3),
+        "1.skip.weight": (64, 32, 1, 1),
+        "2.one.weight": (128, 64, 3, 3),
+        "2.two.weight": (128, 128, 3, 3),
+        "2.skip.weight": (128, 64, 1, 1),
+        "3.one.weight": (256, 128, 3, 3),
+        "3.two.weight": (256, 256, 3, 3),
+        "3.skip.weight": (256, 128, 1, 1),
+    }
 
 
 def test_batches_are_shuffled_moved_and_mirrored(monkeypatch):
-    kept, seen = SimpleNamespace(), []
+    saved, seen = SimpleNamespace(), []
 
     class Mean(torch.nn.Module):
         def __init__(self):
@@ -60,16 +67,16 @@ def test_batches_are_shuffled_moved_and_mirrored(monkeypatch):
             return x[:, :1, ::5, ::7] * self.weight
 
     def minimise(optimiser, count, loss, rise=0.0):
-        kept.__dict__.update(group=optimiser.param_groups[0], count=count, loss=loss)
+        saved.__dict__.update(group=optimiser.param_groups[0], count=count, loss=loss)
 
     monkeypatch.setattr(resnet, "small_resnet", Mean)
     monkeypatch.setattr(resnet, "minimise", minimise)
     pixels, target = noise(30, 3, 20, 14), (torch.arange(30) % 2).float()
-    made = resnet._train(pixels, target, 17, 6)
-    assert (kept.count, kept.group["lr"], kept.group["weight_decay"]) == (17, 1e-3, 1e-2) and not made.training
+    built = resnet._train(pixels, target, 17, 6)
+    assert (saved.count, saved.group["lr"], saved.group["weight_decay"]) == (17, 1e-3, 1e-2) and not built.training
     rng = np.random.default_rng([6, 3])
     for _ in range(8):
-        loss = float(kept.loss(0.0).detach())
+        loss = float(saved.loss(0.0).detach())
         rows = rng.permutation(30)[:24]
         down, right = rng.integers(-4, 5, 2).tolist()
         moved = np.roll(pixels.numpy()[rows], (down, right), (2, 3))
@@ -80,11 +87,11 @@ def test_batches_are_shuffled_moved_and_mirrored(monkeypatch):
 
 
 def test_a_photo_s_left_out_scores_come_from_the_network_that_never_saw_it(monkeypatch):
-    asked = []
+    calls = []
 
     def train(pixels, target, steps, seed):
-        asked.append((len(pixels), pixels.shape[2:], target.tolist(), steps, seed))
-        return len(asked)
+        calls.append((len(pixels), pixels.shape[2:], target.tolist(), steps, seed))
+        return len(calls)
 
     monkeypatch.setattr(resnet, "_train", train)
     monkeypatch.setattr(resnet, "_scores", lambda network, pixels: torch.full((len(pixels), 4), 10.0**network))
@@ -92,32 +99,32 @@ def test_a_photo_s_left_out_scores_come_from_the_network_that_never_saw_it(monke
     labels, fold = np.array([0, 1, 0, 1, 1]), np.array([0, 1, 1, 0, 1])
     settings = NetworkSettings(size=33, resnet_steps=9, device="cpu")
     scores, left_out = resnet.train_from_scratch(photos, labels, fold, settings, 4)
-    assert asked == [(3, (16, 16), [1, 0, 1], 9, 8), (2, (16, 16), [0, 1], 9, 9)]
+    assert calls == [(3, (16, 16), [1, 0, 1], 9, 8), (2, (16, 16), [0, 1], 9, 9)]
     assert left_out[:, 0].tolist() == [10, 100, 100, 10, 100] and scores(photos).tolist() == [[55.0] * 4] * 5
 
 
 def test_scores_are_means_of_photo_and_mirror_image_a_hundred_at_a_time():
-    asked = []
+    calls = []
 
     def network(x):
-        asked.append(len(x))
+        calls.append(len(x))
         return x[:, :1, :, :1]
 
     pixels = noise(130, 3, 2, 5)
-    found = resnet._scores(network, pixels)
-    assert asked == [100, 100, 30, 30]
-    np.testing.assert_allclose(found.numpy(), (pixels[:, 0, :, 0] + pixels[:, 0, :, -1]).numpy() / 2, rtol=1e-6)
+    result = resnet._scores(network, pixels)
+    assert calls == [100, 100, 30, 30]
+    np.testing.assert_allclose(result.numpy(), (pixels[:, 0, :, 0] + pixels[:, 0, :, -1]).numpy() / 2, rtol=1e-6)
 
 
 def test_without_a_trunk_two_folds_of_the_small_network_give_the_evidence(monkeypatch):
-    asked = []
+    calls = []
 
     def scratch(labelled, labels, fold, settings, seed):
-        asked.append((sorted(set(fold.tolist())), seed))
+        calls.append((sorted(set(fold.tolist())), seed))
         return (lambda pictures: torch.ones(len(pictures), 1)), torch.tensor([[2.0], [-2.0], [1.0], [-1.0]])
 
     monkeypatch.setattr(evidence, "trunk_for", lambda settings: None)
     monkeypatch.setattr(evidence.resnet, "train_from_scratch", scratch)
-    found = evidence.gather(np.zeros((4, 2, 2, 3), np.uint8), np.array([1, 0, 1, 0]), NetworkSettings(), 3)
-    assert asked == [([0, 1], 3)] and found.name == "small-resnet"
-    assert found.labelled[:, 0] == pytest.approx(3 * np.tanh(np.array([2, -2, 1, -1]) * 3 / 0.25 / 3), abs=1e-4)
+    result = evidence.gather(np.zeros((4, 2, 2, 3), np.uint8), np.array([1, 0, 1, 0]), NetworkSettings(), 3)
+    assert calls == [([0, 1], 3)] and result.name == "small-resnet"
+    assert result.labelled[:, 0] == pytest.approx(3 * np.tanh(np.array([2, -2, 1, -1]) * 3 / 0.25 / 3), abs=1e-4)

@@ -22,9 +22,9 @@ def test_both_places_are_found_and_no_head_sees_the_other_place(world):
     groups = two_groups(score_windows(fine, target), target)
     shapes = tuple(hog.grid(fine, cell) for cell, _ in SCALES)
     writing, face = regions(groups, shapes, 1.0)
-    for one, other in zip(writing.weights, face.weights, strict=True):
-        assert not ((one > 0) & (other > 0)).any()
-        rows = [np.average(np.arange(len(w)), weights=w.sum(1)) / len(w) for w in (one, other)]
+    for item, other in zip(writing.weights, face.weights, strict=True):
+        assert not ((item > 0) & (other > 0)).any()
+        rows = [np.average(np.arange(len(w)), weights=w.sum(1)) / len(w) for w in (item, other)]
         assert rows[0] > 0.6 > 0.5 > rows[1]  # the writing is below, the face above
 
 
@@ -44,8 +44,8 @@ def test_a_region_follows_what_moves():
         own[edge:-edge, edge:-edge] = 1
         weights.append(own / own.sum())
     moves = make_template(fine, Region(tuple(weights))).shifts(fine)
-    found = moves - moves.mean(0)
-    assert np.corrcoef(found.ravel(), (places - places.mean(0)).ravel())[0, 1] > 0.9
+    result = moves - moves.mean(0)
+    assert np.corrcoef(result.ravel(), (places - places.mean(0)).ravel())[0, 1] > 0.9
     still = np.abs(np.diff(moved(fine, moves).sum(-1), axis=0)).mean()
     assert still < np.abs(np.diff(fine.sum(-1), axis=0)).mean()
 
@@ -73,7 +73,7 @@ def test_it_declines_where_both_features_share_one_place(world):
 
 
 @pytest.mark.parametrize(
-    ("measured", "said"),
+    ("measured", "text"),
     [
         ((0.08, 0.03, 0.19), None),
         ((0.51, 0.0, 0.0), "one group"),
@@ -84,18 +84,18 @@ def test_it_declines_where_both_features_share_one_place(world):
         ((0.1, 0.0, 0.51), "share a place"),
     ],
 )
-def test_groups_of_windows_are_apart_or_it_says_why_not(measured: tuple[float, float, float], said: str | None) -> None:
-    found = apart(*measured)
-    assert found is None if said is None else said in (found or "")
+def test_groups_of_windows_are_apart_or_it_says_why_not(measured: tuple[float, float, float], text: str | None) -> None:
+    result = apart(*measured)
+    assert result is None if text is None else text in (result or "")
 
 
 @pytest.mark.parametrize(
-    ("head", "said"),
+    ("head", "text"),
     [((0.9, 0.66, 0.3), None), ((0.66, 0.66, 0.3), "chance reaches 0.66"), ((0.74, 0.66, 0.51), "0.51 of log-loss")],
 )
-def test_a_second_head_knows_something_or_it_says_so(head: tuple[float, float, float], said: str | None) -> None:
-    found = second_head(*head)
-    assert found is None if said is None else said in (found or "")
+def test_a_second_head_knows_something_or_it_says_so(head: tuple[float, float, float], text: str | None) -> None:
+    result = second_head(*head)
+    assert result is None if text is None else text in (result or "")
 
 
 def test_it_declines_where_nothing_explains_the_label():

@@ -25,7 +25,7 @@ def photos(n: int, height: int = 48, width: int = 64, seed: int = 0) -> np.ndarr
 def test_every_window_is_a_ridge_over_its_blocks():
     """4 × 4 blocks of 8 px, 3 × 3 of 12 px; the ridge is the mean eigenvalue of the centred kernel."""
     fine, target = hog.fine_votes(photos(12)), np.where(np.arange(12) % 3, 1.0, -1.0)
-    found = score_windows(fine, target)
+    result = score_windows(fine, target)
     k = 0
     for scale, (cell, side) in enumerate(((8, 4), (12, 3))):
         maps = hog.blocks(fine, cell).astype(np.float64)
@@ -33,11 +33,11 @@ def test_every_window_is_a_ridge_over_its_blocks():
             x = maps[:, row : row + side, column : column + side].reshape(12, -1)
             centred = x - x.mean(0)
             scores = fit_ridge(x @ x.T, target, float(np.linalg.eigvalsh(centred @ centred.T).mean())).left_out
-            np.testing.assert_allclose(found.scores[k], scores, rtol=1e-3, atol=1e-4)
-            assert (found.scale[k], found.row[k], found.column[k]) == (scale, row, column)
-            assert found.accuracy[k] == np.mean((scores > 0) == (target > 0))
+            np.testing.assert_allclose(result.scores[k], scores, rtol=1e-3, atol=1e-4)
+            assert (result.scale[k], result.row[k], result.column[k]) == (scale, row, column)
+            assert result.accuracy[k] == np.mean((scores > 0) == (target > 0))
             k += 1
-    assert k == len(found.scale) and found.photos == 12
+    assert k == len(result.scale) and result.photos == 12
     blank = score_windows(np.zeros_like(fine), target)
     assert np.isfinite(blank.scores).all(), "a window without any edge has a ridge too"
 
@@ -46,8 +46,8 @@ def test_groups_are_cut_by_the_squared_correlations_of_residuals():
     target = np.where(np.arange(80) % 2, 1.0, -1.0)
     errors = RNG(1).normal(size=(2, 80))[[0, 0, 0, 1, 1]] * 0.5 + RNG(2).normal(size=(5, 80))
     for best in ([0.9, 0.9, 0.8, 0.9, 0.8], [0.8, 0.9, 0.9, 0.9, 0.8]):
-        made = Windows(*(np.arange(5),) * 3, target + errors, np.array(best), 80)
-        groups = two_groups(made, target)
+        built = Windows(*(np.arange(5),) * 3, target + errors, np.array(best), 80)
+        groups = two_groups(built, target)
         left = np.stack(
             [row - np.where(target > 0, row[target > 0].mean(), row[target < 0].mean()) for row in target + errors]
         )
@@ -62,7 +62,7 @@ def test_groups_are_cut_by_the_squared_correlations_of_residuals():
 def test_groups_are_measured_by_weighted_residuals_and_shared_area():
     target = np.where(np.arange(60) % 2, 1.0, -1.0)
     scores = target + RNG(3).normal(size=(4, 60))
-    made = Windows(
+    built = Windows(
         np.array([0, 0, 0, 1]),
         np.array([0, 0, 2, 0]),
         np.array([0, 4, 0, 0]),
@@ -70,11 +70,11 @@ def test_groups_are_measured_by_weighted_residuals_and_shared_area():
         np.array([0.9, 0.5, 0.8, 0.6]),
         60,
     )
-    found = separation(RegionGroups(made, np.array([0, 0, 1, 1]), 0.1), target, [(7, 9), (5, 5)], 0.9, 0.3)
+    result = separation(RegionGroups(built, np.array([0, 0, 1, 1]), 0.1), target, [(7, 9), (5, 5)], 0.9, 0.3)
     left = residuals(scores, target)
     second = (0.3 * left[2] + 0.1 * left[3]) / 0.4
-    assert found.correlation == pytest.approx(np.corrcoef(left[0], second)[0, 1])
-    assert found.overlap == pytest.approx(8 / 25), "2 × 4 shared blocks of 16 + 9; the first group has 32"
+    assert result.correlation == pytest.approx(np.corrcoef(left[0], second)[0, 1])
+    assert result.overlap == pytest.approx(8 / 25), "2 × 4 shared blocks of 16 + 9; the first group has 32"
 
 
 def test_bounds_themselves_are_allowed():
@@ -83,12 +83,12 @@ def test_bounds_themselves_are_allowed():
 
 
 def region(*shapes: tuple[int, int], seed: int = 0) -> Region:
-    made = []
+    built = []
     for shape in shapes:
         weights = RNG(seed).random(shape)
         weights = weights + weights[:, ::-1]
-        made.append(weights / weights.sum())
-    return Region(tuple(made))
+        built.append(weights / weights.sum())
+    return Region(tuple(built))
 
 
 def test_a_template_is_followed_by_up_to_three_fine_squares_at_the_coarse_scale(monkeypatch):
@@ -97,7 +97,7 @@ def test_a_template_is_followed_by_up_to_three_fine_squares_at_the_coarse_scale(
     own = region(*shapes)
     own.weights[1][0] = 0  # the box begins in the second row
     usual = RNG(4).random((*own.root(1).shape[:2], 36)).astype(np.float32)
-    found = align.FaceTemplate(own, usual.ravel()).shifts(fine)
+    result = align.FaceTemplate(own, usual.ravel()).shifts(fine)
     box = own.box(1)
     assert box[0] == 1 and len(align.SHIFTS) == 7 * 7
     weighted = usual * np.sqrt(own.weights[1][box[0] : box[1]])[:, :, None]
@@ -106,19 +106,19 @@ def test_a_template_is_followed_by_up_to_three_fine_squares_at_the_coarse_scale(
             ((y, x) for y in range(-3, 4) for x in range(-3, 4)),
             key=lambda move: float((hog.blocks(fine[n : n + 1], 12, box, move)[0] * weighted).sum()),
         )
-        assert tuple(found[n]) == best
-    looks = align.look(fine, own, 1, found)
+        assert tuple(result[n]) == best
+    looks = align.look(fine, own, 1, result)
     for n in range(7):
-        seen = hog.blocks(fine[n : n + 1], 12, box, tuple(int(v) for v in found[n]))
+        seen = hog.blocks(fine[n : n + 1], 12, box, tuple(int(v) for v in result[n]))
         both = (seen + hog.mirror(seen))[0] / 2 * np.sqrt(own.weights[1][box[0] : box[1]])[:, :, None]
         np.testing.assert_allclose(looks[n], both.ravel(), rtol=1e-5, atol=1e-6)
-    asked = []
+    calls = []
     moves = [np.full((7, 2), k) for k in range(5)]
-    monkeypatch.setattr(align.FaceTemplate, "shifts", lambda self, fine: asked.append(self.usual) or moves[len(asked)])
-    made = align.make_template(fine, own)
-    assert len(asked) == 2, "three templates, two moves between them"
-    np.testing.assert_allclose(asked[0], align.look(fine, own, 1, np.zeros((7, 2), int)).mean(0), rtol=1e-5)
-    np.testing.assert_allclose(made.usual, align.look(fine, own, 1, moves[2]).mean(0), rtol=1e-5)
+    monkeypatch.setattr(align.FaceTemplate, "shifts", lambda self, fine: calls.append(self.usual) or moves[len(calls)])
+    built = align.make_template(fine, own)
+    assert len(calls) == 2, "three templates, two moves between them"
+    np.testing.assert_allclose(calls[0], align.look(fine, own, 1, np.zeros((7, 2), int)).mean(0), rtol=1e-5)
+    np.testing.assert_allclose(built.usual, align.look(fine, own, 1, moves[2]).mean(0), rtol=1e-5)
 
 
 def test_two_hundred_photos_are_compared_at_a_time(monkeypatch):
@@ -128,7 +128,7 @@ def test_two_hundred_photos_are_compared_at_a_time(monkeypatch):
     monkeypatch.setattr(
         align.hog,
         "blocks",
-        lambda some, *given: sizes.add(len(some)) or np.zeros((len(some), *own.root(1).shape[:2], 36), np.float32),
+        lambda some, *arguments: sizes.add(len(some)) or np.zeros((len(some), *own.root(1).shape[:2], 36), np.float32),
     )
     assert align.FaceTemplate(own, np.zeros(own.root(1).size * 36, np.float32)).shifts(fine).shape == (201, 2)
     assert sizes == {200, 1}
@@ -137,30 +137,32 @@ def test_two_hundred_photos_are_compared_at_a_time(monkeypatch):
 def test_votes_are_moved_and_repeated_at_the_edge():
     fine = RNG(0).random((3, 5, 6, 2)).astype(np.float32)
     moves = np.array([[1, -2], [0, 0], [-3, 4]])
-    found = align.moved(fine, moves)
+    result = align.moved(fine, moves)
     for n, (down, right) in enumerate(moves):
         for y, x in itertools.product(range(5), range(6)):
-            assert (found[n, y, x] == fine[n, min(max(y + down, 0), 4), min(max(x + right, 0), 5)]).all()
+            assert (result[n, y, x] == fine[n, min(max(y + down, 0), 4), min(max(x + right, 0), 5)]).all()
 
 
 def test_widths_and_ridges_are_tried_with_left_out_log_loss():
     labels = np.arange(16) % 2
     between = distances(*[(RNG(0).normal(size=(16, 3)) + labels[:, None]).astype(np.float32)] * 2)
-    found = list(_designs(between, 2.0, labels, (0.5, 1.0)))
-    assert [(one["width"], one["ridge"]) for one in found] == list(
+    result = list(_designs(between, 2.0, labels, (0.5, 1.0)))
+    assert [(item["width"], item["ridge"]) for item in result] == list(
         itertools.product((0.5, 1.0), (0.01, 0.03, 0.1, 0.3))
     )
-    for one in found:
-        left_out = fit_ridge(np.exp(-one["width"] * between / 2.0), np.where(labels, 1.0, -1.0), one["ridge"]).left_out
+    for item in result:
+        left_out = fit_ridge(
+            np.exp(-item["width"] * between / 2.0), np.where(labels, 1.0, -1.0), item["ridge"]
+        ).left_out
         platt = fit_platt(left_out, soft_targets(labels))
-        assert one["log_loss"] == pytest.approx(platt.loss if platt.slope > 0 else np.log(2))
-        assert one["accuracy"] == np.mean((left_out > 0) == (labels == 1))
+        assert item["log_loss"] == pytest.approx(platt.loss if platt.slope > 0 else np.log(2))
+        assert item["accuracy"] == np.mean((left_out > 0) == (labels == 1))
     blind = list(_designs(np.zeros((16, 16)), 1.0, labels, (1.0,)))
     weak = distances(*[(RNG(1).normal(size=(16, 3)) + 0.5 * labels[:, None]).astype(np.float32)] * 2)
     left_out = fit_ridge(np.exp(-0.5 * weak / 2.0), np.where(labels, 1.0, -1.0), 0.01).left_out
     platt = fit_platt(left_out, soft_targets(labels))
     assert 0 < platt.slope < 1 and next(_designs(weak, 2.0, labels, (0.5,)))["log_loss"] == pytest.approx(platt.loss)
-    assert [one["log_loss"] for one in blind] == pytest.approx([np.log(2)] * 4) and blind[0]["accuracy"] == 0
+    assert [item["log_loss"] for item in blind] == pytest.approx([np.log(2)] * 4) and blind[0]["accuracy"] == 0
 
 
 def test_a_head_is_chosen_among_regions_scales_and_widths(monkeypatch):
@@ -168,50 +170,50 @@ def test_a_head_is_chosen_among_regions_scales_and_widths(monkeypatch):
     shapes = [hog.grid(fine, cell) for cell, _ in SCALES]
     candidates = {gamma: region(*shapes, seed=int(gamma)) for gamma in heads.GAMMAS}
     assert list(candidates) == [1.0, 2.0, 3.0, 4.0], "γ up to 4, as in the list of configurations"
-    asked = []
+    calls = []
 
     def designs(between, median, labels, widths):
-        asked.append((between, median, widths))
-        yield {"width": 1.0, "ridge": 0.1, "log_loss": 0.5 if len(asked) < 33 else 0.4, "accuracy": 0.7}
+        calls.append((between, median, widths))
+        yield {"width": 1.0, "ridge": 0.1, "log_loss": 0.5 if len(calls) < 33 else 0.4, "accuracy": 0.7}
 
     monkeypatch.setattr(heads, "_designs", designs)
-    made = choose_head(fine, labels, candidates)
-    assert len(asked) == 3 * 4 * 5 and {widths for _, _, widths in asked} == {(0.5, 1.0, 2.0)}
-    assert (made.design.gamma, made.design.mix, made.design.follow) == (3.0, 0.5, True), (
+    built = choose_head(fine, labels, candidates)
+    assert len(calls) == 3 * 4 * 5 and {widths for _, _, widths in calls} == {(0.5, 1.0, 2.0)}
+    assert (built.design.gamma, built.design.mix, built.design.follow) == (3.0, 0.5, True), (
         "the first of equal ones: no. 33"
     )
     still = np.zeros((10, 2), np.int64)
     far = [distances(*[align.look(fine, candidates[1.0], scale, still)] * 2) for scale in (0, 1)]
     for k, mix in enumerate((0.0, 0.25, 0.5, 0.75, 1.0)):
         seen = mix * far[0] + (1 - mix) * far[1]
-        np.testing.assert_allclose(asked[k][0], seen / np.median(seen), rtol=1e-4, atol=1e-6)
-        assert asked[k][1] == pytest.approx(1.0)
-    assert made.scales[1] == 1.0 and made.median == pytest.approx(1.0)
+        np.testing.assert_allclose(calls[k][0], seen / np.median(seen), rtol=1e-4, atol=1e-6)
+        assert calls[k][1] == pytest.approx(1.0)
+    assert built.scales[1] == 1.0 and built.median == pytest.approx(1.0)
     assert heads._unit_of(np.zeros((3, 3))) == 1.0 and heads._unit_of(np.array([1.0, 2.0, 9.0])) == 2.0
     with pytest.raises(ValueError, match="no candidate region"):
         monkeypatch.setattr(heads, "MIXES", ())
         choose_head(fine, labels, candidates)
 
 
-def head(fine: np.ndarray, follow: bool = False, **given: object) -> Head:
+def head(fine: np.ndarray, follow: bool = False, **arguments: object) -> Head:
     own = region(*(hog.grid(fine, cell) for cell, _ in SCALES))
     template = align.FaceTemplate(own, np.zeros(own.root(1).size * 36, np.float32))
     design = Design(1.0, 0.25, 2.0, 0.1, follow, 0.0, 0.5, 0.8)
-    return Head(design, own, template, 4.0, (0.5, 1.0), **given)
+    return Head(design, own, template, 4.0, (0.5, 1.0), **arguments)
 
 
 def test_features_are_scaled_so_that_their_distances_are_mixed():
     pictures = photos(6)
     fine = hog.fine_votes(pictures)
-    one, still = head(fine), np.zeros((6, 2), np.int64)
-    far = [distances(*[align.look(fine, one.region, scale, still)] * 2) for scale in (0, 1)]
-    seen = one.features(pictures, fine)
+    item, still = head(fine), np.zeros((6, 2), np.int64)
+    far = [distances(*[align.look(fine, item.region, scale, still)] * 2) for scale in (0, 1)]
+    seen = item.features(pictures, fine)
     np.testing.assert_allclose(distances(seen, seen), (0.25 * far[0] + 0.75 * far[1]) / 0.5, rtol=1e-3, atol=1e-5)
-    np.testing.assert_allclose(one.kernel(seen, seen[:2]), np.exp(-2 / 4 * distances(seen, seen[:2])), rtol=1e-6)
-    assert one.moves(fine).tolist() == still.tolist() and (head(fine, follow=True).moves(fine) == [-3, -3]).all()
+    np.testing.assert_allclose(item.kernel(seen, seen[:2]), np.exp(-2 / 4 * distances(seen, seen[:2])), rtol=1e-6)
+    assert item.moves(fine).tolist() == still.tolist() and (head(fine, follow=True).moves(fine) == [-3, -3]).all()
     extra = RNG(5).normal(size=(6, 3)).astype(np.float32)
     deep = Head(
-        SimpleNamespace(mix=0.25, deep=0.4, follow=False), one.region, one.template, 4.0, (0.5, 2.0), lambda *_: extra
+        SimpleNamespace(mix=0.25, deep=0.4, follow=False), item.region, item.template, 4.0, (0.5, 2.0), lambda *_: extra
     )
     both = deep.features(pictures, fine)
     expected = 0.6 * (0.25 * far[0] + 0.75 * far[1]) / 0.5 + 0.4 * distances(extra, extra) / 2
@@ -221,28 +223,28 @@ def test_features_are_scaled_so_that_their_distances_are_mixed():
 def test_pretrained_features_join_where_they_save_a_tenth_of_the_log_loss(monkeypatch):
     pictures, labels = photos(9), np.arange(9) % 2
     fine = hog.fine_votes(pictures)
-    one = head(fine)
+    item = head(fine)
     raw = (RNG(6).normal(size=(9, 4)) * [1, 2, 3, 0]).astype(np.float32)
-    asked, losses = [], iter([0.45, 0.449, 0.3])
+    calls, losses = [], iter([0.45, 0.449, 0.3])
 
     def designs(between, median, labels, widths):
-        asked.append((between, median, widths))
+        calls.append((between, median, widths))
         yield {"width": 1.0, "ridge": 0.1, "log_loss": next(losses), "accuracy": 0.7}
 
     monkeypatch.setattr(heads, "_designs", designs)
-    made = with_deep(one, lambda *_: raw, pictures, fine, labels)
-    assert made.design.deep == 0.75 and made.design.log_loss == 0.3 and made.design.mix == 0.25
-    assert {widths for _, _, widths in asked} == {(0.125, 0.25, 0.5, 1.0, 2.0)}
+    built = with_deep(item, lambda *_: raw, pictures, fine, labels)
+    assert built.design.deep == 0.75 and built.design.log_loss == 0.3 and built.design.mix == 0.25
+    assert {widths for _, _, widths in calls} == {(0.125, 0.25, 0.5, 1.0, 2.0)}
     spread = raw.std(0) + 0.1 * raw.std(0).mean()
     extra = ((raw - raw.mean(0)) / spread).astype(np.float32)
-    seen = one.features(pictures, fine)
+    seen = item.features(pictures, fine)
     far, deep = distances(seen, seen), distances(extra, extra)
-    for (between, median, _), share in zip(asked, (0.25, 0.5, 0.75), strict=True):
+    for (between, median, _), share in zip(calls, (0.25, 0.5, 0.75), strict=True):
         expected = (1 - share) * far / np.median(far) + share * deep / np.median(deep)
         np.testing.assert_allclose(between, expected, rtol=1e-4, atol=1e-5)
         assert median == pytest.approx(np.median(expected), rel=1e-4)
-    assert made.scales == pytest.approx((np.median(far) * 0.5, np.median(deep)), rel=1e-4)
-    assert made.median == asked[2][1]
-    np.testing.assert_allclose(made.deep(pictures, one.region, None), extra, rtol=1e-5)
+    assert built.scales == pytest.approx((np.median(far) * 0.5, np.median(deep)), rel=1e-4)
+    assert built.median == calls[2][1]
+    np.testing.assert_allclose(built.deep(pictures, item.region, None), extra, rtol=1e-5)
     losses = iter([0.46, 0.45, 0.9])
-    assert with_deep(one, lambda *_: raw, pictures, fine, labels) is one, "nine tenths of .5 are not enough"
+    assert with_deep(item, lambda *_: raw, pictures, fine, labels) is item, "nine tenths of .5 are not enough"

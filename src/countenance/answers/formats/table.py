@@ -6,6 +6,7 @@
 | labels | `image`, one column for each attribute |
 | age | `image`, `age` (or `years`), or a probability for each year: `p0`, `p1`, … |
 | embedding | `image`, `vector` (a list) or `e0`, `e1`, … |
+| scalars | `image`, one column of numbers for each name |
 
 A row that names an image and has no box says that the image was looked at and nothing was found.
 """
@@ -19,7 +20,7 @@ import numpy as np
 
 from countenance.answers.formats.base import EMPTY, Format, Predictions, Row, TableRows, Wanted, absence, by_image
 from countenance.answers.notes import unlabelled_note, unscored_note
-from countenance.answers.types import Age, Boxes, Embedding, Labels
+from countenance.answers.types import Age, Boxes, Embedding, Labels, Scalars
 from countenance.data.tables import finite_number, near, read_csv
 from countenance.decoding import decoding, read_parquet
 from countenance.errors import InputError
@@ -89,7 +90,7 @@ def read_rows(table: TableRows, wanted: Wanted) -> Predictions:
     rows, unknown = by_image(named, wanted, place)
     if not rows:
         raise InputError(unknown or f"{place}: holds no predictions")
-    reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age}[wanted.kind]
+    reader = {Boxes: _boxes, Labels: _labels, Embedding: _embedding, Age: _age, Scalars: _scalars}[wanted.kind]
     made = {name: reader(some, header, image, f"{place} {table.unit}") for name, some in rows.items()}
     made = {name: answer for name, answer in made.items() if not (isinstance(answer, Labels) and not answer.values)}
     if not made:
@@ -196,10 +197,15 @@ def _age(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, pla
         raise InputError(f"{here}: {error}") from None
 
 
+def _scalars(rows: Sequence[tuple[int, Row]], header: Sequence[str], image: str, place: str) -> Scalars:
+    here, row = _only(rows, image, place)
+    return Scalars({name: finite_number(row[name], name, here) for name in header if name != image})
+
+
 TABLE = Format(
     name="table",
     meaning="CSV or Parquet with a column image",
-    kinds=(Boxes, Labels, Embedding, Age),
+    kinds=(Boxes, Labels, Embedding, Age, Scalars),
     detects=lambda path: path.suffix.lower() in (".csv", ".parquet"),
     read=read_table,
 )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from countenance.data.fit_input import FitContext
 from countenance.models import ModelSpec
 from countenance.run.early_stop import Watch
 from countenance.run.plan import Piece
@@ -37,6 +38,8 @@ class Job:
     max_failures: float = 0.05
     withdrawn: Withdrawn = NOBODY
     context: Context = CONTEXT
+    fit: FitContext | None = None
+    """What the model is fitted on first."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

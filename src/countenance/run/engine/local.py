@@ -3,14 +3,16 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from countenance.errors import InputError
 from countenance.models.registry import default_threads
-from countenance.processes import Death, Order, Pool
+from countenance.processes import Death, Order, Pool, WorkerDied
 from countenance.run.early_stop import GO_ON, Watch
 from countenance.run.engine.base import Job, Progress, Rate
 from countenance.run.engine.probing import probe
+from countenance.run.fitting import fitted
 from countenance.run.marker import Committed
 from countenance.run.plan import Piece, RunPlan
 from countenance.run.shard import Failure, Hooks, Stop, run_shard
@@ -40,6 +42,11 @@ class InProcess:
     time_limit: float | None = None
     """Seconds that scoring one image may take; the model itself runs in the user's program and cannot be ended."""
 
+    @cached_property
+    def _fitted(self) -> Any:
+        """The model, fitted once: before it is first asked for a prediction."""
+        return fitted(self.model, self.plan.fit, self.store)
+
     def run(self, pieces: Sequence[Piece], progress: Progress) -> None:
         context = self.plan.context()
 
@@ -50,7 +57,7 @@ class InProcess:
         for piece in pieces:
             try:
                 result = run_shard(
-                    self.plan.task, self.model, self.plan.read(piece), batch=self.plan.settings.batch,
+                    self.plan.task, self._fitted, self.plan.read(piece), batch=self.plan.settings.batch,
                     strict=self.strict, context=context, hooks=Hooks(after_batch=after, limit=self.time_limit),
                 )  # fmt: skip
             except Stop as stop:
@@ -65,7 +72,7 @@ class InProcess:
 
     def probe(self, pieces: Sequence[Piece], chosen: Mapping[int, Sequence[str]]) -> Difference | None:
         task, context = self.plan.task, self.plan.context()
-        return probe(task, self.model, self.store, pieces, chosen, self.plan.read, context)
+        return probe(task, self._fitted, self.store, pieces, chosen, self.plan.read, context)
 
 
 @dataclass
@@ -98,9 +105,11 @@ class Workers:
 
     def rate(self, piece: Piece) -> Rate | None:
         """How fast a few images are; the worker stays for the others, so that a large model is loaded once."""
-        supervisor = _Once({"piece": asdict(piece), "rate": True})
-        self.pool.run(supervisor, keep=True)
-        return None if supervisor.result is None else Rate(**supervisor.result, workers=self.workers)
+        try:
+            measured = self.pool.ask({"piece": asdict(piece), "rate": True})
+        except WorkerDied:
+            return None
+        return None if measured is None else Rate(**measured, workers=self.workers)
 
     def close(self) -> None:
         """End the worker that `rate` kept."""
@@ -291,28 +300,3 @@ class _Probes:
             self.orders.insert(0, order)
         else:
             self.found = Difference(order["probe"][0], repeatable=True)
-
-
-@dataclass
-class _Once:
-    """Supervises one order; a worker that dies on it leaves no result."""
-
-    order: Order | None
-    result: Any = None
-    over: bool = False
-
-    def finished(self) -> bool:
-        return self.over
-
-    def next(self) -> Order | None:
-        order, self.order = self.order, None
-        return order
-
-    def heard(self, order: Order, message: Mapping[str, Any]) -> None:
-        return
-
-    def done(self, order: Order, result: Any) -> None:
-        self.result, self.over = result, True
-
-    def died(self, order: Order, death: Death) -> None:
-        self.over = True

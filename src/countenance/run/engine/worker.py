@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from countenance.errors import InputError
@@ -20,6 +20,7 @@ from countenance.run.engine.probing import probe
 from countenance.run.engine.scoring import Scores, Scoring, ScoringProcess, Shards, Told
 from countenance.run.engine.stream import Stream
 from countenance.run.feeding import Feed
+from countenance.run.fitting import LONGEST, fitted
 from countenance.run.plan import Piece
 from countenance.run.shard import (
     Failure,
@@ -49,7 +50,7 @@ def serve(job: Job) -> Handler:
     if job.decode == "gpu":  # read when the GPU is first used
         os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", CONNECTIONS)
     shards = Shards.of(job)
-    scoring = ScoringProcess(job) if job.decoders else None  # it starts while the model is made
+    scoring = ScoringProcess(replace(job, fit=None)) if job.decoders else None  # it starts while the model is made
     worker = Worker(job, shards, loaded_model(job), scoring)
     sys.setswitchinterval(SWITCH)
     return worker.handle
@@ -63,8 +64,18 @@ class Worker:
         self.feed: Feed = made_feed(job, model)
         self.stream = Stream(shards.task, model, self.feed, shards.read, job.batch, job.context)
 
+    def _fit(self, order: Order, tell: Tell) -> None:
+        """Fit the model before the first order, where the job says on what; the order's shard is under way."""
+        if self.job.fit is None:
+            return
+        shard = (order["pieces"][0] if "pieces" in order else order["piece"])["number"]
+        tell(shard=shard, asking=[], limit=LONGEST)
+        self.model = self.stream.model = fitted(self.model, self.job.fit, self.shards.store)
+        self.job = replace(self.job, fit=None)
+
     def handle(self, order: Order, tell: Tell) -> Any:
         """Work off an order."""
+        self._fit(order, tell)
         if "pieces" in order:
             return self._shards([_piece(content) for content in order["pieces"]], tell)
         piece = _piece(order["piece"])

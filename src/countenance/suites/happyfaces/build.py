@@ -93,18 +93,18 @@ def build_official(official: Path, lfw: Path, out: Path, step: Callable[..., Non
     listed = list_of(official)
     entries = read_list(listed)
     _check_smiles(official, entries)
-    with staged(out) as made:
-        shutil.copy2(listed, made / LIST)
+    with staged(out) as target:
+        shutil.copy2(listed, target / LIST)
         present, count = present_sets(official), 0
         for path in present.values():
-            (shutil.copytree if path.is_dir() else shutil.copy2)(path, made / path.name)
+            (shutil.copytree if path.is_dir() else shutil.copy2)(path, target / path.name)
         for folders, tags in (SETS[name] for name in SETS if name not in present):
-            wanted = [entry for entry in entries if entry[0] in folders]
-            missing = [tag for tag in tags if not any(entry[1] == tag for entry in wanted)]
+            members = [entry for entry in entries if entry[0] in folders]
+            missing = [tag for tag in tags if not any(entry[1] == tag for entry in members)]
             if missing:
                 raise InputError(f"{listed}: names no photo of type {missing[0]} for {folders[0]}")
-            for _, tag, person in wanted:
-                path = made / folders[0] / tag / f"{person}_{tag}.jpg"
+            for _, tag, person in members:
+                path = target / folders[0] / tag / f"{person}_{tag}.jpg"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 # Quality 75 with Pillow's own tables: the quantisation of the official photos.
                 printed = print_word(read_photo(_original(lfw, person)), tag)
@@ -122,12 +122,12 @@ def to_make(official: Path) -> int:
 
 def present_sets(official: Path) -> dict[str, Path]:
     """The folder or archive of each set that the benchmark's folder holds."""
-    found: dict[str, Path] = {}
+    there: dict[str, Path] = {}
     for name, (folders, _) in SETS.items():
         for path in (official / f"{folder}{suffix}" for folder in folders for suffix in ("", *ARCHIVES)):
             if path.exists():
-                found.setdefault(name, path)
-    return found
+                there.setdefault(name, path)
+    return there
 
 
 def _original(lfw: Path, name: str) -> Path:

@@ -106,8 +106,8 @@ def read_happyfaces(source: Path, held_back: Path | None = None) -> HappyFaces:
     `held_back` is a fourth set, a folder (or archive) with the four types; methods are scored on it beside validation.
     """
     if not source.exists():
-        wanted = ", ".join(folders[0] for folders, _ in SETS.values())
-        raise InputError(f"{source}: no such folder; give the folder that holds {wanted}")
+        names = ", ".join(folders[0] for folders, _ in SETS.values())
+        raise InputError(f"{source}: no such folder; give the folder that holds {names}")
     with temporary_folder("happyfaces") as unpacked:
         root = _opened(source, unpacked / "all") if source.is_file() else source
         sets = {}
@@ -130,9 +130,9 @@ def _card(card: Path) -> tuple[tuple[str, str], bool]:
     if not card.exists():
         return ("face", "writing"), True
     try:
-        said = json.loads(regular_file(card).read_text("utf-8"))
-        first, second = said["features"]
-        return (str(first), str(second)), bool(said.get("real_people", True))
+        content = json.loads(regular_file(card).read_text("utf-8"))
+        first, second = content["features"]
+        return (str(first), str(second)), bool(content.get("real_people", True))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f'{card}: expected {{"features": [FIRST, SECOND], …}} ({error})') from None
 
@@ -161,20 +161,20 @@ def _opened(archive: Path, into: Path) -> Path:
 
 
 def _read_set(folder: Path, tags: tuple[str, ...], scratch: Path) -> Photos:
-    found = [(tag, path) for tag in tags for path in _photo_files(_find(folder, (tag,), scratch / tag))]
-    pixels = [read_photo(path) for _, path in found]
-    return make_photos(pixels, [tag for tag, _ in found], [path.name for _, path in found], str(folder))
+    files = [(tag, path) for tag in tags for path in _photo_files(_find(folder, (tag,), scratch / tag))]
+    pixels = [read_photo(path) for _, path in files]
+    return make_photos(pixels, [tag for tag, _ in files], [path.name for _, path in files], str(folder))
 
 
 def _photo_files(folder: Path) -> list[Path]:
     """The photos of a folder, in the order of their names; anything else in it is refused by name."""
-    found = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
-    for path in found:
+    files = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    for path in files:
         if not path.name.lower().endswith(SUFFIXES):
             raise InputError(f"{path}: not a photo; expected a name ending in {', '.join(SUFFIXES)}")
-    if not found:
+    if not files:
         raise InputError(f"{folder}: holds no photo")
-    return found
+    return files
 
 
 def read_photo(path: Path) -> Pictures:

@@ -11,14 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from countenance.errors import CannotAnswer as CannotAnswer
+
 Pictures = NDArray[np.uint8]
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-
-
-class CannotAnswer(Exception):
-    """The method's own assumption fails on this data, and it says so instead of answering."""
 
 
 @dataclass(frozen=True)

@@ -79,14 +79,16 @@ def _answer(sample: Sample, feature: str) -> bool | None:
 def usable(data: Iterable[Sample], pair: str) -> list[PersonPicture]:
     """The pictures that can serve; where the mouth matters, masked people cannot."""
     first, second = features_of(pair)
-    found = []
+    suitable = []
     for sample in data:
         if len(sample.subjects) != 1 or ("mask" not in (first, second) and _answer(sample, "mask")):
             continue
-        one, two = _answer(sample, first), None if second == TEXT else _answer(sample, second)
-        if one is not None and (two is not None or second == TEXT):
-            found.append(PersonPicture(sample, str(sample.subjects[0].identity or sample.id), one, two))
-    return found
+        first_answer, second_answer = _answer(sample, first), None if second == TEXT else _answer(sample, second)
+        if first_answer is not None and (second_answer is not None or second == TEXT):
+            suitable.append(
+                PersonPicture(sample, str(sample.subjects[0].identity or sample.id), first_answer, second_answer)
+            )
+    return suitable
 
 
 def assign(pictures: Sequence[PersonPicture], seed: int) -> dict[str, list[tuple[PersonPicture, str]]]:
@@ -116,8 +118,8 @@ def assign(pictures: Sequence[PersonPicture], seed: int) -> dict[str, list[tuple
 def build_people(out: Path, *, pair: str = "smile+text", seed: int = 0, people: str = "people:portraits") -> int:
     """Write the three sets of a pair; returns how many pictures."""
     features = features_of(pair)
-    with staged(out) as made:
-        layout = FolderWriter(made)
+    with staged(out) as folder:
+        layout = FolderWriter(folder)
         sets = assign(usable(load_dataset(people), pair), seed)
         card = {"features": features, "pair": pair, "seed": seed, "people": people, "real_people": False}
         layout.text(CARD, [json.dumps(card, indent=1)])

@@ -1,62 +1,100 @@
 """Predictions made elsewhere: a photo and the probabilities of both heads on each line."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from countenance.answers.formats.base import Wanted
+from countenance.answers.formats.base import Predictions, Wanted
 from countenance.answers.formats.table import read_table
-from countenance.answers.types import Labels
+from countenance.answers.types import Scalars
 from countenance.data.names import ImageNames
 from countenance.errors import InputError
-from countenance.suites.happyfaces.dataset import HappyFaces, Photos
-from countenance.suites.happyfaces.interface import Floats
-from countenance.suites.happyfaces.methods import checked
-from countenance.suites.happyfaces.protocol import Outcome
-from countenance.suites.happyfaces.scores import Record, score_parts
+from countenance.models.saved import card_of_predictions
+from countenance.run.evaluator import evaluate
+from countenance.run.run import Run
+from countenance.suites.happyfaces.dataset import HappyFaces
+from countenance.suites.happyfaces.draws import draw
+from countenance.suites.happyfaces.runs import SET_OF, HappyFacesDataset
+from countenance.suites.happyfaces.task import HAPPYFACES_TASK, to_heads
 
-HEADS = (("head_1", "head1", "head 1"), ("head_2", "head2", "head 2"))
 SHOWN = 3
 HOW = "; name photos as TAG/NAME.jpg or validation/TAG/NAME.jpg"
+HEAD_NAMES = {"head1": "head_1", "head 1": "head_1", "head2": "head_2", "head 2": "head_2"}
+"""Other spellings of the two columns."""
 
 
-def read_outcome(path: Path, data: HappyFaces, name: str) -> Outcome:
-    """Score the predictions of a file; every validation photo must be in it.
+def evaluate_predictions(
+    path: Path,
+    data: HappyFaces,
+    name: str,
+    *,
+    mix_rate: float | None = None,
+    seed: int = 0,
+    source: str | None = None,
+    out: Path | None = None,
+) -> Run:
+    """Score the predictions of a file as a run; every validation photo (and every one held back) must be in it.
 
-    Unlabelled photos may be there too: those that the method did not use, since it is scored on them.
+    Unlabelled photos may be there too: those that the method has not seen. With a mix rate the file belongs to that
+    draw, and photos that were drawn are refused.
     """
-    sets = data.scored()
-    ids = {part: photos.ids(part) for part, photos in sets.items()}
-    aliases = dict(zip(data.unlabelled.ids("unlabelled"), ids["not_drawn"], strict=True))
-    names = ImageNames([i for part in ids.values() for i in part], aliases)
+    predictions = read_predictions(path, data)
+    if mix_rate is not None:
+        _refuse_drawn(predictions.by_id, data, mix_rate, seed, path)
+    options = {"method": name, "mix_rate": mix_rate, "seed": seed, "features": data.features}
+    return evaluate(
+        predictions,
+        HAPPYFACES_TASK,
+        HappyFacesDataset(data, only=set(predictions.by_id)),
+        out=out,
+        options=options,
+        card=card_of_predictions(predictions).model_copy(update={"name": name}),
+        source=source,
+        suite="happyfaces",
+        seed=seed,
+    )
+
+
+def read_predictions(path: Path, data: HappyFaces) -> Predictions:
+    """The probabilities of a file by photo."""
+    ids = {part: photos.ids(SET_OF[part]) for part, photos in data.scored().items()}
+    aliases = {f"not_drawn/{name.partition('/')[2]}": name for name in ids["not_drawn"]}
+    names = ImageNames([name for part in ids.values() for name in part], aliases)
     try:
-        found = read_table(path, Wanted(Labels, names))
+        predictions = read_table(path, Wanted(Scalars, names))
     except InputError as error:
         raise InputError(f"{error}{HOW if 'does not have' in str(error) else ''}") from None
-    if found.notes:
-        raise InputError(f"{found.notes[0]}{HOW}")
-    known = {photo: _both(labels.values, f"{path}: {photo}") for photo, labels in found.by_id.items()}
-    parts: dict[str, tuple[Photos, Floats]] = {}
-    for part, photos in sets.items():
-        there = [i for i, photo in enumerate(ids[part]) if photo in known]
-        if part != "not_drawn" and len(there) < len(photos):
-            lost = [photo for photo in ids[part] if photo not in known]
-            shown = ", ".join(lost[:SHOWN]) + (", …" if len(lost) > SHOWN else "")
-            raise InputError(f"{path}: {len(lost)} of {len(photos)} {part} photos are missing ({shown})")
-        numbers = np.array([known[ids[part][i]] for i in there]).reshape(-1, 2)
-        parts[part] = photos.take(there), checked(numbers, len(there), f"{path}: found")
-    record: Record = {"method": name, "mix_rate": None, "seed": 0, "options": {}, "answered": True, "notes": {}}
-    record |= score_parts(parts, data.features) | {"seconds": 0.0, "cpu_seconds": 0.0}
-    return Outcome(record, None, parts)
+    if predictions.notes:
+        raise InputError(f"{predictions.notes[0]}{HOW}")
+    heads = {photo: _heads(scalars, f"{path}: {photo}") for photo, scalars in predictions.by_id.items()}
+    for part, photos in ids.items():
+        lost = [photo for photo in photos if photo not in heads]
+        if part != "not_drawn" and lost:
+            raise InputError(f"{path}: {len(lost)} of {len(photos)} {part} photos are missing ({_some(lost)})")
+    return Predictions(str(path), "table", heads)
 
 
-def _both(values: Mapping[str, str], place: str) -> list[float]:
-    """The numbers of both heads."""
-    heads = [next((values[name] for name in names if name in values), None) for names in HEADS]
-    if None in heads:
-        raise InputError(f"{place}: expected the columns photo, head_1 and head_2, found {', '.join(values) or 'none'}")
+def _heads(scalars: Scalars, place: str) -> Scalars:
+    """Two probabilities, whatever their columns are called."""
+    values = {HEAD_NAMES.get(name.strip().lower(), name.strip().lower()): v for name, v in scalars.values.items()}
     try:
-        return [float(str(head)) for head in heads]
-    except ValueError:
-        raise InputError(f"{place}: expected two probabilities, found {' and '.join(map(str, heads))}") from None
+        return to_heads({name: values[name] for name in ("head_1", "head_2")})
+    except KeyError:
+        shown = ", ".join(scalars.values) or "none"
+        raise InputError(f"{place}: expected the columns photo, head_1 and head_2, found {shown}") from None
+    except ValueError as error:
+        raise InputError(f"{place}: {error}") from None
+
+
+def _refuse_drawn(photos: Collection[str], data: HappyFaces, mix_rate: float, seed: int, path: Path) -> None:
+    names = data.unlabelled.ids("unlabelled")
+    drawn = [names[i] for i in draw(data.unlabelled.tags, mix_rate, seed).drawn if names[i] in photos]
+    if drawn:
+        raise InputError(
+            f"{path}: {len(drawn)} of its photos were drawn at mix rate {mix_rate:g} with seed {seed} "
+            f"({_some(drawn)}): a method is scored on photos that it has not seen; `countenance happyfaces draw` "
+            "lists what was drawn"
+        )
+
+
+def _some(photos: Sequence[str]) -> str:
+    return ", ".join(photos[:SHOWN]) + (", …" if len(photos) > SHOWN else "")

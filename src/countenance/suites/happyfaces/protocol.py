@@ -1,70 +1,34 @@
-"""One evaluation (a method, a mix rate, a seed) and the sweep over many: each is a run, and what is there is kept.
+"""One evaluation (a method, a mix rate, a seed) and the sweep over many: each is a run that `evaluate` makes.
 
 A method receives pixel arrays and the labelled labels. Names, paths, tags and order never reach it.
 """
 
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from countenance.errors import InputError
 from countenance.processes import each
-from countenance.suites.happyfaces.dataset import CROSS, TAGS, HappyFaces, Photos, read_happyfaces
-from countenance.suites.happyfaces.interface import CannotAnswer, Floats, Heads, Labels, Pictures
-from countenance.suites.happyfaces.methods import make_method, method_name
-from countenance.suites.happyfaces.scores import Record, score_parts
-
-
-@dataclass(frozen=True)
-class Draw:
-    """Which unlabelled photos a run uses, in the order it uses them, and which it leaves."""
-
-    drawn: Labels
-    not_drawn: Labels
-
-
-def draw(tags: tuple[str, ...], mix_rate: float, seed: int) -> Draw:
-    """round(m·r) photos of each cross type and m − that of each matched type, m being a type's number of photos.
-
-    In the benchmark m is 150 and the draw always has 300. All of it depends on `seed` alone.
-
-    >>> tags = tuple(tag for tag in TAGS for _ in range(150))
-    >>> d = draw(tags, 0.1, seed=3)
-    >>> len(d.drawn), len(d.not_drawn), [sum(tags[i] == tag for i in d.drawn) for tag in TAGS]
-    (300, 300, [135, 15, 15, 135])
-    """
-    if not 0 <= mix_rate <= 1:
-        raise InputError(f"mix rate {mix_rate:g} is outside 0 … 1")
-    of_type = {tag: np.nonzero(np.asarray(tags) == tag)[0] for tag in TAGS}
-    size = min(len(photos) for photos in of_type.values())
-    crossed = round(size * mix_rate)
-    rng = np.random.default_rng(seed)
-    wanted = {tag: crossed if tag in CROSS else size - crossed for tag in TAGS}
-    chosen = np.concatenate([rng.choice(of_type[tag], wanted[tag], replace=False) for tag in TAGS]).astype(np.int64)
-    rng.shuffle(chosen)
-    return Draw(chosen, np.setdiff1d(np.arange(len(tags)), chosen))
-
-
-def method_input(data: HappyFaces, drawn: Labels, seed: int) -> tuple[Pictures, Labels, Pictures]:
-    """The only three things a method sees: labelled pixels, their labels, unlabelled pixels; fresh, shuffled copies."""
-    order = np.random.default_rng([seed, 1]).permutation(len(data.labelled))
-    labels = data.labelled.truth()[:, 0].astype(np.int64)
-    labelled, unlabelled = (
-        np.array(photos.pixels[some], dtype=np.uint8, order="C")
-        for photos, some in ((data.labelled, order), (data.unlabelled, drawn))
-    )
-    return labelled, labels[order], unlabelled
+from countenance.run.evaluator import evaluate
+from countenance.run.run import Run
+from countenance.settings.engine import Say, silent
+from countenance.suites.happyfaces.dataset import HappyFaces, read_happyfaces
+from countenance.suites.happyfaces.draws import draw as draw
+from countenance.suites.happyfaces.draws import method_input as method_input
+from countenance.suites.happyfaces.host import Host, MethodProcess
+from countenance.suites.happyfaces.methods import is_code, method_name
+from countenance.suites.happyfaces.model import MethodModel, method_card, published_name
+from countenance.suites.happyfaces.runs import HappyFacesDataset, record_of, source_of
+from countenance.suites.happyfaces.scores import Record
+from countenance.suites.happyfaces.task import HAPPYFACES_TASK
 
 
 @dataclass(frozen=True)
 class MixTask:
-    """One evaluation of a sweep; a method is a name, `module:attr`, or an object with `fit`."""
+    """One evaluation of a sweep; a method is a name, `module:attr`, `path.py:attr`, or an object with `fit`."""
 
     method: Any
     mix_rate: float
@@ -82,102 +46,127 @@ class MixTask:
         options = hashlib.sha256(repr(self.options).encode()).hexdigest()[:8] if self.options else ""
         return "_".join(filter(None, (name, options, rate, str(self.seed))))
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an evaluation gave: its record, the heads, and each part's photos with their probabilities."""
-
-    record: Record
-    heads: Heads | None = None
-    parts: Mapping[str, tuple[Photos, Floats]] = field(default_factory=dict)
-
-
-def run(data: HappyFaces, task: MixTask) -> tuple[Record, Heads | None]:
-    """The record and the heads of one evaluation."""
-    outcome = evaluate(data, task)
-    return outcome.record, outcome.heads
+    def task_options(self, data: HappyFaces) -> dict[str, Any]:
+        """The options of the task: they are in the run's key."""
+        return {
+            "method": published_name(self.method),
+            "mix_rate": self.mix_rate,
+            "seed": self.seed,
+            "method_options": dict(self.options),
+            "features": data.features,
+        }
 
 
-def evaluate(data: HappyFaces, task: MixTask) -> Outcome:
-    """Draw, fit on pixels and labelled labels alone, score on validation and on the unlabelled photos not drawn."""
-    chosen = draw(data.unlabelled.tags, task.mix_rate, task.seed)
-    method = make_method(task.method, task.seed, **dict(task.options))
-    start, cpu = time.perf_counter(), time.process_time()
-    record: Record = {"method": method_name(task.method), "mix_rate": task.mix_rate, "seed": task.seed}
-    record["options"] = dict(task.options)
-    heads: Heads | None = None
-    parts: dict[str, tuple[Photos, Floats]] = {}
+def run(data: HappyFaces, task: MixTask, out: Path | None = None) -> tuple[Record, Run]:
+    """The record and the run of one evaluation, in a folder that goes with the program unless `out` names one."""
+    evaluated = evaluate_method(HappyFacesDataset(data), task, out)
+    return record_of(evaluated), evaluated
+
+
+def evaluate_method(
+    dataset: HappyFacesDataset,
+    task: MixTask,
+    out: Path | None = None,
+    *,
+    source: str | None = None,
+    host: Host | None = None,
+    say: Say = silent,
+) -> Run:
+    """Draw, fit on pixels and labelled labels alone, predict and score: a run like any other.
+
+    A `host` that is given stays; otherwise the method's process ends with the evaluation.
+    """
+    options = dict(task.options)
+    model = MethodModel(task.method, task.seed, options, host)
     try:
-        heads = method.fit(*method_input(data, chosen.drawn, task.seed))
-        parts = predicted(heads, data.scored(chosen.not_drawn))
-        record |= {"answered": True, "notes": heads.notes} | score_parts(parts, data.features)
-    except CannotAnswer as reason:
-        record |= {"answered": False, "reason": str(reason)}
-    record |= {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
-    return Outcome(record, heads, parts)
-
-
-def predicted(heads: Heads, parts: Mapping[str, Photos]) -> dict[str, tuple[Photos, Floats]]:
-    """The probabilities of both heads for the photos of each part; a method may write on the copies that it gets."""
-    empty = np.zeros((0, 2))
-    return {
-        name: (photos, heads.predict(photos.pixels.copy()) if len(photos) else empty) for name, photos in parts.items()
-    }
+        return evaluate(
+            model,
+            HAPPYFACES_TASK,
+            dataset,
+            out=out,
+            options=task.task_options(dataset.data),
+            card=method_card(task.method, options),
+            source=source,
+            suite="happyfaces",
+            seed=task.seed,
+            say=say,
+        )
+    finally:
+        if host is None:
+            model.close()
 
 
 def sweep(
     source: Path,
     tasks: Iterable[MixTask],
-    kept: Path,
+    folder: Path,
     *,
     held_back: Path | None = None,
     jobs: int = 1,
     step: Callable[..., None] = lambda *_: None,
 ) -> list[Record]:
-    """Evaluate what has no run below the folder `kept`; a run of other data or of other code counts as missing."""
-    from countenance.suites.happyfaces.runs import kept_record
+    """The records of all evaluations, each a run below `folder`; a run that is complete is not made again."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; name a folder")
+    listed = list(tasks)
+    job = {"source": str(source), "folder": str(folder), "held_back": str(held_back or "")}
+    if jobs <= 1 or len(listed) <= 1:
+        _dataset(source, held_back)
+        sweeper = Sweeper(job)
+        try:
+            return [sweeper.record(task, step) for task in listed]
+        finally:
+            sweeper.close()
+    if not all(isinstance(task.method, str) for task in listed):
+        raise InputError("jobs: a method that is an object runs in this program; name it as path.py:Class")
+    orders = [asdict(task) for task in listed]
+    return each(f"{__name__}:worker", job, orders, workers=jobs, done=lambda index, result: step())
 
-    if kept.exists() and not kept.is_dir():
-        raise InputError(f"{kept}: is a file; name a folder")
-    data, wanted = _data(source, held_back), list(tasks)
-    found = {task: kept_record(kept / task.run_name(), data, task) for task in wanted}
-    done = {task: record for task, record in found.items() if record is not None}
-    step(len(done))
-    missing = [task for task in wanted if task not in done]
-    if jobs <= 1 or len(missing) <= 1:
-        for task in missing:
-            done[task] = run_and_keep(source, task, kept, held_back)
-            step()
-    else:
-        orders = [asdict(task) for task in missing]
-        job = {"source": str(source), "kept": str(kept), "held_back": str(held_back or "")}
-        made = each(f"{__name__}:worker", job, orders, workers=jobs, done=lambda index, result: step())
-        done |= dict(zip(missing, made, strict=True))
-    return [done[task] for task in wanted]
+
+class Sweeper:
+    """Makes the runs of a sweep one after the other. Our own methods share a process, and with it features of photos.
+
+    Somebody's method gets a new process for each run: what it saw in one is no help in the next.
+    """
+
+    def __init__(self, job: Mapping[str, str]) -> None:
+        self.source, self.folder = Path(job["source"]), Path(job["folder"])
+        self.held_back = Path(job["held_back"]) if job["held_back"] else None
+        self.shared = MethodProcess(threads=1)  # several runs at a time, each on its own core
+
+    def record(self, task: MixTask, step: Callable[..., None] = lambda *_: None) -> Record:
+        """The record of one evaluation."""
+        host: Host | None = None
+        if isinstance(task.method, str):
+            host = MethodProcess(threads=1) if is_code(task.method) else self.shared
+        try:
+            where = source_of(self.source.absolute(), self.held_back and self.held_back.absolute())
+            dataset = _dataset(self.source, self.held_back)
+            evaluated = evaluate_method(dataset, task, self.folder / task.run_name(), source=where, host=host)
+        finally:
+            if host is not None and host is not self.shared:
+                host.close()
+        step()
+        return record_of(evaluated)
+
+    def close(self) -> None:
+        """End the process of our own methods."""
+        self.shared.close()
 
 
 def worker(job: Mapping[str, str]) -> Callable[..., Record]:
     """The work of one process of a sweep."""
+    sweeper = Sweeper(job)
 
     def handle(order: Mapping[str, Any], tell: Callable[..., None]) -> Record:
         tell(limit=86400.0)  # a network may learn for hours
-        task = MixTask(**{**order, "options": tuple((name, value) for name, value in order["options"])})
-        held_back = Path(job["held_back"]) if job["held_back"] else None
-        return run_and_keep(Path(job["source"]), task, Path(job["kept"]), held_back)
+        options = tuple((name, value) for name, value in order["options"])
+        return sweeper.record(MixTask(**{**order, "options": options}))
 
     return handle
 
 
-_data = lru_cache(maxsize=1)(read_happyfaces)
-
-
-def run_and_keep(source: Path, task: MixTask, kept: Path, held_back: Path | None = None) -> Record:
-    """Evaluate, store the run and return its record."""
-    from threadpoolctl import threadpool_limits
-
-    from countenance.suites.happyfaces.runs import record_of, store
-
-    data = _data(source, held_back)
-    with threadpool_limits(limits=1):  # several runs at a time, each on its own core
-        outcome = evaluate(data, task)
-    return record_of(store(kept / task.run_name(), data, task, outcome, source))
+@lru_cache(maxsize=1)
+def _dataset(source: Path, held_back: Path | None = None) -> HappyFacesDataset:
+    """The photos, read once for all runs of a process."""
+    return HappyFacesDataset(read_happyfaces(source, held_back))

@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
+from countenance.data import load_dataset
 from countenance.decoding import regular_file
 from countenance.errors import InputError
 from countenance.report import render
 from countenance.report.figures.curves import Chart, GroupLine, drawn, styled
 from countenance.report.numbers import plural
-from countenance.report.pictures import made
+from countenance.report.pictures import made as picture_of
 from countenance.run.run import Run
-from countenance.suites.happyfaces.dataset import read_happyfaces
+from countenance.suites.happyfaces.citations import CITATIONS
+from countenance.suites.happyfaces.dataset import TAGS, HappyFaces, read_happyfaces
 from countenance.suites.happyfaces.interface import Floats, Labels, Pictures
 from countenance.suites.happyfaces.methods.spatial import discover
+from countenance.suites.happyfaces.people import usable
 from countenance.suites.happyfaces.runs import record_of
-from countenance.suites.happyfaces.scores import HEADLINE_RATE, Record, needs, summary
+from countenance.suites.happyfaces.scores import GUESS, HEADLINE_RATE, Record, needs, summary
 from countenance.suites.happyfaces.spatial.windows import SCALES
 
 PUBLISHED: dict[str, dict[float, float]] = {
@@ -32,6 +35,10 @@ CHANCE, MATCHED_ONLY = 0.5, 0.75
 """One head guesses; both are right on matched types and guess on cross types."""
 LOWEST = 0.4
 """Where the axis of accuracies begins: guessing is .5."""
+ENLARGED = 0.9
+"""Where the axis of the enlarged figure begins."""
+SAME_OF_RUNS: Record = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
+"""tools/happyfaces_gpu.py keeps of each run what differs between its runs; this is the same in all of them."""
 ORDERS = {"disagreement": "by disagreement", "random": "at random"}
 MANY = 2
 """With more sweeps than this, photos not drawn are left to the tables."""
@@ -47,55 +54,72 @@ def configurations() -> list[Record]:
     return listed
 
 
-def read_sweeps(path: Path) -> list[Record]:
-    """The table that `sweep --json` wrote, or one for each method of a file of runs of several methods."""
-    try:
-        found: Record = json.loads(regular_file(path).read_text("utf-8"))
-        if "mix_rates" in found:
-            return [_checked(found)]
-        # tools/happyfaces_gpu.py keeps of each run what differs between its runs.
-        same = {"answered": True, "options": {}, "notes": {}, "cpu_seconds": 0.0}
-        by_method: dict[str, list[Record]] = {}
-        for run in found["runs"]:
-            by_method.setdefault(run["method"], []).append(same | run)
-        if not by_method:
-            raise ValueError("no run")
-        return [_checked(summary(runs)) for runs in by_method.values()]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; write it with `countenance happyfaces sweep --json`") from None
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-        raise InputError(f"{path}: not a table of `countenance happyfaces sweep --json`") from None
+def read_sweeps(*paths: Path) -> list[tuple[Path, Record]]:
+    """The tables that `sweep --json` wrote, and one for each method of the other files; each with its file.
+
+    Those hold runs of several methods, or the record of one run (`run --json`, `score --json`); records of one method,
+    also of several files, are one table.
+    """
+    tables: list[tuple[Path, Record]] = []
+    single: dict[str, tuple[Path, list[Record]]] = {}
+    for path in paths:
+        try:
+            content: Record = json.loads(regular_file(path).read_text("utf-8"))
+            if "mix_rates" in content:
+                tables.append((path, _checked(content)))
+                continue
+            records = [SAME_OF_RUNS | record for record in content["runs"]] if "runs" in content else [content]
+            if not records:
+                raise ValueError("no run")
+            for record in records:
+                if record["mix_rate"] is None:
+                    raise InputError(f"{path}: has no mix rate; `score --mix-rate --seed` names the draw that was used")
+                single.setdefault(str(record["method"]), (path, []))[1].append(record)
+            for _, records in single.values():
+                _checked(summary(records))
+        except InputError:
+            raise
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file; write it with `countenance happyfaces sweep --json`") from None
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+            raise InputError(f"{path}: not a table of `countenance happyfaces sweep --json`") from None
+    return tables + [(path, summary(records)) for path, records in single.values()]
 
 
 def _checked(table: Record) -> Record:
     """The table, once everything that the page shows of it is there and is a number where it should be."""
     table["method"], table["auc_0_30"], table["lowest_mix_rate_above_90"], table["not_answered"], table["mix_rates"][0]
     for row in table["mix_rates"]:
-        told = [row["mix_rate"], row["runs"], row["answered"]]
+        values = [row["mix_rate"], row["runs"], row["answered"]]
         if row["answered"]:
             heads = row["validation_heads"].values()
-            told += [row["worst_head_mean"], *(head["accuracy_mean"] for head in heads)]
-            told += [value for head in heads for value in head["by_type"].values()]
+            values += [row["worst_head_mean"], *(head["accuracy_mean"] for head in heads)]
+            values += [value for head in heads for value in head["by_type"].values()]
         open_ = [row[name] for name in ("worst_head_std", "not_drawn_mean", "not_drawn_std", "estimated_mix_rate_mean")]
-        if not all(isinstance(value, int | float) for value in (*told, *(v for v in open_ if v is not None))):
+        if not all(isinstance(value, int | float) for value in (*values, *(v for v in open_ if v is not None))):
             raise ValueError("not a number")
     return table
 
 
 def write_report(
-    sweeps: Sequence[Path], out: Path, *, data: Path | None = None, asked: Path | None = None, faces: bool = False
+    sweeps: Sequence[Path], out: Path, *, data: Path | None = None, answers: Path | None = None, faces: bool = False
 ) -> Path:
     """Write one self-contained page. With `data` heat maps lie over the mean photo; with `faces` over some photos."""
-    read = [(path, table) for path in sweeps for table in read_sweeps(path)]
+    read = read_sweeps(*sweeps)
     tables = [table for _, table in read]
+    loaded = None if data is None else read_happyfaces(data)
     single = [table["method"] for table in tables if _seeds(table)[:1] == [1]]
     text = render.page(
         render.template(Path(__file__).parent / "templates", "happyfaces.html.j2"),
         tables=[_with_numbers(table) for table in tables],
         curves=_curves(tables),
+        enlarged=_curves(tables, ENLARGED),
+        examples=_examples(loaded, faces),
+        data_notes=list(dict.fromkeys(note for table in tables for note in table.get("data_notes") or ())),
+        citations=CITATIONS,
         estimates=_estimates(tables),
-        looks=[_looks(path, table["method"], data, faces) for path, table in read],
-        questions=_questions(asked),
+        looks=[_looks(path, table["method"], loaded, faces) for path, table in read],
+        questions=_questions(answers),
         published=[(name, sorted(points.items())) for name, points in PUBLISHED.items()],
         configurations=configurations(),
         faces=faces,
@@ -112,10 +136,10 @@ def _with_numbers(table: Record) -> Record:
     heads = list(rows[0]["validation_heads"]) if rows else []
     kinds = list(rows[0]["validation_heads"][heads[0]]["by_type"]) if rows else []
     at_10 = next((row["worst_head_mean"] for row in rows if row["mix_rate"] == HEADLINE_RATE), None)
-    said = {"seeds_told": _told(table), "few": _seeds(table)[:1] == [1], "at_10": table.get("accuracy_at_10", at_10)}
-    said |= {name: needs(table[name]) if table.get(name) else "" for name in ("auc_needs", "lowest_needs")}
-    said["held_back"] = bool(rows) and all(row.get("held_back_mean") is not None for row in rows)
-    return {**table, "heads": heads, "kinds": kinds, **said}
+    about = {"seeds_told": _told(table), "few": _seeds(table)[:1] == [1], "at_10": table.get("accuracy_at_10", at_10)}
+    about |= {name: needs(table[name]) if table.get(name) else "" for name in ("auc_needs", "lowest_needs")}
+    about["held_back"] = bool(rows) and all(row.get("held_back_mean") is not None for row in rows)
+    return {**table, "heads": heads, "kinds": kinds, **about}
 
 
 def _seeds(table: Record) -> list[int]:
@@ -138,15 +162,23 @@ def _line(label: str, points: Mapping[float, float], strong: bool = False, sprea
     return GroupLine(label, len(x), x, y, "", "", strong, low, high)
 
 
-def _figure(lines: list[GroupLine], axes: tuple[str, str], title: str, lowest: float = 0.0) -> dict[str, Any]:
+def _figure(
+    lines: list[GroupLine],
+    axes: tuple[str, str],
+    title: str,
+    lowest: float = 0.0,
+    limits: tuple[Any, Any] | None = None,
+) -> dict[str, Any]:
     """A drawing with its legend; an axis of shares ends at a round one."""
     end = max(x for line in lines for x in line.x)
-    chart = Chart(axes, styled(lines), limits=((0.0, 1.0) if 0.3 < end < 1 else None, None), title=title)
+    limits = limits or ((0.0, 1.0) if 0.3 < end < 1 else None, None)
+    chart = Chart(axes, styled(lines), limits=limits, title=title)
     key = "".join(c if c.isalnum() else "-" for c in title.lower())
     return drawn(chart, key, lowest=lowest, wide=True, further="; the values are in the table")
 
 
-def _curves(tables: list[Record]) -> dict[str, Any]:
+def _curves(tables: list[Record], floor: float | None = None) -> dict[str, Any]:
+    """All methods over the mix rates from 0 to 1; with a `floor` only what lies above it, enlarged."""
     lines = []
     for table in tables:
         shown = [("validation", "worst_head", _seeds(table)[:1] != [1])]
@@ -156,15 +188,54 @@ def _curves(tables: list[Record]) -> dict[str, Any]:
             here = [row for row in table["mix_rates"] if row["answered"] and row[f"{name}_mean"] is not None]
             points = {row["mix_rate"]: row[f"{name}_mean"] for row in here}
             spread = [row[f"{name}_std"] for row in here] if any(row[f"{name}_std"] for row in here) else []
-            lines.append(_line(f"{table['method']}, {label}, {_told(table)}", points, strong, spread))
+            lines.append(_line(f"{_marked(table)}, {label}, {_told(table)}", points, strong, spread))
+        declined = {row["mix_rate"]: GUESS for row in table["mix_rates"] if row["answered"] < row["runs"]}
+        if declined:
+            lines.append(_line(f"{table['method']}, some or all seeds declined (a guess)", declined))
     for name, points in PUBLISHED.items():
         (first, value), *rest = points.items()
         short = {} if rest else {first - 0.02: value}  # a single point is drawn as a short level line
         lines.append(_line(name, short | points))
-    end = max([0.3, *(row["mix_rate"] for table in tables for row in table["mix_rates"])])
     for label, level in (("a head guesses", CHANCE), ("right on matched types only", MATCHED_ONLY)):
-        lines.append(_line(label, {0.0: level, end: level}))
-    return _figure(lines, ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate", LOWEST)
+        lines.append(_line(label, {0.0: level, 1.0: level}))
+    axes, title = ("mix rate", "worst-head accuracy"), "Worst-head accuracy by mix rate"
+    if floor is None:
+        return _figure(lines, axes, title, LOWEST, ((0.0, 1.0), None))
+    high = [
+        _line(line.label, raised(line.x, line.y, floor), line.strong)
+        for line in lines
+        if max(line.y, default=0) > floor
+    ]
+    return _figure(high or lines[:1], axes, f"{title}, {floor:g} to 1", floor, ((0.0, 1.0), (floor, 1.0)))
+
+
+def raised(x: Sequence[float], y: Sequence[float], floor: float) -> dict[float, float]:
+    """The points of a line whose lower parts lie on the floor; where it crosses the floor it gets a point.
+
+    >>> raised([0.0, 1.0], [0.8, 1.0], 0.9)
+    {0.0: 0.9, 0.5: 0.9, 1.0: 1.0}
+    """
+    points: dict[float, float] = {}
+    for k, (across, up) in enumerate(zip(x, y, strict=True)):
+        if k and (y[k - 1] - floor) * (up - floor) < 0:
+            share = (floor - y[k - 1]) / (up - y[k - 1])
+            points[round(x[k - 1] + share * (across - x[k - 1]), 6)] = floor
+        points[across] = max(up, floor)
+    return points
+
+
+def _marked(table: Record) -> str:
+    """A method's name, marked where it answers photos by their batch."""
+    return f"{table['method']} (uses its batch)" if table.get("uses_batch") else str(table["method"])
+
+
+def _examples(data: HappyFaces | None, faces: bool) -> list[tuple[str, str]]:
+    """A picture of each of the four types: of the data where they may be shown, otherwise of rendered people."""
+    if data is not None and (faces or not data.real_people):
+        photos = data.validation
+        return [(picture_of(photos.pixels[photos.tags.index(tag)]), tag) for tag in TAGS if tag in photos.tags]
+    people = usable(load_dataset("people:portraits"), "smile+text")
+    return [(picture_of(next(person for person in people if person.fits(tag)).pixels(tag)), tag) for tag in TAGS]
 
 
 def _estimates(tables: list[Record]) -> dict[str, Any] | None:
@@ -176,7 +247,7 @@ def _estimates(tables: list[Record]) -> dict[str, Any] | None:
             lines.append(_line(f"{table['method']}, {_told(table)}", points, True))
     if not lines:
         return None
-    end = max(max(one.x) for one in lines)
+    end = max(max(line.x) for line in lines)
     equal = _line("equal", {0.0: 0.0, end: end})
     return _figure([*lines, equal], ("true mix rate", "estimated mix rate"), "Estimated against true mix rate")
 
@@ -185,38 +256,40 @@ def _questions(path: Path | None) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        lines = []
+        lines, effects = [], []
         for run in json.loads(regular_file(path).read_text("utf-8")):
             points = {point["questions"]: point["worst_head"] for point in run["mean"]}
             label = f"asked {ORDERS[run['order']]}, mean of {len(run['curves'])}"
             lines.append(_line(label, points, run["order"] == "disagreement"))
+            if run.get("effect"):
+                effects.append(f"Asked {ORDERS[run['order']]}: {run['effect']}.")
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{path}: not a file of `countenance happyfaces ask --json`") from None
-    return _figure(lines, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
+    figure = _figure(lines, ("questions asked", "worst-head accuracy"), "Accuracy against questions asked", LOWEST)
+    return figure | {"effects": effects}
 
 
-def _looks(sweep: Path, method: str, data: Path | None, faces: bool) -> dict[str, Any] | None:
-    """Heat maps of a sweep's regions, from any of its runs that kept them."""
-    kept = next(filter(None, map(_regions, sorted(sweep.with_suffix(".runs").glob("*/run.json")))), None)
-    if kept is None:
+def _looks(sweep: Path, method: str, data: HappyFaces | None, faces: bool) -> dict[str, Any] | None:
+    """Heat maps of a sweep's regions, from any of its runs that has them."""
+    stored = next(filter(None, map(_regions, sorted(sweep.with_suffix(".runs").glob("*/run.json")))), None)
+    if stored is None:
         return None
-    regions, names, real_people = kept
+    regions, names, real_people = stored
     heats, photos = [heat_map(region) for region in regions], []
     base = np.full((*heats[0].shape, 3), 235, np.uint8)
     if data is not None:
-        loaded = read_happyfaces(data)
-        real_people = loaded.real_people
-        base = loaded.labelled.pixels.mean(0).round().astype(np.uint8)
+        real_people = data.real_people
+        base = data.labelled.pixels.mean(0).round().astype(np.uint8)
         heats = [heat_map(region, base.shape[:2]) for region in regions]
         if faces:
-            step = max(1, len(loaded.validation) // FACES_SHOWN)
-            some = loaded.validation.pixels[::step][:FACES_SHOWN]
-            found = discover(loaded.labelled.pixels, loaded.labelled.truth()[:, 0].astype(np.int64))
-            for photo, *moves in zip(some, *found.moves(some), strict=True):
-                photos.append(made(_tinted(photo, *map(moved_heat, heats, moves))))
+            step = max(1, len(data.validation) // FACES_SHOWN)
+            some = data.validation.pixels[::step][:FACES_SHOWN]
+            discovery = discover(data.labelled.pixels, data.labelled.truth()[:, 0].astype(np.int64))
+            for photo, *moves in zip(some, *discovery.moves(some), strict=True):
+                photos.append(picture_of(_tinted(photo, *map(moved_heat, heats, moves))))
     return {
         "method": method,
-        "heads": [(made(_tinted(base, heat)), name) for heat, name in zip(heats, names, strict=True)],
+        "heads": [(picture_of(_tinted(base, heat)), name) for heat, name in zip(heats, names, strict=True)],
         "names": names,
         "over_mean": data is not None,
         "photos": photos,
@@ -265,8 +338,8 @@ def heat_map(region: Sequence[Sequence[Sequence[float]]], shape: tuple[int, int]
 
 def _tinted(photo: Pictures, *heats: Floats) -> Pictures:
     """The photo in grey, each head's heat in a tint of its own: lighter than the photo, so that it shows without it."""
-    drawn = photo.mean(-1, keepdims=True).repeat(3, -1) * 0.75
+    tinted = photo.mean(-1, keepdims=True).repeat(3, -1) * 0.75
     for heat, tint in zip(heats, TINTS, strict=False):
         share = 0.75 * heat[..., None]
-        drawn = drawn * (1 - share) + np.array(tint) * share
-    return np.asarray(drawn.round(), np.uint8)
+        tinted = tinted * (1 - share) + np.array(tint) * share
+    return np.asarray(tinted.round(), np.uint8)

@@ -1,90 +1,33 @@
-"""An evaluation as a run: a row for each photo that was scored, worst head and accuracies as results.
+"""HappyFaces' photos as a dataset, and what a run says of an evaluation.
 
-The record of an evaluation (what `run --json` writes) is read back from its run, so that a sweep reads runs and a
-purge changes every number that rests on a photo.
+The record of an evaluation (what `run --json` writes) is read from its run, so that a sweep reads runs and a purge
+changes every number that rests on a photo.
 """
 
 import hashlib
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from urllib.parse import parse_qsl
 
-import numpy as np
-
-import countenance
 from countenance.data import ArrayImage, Dataset, Sample, Subject
 from countenance.data.card import AttributeCard, DatasetCard
 from countenance.errors import InputError
-from countenance.models import ModelCard
-from countenance.run.manifest import DatasetRecord, Manifest, MetricRecord
-from countenance.run.record import record
+from countenance.run.early_stop import DECLINED
 from countenance.run.run import Run
-from countenance.run.store import RESULTS
-from countenance.suites.happyfaces.dataset import MATCHED, HappyFaces, Photos, read_happyfaces
-from countenance.suites.happyfaces.interface import Floats
-from countenance.suites.happyfaces.methods import METHODS, is_code
-from countenance.suites.happyfaces.protocol import MixTask, Outcome
-from countenance.suites.happyfaces.scores import Record, part_of
-from countenance.tasks.results import Number, Result, Table
+from countenance.suites.happyfaces.citations import CITATION
+from countenance.suites.happyfaces.dataset import MATCHED, HappyFaces, read_happyfaces
+from countenance.suites.happyfaces.scores import Record
+from countenance.suites.happyfaces.task import PARTS, USES_BATCH
+from countenance.tasks.results import Number, Table
 
-QUESTION = "Which two features explain one label?"
-NAMING = "Heads are assigned to features by validation truth, the better of the two ways, as the benchmark's rule says."
-PARTS = {"validation": "validation", "not_drawn": "photos not drawn", "held_back": "photos held back"}
 MEANINGS = {
-    "part": "where the photo comes from: validation, or the unlabelled photos that the run did not draw",
+    "part": "which set the photo is of: validation, not_drawn (unlabelled, scored where not drawn), held_back",
     "type": "F(ace) H(appy) or S(ad), W(riting) H(APPY) or S(AD)",
     "agree": "whether both features say the same, as they do in every labelled photo",
 }
-
-
-def store(place: Path, data: HappyFaces, task: MixTask, outcome: Outcome, source: str | Path) -> Run:
-    """Store an evaluation as a run."""
-    import pyarrow as pa
-
-    told, code, print_ = outcome.record, _code(task), data.fingerprint()
-    failures: list[dict[str, Any]] = []
-    if told["answered"]:
-        rows: Any = [row for part, seen in outcome.parts.items() for row in _rows(part, *seen, told["ways"], data)]
-    else:
-        ids = data.validation.ids("validation")
-        failures = [{"sample": name, "kind": "model", "reason": told["reason"], "people": [name]} for name in ids]
-        full = _rows("validation", data.validation, data.validation.truth().astype(np.float64), range(2), data)
-        rows = pa.Table.from_pylist(full).schema.empty_table()  # the columns of a row, and no row
-    asked = (told["method"], task.mix_rate, task.seed, task.options, print_, code)
-    manifest = Manifest(
-        suite="happyfaces",
-        task="happyfaces",
-        question=QUESTION,
-        options=dict(task.options),
-        metrics=[
-            MetricRecord(name=f"{name}_correct", meaning=f"the head of {name} is right about the photo", headline=True)
-            for name in data.features
-        ],
-        model=ModelCard(name=told["method"], description=f"two heads, mix rate {task.mix_rate:g}, seed {task.seed}"),
-        dataset=DatasetRecord(card=card_of(data), source=f"happyfaces:{source}", fingerprint=print_),
-        seed=task.seed,
-        seconds=told["seconds"],
-        about={k: v for k, v in told.items() if k not in PARTS} | {"features": list(data.features), "code": code},
-        # Equal evaluations replace each other: a method fitted again is the same run, also with other timings.
-        key=hashlib.sha256(repr(asked).encode()).hexdigest(),
-    )
-    results = results_of(told) if told["answered"] else []
-    return record(place, manifest, rows, results=results, failures=failures, notes=[NAMING])
-
-
-def _rows(part: str, photos: Photos, probabilities: Floats, ways: Sequence[int], data: HappyFaces) -> list[Record]:
-    right = (probabilities > 0.5)[:, tuple(ways)] == photos.truth()
-    ids = photos.ids("unlabelled" if part == "not_drawn" else part)
-    return [
-        {
-            "sample": name, "subject": file, "identity": identity_of(file), "attr.part": part,
-            **{f"attr.{k}": v for k, v in attributes_of(tag, data.features).items()},
-            **{f"m.{feature}_correct": float(one) for feature, one in zip(data.features, own, strict=True)},
-        }
-        for name, tag, file, own in zip(ids, photos.tags, photos.names, right, strict=True)
-    ]  # fmt: skip
+SET_OF = {"validation": "validation", "not_drawn": "unlabelled", "held_back": "held_back"}
+"""The set that the photos of each part are of; it begins their ids."""
 
 
 def identity_of(name: str) -> str:
@@ -93,9 +36,26 @@ def identity_of(name: str) -> str:
     >>> identity_of("Ann_Lee_0002.jpg"), identity_of("0001_FHWH.png")
     ('Ann_Lee', '0001_FHWH')
     """
-    stem = name.split(".")[0]
-    found = re.fullmatch(r"(\D+)_\d{4}(_\D.*)?", stem)
-    return found.group(1) if found else stem
+    return person_of(name) or name.split(".")[0]
+
+
+def person_of(name: str) -> str | None:
+    """The person after whom a file is named as in LFW; None for other names."""
+    match = re.fullmatch(r"(\D+)_\d{4}(_\D.*)?", name.split(".")[0])
+    return match.group(1) if match else None
+
+
+def overlap(data: HappyFaces) -> list[str]:
+    """A sentence on validation photos of people whom a method has seen in other sets, where there are any."""
+    people = [person_of(name) for name in data.validation.names]
+    counts = {}
+    for word, photos in (("labelled", data.labelled), ("unlabelled", data.unlabelled)):
+        others = {person_of(name) for name in photos.names} - {None}
+        counts[word] = sum(person in others for person in people)
+    if not any(counts.values()):
+        return []
+    listed = " and ".join(f"{n} show people who are in {word} photos too" for word, n in counts.items() if n)
+    return [f"of {len(people)} validation photos {listed} (by the names of the files)"]
 
 
 def attributes_of(tag: str, features: tuple[str, str]) -> dict[str, str]:
@@ -114,108 +74,111 @@ def card_of(data: HappyFaces) -> DatasetCard:
     return DatasetCard(
         name="happyfaces",
         description="Labelled photos in which two features agree, unlabelled ones in which some disagree",
+        consent="the people in the photos (LFW, from the news) were not asked"
+        if data.real_people
+        else "rendered people",
+        citation=CITATION if data.real_people else "",
         real_people=data.real_people,
         attributes={name: AttributeCard(assigned_by="annotated", meaning=text) for name, text in MEANINGS.items()},
     )
 
 
 class HappyFacesDataset(Dataset):
-    """The photos that runs score, for the pictures of a report."""
+    """The photos that runs score, and behind them the three sets, from which a task draws what methods are fitted on.
 
-    print_: str = ""
+    Photos of all types and parts come in the order of their pixels' hashes: a batch of neighbours says nothing.
+    """
+
+    def __init__(self, data: HappyFaces, only: Collection[str] | None = None) -> None:
+        self.data, self._print = data, data.fingerprint()
+        samples = []
+        for part, photos in data.scored().items():
+            for name, tag, file, pixels in zip(
+                photos.ids(SET_OF[part]), photos.tags, photos.names, photos.pixels, strict=True
+            ):
+                if only is None or name in only:
+                    subject = Subject(id=file, identity=identity_of(file), attributes=attributes_of(tag, data.features))
+                    height, width = pixels.shape[:2]
+                    samples.append(Sample(name, ArrayImage(pixels), width, height, (subject,), {"part": part}))
+        samples.sort(key=lambda sample: hashlib.sha256(sample.load().tobytes()).digest())
+        super().__init__(card_of(data), samples, notes=overlap(data))
+        if only is not None:
+            self._print = hashlib.sha256(f"{self._print} {sorted(only)}".encode()).hexdigest()
 
     def fingerprint(self) -> str:
         """That of the three sets."""
-        return self.print_
+        return self._print
 
     def truth_fingerprint(self) -> str:
         """The same: pictures and labels are arrays of these sets."""
-        return self.print_
+        return self._print
+
+
+def source_of(folder: Path, held_back: Path | None = None) -> str:
+    """What loads the dataset again.
+
+    >>> source_of(Path("/data/hf"), Path("/data/held"))
+    'happyfaces:/data/hf?held_back=/data/held'
+    """
+    return f"happyfaces:{folder}" + ("" if held_back is None else f"?held_back={held_back}")
 
 
 def load(part: str | None) -> Dataset:
-    """The dataset behind `happyfaces:FOLDER`."""
-    data = read_happyfaces(Path(part or ""))
-    samples = []
-    for name, photos in (("validation", data.validation), ("unlabelled", data.unlabelled)):
-        height, width = photos.pixels.shape[1:3]
-        for id_, tag, file, pixels in zip(photos.ids(name), photos.tags, photos.names, photos.pixels, strict=True):
-            subject = Subject(id=file, identity=identity_of(file), attributes=attributes_of(tag, data.features))
-            samples.append(Sample(id_, ArrayImage(pixels), width, height, (subject,)))
-    made = HappyFacesDataset(card_of(data), samples)
-    made.print_ = data.fingerprint()
-    return made
-
-
-@cache
-def _own_code() -> str:
-    """A hash of the code that methods consist of: a version number does not change with every edit."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _code(task: MixTask) -> str | None:
-    """What the method's code is; None for code that is not ours, which is run again each time."""
-    ours = not is_code(task.method) and task.method in METHODS
-    return f"{countenance.__version__} {_own_code()}" if ours else None
-
-
-def kept_record(place: Path, data: HappyFaces, task: MixTask) -> Record | None:
-    """The record of a stored run, when it is of this task, these data and this code; None when it must be made."""
-    code = _code(task)
-    if not (place / "run.json").is_file() or code is None:
-        return None
-    try:
-        run = Run(place)
-        about, print_ = run.manifest.about, run.manifest.dataset.fingerprint
-        found = (*(about.get(name) for name in ("code", "method", "options", "mix_rate", "seed")), print_)
-        same = found == (code, task.method, dict(task.options), task.mix_rate, task.seed, data.fingerprint())
-        return record_of(run) if run.complete and same else None
-    except (InputError, KeyError):
-        return None
+    """The dataset behind `happyfaces:FOLDER`, or with a set held back `happyfaces:FOLDER?held_back=DIR`."""
+    folder, _, query = (part or "").partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    unknown = sorted(set(options) - {"held_back"})
+    if unknown:
+        raise InputError(f"happyfaces: no option {unknown[0]!r}; there is held_back=DIR")
+    held_back = options.get("held_back")
+    return HappyFacesDataset(read_happyfaces(Path(folder), Path(held_back) if held_back else None))
 
 
 def record_of(run: Run) -> Record:
     """The record of an evaluation, from its run."""
-    about = dict(run.manifest.about)
-    features = about.pop("features")
-    dataset = run.manifest.dataset
-    stamp = {"data": dataset.fingerprint, "real_people": dataset.card.real_people, "version": run.manifest.countenance}
-    parts: Record = {}
-    if about["answered"]:
-        table = run.scores()
-        part, tags = (np.array(table[name].to_pylist()) for name in ("attr.part", "attr.type"))
-        right = np.stack([table[f"m.{f}_correct"].to_numpy(zero_copy_only=False) for f in features], 1) == 1.0
-        for name in ("validation", "not_drawn", *(["held_back"] if "held_back" in part else [])):
-            parts[name] = part_of(right[part == name], tags[part == name], features)
-    return about | parts | stamp
+    manifest, notes = run.manifest, run.fit_notes()
+    options = manifest.options
+    record: Record = {
+        "method": options["method"],
+        "mix_rate": options["mix_rate"],
+        "seed": options["seed"],
+        "options": options["method_options"],
+        "answered": True,
+        "notes": notes.get("notes", {}),
+        "seconds": manifest.seconds or 0.0,
+        "cpu_seconds": notes.get("cpu_seconds", 0.0),
+        "data": manifest.dataset.fingerprint,
+        "data_notes": manifest.dataset.notes,
+        "real_people": manifest.dataset.card.real_people,
+        "version": manifest.countenance,
+    }
+    declined = [
+        row["reason"] for row in run.failures().select(["kind", "reason"]).to_pylist() if row["kind"] == DECLINED
+    ]
+    if declined:
+        return record | {"answered": False, "reason": declined[0]}
+    results = {result.name: result for result in run.results()}
+    share = results.get(USES_BATCH)
+    record["uses_batch"] = isinstance(share, Number) and share.value > 0
+    named = results.get("heads")
+    if isinstance(named, Table):
+        record["ways"] = [int(str(head).removeprefix("head ")) - 1 for _, head in named.rows]
+    return record | _parts(results)
 
 
-def results_of(told: Record) -> list[Result]:
-    """Worst head, both heads and both by type, for every part that was scored."""
-    found: list[Result] = []
-    table = []
+def _parts(results: Record) -> Record:
+    """Accuracies of every part, as the run's results have them."""
+    parts: Record = {"validation": None, "not_drawn": None}
+    by_type = results.get("accuracy by type")
     for part, label in PARTS.items():
-        if not told.get(part):
+        worst = results.get(f"worst head, {label}")
+        if not isinstance(worst, Number) or not isinstance(by_type, Table):
             continue
-        n, worst, text = told[part]["photos"], told[part]["worst_head"], f"accuracy of the worse head, {label}"
-        name = f"worst head, {label}"
-        found.append(Number(name=name, meaning=text, value=worst, n=n, better="higher", unit="photos"))
-        for feature, head in told[part]["heads"].items():
-            table.append([label, feature, "all", head["accuracy"]])
-            table += [[label, feature, kind, value] for kind, value in head["by_type"].items()]
-    estimate = told.get("notes", {}).get("estimated_mix_rate")
-    if estimate is not None:
-        meaning = f"as the method estimates it; {told['mix_rate']:g} is true"
-        found.append(Number(name="mix rate", meaning=meaning, value=estimate, n=1, unit="runs"))
-    found.append(Table(name="accuracy by type", columns=["photos", "head", "type", "accuracy"], rows=table))
-    return found
-
-
-def rescore(run: Run, gone: Sequence[str]) -> list[str]:
-    """Results of the photos that are left."""
-    told = record_of(run)
-    run.store.write_results(results_of(told) if told["answered"] and run.scores().num_rows else [])
-    return [RESULTS]
+        heads: Record = {}
+        for photos, feature, kind, accuracy in by_type.rows:
+            if photos == label and kind == "all":
+                heads[str(feature)] = {"accuracy": accuracy, "by_type": {}}
+            elif photos == label:
+                heads[str(feature)]["by_type"][kind] = accuracy
+        parts[part] = {"photos": worst.n, "worst_head": worst.value, "heads": heads}
+    return parts

@@ -58,8 +58,8 @@ def score_parts(parts: Mapping[str, tuple[Photos, Floats]], features: Sequence[s
 def part_of(right: NDArray[np.bool_], tags: Sequence[str], features: Sequence[str]) -> Record | None:
     """What a record says of one part, from photos × 2: was the head right? None for a part without photos.
 
-    >>> found = part_of(np.array([[1, 0], [1, 1]], bool), ["FHWH", "FSWS"], ["face", "writing"])
-    >>> found["worst_head"], found["heads"]["writing"]["by_type"]
+    >>> part = part_of(np.array([[1, 0], [1, 1]], bool), ["FHWH", "FSWS"], ["face", "writing"])
+    >>> part["worst_head"], part["heads"]["writing"]["by_type"]
     (0.5, {'FHWH': 0.0, 'FSWS': 1.0})
     """
     if not len(tags):
@@ -97,8 +97,10 @@ def summary(records: list[Record]) -> Record:
         "lowest_needs": below,
         "declined": {f"{row['mix_rate']:g}": n for row in rows if (n := row["runs"] - row["answered"])},
         "not_answered": sorted({record["reason"] for record in records if not record["answered"]}),
+        "uses_batch": any(record.get("uses_batch") for record in records),
         "cpu_seconds": sum(record["cpu_seconds"] for record in records),
         "data": first.get("data"),
+        "data_notes": first.get("data_notes", []),
         "version": first.get("version"),
         "real_people": first.get("real_people"),
     }
@@ -112,7 +114,7 @@ def _counted(records: list[Record], rate: float, seeds: Sequence[int]) -> float 
     runs = {record["seed"]: record for record in records if record["mix_rate"] == rate}
     if sorted(runs) != list(seeds):
         return None
-    return float(np.mean([one["validation"]["worst_head"] if one["answered"] else GUESS for one in runs.values()]))
+    return float(np.mean([run["validation"]["worst_head"] if run["answered"] else GUESS for run in runs.values()]))
 
 
 def needs(rates: Sequence[float]) -> str:
@@ -122,8 +124,8 @@ def needs(rates: Sequence[float]) -> str:
     ('mix rate 0.1 was not run with every seed', 'mix rates 0.1, 0.2 were not run with every seed')
     """
     listed = ", ".join(f"{rate:g}" for rate in rates)
-    one = len(rates) == 1
-    return f"mix rate{'' if one else 's'} {listed} {'was' if one else 'were'} not run with every seed"
+    single = len(rates) == 1
+    return f"mix rate{'' if single else 's'} {listed} {'was' if single else 'were'} not run with every seed"
 
 
 def _row(rate: float, records: list[Record]) -> Record:

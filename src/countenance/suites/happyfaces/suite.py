@@ -1,6 +1,60 @@
-"""HappyFaces as a value: its data and its results."""
+"""HappyFaces as a value: its data, its task, its methods as models, its section of the report."""
 
-from countenance.run.suite import Suite
-from countenance.suites.happyfaces.runs import QUESTION, rescore
+from dataclasses import replace
+from typing import Any
 
-HAPPYFACES = Suite(name="happyfaces", question=QUESTION, datasets=("happyfaces",), rescore=rescore)
+from markupsafe import Markup
+
+from countenance.errors import InputError
+from countenance.run.suite import Section, Suite, SuiteRequest, SuiteTask
+from countenance.suites.happyfaces.citations import CITATIONS
+from countenance.suites.happyfaces.model import MethodModel, method_card, published_name
+from countenance.suites.happyfaces.runs import HappyFacesDataset, record_of
+from countenance.suites.happyfaces.task import QUESTION, HappyFacesOptions
+
+
+def _prepare(request: SuiteRequest) -> SuiteRequest:
+    """The method that is named becomes the model; saved predictions stay what they are."""
+    if not isinstance(request.dataset, HappyFacesDataset):
+        raise InputError(f"suite happyfaces needs data=happyfaces:FOLDER, found the dataset {request.dataset.name!r}")
+    options = request.task.options
+    assert isinstance(options, HappyFacesOptions)
+    features = {"features": request.dataset.data.features}
+    arguments = {"seed": options.seed, **request.arguments}
+    if isinstance(request.model, str) and request.model.startswith(("predictions:", "answers:")):
+        return replace(request, task=request.task.configured(features), arguments=arguments)
+    method: Any = request.model or options.method
+    task = request.task.configured(features | {"method": published_name(method)})
+    arguments |= {"card": method_card(method, options.method_options)}
+    return replace(
+        request, model=MethodModel(method, options.seed, options.method_options), task=task, arguments=arguments
+    )
+
+
+def _sections(source: Any) -> list[Section]:
+    """What the method said of itself: the mix rate that it estimates, and how it came to its answer."""
+    record = record_of(source.run)
+    estimate, way = record["notes"].get("estimated_mix_rate"), record["notes"].get("way")
+    sentences = [f"Method {record['method']}, seed {record['seed']}."]
+    if record["mix_rate"] is not None:
+        sentences.append(f"The mix rate of the photos that it was fitted on is {record['mix_rate']:g}.")
+    if isinstance(estimate, int | float):
+        sentences.append(f"It estimates {estimate:.3f}.")
+    if isinstance(way, str):
+        sentences.append(f"It answered by {way}.")
+    if record.get("uses_batch"):
+        sentences.append("It uses its batch: photos are answered otherwise beside other photos than alone.")
+    cited = Markup("").join(Markup("<li>{}</li>").format(text) for text in CITATIONS)
+    text = Markup("<p>{}</p><p>Please cite:</p><ul>{}</ul>").format(" ".join(sentences), cited)
+    return [("method", "The method", text)]
+
+
+HAPPYFACES = Suite(
+    name="happyfaces",
+    question=QUESTION,
+    datasets=("happyfaces",),
+    tasks=(SuiteTask("happyfaces"),),
+    audit={"depth": 1, "adjust": "holm"},
+    prepare=_prepare,
+    sections=_sections,
+)

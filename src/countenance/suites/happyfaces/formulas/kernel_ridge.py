@@ -16,10 +16,21 @@ def distances(a: NDArray[np.float32], b: NDArray[np.float32]) -> Floats:
     >>> distances(np.array([[0, 0], [3, 4]], np.float32), np.array([[0, 0]], np.float32))
     array([[ 0.], [25.]])
     """
-    centre = b.mean(0)  # near the data's middle, where single precision loses least
-    a, b = a - centre, b - centre
-    square = np.square(a).sum(1)[:, None] + np.square(b).sum(1)[None] - 2 * (a @ b.T)
-    return np.asarray(np.maximum(square, 0), np.float64)
+    return DistancesTo(b)(a)
+
+
+class DistancesTo:
+    """The same for one second array and many first ones: what depends on the second alone is computed once."""
+
+    def __init__(self, b: NDArray[np.float32]) -> None:
+        self.centre = b.mean(0)  # near the data's middle, where single precision loses least
+        self.centred = b - self.centre
+        self.squares = np.square(self.centred).sum(1)[None]
+
+    def __call__(self, a: NDArray[np.float32]) -> Floats:
+        a = a - self.centre
+        square = np.square(a).sum(1)[:, None] + self.squares - 2 * (a @ self.centred.T)
+        return np.asarray(np.maximum(square, 0), np.float64)
 
 
 @dataclass(frozen=True)

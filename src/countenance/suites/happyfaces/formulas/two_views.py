@@ -57,8 +57,8 @@ def disagreement(probabilities: Floats) -> Floats:
     >>> disagreement(np.array([[1.0, 0.0], [0.5, 0.5], [0.9, 0.9]])).round(2)
     array([1.  , 0.5 , 0.18])
     """
-    one, two = probabilities[:, 0], probabilities[:, 1]
-    return np.asarray(one * (1 - two) + (1 - one) * two)
+    first, second = probabilities[:, 0], probabilities[:, 1]
+    return np.asarray(first * (1 - second) + (1 - first) * second)
 
 
 def posteriors(first: Floats, second: Floats, mix_rate: float) -> tuple[Floats, float]:
@@ -69,18 +69,27 @@ def posteriors(first: Floats, second: Floats, mix_rate: float) -> tuple[Floats, 
     (array([[0.9 , 0.82]]), 0.1)
     """
     both, neither = first * second * (1 - mix_rate), (1 - first) * (1 - second) * (1 - mix_rate)
-    one, other = first * (1 - second) * mix_rate, (1 - first) * second * mix_rate
-    whole = both + neither + one + other
-    q = np.stack([(both + one) / whole, (both + other) / whole], 1)
-    return q, float(((one + other) / whole).mean())
+    first_only, other = first * (1 - second) * mix_rate, (1 - first) * second * mix_rate
+    whole = both + neither + first_only + other
+    q = np.stack([(both + first_only) / whole, (both + other) / whole], 1)
+    return q, float(((first_only + other) / whole).mean())
 
 
-def estimate_mix_rate(first: Floats, second: Floats, start: float, most: float = MOST) -> float:
-    """The mix rate that equals the disagreement it implies, at least .005 and at most `most`."""
-    rate = start
+def estimate_mix_rate(
+    first: Floats, second: Floats, start: float, most: float = MOST, known: tuple[int, int] = (0, 0)
+) -> float:
+    """The mix rate that equals the disagreement it implies, at least .005 and at most `most`.
+
+    `known` are items of the same draw whose truth is known: how many disagree, and how many they are.
+
+    >>> unsure = np.full(10, 0.5)
+    >>> estimate_mix_rate(unsure, unsure, 0.1), round(estimate_mix_rate(unsure, unsure, 0.1, known=(5, 10)), 2)
+    (0.1, 0.5)
+    """
+    rate, (crossed, count) = start, known
     for _ in range(200):
         _, disagree = posteriors(first, second, rate)
-        new = float(np.clip(disagree, LEAST, most))
+        new = float(np.clip((disagree * len(first) + crossed) / (len(first) + count), LEAST, most))
         if abs(new - rate) < 1e-6:
             break
         rate = new
@@ -88,27 +97,38 @@ def estimate_mix_rate(first: Floats, second: Floats, start: float, most: float =
 
 
 def learn(
-    kernels: Sequence[Floats], labels: Sequence[NDArray[np.int64]], ridges: Sequence[float], most: float = MOST
+    kernels: Sequence[Floats],
+    labels: Sequence[NDArray[np.int64]],
+    ridges: Sequence[float],
+    most: float = MOST,
+    labelled_first: int | None = None,
 ) -> tuple[list[Learnt], float]:
     """Both heads and the mix rate: fit on labelled items, then `ROUNDS` times on unlabelled posteriors as well.
 
     Each kernel is over labelled items first, unlabelled ones after; `labels` are each head's labels of the former.
     Posteriors come from leave-one-out scores, so that no item confirms its own guess.
+
+    The first `labelled_first` labelled items (default: all) were labelled from the start; the others are unlabelled
+    items that somebody was asked about, because they are hard. Scores become probabilities by the former alone: the
+    hard ones would flatten the scale and move the threshold. The mix rate is that of all unlabelled items, these
+    included: they are mostly those that disagree, and without them the rest would seem to agree.
     """
     n, rate = len(labels[0]), 0.1
+    m = n if labelled_first is None else labelled_first
+    known = int((labels[0][m:] != labels[1][m:]).sum()), n - m
     hard = [np.where(own == 1, 1.0, -1.0) for own in labels]
-    targets, soft = hard, [soft_targets(own) for own in labels]
+    targets, soft = hard, [soft_targets(own[:m]) for own in labels]
     for _ in range(ROUNDS + 1):
         fits = [
             fit_ridge(kernel[: len(target), : len(target)], target, ridge)
             for kernel, target, ridge in zip(kernels, targets, ridges, strict=True)
         ]
-        platts = [fit_platt(ridge.left_out[:n], own) for ridge, own in zip(fits, soft, strict=True)]
+        platts = [fit_platt(ridge.left_out[:m], own) for ridge, own in zip(fits, soft, strict=True)]
         scores = [ridge.left_out[n:] for ridge in fits]
         if targets is hard:
             scores = [ridge.score(kernel[n:, :n]) for ridge, kernel in zip(fits, kernels, strict=True)]
         first, second = (platt(score) for platt, score in zip(platts, scores, strict=True))
-        rate = estimate_mix_rate(first, second, rate, most)
+        rate = estimate_mix_rate(first, second, rate, most, known)
         q, _ = posteriors(first, second, rate)
         targets = [np.concatenate([own, 2 * guess - 1]) for own, guess in zip(hard, q.T, strict=True)]
     return [_head(*pair) for pair in zip(fits, platts, strict=True)], rate

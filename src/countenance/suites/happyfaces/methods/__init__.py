@@ -56,8 +56,8 @@ def make_method(name: Any, seed: int = 0, **options: Any) -> Method:
         known = ", ".join(METHODS)
         raise InputError(f"method {name!r} is not known{near(name, tuple(METHODS))}; there are {known}, or module:attr")
     module, kind = METHODS[name]
-    made: Method = getattr(import_module(f"{__name__}.{module}"), kind)(seed=seed, **options)
-    return made
+    method: Method = getattr(import_module(f"{__name__}.{module}"), kind)(seed=seed, **options)
+    return method
 
 
 class _Foreign:
@@ -77,14 +77,14 @@ class _Foreign:
         with _blamed(self.name):
             heads = self.target.fit(labelled, labels, unlabelled)
         if not callable(getattr(heads, "predict", None)):
-            found = type(heads).__name__
-            raise InputError(f"method {self.name!r}: fit returned {found}, expected something with predict(photos)")
+            kind = type(heads).__name__
+            raise InputError(f"method {self.name!r}: fit returned {kind}, expected something with predict(photos)")
         notes = getattr(heads, "notes", {})
 
         def predict(photos: Pictures) -> Floats:
             with _blamed(self.name):
-                found = heads.predict(photos.copy())  # the photos are those of every other evaluation
-            return checked(found, len(photos), f"method {self.name!r}: predict returned")
+                answers = heads.predict(photos.copy())  # the photos are those of every other evaluation
+            return checked(answers, len(photos), f"method {self.name!r}: predict returned")
 
         return Heads(predict, dict(notes) if isinstance(notes, Mapping) else {})
 
@@ -99,15 +99,15 @@ def checked(probabilities: Any, photos: int, place: str) -> Floats:
     countenance.errors.InputError: method 'm': predict returned numbers from 0 to 2, expected probabilities from 0 to 1
     """
     try:
-        found = np.asarray(probabilities, np.float64)
+        numbers = np.asarray(probabilities, np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{place} {type(probabilities).__name__}, expected {photos} × 2 probabilities") from None
-    if found.shape != (photos, 2):
-        raise InputError(f"{place} an array of {' × '.join(map(str, found.shape))}, expected {photos} × 2")
-    low, high = found.min(initial=0), found.max(initial=0)
+    if numbers.shape != (photos, 2):
+        raise InputError(f"{place} an array of {' × '.join(map(str, numbers.shape))}, expected {photos} × 2")
+    low, high = numbers.min(initial=0), numbers.max(initial=0)
     if not (low >= 0 and high <= 1):  # nor is NaN
         raise InputError(f"{place} numbers from {low:g} to {high:g}, expected probabilities from 0 to 1")
-    return found
+    return numbers
 
 
 @contextmanager

@@ -28,12 +28,12 @@ class DBat(NetworkMethod):
 
     def train(self, known: Any, labels: Any, others: Any, settings: NetworkSettings, seeds: Sequence[int]) -> TwoHeads:
         """The first head is ERM's; the second is trained against it."""
-        one = train_heads(known, labels, others, None, settings, seeds)
-        said = one.logits(others)[:, None, :, :1].sigmoid()
+        first_head = train_heads(known, labels, others, None, settings, seeds)
+        certain = first_head.logits(others)[:, None, :, :1].sigmoid()
         others_seeds = [seed + 10_000 for seed in seeds]  # other starts than the first head's
-        two = train_heads(known, labels, others, lambda logits, *_: dbat_loss(said, logits), settings, others_seeds)
-        weights = need_torch().stack([one.weights[:, 0], two.weights[:, 0]], 1)
-        biases = need_torch().stack([one.biases[:, 0], two.biases[:, 0]], 1)
+        two = train_heads(known, labels, others, lambda logits, *_: dbat_loss(certain, logits), settings, others_seeds)
+        weights = need_torch().stack([first_head.weights[:, 0], two.weights[:, 0]], 1)
+        biases = need_torch().stack([first_head.biases[:, 0], two.biases[:, 0]], 1)
         return TwoHeads(weights, biases, two.objective)
 
     def own_loss(self, logits: Any) -> Any:

@@ -27,8 +27,8 @@ def divdis_loss(logits: Any, done: float, prior: float = 0.5) -> Any:
     alone = both.mean(-3)
     apart = alone[..., 0, :, None] * alone[..., 1, None, :]
     information = (joint * ((joint + 1e-8).log() - (apart + 1e-8).log())).sum((-1, -2))
-    wanted = torch.tensor([prior, 1 - prior], device=p.device)
-    off = (alone * ((alone + 1e-8).log() - wanted.log())).sum((-1, -2))
+    expected = torch.tensor([prior, 1 - prior], device=p.device)
+    off = (alone * ((alone + 1e-8).log() - expected.log())).sum((-1, -2))
     return min(1.0, done / RAMP) * (information + PRIOR_WEIGHT * off)
 
 

@@ -68,7 +68,7 @@ def _discover(pixels: bytes, shape: tuple[int, ...], label_bytes: bytes, deep: D
     if deep is not None:
         first, second = (with_deep(head, deep, pictures, fine, labels) for head in (first, second))
     designs = (first.design, second.design)
-    accuracy, log_loss = min(one.accuracy for one in designs), max(one.log_loss for one in designs)
+    accuracy, log_loss = min(design.accuracy for design in designs), max(design.log_loss for design in designs)
     return Discovery((first, second), separation(groups, target, shapes, accuracy, log_loss))
 
 
@@ -91,32 +91,34 @@ class SpatialDiscovery:
         return self.fit_with_answers(labelled, labels, unlabelled, unlabelled[:0], np.zeros((0, 2), np.int64))
 
     def fit_with_answers(
-        self, labelled: Pictures, labels: Labels, unlabelled: Pictures, asked: Pictures, answers: Labels
+        self, labelled: Pictures, labels: Labels, unlabelled: Pictures, answered: Pictures, answers: Labels
     ) -> Heads:
         """The same, with photos about which somebody was asked; `answers` is photos × 2, one column for each head.
 
         Where the heads look and how they are set stays what the labelled photos said.
         """
-        found = discover(labelled, labels, self.deep)
-        if found.separation.problem and not self.insist:
-            raise CannotAnswer(found.separation.problem)
-        parts = [found.features(some) for some in (labelled, asked, unlabelled) if len(some)]
+        discovery = discover(labelled, labels, self.deep)
+        if discovery.separation.problem and not self.insist:
+            raise CannotAnswer(discovery.separation.problem)
+        parts = [discovery.features(some) for some in (labelled, answered, unlabelled) if len(some)]
         both = [np.concatenate([part[k] for part in parts]) for k in (0, 1)]
-        kernels = [head.kernel(features, features) for head, features in zip(found.heads, both, strict=True)]
-        ridges = [head.design.ridge for head in found.heads]
-        told = [np.concatenate([labels, answers[:, k]]) for k in (0, 1)]
+        kernels = [head.kernel(features, features) for head, features in zip(discovery.heads, both, strict=True)]
+        ridges = [head.design.ridge for head in discovery.heads]
+        known_labels = [np.concatenate([labels, answers[:, k]]) for k in (0, 1)]
         with threadpool_limits(limits=1):
-            heads, mix_rate = two_views.learn(kernels, told, ridges, most=self.most)
+            heads, mix_rate = two_views.learn(kernels, known_labels, ridges, self.most, len(labels))
+
+        kernels_with = [head.kernel_with(known) for head, known in zip(discovery.heads, both, strict=True)]
 
         def predict(pictures: Pictures) -> Floats:
-            parts = zip(found.heads, heads, found.features(pictures), both, strict=True)
-            return np.stack([learnt(head.kernel(seen, known)) for head, learnt, seen, known in parts], 1)
+            parts = zip(kernels_with, heads, discovery.features(pictures), strict=True)
+            return np.stack([learnt(kernel(seen)) for kernel, learnt, seen in parts], 1)
 
         notes = {
             "estimated_mix_rate": mix_rate,
-            "designs": [asdict(head.design) for head in found.heads],
-            "separation": asdict(found.separation),
-            "regions": [[weights.round(6).tolist() for weights in head.region.weights] for head in found.heads],
+            "designs": [asdict(head.design) for head in discovery.heads],
+            "separation": asdict(discovery.separation),
+            "regions": [[weights.round(6).tolist() for weights in head.region.weights] for head in discovery.heads],
         }
         return Heads(predict, notes)
 

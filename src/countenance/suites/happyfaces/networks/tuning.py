@@ -51,7 +51,7 @@ def held_out(
         [torch.as_tensor(half, device=known.device) for half in np.array_split(rng.permutation(some.shape[1]), 2)]
         for some in (known, others)
     ]
-    found = []
+    outcome = []
     for fold in (0, 1):
         (fit_l, test_l), (fit_u, test_u) = ((half[fold], half[1 - fold]) for half in halves)
         heads = method.train(known[:, fit_l], labels[fit_l], others[:, fit_u], settings, seeds)
@@ -60,8 +60,8 @@ def held_out(
             cross_entropy = (torch.nn.functional.softplus(z) - z * target).sum(-1).mean()
             accuracy = ((z > 0) == (target > 0)).float().mean((0, 1)).min()
             own_loss = method.own_loss(heads.logits(others[:, test_u])).mean()
-        found.append([float(cross_entropy), float(accuracy), float(own_loss)])
-    return HeldOut(*(float(v) for v in np.mean(found, 0)))
+        outcome.append([float(cross_entropy), float(accuracy), float(own_loss)])
+    return HeldOut(*(float(v) for v in np.mean(outcome, 0)))
 
 
 def choose(tried: Iterable[tuple[NetworkSettings, HeldOut]]) -> NetworkSettings:

@@ -41,11 +41,11 @@ def separation(
     """
     left, windows = residuals(groups.windows.scores, target), groups.windows
     own = [groups.group == group for group in (0, 1)]
-    means = [np.average(left[one], axis=0, weights=windows.accuracy[one] - 0.5) for one in own]
+    means = [np.average(left[feature], axis=0, weights=windows.accuracy[feature] - 0.5) for feature in own]
     correlation = float(np.corrcoef(means[0], means[1])[0, 1])
     first, second = (
-        np.concatenate([windows.paint(scale, shape, 0, one).ravel() for scale, shape in enumerate(shapes)]) > 0
-        for one in own
+        np.concatenate([windows.paint(scale, shape, 0, feature).ravel() for scale, shape in enumerate(shapes)]) > 0
+        for feature in own
     )
     overlap = float((first & second).sum() / max(min(first.sum(), second.sum()), 1))
     chance = 0.5 + 3 * float(np.sqrt(0.25 / len(target)))
@@ -63,11 +63,11 @@ def second_head(accuracy: float, chance: float, log_loss: float) -> str | None:
     >>> second_head(0.9, 0.66, 0.3)
     """
     if accuracy <= chance:
-        told = f"a second head is right {accuracy:.2f} of the time, chance reaches {chance:.2f}"
-        return f"one place explains the label and no other does by itself ({told}){ASSUMED}"
+        sentence = f"a second head is right {accuracy:.2f} of the time, chance reaches {chance:.2f}"
+        return f"one place explains the label and no other does by itself ({sentence}){ASSUMED}"
     if log_loss > MOST_LOG_LOSS:
-        told = f"a second head leaves {log_loss:.2f} of log-loss, a guess 0.69"
-        return f"one place explains the label well and no other does ({told}){ASSUMED}"
+        sentence = f"a second head leaves {log_loss:.2f} of log-loss, a guess 0.69"
+        return f"one place explains the label well and no other does ({sentence}){ASSUMED}"
     return None
 
 

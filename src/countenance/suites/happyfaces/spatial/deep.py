@@ -20,9 +20,15 @@ SIZE = 96
 DEPTHS = (8, 11)
 """After how many blocks features are taken."""
 VIEWS = (
-    (0, 0, 0, 1.0), (-5, 0, 0, 1.0), (5, 0, 0, 1.0), (0, -5, 0, 1.0), (0, 5, 0, 1.0),
-    (0, 0, -10, 1.0), (0, 0, 10, 1.0), (0, 0, 0, 0.85),
-)  # fmt: skip
+    (0, 0, 0, 1.0),
+    (-5, 0, 0, 1.0),
+    (5, 0, 0, 1.0),
+    (0, -5, 0, 1.0),
+    (0, 5, 0, 1.0),
+    (0, 0, -10, 1.0),
+    (0, 0, 10, 1.0),
+    (0, 0, 0, 0.85),
+)
 """The crops whose features are averaged: moved down and right (px), turned (degrees), scaled."""
 HEAVY = 0.5
 """The crop holds the blocks with at least this share of the heaviest block's weight."""
@@ -59,7 +65,7 @@ class PretrainedFeatures:
                     x = shrunk(np.stack([_crop(picture, box, move, view) for picture, move in some]), SIZE)
                     both = zip(self.network(x, *DEPTHS), self.network(x.flip(3), *DEPTHS), strict=True)
                     seen = [a + b for a, b in both]
-                    total = total + torch.cat([(one + one.flip(3)).flatten(1) for one in seen], 1)
+                    total = total + torch.cat([(view + view.flip(3)).flatten(1) for view in seen], 1)
                 out.append(total)
         return np.asarray(torch.cat(out).numpy(), np.float32)
 

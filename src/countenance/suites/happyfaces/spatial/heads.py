@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from countenance.suites.happyfaces.formulas.kernel_ridge import distances, fit_platt, fit_ridge, soft_targets
+from countenance.suites.happyfaces.formulas.kernel_ridge import (
+    DistancesTo,
+    distances,
+    fit_platt,
+    fit_ridge,
+    soft_targets,
+)
 from countenance.suites.happyfaces.interface import Floats, Labels, Pictures, Singles
 from countenance.suites.happyfaces.spatial import align
 from countenance.suites.happyfaces.spatial.regions import Region, weigh_again
@@ -81,7 +87,12 @@ class Head:
 
     def kernel(self, a: Singles, b: Singles) -> Floats:
         """Kernel between two sets of features."""
-        return np.asarray(np.exp(-self.design.width / self.median * distances(a, b)))
+        return self.kernel_with(b)(a)
+
+    def kernel_with(self, b: Singles) -> Callable[[Singles], Floats]:
+        """The same for one second set and many first ones."""
+        distances_to = DistancesTo(b)
+        return lambda a: np.asarray(np.exp(-self.design.width / self.median * distances_to(a)))
 
 
 def _unit_of(apart: Floats) -> float:
@@ -121,9 +132,9 @@ def choose_head(fine: Singles, labels: Labels, candidates: dict[float, Region]) 
             seen = mix * apart[0] + (1 - mix) * apart[1]
             unit = _unit_of(seen)
             median = _unit_of(seen / unit)
-            for found in _designs(seen / unit, median, labels, WIDTHS):
-                if best is None or found["log_loss"] < best.design.log_loss:
-                    design = Design(gamma=gamma, mix=mix, follow=follow, deep=0.0, **found)
+            for candidate in _designs(seen / unit, median, labels, WIDTHS):
+                if best is None or candidate["log_loss"] < best.design.log_loss:
+                    design = Design(gamma=gamma, mix=mix, follow=follow, deep=0.0, **candidate)
                     best = Head(design, region, template, median, (unit, 1.0))
     if best is None:
         raise ValueError("no candidate region")
@@ -146,9 +157,9 @@ def with_deep(head: Head, compute: DeepFeatures, pictures: Pictures, fine: Singl
     for share in DEEP_SHARES:
         between = (1 - share) * hog_apart / _unit_of(hog_apart) + share * apart / units[1]
         median = _unit_of(between)
-        for found in _designs(between, median, labels, DEEP_WIDTHS):
-            if found["log_loss"] < least:
-                least = found["log_loss"]
-                design = replace(head.design, deep=share, **found)
-                best = Head(design, head.region, head.template, median, units, lambda *given: scaled(compute(*given)))
+        for candidate in _designs(between, median, labels, DEEP_WIDTHS):
+            if candidate["log_loss"] < least:
+                least = candidate["log_loss"]
+                design = replace(head.design, deep=share, **candidate)
+                best = Head(design, head.region, head.template, median, units, lambda *photos: scaled(compute(*photos)))
     return best

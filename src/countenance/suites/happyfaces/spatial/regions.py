@@ -38,14 +38,14 @@ def two_groups(windows: Windows, target: Floats) -> RegionGroups:
 
     Raises ValueError when fewer than two windows tell anything about the label.
     """
-    told = windows.only(windows.telling())
-    if len(told.accuracy) < 2:
-        raise ValueError(f"windows that do better than chance: {len(told.accuracy)}; two are needed")
-    left = residuals(told.scores, target)
+    about = windows.only(windows.telling())
+    if len(about.accuracy) < 2:
+        raise ValueError(f"windows that do better than chance: {len(about.accuracy)}; two are needed")
+    left = residuals(about.scores, target)
     left /= np.linalg.norm(left, axis=1, keepdims=True) + 1e-12
     first, cut = normalised_cut(np.square(np.maximum(left @ left.T, 0)))
-    best, other = ((some.max(), some.mean()) for some in (told.accuracy[first], told.accuracy[~first]))
-    return RegionGroups(told, np.where(first == (best >= other), 0, 1), cut)
+    best, other = ((some.max(), some.mean()) for some in (about.accuracy[first], about.accuracy[~first]))
+    return RegionGroups(about, np.where(first == (best >= other), 0, 1), cut)
 
 
 @dataclass(frozen=True)

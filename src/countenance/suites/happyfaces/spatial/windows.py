@@ -58,12 +58,12 @@ def score_windows(fine: Singles, target: Floats) -> Windows:
     >>> float(windows.accuracy[best]), bool(windows.accuracy[(windows.row == 0) & (windows.column > 2)].max() < 0.9)
     (1.0, True)
     """
-    found = [
+    scored = [
         (scale, row, column, fit_ridge(kernel, target, RIDGE * _mean_eigenvalue(kernel) + 1e-12).left_out)
         for scale, (cell, side) in enumerate(SCALES)
         for row, column, kernel in _window_kernels(hog.blocks(fine, cell), side)
     ]
-    scales, rows, columns, scores = (np.array(part) for part in zip(*found, strict=True))
+    scales, rows, columns, scores = (np.array(part) for part in zip(*scored, strict=True))
     return Windows(scales, rows, columns, scores, ((scores > 0) == (target > 0)).mean(1), len(target))
 
 

@@ -1,0 +1,34 @@
+"""What a model is fitted on before it predicts: arrays, and nothing that says what it will be asked about."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """All that a model sees when it is fitted: arrays by name.
+
+    >>> FitContext({"labels": np.array([1, 0])})["labels"].tolist()
+    [1, 0]
+    """
+
+    arrays: Mapping[str, NDArray[np.generic]]
+
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
+        return self.arrays[name]
+
+    def copied(self) -> "FitContext":
+        """The same in arrays of its own: a model may write on what it is given."""
+        return FitContext({name: array.copy() for name, array in self.arrays.items()})
+
+
+@dataclass(frozen=True)
+class FitInput:
+    """What a task hands to a model that is fitted first."""
+
+    context: FitContext
+    seen: frozenset[str] = frozenset()
+    """The samples that the arrays show: they are not evaluated, and the model never learns their names."""
