@@ -37,6 +37,35 @@ def span(low: float | None, high: float | None, kind: str = "mean") -> str:
     return f"{_signed(low, 3)}{joint}{_signed(high, 3)}"
 
 
+def likely(low: float | None, high: float | None, kind: str = "mean") -> str:
+    """An interval in words, as short as it can be.
+
+    >>> likely(0.921, 0.984, "rate"), likely(0.5, 0.61)
+    ('likely 92 to 98', 'likely 0.500 to 0.610')
+    """
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return "no interval"
+    scale, digits = (100, 0) if kind == "rate" else (1, 3)
+    if kind == "rate" and 0 < 100 * (high - low) < 1:
+        digits = 1
+    return f"likely {_signed(scale * low, digits)} to {_signed(scale * high, digits)}"
+
+
+def percent(number: float, kind: str = "mean") -> str:
+    """An estimate for somebody who reads it once: whole percent where that says enough.
+
+    >>> percent(0.9312, "rate"), percent(0.9996, "rate"), percent(0.5126)
+    ('93\u202f%', '99.96\u202f%', '0.513')
+    """
+    if kind != "rate" or not math.isfinite(number):
+        return value(number, kind)
+    digits = 0
+    while digits < 3 and number not in (0, 1) and round(100 * number, digits) in (0, 100):
+        digits += 1
+    digits += 1 if digits and round(100 * number, digits) not in (0, 100) and digits < 2 else 0
+    return f"{100 * number:.{digits}f}{THIN}%"
+
+
 def change(number: float | None, kind: str = "mean", *, sign: bool = True) -> str:
     """A difference: percentage points for rates.
 

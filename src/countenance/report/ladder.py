@@ -1,0 +1,245 @@
+"""The twin ladder: a row per person, a column per value of the one thing that changes, a frame for found or missed."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from countenance.auditing import Finding
+from countenance.auditing.directions import LOWER
+from countenance.auditing.headline import deltas_of
+from countenance.auditing.ordering import PERSON, role_of
+from countenance.auditing.table import text_of
+from countenance.data.vocabulary import in_order
+from countenance.report import numbers, words
+from countenance.report.album import Album
+from countenance.report.harms import TWINS, metric_words
+from countenance.report.members import Members
+from countenance.report.metric_words import MetricWords
+from countenance.report.names import attribute_label, swatch, value_label
+from countenance.report.source import Audited
+from countenance.tasks import Metric
+
+MOST_COLUMNS = 8
+FIRST_ROWS, MORE_ROWS = 5, 8
+THUMB = 112
+VALUE = "value of the metric"
+UNCHANGED = ("", "none", "base", "original")
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One version of one person."""
+
+    state: str
+    """failed, right or nothing."""
+    word: str
+    picture: Markup | None
+    about: str
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """All versions of the people whom one change decides, with the totals of everybody."""
+
+    thing: str
+    sentence: str
+    about: str
+    columns: list[tuple[Markup, str]]
+    rows: list[tuple[str, list[Rung]]]
+    """The first of them stand on the first screen."""
+    left: int
+    totals: list[tuple[int, int]]
+    """By column: how many failed, of how many."""
+    word: str
+    decided: int
+    people: int
+    confirmed: bool
+    role: str
+
+    @property
+    def most(self) -> int:
+        """The largest number of failures in a column."""
+        return max((failed for failed, _ in self.totals), default=0)
+
+
+def ladders(source: Audited, album: Album) -> list[Ladder]:
+    """A ladder for each thing that was changed on purpose: things about the person first, then by how many it decides."""
+    names = source.audit.settings.get("paired_by") or {}
+    table = source.scores
+    columns = {role: _column(table, str(name)) for role, name in names.items()}
+    if not columns.get("base") or not columns.get("change") or not source.metrics:
+        return []
+    if not any(f.kind == TWINS for f in source.audit.findings):
+        return []
+    metric = _metric(source)
+    if metric is None:
+        return []
+    rows = _rows(source, metric, columns["base"])
+    families: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        families[(row[columns["base"]], row.get("subject"))].append(row)
+    things = dict.fromkeys(
+        text_of(row[columns["change"]]) for row in rows if not _is_base(row, columns["base"], columns["change"])
+    )
+    drawn = [_ladder(source, album, metric, thing, families, columns) for thing in things]
+    made = [ladder for ladder in drawn if ladder is not None]
+    return sorted(made, key=lambda one: (not (one.confirmed and one.decided), one.role != PERSON, -one.decided))
+
+
+def _column(table: Any, name: str) -> str | None:
+    return next((c for c in (f"attr.{name}", name) if c in table.column_names), None)
+
+
+def _metric(source: Audited) -> Metric | None:
+    """The metric to look at: the first rate, else the first of all; it must be known which way is better."""
+    kinds = {f.metric: f.metric_kind for f in source.audit.findings if f.kind == TWINS}
+    known = [m for m in source.metrics if m.better is not None and m.name in kinds]
+    return next((m for m in known if kinds[m.name] == "rate"), known[0] if known else None)
+
+
+def _rows(source: Audited, metric: Metric, base: str) -> list[dict[str, Any]]:
+    """The rows of twins that have the metric, with its value as `value`."""
+    values = Members(source).values(metric.name).tolist()
+    rows: list[dict[str, Any]] = source.scores.to_pylist()
+    return [
+        row | {VALUE: value}
+        for row, value in zip(rows, values, strict=True)
+        if row[base] is not None and math.isfinite(value)
+    ]
+
+
+def _is_base(row: dict[str, Any], base: str, change: str) -> bool:
+    said = row[change]
+    return said is None or text_of(said).casefold() in UNCHANGED or row[base] == row.get("sample")
+
+
+def _ladder(
+    source: Audited, album: Album, metric: Metric, thing: str, families: dict[Any, list[dict[str, Any]]],
+    columns: dict[str, Any],
+) -> Ladder | None:  # fmt: skip
+    said = metric_words(source, metric.name)[1]
+    shown = _column(source.scores, thing)
+    base, change = columns["base"], columns["change"]
+    if shown is None:
+        return None
+    own = {
+        key: [row for row in rows if _is_base(row, base, change) or text_of(row[change]) == thing]
+        for key, rows in families.items()
+    }
+    own = {key: rows for key, rows in own.items() if len(rows) > 1 and any(_is_base(r, base, change) for r in rows)}
+    label = _labels(shown, thing, own, base, change)
+    values = in_order(thing, [label(row) for rows in own.values() for row in rows])
+    if not own or len(values) < 2 or len(values) > MOST_COLUMNS:
+        return None
+    states = {key: _states(rows, metric, source) for key, rows in own.items()}
+    people = [_versions(rows, states[key], label) for key, rows in own.items()]
+    decided = [one for one in people if len({state for _, state in one.values()}) > 1]
+    rows = sorted(decided, key=lambda one: (sum(state for _, state in one.values()), -len(one)))
+    rows = rows[: FIRST_ROWS + MORE_ROWS]
+    drawn = [(_person(one), _rungs(one, values, album, said, thing)) for one in rows]
+    totals = [_total(people, value) for value in values]
+    findings = [f for f in source.audit.findings if f.kind == TWINS and f.attribute == thing and f.metric == metric.name]
+    return Ladder(
+        attribute_label(thing),
+        _sentence(thing, len(decided), len(people), said, metric, source),
+        _about(thing, findings, said, len(decided)),
+        [(swatch(thing, value), _heading(thing, value)) for value in values],
+        drawn,
+        len(decided) - len(drawn),
+        totals,
+        said.failed,
+        len(decided),
+        len(people),
+        any(f.verdict == words.DISPARITY for f in findings),
+        role_of([thing], source.audit.settings.get("roles") or {}),
+    )
+
+
+def _labels(shown: str, thing: str, own: dict[Any, list[dict[str, Any]]], base: str, change: str) -> Any:
+    """What a row's value of the thing is called; of a number with many values, only before and after the change."""
+    values = {text_of(row[shown]) for rows in own.values() for row in rows}
+    if len(values) <= MOST_COLUMNS:
+        return lambda row: text_of(row[shown])
+    before = f"{attribute_label(thing)} as it is"
+    return lambda row: before if _is_base(row, base, change) else f"{attribute_label(thing)} changed"
+
+
+def _heading(thing: str, value: str) -> str:
+    label = value_label(thing, value)
+    return label.partition(" (")[0]
+
+
+def _states(rows: Sequence[dict[str, Any]], metric: Metric, source: Audited) -> list[bool]:
+    """Whether each version went well: of a mean, whether it is within δ of this person's best."""
+    values = [float(row[VALUE]) for row in rows]
+    if all(value in (0.0, 1.0) for value in values):
+        return [value == (0.0 if metric.better == LOWER else 1.0) for value in values]
+    delta = deltas_of(source.audit.settings).get(metric.name) or 0.0
+    best = min(values) if metric.better == LOWER else max(values)
+    return [abs(value - best) < delta or math.isclose(value, best) for value in values]
+
+
+Version = tuple[dict[str, Any], bool]
+
+
+def _versions(rows: Sequence[dict[str, Any]], states: Sequence[bool], label: Any) -> dict[str, Version]:
+    return {label(row): (row, state) for row, state in zip(rows, states, strict=True)}
+
+
+def _person(versions: dict[str, Version]) -> str:
+    row = next(iter(versions.values()))[0]
+    return str(row.get("subject") or row.get("identity") or row.get("sample"))
+
+
+def _rungs(versions: dict[str, Version], values: Sequence[str], album: Album, said: MetricWords, thing: str) -> list[Rung]:
+    made = []
+    for value in values:
+        if value not in versions:
+            made.append(Rung("nothing", "", None, ""))
+            continue
+        row, right = versions[value]
+        word = said.right if right else said.failed
+        about = f"{_person(versions)}, {value_label(thing, value)}: {word}"
+        picture = album.face(row.get("sample"), row.get("subject"), THUMB)
+        made.append(Rung("right" if right else "failed", word, picture, about))
+    return made
+
+
+def _total(people: Sequence[dict[str, Version]], value: str) -> tuple[int, int]:
+    there = [one[value][1] for one in people if value in one]
+    return sum(not right for right in there), len(there)
+
+
+def _sentence(thing: str, decided: int, people: int, said: MetricWords, metric: Metric, source: Audited) -> str:
+    what = attribute_label(thing)
+    kinds = {f.metric_kind for f in source.audit.findings if f.kind == TWINS and f.metric == metric.name}
+    if kinds != {"rate"}:
+        delta = deltas_of(source.audit.settings).get(metric.name)
+        size = f" by {delta:g} or more" if delta else ""
+        if not decided:
+            return f"For none of {people} people does {what} alone change the {said.noun}{size}."
+        return f"For {decided} of {people} people, {what} alone changes the {said.noun}{size}."
+    if not decided:
+        return f"For none of {people} people does {what} alone decide whether they are {said.right}."
+    return f"For {decided} of {people} people, {what} alone decides whether they are {said.right}."
+
+
+def _about(thing: str, findings: Sequence[Finding], said: MetricWords, decided: int) -> str:
+    """What stayed the same, and which copy loses."""
+    same = "Same person, same pose, same light, same background: only this one thing changes."
+    ends = next((f for f in findings if f.group == "last version" and f.lost is not None), None)
+    if ends is None or ends.lost is None or ends.metric_kind != "rate" or not decided:
+        return same
+    copy = "darker" if "tone" in thing else "older" if "age" in thing else "later"
+    if ends.lost == decided and not ends.gained:
+        return f"{same} In all {decided} the {copy} copy is the one that is {said.failed}."
+    return (
+        f"{same} The {copy} copy is the one that is {said.failed} for {numbers.plural(ends.lost, 'person', 'people')}, "
+        f"the other one for {ends.gained or 0}."
+    )
