@@ -26,6 +26,10 @@ from countenance.report.tiles import Failures, failures
 from countenance.tasks import Metric
 
 MOST_LINES, WORST = 4, 3
+NOT_SHOWN = {
+    True: "So few may be chance: this change alone is not shown to matter.",
+    False: "Nobody in these twins is lost by this change alone.",
+}
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def first_screen(
         [_line(h) for h in who[:MOST_LINES]], [_line(h) for h in when[:MOST_LINES]],
         max(0, len(who) - MOST_LINES), max(0, len(when) - MOST_LINES),
         _forest(source, ordered), failures(source, ordered, Album("off") if rungs else album, members), rungs,
-        words.how_sure(ordered[0].finding, source.audit.settings) if ordered else words.summary(source.audit),
+        _how_sure(source, ordered, rungs),
         unconfirmed_line(source), _counted(source),
     )  # fmt: skip
 
@@ -121,6 +125,15 @@ def _lead(
         return rungs[0].sentence, rungs[0].about
     second = _wider(ordered)
     return first, harm_sentence(model, second) if second else ""
+
+
+def _how_sure(source: Audited, ordered: Sequence[Harm], rungs: Sequence[Ladder]) -> str:
+    """How sure what leads is: the change of the ladder, else the largest harm."""
+    leading = [h for h in ordered if rungs and h.finding.kind == TWINS and h.finding.attribute == rungs[0].attribute]
+    if rungs and not leading:
+        return f"{NOT_SHOWN[bool(rungs[0].decided)]} {words.summary(source.audit) if not ordered else ''}".strip()
+    chosen = leading or ordered
+    return words.how_sure(chosen[0].finding, source.audit.settings) if chosen else words.summary(source.audit)
 
 
 def _wider(ordered: Sequence[Harm]) -> Harm | None:

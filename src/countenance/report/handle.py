@@ -20,9 +20,11 @@ from countenance.tasks import Metric
 
 MOST = 2000
 WIDEST_RATE = 0.6
-SHOWN, UNKNOWN, OUT, UNTESTED = "harm", "unknown", "out", "untested"
+FEW = 2
+"""The rank of a comparison with too few people: drawn last."""
+SHOWN, GOOD, UNKNOWN, OUT, UNTESTED = "harm", "better", "unknown", "out", "untested"
 WORDS = {
-    SHOWN: "served worse", UNKNOWN: "not enough people to tell", OUT: "no gap of that size", UNTESTED: "too few to test",
+    SHOWN: "served worse", GOOD: "served better", UNKNOWN: "not enough people to tell", OUT: "no gap of that size", UNTESTED: "too few to test",
 }  # fmt: skip
 
 
@@ -53,6 +55,7 @@ class Handle:
     """How the script writes δ: "points" of a rate, nothing of a mean."""
     scale: float
     delta: float
+    least: float
     most: float
     step: float
     mark: float
@@ -84,19 +87,21 @@ def _drawn(f: Finding) -> bool:
 
 def _handle(source: Audited, metric: Metric, delta: float, findings: list[Finding]) -> Handle:
     rate = findings[0].metric_kind == "rate"
-    rows = sorted((_Gap.of(f, metric) for f in findings), key=lambda gap: (-gap.rank, -gap.value))
-    low = min(0.0, *(gap.low for gap in rows))
-    high = max(delta * 2, *(gap.high for gap in rows))
-    low, high = max(low, -WIDEST_RATE if rate else low), min(high, WIDEST_RATE if rate else high)
+    rows = sorted((_Gap.of(f, metric) for f in findings), key=lambda gap: (gap.rank, -gap.value))
+    tested = [gap for gap in rows if gap.rank < FEW] or rows
+    low = min(0.0, *(gap.low for gap in tested))
+    high = max(delta * 2, *(gap.high for gap in tested))
+    high = min(high, WIDEST_RATE) if rate else high
+    low = max(low, -high / 4)
     axis = Scale.around([low, high], "points" if rate else "mean", least=2 * delta)
     scale = 100.0 if rate else 1.0
     drawn = [_row(gap, metric, axis, delta, source) for gap in rows[:MOST]]
-    tally = {state: sum(row.state == state for row in drawn) for state in (SHOWN, UNKNOWN, OUT, UNTESTED)}
+    tally = {state: sum(row.state == state for row in drawn) for state in WORDS}
     return Handle(
         metric.name, metric_words(source, metric.name)[1].noun, "points" if rate else "", scale, delta,
-        axis.high, 0.005 if rate else delta / 10, axis.at(delta), axis.at(0.0),
+        axis.low, axis.high, 0.005 if rate else delta / 10, axis.at(delta), axis.at(0.0),
         [(axis.at(tick), axis.label(tick)) for tick in axis.ticks], drawn,
-        [(state, WORDS[state], n) for state, n in tally.items() if n], max(0, len(rows) - MOST),
+        [(state, WORDS[state], n) for state, n in tally.items()], max(0, len(rows) - MOST),
     )  # fmt: skip
 
 
@@ -118,14 +123,16 @@ class _Gap:
         turned = value < 0 and f.versus != REST and f.kind != TWINS
         sign = -sign if turned else sign
         low, high = sorted((sign * f.diff_low, sign * f.diff_high))
-        return cls(f, turned, abs(value) if turned else value, low, high, int(f.verdict == words.DISPARITY and low > 0))
+        value = abs(value) if turned else value
+        rank = FEW if f.verdict == words.UNTESTABLE else int(not (f.verdict == words.DISPARITY and value > 0))
+        return cls(f, turned, value, low, high, rank)
 
 
 def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) -> HandleRow:
     f = gap.finding
     first, second = sides(f, metric, source)
     side = second if gap.turned else first
-    state = state_of(f)
+    state = state_of(f, gap.value)
     left, right = axis.at(gap.low), axis.at(gap.high)
     reach = limit(f)
     if f.verdict == words.DISPARITY and reach < delta:
@@ -134,7 +141,7 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
         "out": None if math.isinf(reach) else round(reach, 5), "real": f.verdict == words.DISPARITY or _is_real(f, source),
         "few": f.verdict == words.UNTESTABLE, "seen": _plain(f.mde_difference), "mde": _plain(f.mde),
         "h": f.effect_name == "h", "rate": _plain(f.estimate_versus), "share": _share(f), "n": f.clusters,
-        "better": gap.value < 0,
+        "better": gap.value <= 0,
     }  # fmt: skip
     key = (f.metric, f.attribute, side.group)
     return HandleRow(
@@ -164,10 +171,10 @@ def limit(f: Finding) -> float:
     return max(ends) if all(math.isfinite(end) for end in ends) else math.inf
 
 
-def state_of(f: Finding) -> str:
+def state_of(f: Finding, gap: float) -> str:
     """How a comparison ended at the audit's δ."""
     if f.verdict == words.DISPARITY:
-        return SHOWN
+        return SHOWN if gap > 0 else GOOD
     if f.verdict == words.UNTESTABLE:
         return UNTESTED
     return OUT if f.verdict.startswith("none") else UNKNOWN
@@ -179,6 +186,6 @@ def decides(f: Finding, state: str, source: Audited) -> str:
         more = (f.clusters_needed or 0) - f.clusters
         one, many = words.cluster_noun(source.audit.settings)
         if f.clusters_needed and 0 < more <= words.MOST_TO_COLLECT:
-            return numbers.plural(more, f"more {one} would decide", f"more {many} would decide")
+            return numbers.plural(more, f"more {one}", f"more {many}")
         return "more people than a study can collect" if more > words.MOST_TO_COLLECT else "almost on the limit"
-    return WORDS[state] if state != SHOWN or f.direction != words.BETTER or f.versus != REST else "served better"
+    return WORDS[state]

@@ -96,8 +96,9 @@ class Harm:
             turned = f"{lost} of {self.finding.bases} {self.words.failed} by this alone"
             return f"{turned}, {gained} the other way" if gained else turned
         if self.losing.failed is None:
-            value, other = (numbers.value(side.estimate, self.kind) for side in (self.losing, self.other))
-            return f"{self.words.noun} {value}, others {other}"
+            value, other = (numbers.short(side.estimate) for side in (self.losing, self.other))
+            others = "others" if self.other.group == REST else self.other.label
+            return f"{self.words.noun} {value}, {others} {other}"
         others = "others" if self.other.group == REST else self.other.label
         unit = " pictures" if self.losing.pictures else ""
         return f"{self.losing.counts}{unit} {self.words.failed}; {others} {self.other.counts}"
@@ -160,7 +161,7 @@ def harm_of(finding: Finding, source: Audited, *, confirmed: bool = True) -> Har
 def size_key(harm: Harm) -> tuple[int, float]:
     """A key by which the largest harm comes first: shares of people by points, then other numbers by their effect."""
     finding = harm.finding
-    if finding.metric_kind == "rate" and finding.effect_name != "ratio":
+    if (finding.metric_kind == "rate" or harm.words.share) and finding.effect_name != "ratio":
         return 0, -harm.gap
     effect = abs(finding.effect) if math.isfinite(finding.effect) else 0.0
     return (1 if finding.effect_name != "ratio" else 2), -effect

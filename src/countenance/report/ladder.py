@@ -47,6 +47,7 @@ class Rung:
 class Ladder:
     """All versions of the people whom one change decides, with the totals of everybody."""
 
+    attribute: str
     thing: str
     sentence: str
     about: str
@@ -142,16 +143,18 @@ def _ladder(
     decided = [one for one in people if len({state for _, state in one.values()}) > 1]
     rows = sorted(decided, key=lambda one: (sum(state for _, state in one.values()), -len(one)))
     rows = rows[: FIRST_ROWS + MORE_ROWS]
+    rows += [one for one in people if len({state for _, state in one.values()}) == 1][: max(0, FIRST_ROWS - len(rows))]
     drawn = [(_person(one), _rungs(one, values, album, said, thing)) for one in rows]
     totals = [_total(people, value) for value in values]
     findings = [f for f in source.audit.findings if f.kind == TWINS and f.attribute == thing and f.metric == metric.name]
     return Ladder(
+        thing,
         attribute_label(thing),
         _sentence(thing, len(decided), len(people), said, metric, source),
         _about(thing, findings, said, len(decided)),
         [(swatch(thing, value), _heading(thing, value)) for value in values],
         drawn,
-        len(decided) - len(drawn),
+        max(0, len(decided) - len(drawn)),
         totals,
         said.failed,
         len(decided),
@@ -237,6 +240,8 @@ def _about(thing: str, findings: Sequence[Finding], said: MetricWords, decided: 
     if ends is None or ends.lost is None or ends.metric_kind != "rate" or not decided:
         return same
     copy = "darker" if "tone" in thing else "older" if "age" in thing else "later"
+    if ends.lost == decided == 1 and not ends.gained:
+        return f"{same} The {copy} copy is the one that is {said.failed}."
     if ends.lost == decided and not ends.gained:
         return f"{same} In all {decided} the {copy} copy is the one that is {said.failed}."
     return (

@@ -23,15 +23,19 @@ class MetricWords:
     verb: str = "fails"
     failed: str = "failed"
     right: str = "right"
+    share: str = ""
+    """Of what the metric is a share, where a row's score is one: "true matches"."""
     meaning: str = ""
     """The same in full, for the line below; empty: the task's own sentence."""
 
 
 FACES = MetricWords(
-    "faces found", "misses", "missed", "found", "faces found (a predicted box covers the face well: overlap ≥ 0.5)"
+    "faces found", "misses", "missed", "found",
+    meaning="faces found (a predicted box covers the face well: overlap ≥ 0.5)",
 )
 PEOPLE = MetricWords(
-    "people found", "misses", "missed", "found", "people found (a predicted box covers the person well: overlap ≥ 0.5)"
+    "people found", "misses", "missed", "found",
+    meaning="people found (a predicted box covers the person well: overlap ≥ 0.5)",
 )
 TIGHT = MetricWords("box fit", meaning="how tightly the box fits, 0 to 1")
 OUTLINE = MetricWords("outline fit", meaning="how tightly the outline fits, 0 to 1")
@@ -58,8 +62,8 @@ _OF_METRIC = {
     "localised": MetricWords("faces found", "misses", "missed", "found"),
     "true_positive": MetricWords("masks seen", "overlooks the mask of", "overlooked", "seen"),
     "true_negative": MetricWords("bare faces judged right", "sees a mask on", "judged wrong", "judged right"),
-    "genuine_accepted": MetricWords("true matches accepted", "refuses", "refused", "accepted"),
-    "impostor_accepted": MetricWords("wrong matches accepted", "takes for somebody else", "taken for somebody else"),
+    "genuine_accepted": MetricWords("true matches accepted", "refuses", "refused", "accepted", "true matches"),
+    "impostor_accepted": MetricWords("wrong matches accepted", "accepts", "accepted", "refused", "wrong matches"),
     "FMR": MetricWords("taken for somebody else of the same group", "confuses", "confused"),
     "enrolled": MetricWords("pictures enrolled", "cannot enrol", "not enrolled", "enrolled"),
     "identified": MetricWords("known people recognised", "does not recognise", "not recognised", "recognised"),
@@ -70,7 +74,7 @@ _OF_METRIC = {
     "adult_challenged": MetricWords("adults asked for proof", "asks for proof", "asked for proof", "let through"),
     "absolute_error": MetricWords("years off"),
     "estimated": MetricWords("ages estimated", "gives no age for", "without an age", "estimated"),
-    "correct": MetricWords("named right", "gets wrong", "wrong", "right"),
+    "correct": MetricWords("named right", "gets wrong", "wrong", "right", "attributes"),
     "PSNR": MetricWords("picture quality", meaning="picture quality in dB (PSNR); identical pictures have 80"),
     "SSIM": MetricWords("likeness", meaning="likeness to the original, 0 to 1 (SSIM)"),
     "PCK": JOINTS,

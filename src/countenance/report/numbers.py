@@ -51,6 +51,21 @@ def likely(low: float | None, high: float | None, kind: str = "mean") -> str:
     return f"likely {_signed(scale * low, digits)} to {_signed(scale * high, digits)}"
 
 
+def short(number: float) -> str:
+    """A mean for a sentence: three figures, as many decimals as they take.
+
+    >>> short(32.8361), short(0.5551), short(0.00083), short(-1234.5)
+    ('32.8', '0.555', '0.00083', '−1,234')
+    """
+    if not math.isfinite(number):
+        return NOTHING
+    size = abs(number)
+    if 0 < size < 0.0995:
+        return f"{number:.2g}".replace("-", MINUS)
+    digits = 0 if size >= 1000 else 1 if size >= 10 else 3 if size < 1 else 2
+    return f"{number:,.{digits}f}".replace("-", MINUS)
+
+
 def percent(number: float, kind: str = "mean") -> str:
     """An estimate for somebody who reads it once: whole percent where that says enough.
 

@@ -16,6 +16,7 @@ from countenance.report import cannot_tell, charts, findings, method, render, wo
 from countenance.report import gallery as pictures
 from countenance.report.album import Album
 from countenance.report.face_matrix import face_matrix
+from countenance.report.figures import tally
 from countenance.report.first import first_screen
 from countenance.report.handle import handles
 from countenance.report.harms import harms
@@ -181,6 +182,7 @@ def audited(source: Audited) -> dict[str, Any]:
     """What every page of an audit says, of a run or of a table."""
     audit, settings = source.audit, AUDITED | source.audit.settings
     names = source.names
+    lead = next((harm.metric.name for harm in harms(source)), "")
     ordered = findings.in_order(audit.findings)
     kept = ordered[: findings.MOST]
     return {
@@ -188,10 +190,11 @@ def audited(source: Audited) -> dict[str, Any]:
         "settings": settings,
         "delta": gap_words(settings),
         "tally": words.tally(audit),
+        "tally_bar": tally.bar(words.tally(audit)),
         "first_rows": FIRST_ROWS,
-        "handles": handles(source),
+        "handles": sorted(handles(source), key=lambda handle: handle.metric != lead),
         "numbers_on_top": charts.headline_numbers(source),
-        "forests": charts.forests(source),
+        "forests": sorted(charts.forests(source), key=lambda forest: forest.metric.name != lead),
         "heat_maps": charts.heat_maps(source),
         "cannot_tell": cannot_tell.cannot_tell(source),
         "findings": findings.table_rows(kept, names),

@@ -94,7 +94,7 @@ def value_words(attribute: str, value: str) -> ValueWords:
         return tone
     if attribute.startswith("age") and (years := _age(value)):
         return ValueWords(years)
-    name, plain = attribute.replace("_", " "), value.replace("_", " ") if _is_code(value) else value
+    name, plain = attribute.replace("_", " "), value.replace("_", " ") if _is_code(value) else _short(value)
     if value == "none":
         return ValueWords(f"without {name}")
     if attribute in _PATTERNS and re.fullmatch(r"[a-z ]+", plain):
@@ -102,6 +102,15 @@ def value_words(attribute: str, value: str) -> ValueWords:
     if value in ("yes", "no"):
         return ValueWords(f"{name}: {value}", AFTER, after=f"with {name}: {value}")
     return ValueWords(plain, AFTER, after=f"with {name} {plain}", alone=False)
+
+
+def _short(value: str) -> str:
+    """A number without the digits that a float adds to it.
+
+    >>> _short("82.9000015258789"), _short("1.5"), _short("Black")
+    ('82.9', '1.5', 'Black')
+    """
+    return f"{float(value):.4g}" if re.fullmatch(r"-?\d+\.\d{5,}", value) else value
 
 
 def _is_code(value: str) -> bool:

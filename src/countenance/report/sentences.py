@@ -7,7 +7,7 @@ from typing import Any
 
 from countenance.auditing.headline import delta_words, deltas_of, failing, where_words
 from countenance.report import numbers, words
-from countenance.report.harms import TWINS, Harm, everyone, harm_of, harms, metric_words, size_key
+from countenance.report.harms import TWINS, Harm, everyone, failing_share, harm_of, harms, metric_words, size_key
 from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.report.words import DISPARITY, UNTESTABLE
@@ -61,11 +61,15 @@ def harm_sentence(model: str, harm: Harm) -> str:
         if harm.finding.lost is not None and harm.kind == "rate":
             lost = f"{harm.finding.lost} of {harm.finding.bases} people"
             return f"Changing {changed} alone, {model} {harm.words.verb} {lost} whom it had {harm.words.right}."
-        values = [numbers.value(side.estimate, harm.kind) for side in (losing, other)]
+        values = [numbers.short(side.estimate) for side in (losing, other)]
         return f"Changing {changed} alone, {harm.words.noun} is {values[0]} ({losing.label}) against {values[1]}."
+    others = "everyone else" if other.group == REST else other.people
+    if losing.failed is None and harm.words.share and harm.finding.effect_name != "ratio":
+        shares = [numbers.percent(failing_share(s.estimate, harm.metric.better), "rate") for s in (losing, other)]
+        what = f"the {harm.words.share} of {losing.people}, and {shares[1]} of those of {others}"
+        return f"{model} {harm.words.verb} {shares[0]} of {what}."
     if losing.failed is None:
-        values = [numbers.value(side.estimate, harm.kind) for side in (losing, other)]
-        others = "everyone else" if other.group == REST else other.people
+        values = [numbers.short(side.estimate) for side in (losing, other)]
         return f"{model} serves {losing.people} worse: {harm.words.noun} is {values[0]}, for {others} {values[1]}."
     return f"{model} {harm.words.verb} {losing.failed_people()}, and {other.failed_people()}."
 

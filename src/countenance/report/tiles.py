@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from countenance.auditing.ordering import PERSON, role_of
 from countenance.report import numbers
 from countenance.report.album import Album
 from countenance.report.gallery import about_row
@@ -23,6 +24,7 @@ from countenance.report.source import Audited
 MOST_FINDINGS, MOST_PAIRS = 3, 3
 TILE = 168
 MOST_DOTS = 200
+CONDITIONS = ("masked", "light", "pose")
 LIKE = ("identity", "attr.gender", "attr.age_group", "attr.skin_tone", "attr.light", "attr.pose")
 """What a hit should share with the miss beside it, the first most of all."""
 
@@ -125,7 +127,11 @@ def _pairs(
         bad[:] = False
     misses = np.flatnonzero(losing & known & bad)
     misses = misses[np.argsort(-badness[misses], kind="stable")]
-    hits = source.scores.take(np.flatnonzero(other & known & good)).to_pylist()
+    served = np.flatnonzero(other & known & good)
+    hits = [
+        (row, said if is_rate else _value_words(value))
+        for row, value in zip(source.scores.take(served).to_pylist(), values[served], strict=True)
+    ]
     made: list[tuple[Tile, Tile | None]] = []
     people: set[str] = set()
     for place in misses.tolist():
@@ -133,27 +139,27 @@ def _pairs(
         person = str(row.get("identity") or row["sample"])
         if str(row["sample"]) in shown or person in people:
             continue
-        tile = _tile(row, album, True, said, source)
+        tile = _tile(row, album, True, said if is_rate else _value_words(values[place]), source)
         if tile is None:
             continue
         people.add(person)
         shown.add(str(row["sample"]))
-        made.append((tile, _hit(row, hits, album, said, source, shown)))
+        made.append((tile, _hit(row, hits, album, source, shown)))
         if len(made) == most:
             break
     return made
 
 
 def _hit(
-    miss: dict[str, Any], hits: list[dict[str, Any]], album: Album, said: MetricWords, source: Audited, shown: set[str]
+    miss: dict[str, Any], hits: list[tuple[dict[str, Any], MetricWords]], album: Album, source: Audited, shown: set[str]
 ) -> Tile | None:
     """Somebody whom the model served, as like the one it failed as there is."""
 
-    def unlike(row: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(row.get(name) != miss.get(name) or row.get(name) is None for name in LIKE)
+    def unlike(hit: tuple[dict[str, Any], MetricWords]) -> tuple[Any, ...]:
+        return tuple(hit[0].get(name) != miss.get(name) or hit[0].get(name) is None for name in LIKE)
 
-    free = [row for row in hits if str(row["sample"]) not in shown and row["sample"] != miss["sample"]]
-    for row in sorted(free, key=unlike)[:3]:
+    free = [hit for hit in hits if str(hit[0]["sample"]) not in shown and hit[0]["sample"] != miss["sample"]]
+    for row, said in sorted(free, key=unlike)[:3]:
         tile = _tile(row, album, False, said, source)
         if tile is not None:
             shown.add(str(row["sample"]))
@@ -161,11 +167,17 @@ def _hit(
     return None
 
 
+def _value_words(value: float) -> MetricWords:
+    """Below a picture that has a score, not a hit or a miss: the score."""
+    return MetricWords("", failed=numbers.short(value), right=numbers.short(value))
+
+
 def _tile(row: dict[str, Any], album: Album, failed: bool, said: MetricWords, source: Audited) -> Tile | None:
     picture = album.face(row["sample"], row.get("subject"), TILE)
     if picture is None:
         return None
-    about = ", ".join(f"{name} {value}".strip() for name, value in about_row(row, source.names.by))
+    told = about_row(row, [name for name in source.names.by if role_of([name], {}) == PERSON or name in CONDITIONS])
+    about = ", ".join(f"{name} {value}".strip() for name, value in told)
     return Tile(picture, failed, said.failed if failed else said.right, about, str(row["sample"]))
 
 

@@ -1,7 +1,7 @@
 // The handle: moves the mark from which a gap matters, and says again how every comparison ends there.
 (function () {
   "use strict";
-  var WORDS = { harm: "served worse", unknown: "not enough people to tell", out: "no gap of that size", untested: "too few to test" };
+  var WORDS = { harm: "served worse", better: "served better", unknown: "not enough people to tell", out: "no gap of that size", untested: "too few to test" };
 
   function effect(from, to) { return Math.abs(2 * Math.asin(Math.sqrt(to)) - 2 * Math.asin(Math.sqrt(from))); }
 
@@ -22,16 +22,15 @@
   function stateAt(row, delta) {
     if (row.few) return "untested";
     if (row.out !== null && row.out < delta) return "out";
-    return row.real ? "harm" : "unknown";
+    return row.real ? (row.better ? "better" : "harm") : "unknown";
   }
 
   function decides(row, state, delta, nouns) {
-    if (state === "harm" && row.better) return "served better";
     if (state !== "unknown") return WORDS[state];
     var more = Math.ceil(row.n * times(row, delta)) - row.n;
     if (!(more > 0)) return "almost on the limit";
     if (more > 10000) return "more people than a study can collect";
-    return more.toLocaleString("en") + " more " + (more === 1 ? nouns[0] : nouns[1]) + " would decide";
+    return more.toLocaleString("en") + " more " + (more === 1 ? nouns[0] : nouns[1]);
   }
 
   Array.prototype.forEach.call(document.querySelectorAll(".handle"), function (box) {
@@ -58,7 +57,7 @@
     }
     function move() {
       asked = false;
-      var delta = Number(input.value), moved = false;
+      var delta = Math.max(0, Number(input.value)), moved = false;
       line.setAttribute("x1", zero + per * delta + "%");
       line.setAttribute("x2", zero + per * delta + "%");
       output.textContent = Number((scale * delta).toFixed(2)) + (unit ? " " + unit : "");
