@@ -57,6 +57,9 @@ class Bar:
     mark: str
     verdict: str
     key: tuple[str, str, str] | None
+    estimate: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class ShortForest:
     axis: Markup
     bars: list[Bar]
     rest: str
+    scale: Scale
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> ShortForest | None:
     if whole:
         bars.append(_bar(whole, None, kind, scale, reference, metric, source, "everyone"))
     noun = metric_words(source, metric.name)[1].noun
-    return ShortForest(noun, forest.axis(scale), bars, rest_words(source, metric))
+    return ShortForest(noun, forest.axis(scale), bars, rest_words(source, metric), scale)
 
 
 def _lowest(source: Audited, metric: Metric) -> list[Side]:
@@ -235,7 +239,7 @@ def _bar(
         key = (metric.name, "", "")
     return Bar(
         verdict or side.label, swatch, numbers.percent(side.estimate, kind), numbers.likely(side.low, side.high, kind),
-        right, plot, mark, said, key,
+        right, plot, mark, said, key, side.estimate, side.low, side.high,
     )  # fmt: skip
 
 

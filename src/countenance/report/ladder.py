@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from countenance.auditing import Finding
@@ -138,25 +139,27 @@ def _ladder(
     values = in_order(thing, [label(row) for rows in own.values() for row in rows])
     if not own or len(values) < 2 or len(values) > MOST_COLUMNS:
         return None
-    states = {key: _states(rows, metric, source) for key, rows in own.items()}
+    delta = _delta(metric, source, families)
+    rate = _is_rate(families)
+    states = {key: _states(rows, metric, delta) for key, rows in own.items()}
     people = [_versions(rows, states[key], label) for key, rows in own.items()]
     decided = [one for one in people if len({state for _, state in one.values()}) > 1]
     rows = sorted(decided, key=lambda one: (sum(state for _, state in one.values()), -len(one)))
     rows = rows[: FIRST_ROWS + MORE_ROWS]
     rows += [one for one in people if len({state for _, state in one.values()}) == 1][: max(0, FIRST_ROWS - len(rows))]
-    drawn = [(_person(one), _rungs(one, values, album, said, thing)) for one in rows]
+    drawn = [(_person(one), _rungs(one, values, album, said if rate else None, thing)) for one in rows]
     totals = [_total(people, value) for value in values]
     findings = [f for f in source.audit.findings if f.kind == TWINS and f.attribute == thing and f.metric == metric.name]
     return Ladder(
         thing,
         attribute_label(thing),
-        _sentence(thing, len(decided), len(people), said, metric, source),
+        _sentence(thing, len(decided), len(people), said, None if rate else delta),
         _about(thing, findings, said, len(decided)),
         [(swatch(thing, value), _heading(thing, value)) for value in values],
         drawn,
         max(0, len(decided) - len(drawn)),
         totals,
-        said.failed,
+        said.failed if rate else "worse",
         len(decided),
         len(people),
         any(f.verdict == words.DISPARITY for f in findings),
@@ -178,14 +181,22 @@ def _heading(thing: str, value: str) -> str:
     return label.partition(" (")[0]
 
 
-def _states(rows: Sequence[dict[str, Any]], metric: Metric, source: Audited) -> list[bool]:
+def _states(rows: Sequence[dict[str, Any]], metric: Metric, delta: float) -> list[bool]:
     """Whether each version went well: of a mean, whether it is within δ of this person's best."""
     values = [float(row[VALUE]) for row in rows]
     if all(value in (0.0, 1.0) for value in values):
         return [value == (0.0 if metric.better == LOWER else 1.0) for value in values]
-    delta = deltas_of(source.audit.settings).get(metric.name) or 0.0
     best = min(values) if metric.better == LOWER else max(values)
     return [abs(value - best) < delta or math.isclose(value, best) for value in values]
+
+
+def _delta(metric: Metric, source: Audited, families: dict[Any, list[dict[str, Any]]]) -> float:
+    """The smallest change that counts: the audit's δ, else half a standard deviation of all scores."""
+    named = deltas_of(source.audit.settings).get(metric.name)
+    if named:
+        return float(named)
+    spread = float(np.std([row[VALUE] for rows in families.values() for row in rows]))
+    return float(f"{spread / 2:.2g}")
 
 
 Version = tuple[dict[str, Any], bool]
@@ -200,14 +211,21 @@ def _person(versions: dict[str, Version]) -> str:
     return str(row.get("subject") or row.get("identity") or row.get("sample"))
 
 
-def _rungs(versions: dict[str, Version], values: Sequence[str], album: Album, said: MetricWords, thing: str) -> list[Rung]:
+def _is_rate(families: dict[Any, list[dict[str, Any]]]) -> bool:
+    return all(row[VALUE] in (0.0, 1.0) for rows in families.values() for row in rows)
+
+
+def _rungs(
+    versions: dict[str, Version], values: Sequence[str], album: Album, said: MetricWords | None, thing: str
+) -> list[Rung]:
+    """The versions of one person in the order of the columns; without words for a hit and a miss, with their scores."""
     made = []
     for value in values:
         if value not in versions:
             made.append(Rung("nothing", "", None, ""))
             continue
         row, right = versions[value]
-        word = said.right if right else said.failed
+        word = numbers.short(row[VALUE]) if said is None else said.right if right else said.failed
         about = f"{_person(versions)}, {value_label(thing, value)}: {word}"
         picture = album.face(row.get("sample"), row.get("subject"), THUMB)
         made.append(Rung("right" if right else "failed", word, picture, about))
@@ -219,15 +237,13 @@ def _total(people: Sequence[dict[str, Version]], value: str) -> tuple[int, int]:
     return sum(not right for right in there), len(there)
 
 
-def _sentence(thing: str, decided: int, people: int, said: MetricWords, metric: Metric, source: Audited) -> str:
+def _sentence(thing: str, decided: int, people: int, said: MetricWords, delta: float | None) -> str:
     what = attribute_label(thing)
-    kinds = {f.metric_kind for f in source.audit.findings if f.kind == TWINS and f.metric == metric.name}
-    if kinds != {"rate"}:
-        delta = deltas_of(source.audit.settings).get(metric.name)
-        size = f" by {delta:g} or more" if delta else ""
+    if delta is not None:
+        size = f"the {said.noun} by {delta:g} or more"
         if not decided:
-            return f"For none of {people} people does {what} alone change the {said.noun}{size}."
-        return f"For {decided} of {people} people, {what} alone changes the {said.noun}{size}."
+            return f"For none of {people} people does {what} alone change {size}."
+        return f"For {decided} of {people} people, {what} alone changes {size}."
     if not decided:
         return f"For none of {people} people does {what} alone decide whether they are {said.right}."
     return f"For {decided} of {people} people, {what} alone decides whether they are {said.right}."

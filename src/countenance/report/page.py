@@ -104,7 +104,7 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
     """What the report of a table says, as a page and on paper."""
     path = Path(table)
     source = TableSource(audit, None, path)
-    first = first_screen(source, "", Album("off", NO_PICTURES))
+    first = first_screen(source, "The model", Album("off", NO_PICTURES))
     options = " ".join(shlex.quote(option) for option in method.audit_options(audit.settings))
     option = "--pdf" if out.suffix.lower() == ".pdf" else "--report"
     return source, audited(source) | {

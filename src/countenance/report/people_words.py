@@ -52,6 +52,8 @@ _WHOLE = {
     ("background", "studio"): ("in a studio", AFTER),
     ("background", "outdoor"): ("outdoors", AFTER),
 }
+_SEX = {"f": "female", "m": "male", "female": "female", "male": "male", "woman": "female", "man": "male"}
+_PEOPLES = ("race", "ethnicity", "ethnic_group")
 _NOUNS = {"female": "women", "male": "men"}
 _PATTERNS = {
     "beard": "with a {} beard", "mask": "with a {} mask", "glasses": "with {} glasses", "hair": "with {} hair",
@@ -87,8 +89,9 @@ def value_words(attribute: str, value: str) -> ValueWords:
     if value == UNKNOWN:
         name = attribute.replace("_", " ")
         return ValueWords("unknown", AFTER, after=f"whose {name} is not recorded", alone=False)
-    if (attribute, value) in _WHOLE:
-        label, place = _WHOLE[attribute, value]
+    known = attribute, _SEX.get(value.casefold(), value) if attribute in ("gender", "sex") else value
+    if known in _WHOLE:
+        label, place = _WHOLE[known]
         return ValueWords(label, place, after=_NOUNS.get(label, ""))
     if tone := _tone(value):
         return tone
@@ -97,6 +100,8 @@ def value_words(attribute: str, value: str) -> ValueWords:
     name, plain = attribute.replace("_", " "), value.replace("_", " ") if _is_code(value) else _short(value)
     if value == "none":
         return ValueWords(f"without {name}")
+    if attribute in _PEOPLES:
+        return ValueWords(plain, BEFORE)
     if attribute in _PATTERNS and re.fullmatch(r"[a-z ]+", plain):
         return ValueWords(_PATTERNS[attribute].format(plain))
     if value in ("yes", "no"):
