@@ -29,11 +29,11 @@ class Album:
     _pixels: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: ReportSource, asked: str) -> Album:
+    def of(cls, source: ReportSource, gallery: str) -> Album:
         """The pictures of a run as the gallery setting allows; nothing is loaded where none may be shown."""
-        mode = mode_for(asked, source.run.manifest.dataset.card.real_people)
+        mode = mode_for(gallery, source.run.manifest.dataset.card.real_people)
         if mode == "off":
-            return cls(mode, why_off(asked))
+            return cls(mode, why_off(gallery))
         dataset, problem = loaded(source)
         if dataset is None:
             return cls(mode, f"No pictures: {problem}. Every number on this page is unaffected.")

@@ -1,4 +1,4 @@
-"""The face matrix: a condition down, bands of skin tone or ages across; each cell is a sheet of the people themselves."""
+"""The face matrix: a condition down, bands of skin tone or ages across; a cell is a sheet of the people themselves."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ class FaceMatrix:
 
 def face_matrix(source: Audited, ordered: Sequence[Harm], album: Album, members: Members) -> FaceMatrix | None:
     """The matrix of the worst condition by tone bands (else ages); None where the data has no such two attributes."""
-    metric = next((m for m in source.metrics if m.better is not None and np.isfinite(members.values(m.name)).any()), None)
+    metric = next(
+        (m for m in source.metrics if m.better is not None and np.isfinite(members.values(m.name)).any()), None
+    )
     bands = _bands(source, members)
     row_name = _condition(source, ordered, members)
     if metric is None or not bands or row_name is None:
@@ -67,16 +69,21 @@ def face_matrix(source: Audited, ordered: Sequence[Harm], album: Album, members:
     known = np.isfinite(members.values(metric.name))
     measured = _measured(source, metric, members, columns, conditions)
     rows = [
-        (label, [
-            _cell(source, metric, album, members, known & mask & band, measured.get((label, name)), f"{label}, {name}")
-            for _, name, band in columns
-        ])
+        (
+            label,
+            [
+                _cell(
+                    source, metric, album, members, known & mask & band, measured.get((label, name)), f"{label}, {name}"
+                )
+                for _, name, band in columns
+            ],
+        )
         for label, mask in conditions
-    ]  # fmt: skip
-    said = metric_words(source, metric.name)[1]
-    title = f"{said.noun[:1].upper()}{said.noun[1:]}, by {attribute_label(row_name)} and {across}"
+    ]
+    wording = metric_words(source, metric.name)[1]
+    title = f"{wording.noun[:1].upper()}{wording.noun[1:]}, by {attribute_label(row_name)} and {across}"
     drawn = any(cell.sheet for _, cells in rows for cell in cells)
-    return FaceMatrix(title, [(tone, name) for tone, name, _ in columns], rows, said.failed, drawn)
+    return FaceMatrix(title, [(tone, name) for tone, name, _ in columns], rows, wording.failed, drawn)
 
 
 Band = tuple[Markup, str, Mask]
@@ -92,13 +99,13 @@ def _bands(source: Audited, members: Members) -> tuple[str, list[Band]] | None:
         if not tones and len(levels) > MOST_BANDS + 2:
             continue
         parts = _parts(levels) if tones else [[level] for level in levels]
-        made = []
+        bands = []
         for part in parts:
             ends = f"{part[0]}–{part[-1]}" if len(part) > 1 else part[0]
             colours = [colour for level in part for colour in value_words(name, level).swatches]
             mask = np.logical_or.reduce([members.levels(name)[level] for level in part])
-            made.append((swatches(colours), value_label(name, ends), mask))
-        return attribute_label(name), made
+            bands.append((swatches(colours), value_label(name, ends), mask))
+        return attribute_label(name), bands
     return None
 
 
@@ -117,8 +124,8 @@ def _parts(levels: Sequence[str]) -> list[list[str]]:
 def _condition(source: Audited, ordered: Sequence[Harm], members: Members) -> str | None:
     """The attribute of a picture with the largest harm, else the first of few values."""
     roles = source.audit.settings.get("roles") or {}
-    told = [part for harm in ordered for part, _ in source.names.parts(harm.finding.attribute, harm.losing.group)]
-    for name in [*told, *source.names.by]:
+    of_harms = [part for harm in ordered for part, _ in source.names.parts(harm.finding.attribute, harm.losing.group)]
+    for name in [*of_harms, *source.names.by]:
         if name in source.names.by and role_of([name], roles) != PERSON and 2 <= len(members.levels(name)) <= MOST_ROWS:
             return name
     return None
@@ -143,21 +150,30 @@ def _measured(
     columns |= {way: source.scores.column(way) for way in ways}
     table = pa.table(columns).filter(pa.array(np.isfinite(members.values(metric.name))))
     cells = estimates(
-        table, by=[f"{ROW}*{BAND}"], metrics=[metric.name], cluster=ways or None, alpha=float(settings.get("alpha", 0.05))
+        table,
+        by=[f"{ROW}*{BAND}"],
+        metrics=[metric.name],
+        cluster=ways or None,
+        alpha=float(settings.get("alpha", 0.05)),
     )
-    made = {}
+    measured = {}
     for cell in cells:
         for label, _ in rows:
             if cell.depth == 2 and cell.group.startswith(f"{label} × "):
                 band = cell.group.removeprefix(f"{label} × ")
-                made[label, band] = (cell.estimate, cell.low, cell.high, cell.metric_kind)
-    return made
+                measured[label, band] = (cell.estimate, cell.low, cell.high, cell.metric_kind)
+    return measured
 
 
 def _cell(
-    source: Audited, metric: Metric, album: Album, members: Members, mask: Mask,
-    measured: tuple[float, float, float, str] | None, label: str,
-) -> MatrixCell:  # fmt: skip
+    source: Audited,
+    metric: Metric,
+    album: Album,
+    members: Members,
+    mask: Mask,
+    measured: tuple[float, float, float, str] | None,
+    label: str,
+) -> MatrixCell:
     rows = np.flatnonzero(mask)
     if measured is None or not len(rows):
         return MatrixCell("–", "", "nobody", None, 0, 0, f"{label}: nobody")
@@ -172,14 +188,14 @@ def _cell(
     strength = next((step for most, step in FADES if half <= most), 0)
     level = min(4, int(failed * 6)) if rate else 0
     shown, interval = numbers.value(value, kind), numbers.likely(low, high, kind)
-    said = metric_words(source, metric.name)[1]
-    alt = f"{label}: {said.noun} {shown} ({interval}); {counts} {said.failed if rate else ''}".strip()
+    wording = metric_words(source, metric.name)[1]
+    alt = f"{label}: {wording.noun} {shown} ({interval}); {counts} {wording.failed if rate else ''}".strip()
     return MatrixCell(shown, interval, counts, sheet, strength, level, alt)
 
 
 def _sheet(
     source: Audited, metric: Metric, album: Album, members: Members, order: np.ndarray, rate: bool
-) -> Markup | None:  # type: ignore[type-arg]
+) -> Markup | None:
     """Faces from failed to served, in the proportion in which they occur."""
     if not album.samples or "sample" not in source.scores.column_names:
         return None

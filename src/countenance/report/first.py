@@ -20,7 +20,7 @@ from countenance.report.harms import TWINS, Harm, Side, everyone, harms, metric_
 from countenance.report.ladder import Ladder, ladders
 from countenance.report.members import Members
 from countenance.report.names import model_label
-from countenance.report.sentences import found, harm_sentence, sentence, unconfirmed_line
+from countenance.report.sentences import finding_sentence, harm_sentence, sentence, unconfirmed_line
 from countenance.report.source import Audited
 from countenance.report.tiles import Failures, failures
 from countenance.tasks import Metric
@@ -109,13 +109,20 @@ def first_screen(
     lead, second = _lead(source, model, ordered, rungs, too_many_failed)
     who, when = [h for h in ordered if h.is_person], [h for h in ordered if not h.is_person]
     return FirstScreen(
-        overall_mark(source, ordered), lead, second,
-        [_line(h) for h in who[:MOST_LINES]], [_line(h) for h in when[:MOST_LINES]],
-        max(0, len(who) - MOST_LINES), max(0, len(when) - MOST_LINES),
-        _forest(source, ordered), failures(source, ordered, Album("off") if rungs else album, members), rungs,
+        overall_mark(source, ordered),
+        lead,
+        second,
+        [_line(h) for h in who[:MOST_LINES]],
+        [_line(h) for h in when[:MOST_LINES]],
+        max(0, len(who) - MOST_LINES),
+        max(0, len(when) - MOST_LINES),
+        _forest(source, ordered),
+        failures(source, ordered, Album("off") if rungs else album, members),
+        rungs,
         _how_sure(source, ordered, rungs),
-        unconfirmed_line(source), _counted(source),
-    )  # fmt: skip
+        unconfirmed_line(source),
+        _counted(source),
+    )
 
 
 def _lead(
@@ -124,7 +131,7 @@ def _lead(
     """The sentence, and the one below it."""
     first = sentence(source, model, ordered, too_many_failed=too_many_failed)
     if too_many_failed or failing(source.audit) is not None:
-        return first, rungs[0].sentence if rungs else found(source, model, ordered)
+        return first, rungs[0].sentence if rungs else finding_sentence(source, model, ordered)
     if rungs:
         return rungs[0].sentence, rungs[0].about
     second = _wider(ordered)
@@ -141,7 +148,7 @@ def _how_sure(source: Audited, ordered: Sequence[Harm], rungs: Sequence[Ladder])
 
 
 def _wider(ordered: Sequence[Harm]) -> Harm | None:
-    """After an intersection, the largest harm of a single attribute that it is part of; else the next on the other list."""
+    """After an intersection, the largest harm of a single attribute; else the next on the other list."""
     if not ordered:
         return None
     lead = ordered[0]
@@ -162,7 +169,9 @@ def _line(harm: Harm) -> Line:
     label = harm.losing.label
     if harm.finding.kind == TWINS:
         label = f"{harm.finding.attribute.replace('_', ' ')}: {label}"
-    return Line(label, harm.text, harm.more, harm.swatch, _mark(harm), harm.key if harm.finding.kind == "group" else None)
+    return Line(
+        label, harm.text, harm.more, harm.swatch, _mark(harm), harm.key if harm.finding.kind == "group" else None
+    )
 
 
 def _mark(harm: Harm) -> str:
@@ -174,11 +183,11 @@ def _counted(source: Audited) -> str:
     whole = next(iter(source.overall.values()), None)
     if whole is None:
         return ""
-    one, many = words.cluster_noun(source.audit.settings)
+    noun, nouns = words.cluster_noun(source.audit.settings)
     if whole.clusters and whole.clusters != whole.n:
-        unit = "picture" if "person" in one else "row"
-        return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, one, many)}"
-    return numbers.plural(whole.n, *(("row", "rows") if one == "row" else (one, many)))
+        unit = "picture" if "person" in noun else "row"
+        return f"{numbers.plural(whole.n, unit)} of {numbers.plural(whole.clusters, noun, nouns)}"
+    return numbers.plural(whole.n, *(("row", "rows") if noun == "row" else (noun, nouns)))
 
 
 def _forest(source: Audited, ordered: Sequence[Harm]) -> ShortForest | None:
@@ -206,41 +215,72 @@ def _forest(source: Audited, ordered: Sequence[Harm]) -> ShortForest | None:
 
 def _lowest(source: Audited, metric: Metric) -> list[Side]:
     """Without a confirmed harm: the groups with the lowest numbers that were tested, as they were seen."""
-    tested = {(f.attribute, g) for f in source.audit.findings if f.verdict != words.UNTESTABLE for g in (f.group, f.versus)}
+    tested = {
+        (f.attribute, g) for f in source.audit.findings if f.verdict != words.UNTESTABLE for g in (f.group, f.versus)
+    }
     groups = [
-        e for e in source.audit.groups
+        e
+        for e in source.audit.groups
         if e.metric == metric.name and e.depth == 1 and e.n and (e.attribute, e.group) in tested
-    ]  # fmt: skip
+    ]
     sign = -1.0 if metric.better == "lower" else 1.0
     worst = sorted(groups, key=lambda e: sign * e.estimate)[:WORST]
     rate = metric.better is not None
-    made = []
+    lowest = []
     for e in worst:
         share = e.estimate if metric.better == "lower" else 1 - e.estimate
         failed = round(share * e.n) if rate and e.metric_kind == "rate" else None
         label = source.names.who(e.attribute, e.group)
-        made.append(
-            Side(e.attribute, e.group, label, label, e.n, e.clusters, e.estimate, e.low, e.high, failed, e.n != e.clusters)
+        lowest.append(
+            Side(
+                e.attribute,
+                e.group,
+                label,
+                label,
+                e.n,
+                e.clusters,
+                e.estimate,
+                e.low,
+                e.high,
+                failed,
+                e.n != e.clusters,
+            )
         )
-    return made
+    return lowest
 
 
 def _bar(
-    side: Side, harm: Harm | None, kind: str, scale: Scale, reference: float | None, metric: Metric, source: Audited,
+    side: Side,
+    harm: Harm | None,
+    kind: str,
+    scale: Scale,
+    reference: float | None,
+    metric: Metric,
+    source: Audited,
     verdict: str = "",
-) -> Bar:  # fmt: skip
+) -> Bar:
     mark = _mark(harm) if harm else words.NONE if verdict else words.UNSURE
     right = _right(side, metric)
     plot = forest.row(scale, side.estimate, side.low, side.high, mark, reference)
     swatch = harm.swatch if harm else source.names.swatch(side.attribute, side.group) if not verdict else Markup("")
-    said = "served worse" if harm else "" if verdict else "not confirmed"
+    outcome = "served worse" if harm else "" if verdict else "not confirmed"
     key = (metric.name, "", "") if verdict else (metric.name, side.attribute, side.group)
     if harm and harm.finding.kind != "group":
         key = (metric.name, "", "")
     return Bar(
-        verdict or side.label, swatch, numbers.percent(side.estimate, kind), numbers.likely(side.low, side.high, kind),
-        right, plot, mark, said, key, side.estimate, side.low, side.high,
-    )  # fmt: skip
+        verdict or side.label,
+        swatch,
+        numbers.percent(side.estimate, kind),
+        numbers.likely(side.low, side.high, kind),
+        right,
+        plot,
+        mark,
+        outcome,
+        key,
+        side.estimate,
+        side.low,
+        side.high,
+    )
 
 
 def _right(side: Side, metric: Metric) -> str:
@@ -261,4 +301,4 @@ def rest_words(source: Audited, metric: Metric) -> str:
         (marks.count(words.UNSURE), "not enough people", "not enough people"),
         (marks.count(words.UNTESTED), "too few to test", "too few to test"),
     )
-    return " · ".join(numbers.plural(n, one, many) for n, one, many in counts if n)
+    return " · ".join(numbers.plural(n, noun, nouns) for n, noun, nouns in counts if n)

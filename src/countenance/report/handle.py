@@ -24,8 +24,12 @@ FEW = 2
 """The rank of a comparison with too few people: drawn last."""
 SHOWN, GOOD, UNKNOWN, OUT, UNTESTED = "harm", "better", "unknown", "out", "untested"
 WORDS = {
-    SHOWN: "served worse", GOOD: "served better", UNKNOWN: "not enough people to tell", OUT: "no gap of that size", UNTESTED: "too few to test",
-}  # fmt: skip
+    SHOWN: "served worse",
+    GOOD: "served better",
+    UNKNOWN: "not enough people to tell",
+    OUT: "no gap of that size",
+    UNTESTED: "too few to test",
+}
 
 
 @dataclass(frozen=True)
@@ -69,15 +73,15 @@ class Handle:
 def handles(source: Audited) -> list[Handle]:
     """A handle for each metric that has a δ and a direction."""
     deltas = deltas_of(source.audit.settings)
-    made = []
+    charts = []
     for metric in source.metrics:
         delta = deltas.get(metric.name)
         if delta is None or metric.better is None:
             continue
         findings = [f for f in source.audit.findings if f.metric == metric.name and _drawn(f)]
         if findings:
-            made.append(_handle(source, metric, float(delta), findings))
-    return made
+            charts.append(_handle(source, metric, float(delta), findings))
+    return charts
 
 
 def _drawn(f: Finding) -> bool:
@@ -98,11 +102,21 @@ def _handle(source: Audited, metric: Metric, delta: float, findings: list[Findin
     drawn = [_row(gap, metric, axis, delta, source) for gap in rows[:MOST]]
     tally = {state: sum(row.state == state for row in drawn) for state in WORDS}
     return Handle(
-        metric.name, metric_words(source, metric.name)[1].noun, "points" if rate else "", scale, delta,
-        axis.low, axis.high, 0.005 if rate else delta / 10, axis.at(delta), axis.at(0.0),
-        [(axis.at(tick), axis.label(tick)) for tick in axis.ticks], drawn,
-        [(state, WORDS[state], n) for state, n in tally.items()], max(0, len(rows) - MOST),
-    )  # fmt: skip
+        metric.name,
+        metric_words(source, metric.name)[1].noun,
+        "points" if rate else "",
+        scale,
+        delta,
+        axis.low,
+        axis.high,
+        0.005 if rate else delta / 10,
+        axis.at(delta),
+        axis.at(0.0),
+        [(axis.at(tick), axis.label(tick)) for tick in axis.ticks],
+        drawn,
+        [(state, WORDS[state], n) for state, n in tally.items()],
+        max(0, len(rows) - MOST),
+    )
 
 
 @dataclass(frozen=True)
@@ -138,16 +152,30 @@ def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) 
     if f.verdict == words.DISPARITY and reach < delta:
         reach = math.inf  # by ranks, or because failures are rare: no δ clears it
     data = {
-        "out": None if math.isinf(reach) else round(reach, 5), "real": f.verdict == words.DISPARITY or _is_real(f, source),
-        "few": f.verdict == words.UNTESTABLE, "seen": _plain(f.mde_difference), "mde": _plain(f.mde),
-        "h": f.effect_name == "h", "rate": _plain(f.estimate_versus), "share": _share(f), "n": f.clusters,
+        "out": None if math.isinf(reach) else round(reach, 5),
+        "real": f.verdict == words.DISPARITY or _is_real(f, source),
+        "few": f.verdict == words.UNTESTABLE,
+        "seen": _plain(f.mde_difference),
+        "mde": _plain(f.mde),
+        "h": f.effect_name == "h",
+        "rate": _plain(f.estimate_versus),
+        "share": _share(f),
+        "n": f.clusters,
         "better": gap.value <= 0,
-    }  # fmt: skip
+    }
     key = (f.metric, f.attribute, side.group)
     return HandleRow(
-        side.label, source.names.swatch(f.attribute, side.group), numbers.change(gap.value, f.metric_kind), left,
-        round(max(right - left, 0.4), 2), axis.at(gap.value), state, decides(f, state, source), json.dumps(data), key,
-    )  # fmt: skip
+        side.label,
+        source.names.swatch(f.attribute, side.group),
+        numbers.change(gap.value, f.metric_kind),
+        left,
+        round(max(right - left, 0.4), 2),
+        axis.at(gap.value),
+        state,
+        decides(f, state, source),
+        json.dumps(data),
+        key,
+    )
 
 
 def _plain(value: float) -> float | None:
@@ -184,8 +212,8 @@ def decides(f: Finding, state: str, source: Audited) -> str:
     """What a comparison says beside its interval."""
     if state == UNKNOWN:
         more = (f.clusters_needed or 0) - f.clusters
-        one, many = words.cluster_noun(source.audit.settings)
+        noun, nouns = words.cluster_noun(source.audit.settings)
         if f.clusters_needed and 0 < more <= words.MOST_TO_COLLECT:
-            return numbers.plural(more, f"more {one}", f"more {many}")
+            return numbers.plural(more, f"more {noun}", f"more {nouns}")
         return "more people than a study can collect" if more > words.MOST_TO_COLLECT else "almost on the limit"
     return WORDS[state]

@@ -150,12 +150,12 @@ def harm_of(finding: Finding, source: Audited, *, confirmed: bool = True) -> Har
         return None
     if finding.direction not in (words.WORSE, words.BETTER):
         return None
-    metric, said = metric_words(source, finding.metric)
-    said = NO_ANSWER if finding.kind == MISSING else said
+    metric, wording = metric_words(source, finding.metric)
+    wording = NO_ANSWER if finding.kind == MISSING else wording
     first, second = sides(finding, metric, source)
     losing, other = (second, first) if finding.direction == words.BETTER else (first, second)
     swatch = source.names.swatch(finding.attribute, losing.group)
-    return Harm(finding, metric, said, losing, other, swatch, abs(finding.difference))
+    return Harm(finding, metric, wording, losing, other, swatch, abs(finding.difference))
 
 
 def size_key(harm: Harm) -> tuple[int, float]:
@@ -201,11 +201,18 @@ def _side(
     failed = round(failing_share(value[0], metric.better, f.kind) * n) if rate and math.isfinite(value[0]) else None
     named = group != REST
     return Side(
-        f.attribute, group,
+        f.attribute,
+        group,
         source.names.who(f.attribute, group) if named else "everyone else",
         source.names.people(f.attribute, group) if named else "everyone else",
-        n, clusters, value[0], value[1], value[2], failed, counts_pictures(n, clusters, source.audit.settings),
-    )  # fmt: skip
+        n,
+        clusters,
+        value[0],
+        value[1],
+        value[2],
+        failed,
+        counts_pictures(n, clusters, source.audit.settings),
+    )
 
 
 def counts_pictures(n: int, clusters: int, settings: Mapping[str, Any]) -> bool:
@@ -222,6 +229,15 @@ def everyone(source: Audited, metric: Metric) -> Side | None:
     failed = round(failing_share(whole.estimate, metric.better) * whole.n) if rate else None
     pictures = counts_pictures(whole.n, whole.clusters, source.audit.settings)
     return Side(
-        "everyone", "everyone", "everyone", "people", whole.n, whole.clusters, whole.estimate, whole.low, whole.high,
-        failed, pictures,
-    )  # fmt: skip
+        "everyone",
+        "everyone",
+        "everyone",
+        "people",
+        whole.n,
+        whole.clusters,
+        whole.estimate,
+        whole.low,
+        whole.high,
+        failed,
+        pictures,
+    )

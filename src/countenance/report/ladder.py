@@ -64,34 +64,29 @@ class Ladder:
     confirmed: bool
     role: str
 
-    @property
-    def most(self) -> int:
-        """The largest number of failures in a column."""
-        return max((failed for failed, _ in self.totals), default=0)
-
 
 def ladders(source: Audited, album: Album) -> list[Ladder]:
-    """A ladder for each thing that was changed on purpose: things about the person first, then by how many it decides."""
+    """A ladder for each thing that was changed on purpose: of the person first, then by how many it decides."""
     names = source.audit.settings.get("paired_by") or {}
     table = source.scores
-    columns = {role: _column(table, str(name)) for role, name in names.items()}
-    if not columns.get("base") or not columns.get("change") or not source.metrics:
+    base, change = (_column(table, str(names.get(role, role))) for role in ("base", "change"))
+    if base is None or change is None or not names or not source.metrics:
         return []
     if not any(f.kind == TWINS for f in source.audit.findings):
         return []
     metric = _metric(source)
     if metric is None:
         return []
-    rows = _rows(source, metric, columns["base"])
+    rows = _rows(source, metric, base)
     families: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        families[(row[columns["base"]], row.get("subject"))].append(row)
-    things = dict.fromkeys(
-        text_of(row[columns["change"]]) for row in rows if not _is_base(row, columns["base"], columns["change"])
+        families[(row[base], row.get("subject"))].append(row)
+    things = dict.fromkeys(text_of(row[change]) for row in rows if not _is_base(row, base, change))
+    drawn = [_ladder(source, album, metric, thing, families, (base, change)) for thing in things]
+    whole = [ladder for ladder in drawn if ladder is not None]
+    return sorted(
+        whole, key=lambda ladder: (not (ladder.confirmed and ladder.decided), ladder.role != PERSON, -ladder.decided)
     )
-    drawn = [_ladder(source, album, metric, thing, families, columns) for thing in things]
-    made = [ladder for ladder in drawn if ladder is not None]
-    return sorted(made, key=lambda one: (not (one.confirmed and one.decided), one.role != PERSON, -one.decided))
 
 
 def _column(table: Any, name: str) -> str | None:
@@ -117,17 +112,21 @@ def _rows(source: Audited, metric: Metric, base: str) -> list[dict[str, Any]]:
 
 
 def _is_base(row: dict[str, Any], base: str, change: str) -> bool:
-    said = row[change]
-    return said is None or text_of(said).casefold() in UNCHANGED or row[base] == row.get("sample")
+    value = row[change]
+    return value is None or text_of(value).casefold() in UNCHANGED or row[base] == row.get("sample")
 
 
 def _ladder(
-    source: Audited, album: Album, metric: Metric, thing: str, families: dict[Any, list[dict[str, Any]]],
-    columns: dict[str, Any],
-) -> Ladder | None:  # fmt: skip
-    said = metric_words(source, metric.name)[1]
+    source: Audited,
+    album: Album,
+    metric: Metric,
+    thing: str,
+    families: dict[Any, list[dict[str, Any]]],
+    columns: tuple[str, str],
+) -> Ladder | None:
+    wording = metric_words(source, metric.name)[1]
     shown = _column(source.scores, thing)
-    base, change = columns["base"], columns["change"]
+    base, change = columns
     if shown is None:
         return None
     own = {
@@ -143,23 +142,29 @@ def _ladder(
     rate = _is_rate(families)
     states = {key: _states(rows, metric, delta) for key, rows in own.items()}
     people = [_versions(rows, states[key], label) for key, rows in own.items()]
-    decided = [one for one in people if len({state for _, state in one.values()}) > 1]
-    rows = sorted(decided, key=lambda one: (sum(state for _, state in one.values()), -len(one)))
+    decided = [versions for versions in people if len({state for _, state in versions.values()}) > 1]
+    rows = sorted(decided, key=lambda versions: (sum(state for _, state in versions.values()), -len(versions)))
     rows = rows[: FIRST_ROWS + MORE_ROWS]
-    rows += [one for one in people if len({state for _, state in one.values()}) == 1][: max(0, FIRST_ROWS - len(rows))]
-    drawn = [(_person(one), _rungs(one, values, album, said if rate else None, thing)) for one in rows]
+    rows += [versions for versions in people if len({state for _, state in versions.values()}) == 1][
+        : max(0, FIRST_ROWS - len(rows))
+    ]
+    drawn = [
+        (_person(versions), _rungs(versions, values, album, wording if rate else None, thing)) for versions in rows
+    ]
     totals = [_total(people, value) for value in values]
-    findings = [f for f in source.audit.findings if f.kind == TWINS and f.attribute == thing and f.metric == metric.name]
+    findings = [
+        f for f in source.audit.findings if f.kind == TWINS and f.attribute == thing and f.metric == metric.name
+    ]
     return Ladder(
         thing,
         attribute_label(thing),
-        _sentence(thing, len(decided), len(people), said, None if rate else delta),
-        _about(thing, findings, said, len(decided)),
+        _sentence(thing, len(decided), len(people), wording, None if rate else delta),
+        _about(thing, findings, wording, len(decided)),
         [(swatch(thing, value), _heading(thing, value)) for value in values],
         drawn,
         max(0, len(decided) - len(drawn)),
         totals,
-        said.failed if rate else "worse",
+        wording.failed if rate else "worse",
         len(decided),
         len(people),
         any(f.verdict == words.DISPARITY for f in findings),
@@ -216,40 +221,40 @@ def _is_rate(families: dict[Any, list[dict[str, Any]]]) -> bool:
 
 
 def _rungs(
-    versions: dict[str, Version], values: Sequence[str], album: Album, said: MetricWords | None, thing: str
+    versions: dict[str, Version], values: Sequence[str], album: Album, wording: MetricWords | None, thing: str
 ) -> list[Rung]:
     """The versions of one person in the order of the columns; without words for a hit and a miss, with their scores."""
-    made = []
+    rungs = []
     for value in values:
         if value not in versions:
-            made.append(Rung("nothing", "", None, ""))
+            rungs.append(Rung("nothing", "", None, ""))
             continue
         row, right = versions[value]
-        word = numbers.short(row[VALUE]) if said is None else said.right if right else said.failed
+        word = numbers.short(row[VALUE]) if wording is None else wording.right if right else wording.failed
         about = f"{_person(versions)}, {value_label(thing, value)}: {word}"
         picture = album.face(row.get("sample"), row.get("subject"), THUMB)
-        made.append(Rung("right" if right else "failed", word, picture, about))
-    return made
+        rungs.append(Rung("right" if right else "failed", word, picture, about))
+    return rungs
 
 
 def _total(people: Sequence[dict[str, Version]], value: str) -> tuple[int, int]:
-    there = [one[value][1] for one in people if value in one]
+    there = [versions[value][1] for versions in people if value in versions]
     return sum(not right for right in there), len(there)
 
 
-def _sentence(thing: str, decided: int, people: int, said: MetricWords, delta: float | None) -> str:
+def _sentence(thing: str, decided: int, people: int, wording: MetricWords, delta: float | None) -> str:
     what = attribute_label(thing)
     if delta is not None:
-        size = f"the {said.noun} by {delta:g} or more"
+        size = f"the {wording.noun} by {delta:g} or more"
         if not decided:
             return f"For none of {people} people does {what} alone change {size}."
         return f"For {decided} of {people} people, {what} alone changes {size}."
     if not decided:
-        return f"For none of {people} people does {what} alone decide whether they are {said.right}."
-    return f"For {decided} of {people} people, {what} alone decides whether they are {said.right}."
+        return f"For none of {people} people does {what} alone decide whether they are {wording.right}."
+    return f"For {decided} of {people} people, {what} alone decides whether they are {wording.right}."
 
 
-def _about(thing: str, findings: Sequence[Finding], said: MetricWords, decided: int) -> str:
+def _about(thing: str, findings: Sequence[Finding], wording: MetricWords, decided: int) -> str:
     """What stayed the same, and which copy loses."""
     same = "Same person, same pose, same light, same background: only this one thing changes."
     ends = next((f for f in findings if f.group == "last version" and f.lost is not None), None)
@@ -257,10 +262,8 @@ def _about(thing: str, findings: Sequence[Finding], said: MetricWords, decided: 
         return same
     copy = "darker" if "tone" in thing else "older" if "age" in thing else "later"
     if ends.lost == decided == 1 and not ends.gained:
-        return f"{same} The {copy} copy is the one that is {said.failed}."
+        return f"{same} The {copy} copy is the one that is {wording.failed}."
     if ends.lost == decided and not ends.gained:
-        return f"{same} In all {decided} the {copy} copy is the one that is {said.failed}."
-    return (
-        f"{same} The {copy} copy is the one that is {said.failed} for {numbers.plural(ends.lost, 'person', 'people')}, "
-        f"the other one for {ends.gained or 0}."
-    )
+        return f"{same} In all {decided} the {copy} copy is the one that is {wording.failed}."
+    lost = numbers.plural(ends.lost, "person", "people")
+    return f"{same} The {copy} copy is {wording.failed} for {lost}, the other one for {ends.gained or 0}."

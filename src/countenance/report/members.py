@@ -71,12 +71,12 @@ class Members:
         groups = coded(
             Choice(name, known, cuts=tuple(cuts.get(name, ()))), self.columns.read([known], [])[known], MOST_GROUPS
         )
-        made = {}
+        masks = {}
         for code, level in enumerate(groups.levels):
             member = groups.codes == code
             if groups.rows is None:
-                made[level] = np.asarray(member)
+                masks[level] = np.asarray(member)
             else:
-                made[level] = np.zeros(len(self), dtype=bool)
-                made[level][groups.rows[member]] = True
-        return made
+                masks[level] = np.zeros(len(self), dtype=bool)
+                masks[level][groups.rows[member]] = True
+        return masks

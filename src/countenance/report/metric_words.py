@@ -30,11 +30,17 @@ class MetricWords:
 
 
 FACES = MetricWords(
-    "faces found", "misses", "missed", "found",
+    "faces found",
+    "misses",
+    "missed",
+    "found",
     meaning="faces found (a predicted box covers the face well: overlap ≥ 0.5)",
 )
 PEOPLE = MetricWords(
-    "people found", "misses", "missed", "found",
+    "people found",
+    "misses",
+    "missed",
+    "found",
     meaning="people found (a predicted box covers the person well: overlap ≥ 0.5)",
 )
 TIGHT = MetricWords("box fit", meaning="how tightly the box fits, 0 to 1")
@@ -96,9 +102,9 @@ def words_of(metric: Metric, task: Task | None) -> MetricWords:
     'locks out'
     """
     if metric.noun:
-        known = MetricWords(metric.noun)
+        plain = MetricWords(metric.noun)
         return MetricWords(
-            metric.noun, metric.verb or known.verb, metric.failed or known.failed, metric.right or known.right
+            metric.noun, metric.verb or plain.verb, metric.failed or plain.failed, metric.right or plain.right
         )
     if task is not None and (known := _OF_TASK.get((task.name, metric.name)) or _OF_METRIC.get(metric.name)):
         return known

@@ -29,7 +29,10 @@ def run_html(run: Run) -> str:
     source = ReportSource(read_audit(run), run.task(), run)
     manifest = run.plain_manifest()
     first = first_screen(
-        source, run.model_name, Album.of(source, "auto"), too_many_failed=too_many_failed({"max_failures": 0.05} | manifest)
+        source,
+        run.model_name,
+        Album.of(source, "auto"),
+        too_many_failed=too_many_failed({"max_failures": 0.05} | manifest),
     )
     title = f"{model_label(run.model_name)} on {run.dataset_name}: {manifest.get('question', '')}".strip(": ")
     return fragment(first, title, first_notes(source, list(manifest.get("notes") or []), manifest["dataset"]))
@@ -38,9 +41,13 @@ def run_html(run: Run) -> str:
 def fragment(first: FirstScreen, title: str, notes: list[str]) -> str:
     """A first screen as markup for a notebook; links into the page lead nowhere, so there are none."""
     context: dict[str, Any] = {
-        "first": first, "first_of": title, "first_notes": notes, "first_rows": FIRST_ROWS, "first_heading": "h2",
+        "first": first,
+        "first_of": title,
+        "first_notes": notes,
+        "first_rows": FIRST_ROWS,
+        "first_heading": "h2",
         "alone": True,
-    }  # fmt: skip
+    }
     text = render.environment().get_template("sections/verdict.html.j2").render(**context)
     return f'<style>{render.first_style()}</style>\n<div class="countenance">{text}</div>'
 

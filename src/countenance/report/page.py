@@ -23,7 +23,6 @@ from countenance.report.harms import harms
 from countenance.report.ladder import FIRST_ROWS
 from countenance.report.members import Members
 from countenance.report.names import model_label
-from countenance.report.sentences import gap_words
 from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.report.whole_run import whole_run
 from countenance.run import Run
@@ -188,7 +187,7 @@ def audited(source: Audited) -> dict[str, Any]:
     return {
         "audit": audit,
         "settings": settings,
-        "delta": gap_words(settings),
+        "delta": words.gap_words(settings),
         "tally": words.tally(audit),
         "tally_bar": tally.bar(words.tally(audit)),
         "first_rows": FIRST_ROWS,
@@ -203,6 +202,7 @@ def audited(source: Audited) -> dict[str, Any]:
         "csv": findings.csv_uri(kept),
         "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
         "cluster_noun": words.cluster_noun(settings),
+        "unit_words": words.unit_words(str(settings["unit"])),
         "recorded": recorded(settings),
     }
 

@@ -76,7 +76,9 @@ def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
     source, said = table_context(table, audit, path)
     foot = f"{said['name']} · of {said['changed'][:10]} · SHA-256 {said['hash'][:16]} · countenance {said['version']}"
     paper = Paper(said["name"], foot, finished=said["changed"])
-    paper.text(f"{said['name']} · {numbers.plural(said['rows'], 'row')}{_compared(said['settings'])}", 8, soft=True, gap=1)
+    paper.text(
+        f"{said['name']} · {numbers.plural(said['rows'], 'row')}{_compared(said['settings'])}", 8, soft=True, gap=1
+    )
     put_first(paper, said["first"], said["first_notes"], faces=False)
     _numbers(paper, said)
     _groups(paper, source, said, verdicts=True)
@@ -164,7 +166,9 @@ def _open(paper: Paper, said: dict[str, Any]) -> None:
         for one in open_ones[:MOST_OPEN]
     ]
     many = said["cluster_noun"][1]
-    paper.table(("metric", "group", many, "estimate (interval)", "smallest gap we could see", "it takes"), rows, "LLRRRL")
+    paper.table(
+        ("metric", "group", many, "estimate (interval)", "smallest gap we could see", "it takes"), rows, "LLRRRL"
+    )
     if len(open_ones) > MOST_OPEN:
         paper.text(f"The first {MOST_OPEN} of {len(open_ones):,}; the page lists all.", soft=True)
 

@@ -77,7 +77,9 @@ def _list(pdf: Any, x: float, y: float, width: float, title: str, lines: Sequenc
     return y
 
 
-def _write(pdf: Any, x: float, y: float, width: float, text: str, size: float, *, bold: bool = False, soft: bool = False) -> None:
+def _write(
+    pdf: Any, x: float, y: float, width: float, text: str, size: float, *, bold: bool = False, soft: bool = False
+) -> None:
     """One line that is cut where it does not fit."""
     pdf.set_xy(x, y)
     pdf.set_font("sans", "B" if bold else "", size)
@@ -158,7 +160,9 @@ def _ladder(paper: Paper, ladder: Ladder, faces: bool) -> None:
         for place, rung in enumerate(rungs):
             if rung.state != "nothing":
                 x = x0 + place * (side + 2)
-                _picture(pdf, rung.picture if faces else None, x, y, side, rung.state == "failed", rung.word, rung.about)
+                _picture(
+                    pdf, rung.picture if faces else None, x, y, side, rung.state == "failed", rung.word, rung.about
+                )
         y += side + 4.4
     _write(pdf, MARGIN, y, 23, f"{ladder.word}, of {ladder.people}", 7, soft=True)
     for place, (failed, _) in enumerate(ladder.totals):

@@ -11,8 +11,17 @@ from countenance.data.vocabulary import UNKNOWN
 BEFORE, NOUN, AFTER = "before", "noun", "after"
 """Where a word stands: masked people, women, people with a beard."""
 MONK = (
-    "#f6ede4", "#f3e7db", "#f7ead0", "#eadaba", "#d7bd96", "#a07e56", "#825c43", "#604134", "#3a312a", "#292420",
-)  # fmt: skip
+    "#f6ede4",
+    "#f3e7db",
+    "#f7ead0",
+    "#eadaba",
+    "#d7bd96",
+    "#a07e56",
+    "#825c43",
+    "#604134",
+    "#3a312a",
+    "#292420",
+)
 """The ten colours of the Monk skin tone scale."""
 ENDS = {1: "lightest", 10: "darkest"}
 RANGE = "–"
@@ -56,9 +65,15 @@ _SEX = {"f": "female", "m": "male", "female": "female", "male": "male", "woman":
 _PEOPLES = ("race", "ethnicity", "ethnic_group")
 _NOUNS = {"female": "women", "male": "men"}
 _PATTERNS = {
-    "beard": "with a {} beard", "mask": "with a {} mask", "glasses": "with {} glasses", "hair": "with {} hair",
-    "hair_colour": "with {} hair", "headwear": "with a {}", "light": "in {} light", "background": "before a {} background",
-}  # fmt: skip
+    "beard": "with a {} beard",
+    "mask": "with a {} mask",
+    "glasses": "with {} glasses",
+    "hair": "with {} hair",
+    "hair_colour": "with {} hair",
+    "headwear": "with a {}",
+    "light": "in {} light",
+    "background": "before a {} background",
+}
 _CODED_TONE = re.compile(r"(\d+)\.\s*\[\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\]")
 _MONK = re.compile(r"monk[_ ]?(\d+)", re.IGNORECASE)
 _YEARS = re.compile(r"(\d+)[_–-](\d+)")
@@ -81,8 +96,8 @@ class ValueWords:
 def value_words(attribute: str, value: str) -> ValueWords:
     """The words for a value of an attribute.
 
-    >>> value_words("beard", "short").label, value_words("skin_tone", "monk_10").label, value_words("age", "61_100").label
-    ('with a short beard', 'Monk 10 (darkest)', 'over 60')
+    >>> value_words("beard", "short").label, value_words("skin_tone", "monk_10").label
+    ('with a short beard', 'Monk 10 (darkest)')
     >>> value_words("skin_tone", "0. [102, 78, 65]").label, value_words("light", "side").label
     ('dark (tone 0)', 'lit from the side')
     """
@@ -146,7 +161,9 @@ def tone_name(red: int, green: int, blue: int) -> str:
     >>> tone_name(246, 237, 228), tone_name(160, 126, 86), tone_name(41, 36, 32)
     ('very light', 'tan', 'dark')
     """
-    linear = [(part / 255 / 12.92) if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in (red, green, blue)]
+    linear = [
+        (part / 255 / 12.92) if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in (red, green, blue)
+    ]
     y = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     z = (0.0193 * linear[0] + 0.1192 * linear[1] + 0.9505 * linear[2]) / 1.089
     cube = [part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in (y, z)]
@@ -185,6 +202,7 @@ def people_phrase(parts: list[ValueWords]) -> str:
     if nouns and any(part.label == "under 18" for part in rest):
         noun = {"women": "girls", "men": "boys"}.get(noun, noun)
         rest = [part for part in rest if part.label != "under 18"]
-    after = [f"aged {part.label}" if re.fullmatch(r"\d+–\d+", part.label) else part.after or part.label for part in rest]
+    after = [
+        f"aged {part.label}" if re.fullmatch(r"\d+–\d+", part.label) else part.after or part.label for part in rest
+    ]
     return " ".join([*before, noun, " and ".join(after)]).strip()
-

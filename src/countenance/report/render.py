@@ -76,8 +76,8 @@ def first_style() -> str:
     start, end = style.index("/* first screen: begin */"), style.index("/* first screen: end */")
     colours = style[style.index(":root {") : style.index("* { box-sizing")].replace(":root", ".countenance")
     base = (
-        ".countenance { font: 15px/1.5 var(--sans); color: var(--ink); background: var(--bg); padding: .2rem 1rem 1rem; "
-        "container-type: inline-size; }"
+        ".countenance { font: 15px/1.5 var(--sans); color: var(--ink); background: var(--bg); }"
+        ".countenance { padding: .2rem 1rem 1rem; container-type: inline-size; }"
         ".countenance * { box-sizing: border-box; } .countenance a { color: var(--link); }"
     )
     marks = "\n".join(line for line in style.splitlines() if line.startswith(SHARED))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from countenance.auditing.headline import delta_words, deltas_of, failing, where_words
+from countenance.auditing.headline import deltas_of, failing, where_words
 from countenance.report import numbers, words
 from countenance.report.harms import TWINS, Harm, everyone, failing_share, harm_of, harms, metric_words, size_key
 from countenance.report.names import REST
@@ -13,7 +12,9 @@ from countenance.report.source import Audited
 from countenance.report.words import DISPARITY, UNTESTABLE
 
 
-def sentence(source: Audited, model: str, ordered: Sequence[Harm] | None = None, *, too_many_failed: bool = False) -> str:
+def sentence(
+    source: Audited, model: str, ordered: Sequence[Harm] | None = None, *, too_many_failed: bool = False
+) -> str:
     """What the audit found, in one sentence; where the model fails everybody, that."""
     where = where_words(source.audit.settings)
     ordered = harms(source) if ordered is None else ordered
@@ -22,17 +23,17 @@ def sentence(source: Audited, model: str, ordered: Sequence[Harm] | None = None,
     poor = failing(source.audit)
     if poor is not None:
         return where + _everybody(source, model, poor.metric)
-    return where + found(source, model, ordered)
+    return where + finding_sentence(source, model, ordered)
 
 
 def _everybody(source: Audited, model: str, name: str) -> str:
-    metric, said = metric_words(source, name)
+    metric, wording = metric_words(source, name)
     whole = everyone(source, metric)
-    return f"{model} fails everybody: it {said.verb} {whole.failed_people() if whole else 'most people'}."
+    return f"{model} fails everybody: it {wording.verb} {whole.failed_people() if whole else 'most people'}."
 
 
-def found(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
-    """The largest confirmed harm; where there is none, what can be said instead."""
+def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
+    """The largest confirmed harm; where there is none, what can be wording instead."""
     audit = source.audit
     if ordered:
         return harm_sentence(model, ordered[0])
@@ -40,7 +41,7 @@ def found(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
         return _without_losers(source, model)
     if audit.verdict == UNTESTABLE:
         return "Nothing could be tested."
-    gap = gap_words(audit.settings)
+    gap = words.gap_words(audit.settings)
     if audit.verdict.startswith("none"):
         return f"{model} serves every group alike: no gap of {gap} or more."
     missing = words.untested_groups(audit)
@@ -80,11 +81,11 @@ def _without_losers(source: Audited, model: str) -> str:
     group = source.names.people(first.attribute, first.group)
     if words.only_favoured(source.audit):
         return f"{model} serves {group} better than the others; nobody is shown to be served worse."
-    said = metric_words(source, first.metric)[1]
+    wording = metric_words(source, first.metric)[1]
     values = [numbers.value(value, first.metric_kind) for value in (first.estimate, first.estimate_versus)]
     others = source.names.versus(first.attribute, first.versus)
-    told = f"{said.noun} is {values[0]} for {group}, {values[1]} for {others}"
-    return f"{told[:1].upper()}{told[1:]}; which way is better was not said."
+    numbers_told = f"{wording.noun} is {values[0]} for {group}, {values[1]} for {others}"
+    return f"{numbers_told[:1].upper()}{numbers_told[1:]}; which way is better was not said."
 
 
 def unconfirmed_line(source: Audited) -> str:
@@ -97,16 +98,3 @@ def unconfirmed_line(source: Audited) -> str:
     others = len(thin) - 1
     more = f"; {numbers.plural(others, 'more comparison', 'more comparisons')} could not be decided" if others else ""
     return f"Looks worse, not confirmed: {first.losing.label}, {first.text}{more}."
-
-
-def gap_words(settings: Mapping[str, Any]) -> str:
-    """The smallest gap that matters, as a page says it.
-
-    >>> gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), gap_words({"delta": {"ms": 5.0}})
-    ('5 points', '5')
-    """
-    deltas = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
-    sizes = set(deltas.values())
-    if len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
-        return f"{100 * size:g} points"
-    return delta_words(settings)

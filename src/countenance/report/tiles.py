@@ -76,28 +76,28 @@ class Failures:
 def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: Members) -> Failures:
     """The failures of the worst findings, as pictures where that is allowed, else as dots."""
     metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
-    said = metric_words(source, metric.name)[1] if metric else MetricWords("")
+    wording = metric_words(source, metric.name)[1] if metric else MetricWords("")
     total = 0
     if metric is not None and (whole := everyone(source, metric)) is not None and whole.failed is not None:
         total = whole.failed
     rows = _tile_rows(source, ordered, album, members) if album.samples else []
     dots = [] if rows else _dot_rows(source, ordered)
-    return Failures(rows, dots, "" if rows else album.sentence, total, said.failed, album.mode != "off")
+    return Failures(rows, dots, "" if rows else album.sentence, total, wording.failed, album.mode != "off")
 
 
 def _tile_rows(source: Audited, ordered: Sequence[Harm], album: Album, members: Members) -> list[TileRow]:
-    made: list[TileRow] = []
+    rows: list[TileRow] = []
     shown: set[str] = set()
     for harm in ordered[: 2 * MOST_FINDINGS]:
         losing = members.of(harm.finding.attribute, harm.losing.group)
         other = members.other(harm.finding.attribute, harm.losing.group, harm.other.group)
         pairs = _pairs(source, album, members, harm.metric.name, losing, other, shown)
         if pairs:
-            made.append(TileRow(harm.losing.label, harm.swatch, _counts(harm), pairs, harm.key))
-        if len(made) == MOST_FINDINGS:
+            rows.append(TileRow(harm.losing.label, harm.swatch, _counts(harm), pairs, harm.key))
+        if len(rows) == MOST_FINDINGS:
             break
-    if made or not source.metrics:
-        return made
+    if rows or not source.metrics:
+        return rows
     everybody = np.ones(len(members), dtype=bool)
     pairs = _pairs(source, album, members, source.metrics[0].name, everybody, everybody, shown, most=2 * MOST_PAIRS)
     return [TileRow("everyone", Markup(""), "", pairs, None)] if pairs else []
@@ -108,11 +108,17 @@ def _counts(harm: Harm) -> str:
 
 
 def _pairs(
-    source: Audited, album: Album, members: Members, name: str, losing: Mask, other: Mask, shown: set[str],
+    source: Audited,
+    album: Album,
+    members: Members,
+    name: str,
+    losing: Mask,
+    other: Mask,
+    shown: set[str],
     most: int = MOST_PAIRS,
-) -> list[tuple[Tile, Tile | None]]:  # fmt: skip
+) -> list[tuple[Tile, Tile | None]]:
     """The worst rows of one side, each beside the row of the other side that is most like it and went well."""
-    metric, said = metric_words(source, name)
+    metric, wording = metric_words(source, name)
     values = members.values(name)
     if np.isnan(values).all() or metric.better is None or "sample" not in source.scores.column_names:
         return []
@@ -129,25 +135,25 @@ def _pairs(
     misses = misses[np.argsort(-badness[misses], kind="stable")]
     served = np.flatnonzero(other & known & good)
     hits = [
-        (row, said if is_rate else _value_words(value))
+        (row, wording if is_rate else _value_words(value))
         for row, value in zip(source.scores.take(served).to_pylist(), values[served], strict=True)
     ]
-    made: list[tuple[Tile, Tile | None]] = []
+    pairs: list[tuple[Tile, Tile | None]] = []
     people: set[str] = set()
     for place in misses.tolist():
         row = source.scores.slice(place, 1).to_pylist()[0]
         person = str(row.get("identity") or row["sample"])
         if str(row["sample"]) in shown or person in people:
             continue
-        tile = _tile(row, album, True, said if is_rate else _value_words(values[place]), source)
+        tile = _tile(row, album, True, wording if is_rate else _value_words(values[place]), source)
         if tile is None:
             continue
         people.add(person)
         shown.add(str(row["sample"]))
-        made.append((tile, _hit(row, hits, album, source, shown)))
-        if len(made) == most:
+        pairs.append((tile, _hit(row, hits, album, source, shown)))
+        if len(pairs) == most:
             break
-    return made
+    return pairs
 
 
 def _hit(
@@ -159,8 +165,8 @@ def _hit(
         return tuple(hit[0].get(name) != miss.get(name) or hit[0].get(name) is None for name in LIKE)
 
     free = [hit for hit in hits if str(hit[0]["sample"]) not in shown and hit[0]["sample"] != miss["sample"]]
-    for row, said in sorted(free, key=unlike)[:3]:
-        tile = _tile(row, album, False, said, source)
+    for row, wording in sorted(free, key=unlike)[:3]:
+        tile = _tile(row, album, False, wording, source)
         if tile is not None:
             shown.add(str(row["sample"]))
             return tile
@@ -172,13 +178,15 @@ def _value_words(value: float) -> MetricWords:
     return MetricWords("", failed=numbers.short(value), right=numbers.short(value))
 
 
-def _tile(row: dict[str, Any], album: Album, failed: bool, said: MetricWords, source: Audited) -> Tile | None:
+def _tile(row: dict[str, Any], album: Album, failed: bool, wording: MetricWords, source: Audited) -> Tile | None:
     picture = album.face(row["sample"], row.get("subject"), TILE)
     if picture is None:
         return None
-    told = about_row(row, [name for name in source.names.by if role_of([name], {}) == PERSON or name in CONDITIONS])
-    about = ", ".join(f"{name} {value}".strip() for name, value in told)
-    return Tile(picture, failed, said.failed if failed else said.right, about, str(row["sample"]))
+    attributes = about_row(
+        row, [name for name in source.names.by if role_of([name], {}) == PERSON or name in CONDITIONS]
+    )
+    about = ", ".join(f"{name} {value}".strip() for name, value in attributes)
+    return Tile(picture, failed, wording.failed if failed else wording.right, about, str(row["sample"]))
 
 
 def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
@@ -190,8 +198,8 @@ def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
     for metric in source.metrics:
         whole = everyone(source, metric)
         if whole is not None and whole.failed is not None:
-            said = metric_words(source, metric.name)[1]
-            return [DotRow("everyone", f"{whole.counts} {said.failed}", dots(whole, "everyone"))]
+            wording = metric_words(source, metric.name)[1]
+            return [DotRow("everyone", f"{whole.counts} {wording.failed}", dots(whole, "everyone"))]
     return []
 
 

@@ -1,6 +1,7 @@
 """Plain sentences: what an audit found, said to somebody who has a minute."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,7 @@ from countenance.auditing.headline import (
     by_weight,
     delta_words,
     deltas_of,
-    failing,
-    failure_share,
     leading,
-    where_words,
-    which_interval,
 )
 from countenance.auditing.units import nouns
 from countenance.auditing.verdict import SMALLER
@@ -191,9 +188,7 @@ def how_sure(finding: Finding, settings: Mapping[str, Any]) -> str:
             f"is {numbers.probability(p)}."
         )
     counted = f"all {numbers.plural(size, 'comparison')} counted" if size > 1 else "one comparison"
-    return (
-        f"If the model treated everyone alike, chance would produce a gap this clear {odds_words(p)} ({counted})."
-    )
+    return f"If the model treated everyone alike, chance would produce a gap this clear {odds_words(p)} ({counted})."
 
 
 def odds_words(p: float) -> str:
@@ -263,7 +258,7 @@ def in_short(audit: Audit, names: Names) -> list[Statement]:
             text += "no gap, however large, would have shown reliably"
         more = more_needed(least, audit.settings)
         if more and more != "enough":
-            text += f"; one of {delta_words(audit.settings)} takes about {more}"
+            text += f"; one of {gap_words(audit.settings)} takes about {more}"
         made.append(Statement("Least is known about", f"{text}.", least.metric))
     return made
 
@@ -272,7 +267,7 @@ def summary(audit: Audit) -> str:
     """For a verdict without a disparity: one sentence on all the comparisons."""
     tested = sum(f.verdict != UNTESTABLE for f in audit.findings)
     unsure = sum(mark(f.verdict) == UNSURE for f in audit.findings)
-    delta = delta_words(audit.settings)
+    delta = gap_words(audit.settings)
     among = f"the {numbers.plural(tested, 'comparison')} that could be tested"
     if not tested and audit.findings:
         many = numbers.plural(len(audit.findings), "comparison")
@@ -299,6 +294,19 @@ def summary(audit: Audit) -> str:
     return f"Of {among}, none shows a difference, but {unsure:,} cannot exclude one of {delta} or more."
 
 
+def gap_words(settings: Mapping[str, Any]) -> str:
+    """The smallest gap that matters, as a page says it.
+
+    >>> gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), gap_words({"delta": {"ms": 5.0}})
+    ('5 points', '5')
+    """
+    deltas = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
+    sizes = set(deltas.values())
+    if len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
+        return f"{100 * size:g} points"
+    return delta_words(settings)
+
+
 @dataclass(frozen=True)
 class Tally:
     """How many comparisons ended how."""
@@ -314,7 +322,7 @@ def tally(audit: Audit) -> list[Tally]:
         SEVERE: "large gap shown",
         MINOR: "small gap shown",
         UNSURE: "not enough people to tell",
-        NONE: f"no gap of {delta_words(audit.settings)} or more",
+        NONE: f"no gap of {gap_words(audit.settings)} or more",
         UNTESTED: "too few people to test",
     }
     counts = dict.fromkeys(labels, 0)
@@ -345,6 +353,25 @@ def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
     if finding.clusters_versus < need:
         return f"at least {need} {unit} on the other side, there are {finding.clusters_versus}"
     return "rows that differ"
+
+
+_UNIT = re.compile(r"(?P<unit>.+?) \(columns? .+?\): (?P<rows>[\d,]+) rows? of (?P<units>[\d,]+ .+?)(?P<more>; .*)?")
+
+
+def unit_words(unit: str) -> str:
+    """What was taken as independent, as a page says it.
+
+    >>> unit_words("person (column identity): 800 rows of 200 people")
+    '800 pictures of 200 people; pictures of one person are counted together'
+    >>> unit_words("row: the 3 rows are taken as independent")
+    'row: the 3 rows are taken as independent'
+    """
+    known = _UNIT.fullmatch(unit)
+    if known is None:
+        return unit
+    rows = "pictures" if known["unit"] == "person" else "rows"
+    together = f"{rows} of one {known['unit']} are counted together"
+    return f"{known['rows']} {rows} of {known['units']}; {together}{known['more'] or ''}"
 
 
 def cluster_noun(settings: Mapping[str, Any]) -> tuple[str, str]:

@@ -7,11 +7,11 @@ from typing import Any
 
 from countenance.auditing.headline import delta_words
 from countenance.report import charts, method, words
-from countenance.report.names import model_label
-from countenance.report.sentences import sentence
 from countenance.report.cards.front_matter import front_matter, licence_fields
 from countenance.report.cards.tables import cell, groups_table
+from countenance.report.names import model_label
 from countenance.report.page import AUDITED, DEFAULTS, too_many_failed
+from countenance.report.sentences import sentence
 from countenance.report.source import ReportSource
 from countenance.run import Run
 from countenance.run.licences import in_words, of_manifest

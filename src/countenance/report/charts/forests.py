@@ -96,7 +96,7 @@ def forests(source: Audited) -> list[Forest]:
 
 
 def _worst_first(estimates: list[Estimate], metric: Metric, source: Audited) -> list[Estimate]:
-    """The groups of an attribute by harm, those without a number last; in their own order before anything was tested."""
+    """The groups of an attribute by harm, those without a number last; before any test, in their own order."""
     if metric.better is None or not source.audit.findings:
         return estimates
     sign = -1.0 if metric.better == "lower" else 1.0

@@ -153,6 +153,11 @@
 
 })();
 
+// What belongs on paper is opened for the printer.
+window.addEventListener("beforeprint", function () {
+  document.querySelectorAll("details[data-print]").forEach(function (fold) { fold.open = true; });
+});
+
 // A link into a closed fold opens it.
 (function () {
   "use strict";
