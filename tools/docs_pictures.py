@@ -40,6 +40,8 @@ RUNS = {
     ],
     "haar": ["face_localization", "--model", "haar", "--data", "people:portraits"],
 }
+MOST_WAITED = 4
+"""More pictures than these, and the page of the viewer is ready."""
 COUNTENANCE = (sys.executable, "-c", "import sys; from countenance.cli.app import main; sys.exit(main())")
 FLAT = 4.0
 """The standard deviation of grey values below which a tile is called empty."""
@@ -145,7 +147,12 @@ def viewer(folder: Path) -> Image.Image:
             page.goto(address)
             page.locator("a[href*='/runs/']").first.click()
             page.goto(f"{page.url.partition('?')[0]}/samples?by=skin_tone&group=monk_10&show=failed")
-            page.wait_for_function("document.images.length > 4 && [...document.images].every(i => i.naturalWidth)")
+            drawn = "[...document.images].filter(image => image.naturalWidth).length"
+            for _ in range(120):  # the viewer compares the dataset with the run's before it shows a picture
+                if page.evaluate(drawn) > MOST_WAITED:
+                    break
+                page.wait_for_timeout(1000)
+                page.reload()
             return screenshot(page, "view.webp", 5)
     finally:
         server.terminate()

@@ -67,7 +67,7 @@ def phrase(attribute: str, value: str) -> str | None:
     """Words for a value that say what they are about without its attribute; None where they do not.
 
     >>> phrase("masked", "no"), phrase("hat", "yes"), phrase("glasses", "none"), phrase("race", "Black")
-    ('unmasked', 'hat: yes', 'without glasses', None)
+    ('unmasked', 'hat: yes', 'without glasses', 'Black')
     """
     words = value_words(attribute, value)
     return words.label if words.alone else None
@@ -222,7 +222,7 @@ class Names:
         """A group in few words, for a list.
 
         >>> Names(["skin_tone"], {}, 1).who("skin_tone", "monk_3"), Names(["race"], {}, 1).who("race", "Black")
-        ('Monk 3', 'race Black')
+        ('Monk 3', 'Black')
         """
         parts = sorted(self.parts(attribute, group), key=lambda part: role_of([part[0]], {}) != PERSON)
         return ", ".join(

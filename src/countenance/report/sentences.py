@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from countenance.auditing.headline import deltas_of, failing, where_words
+from countenance.auditing.headline import deltas_of, failing, where_words, which_interval
 from countenance.report import numbers, words
 from countenance.report.harms import TWINS, Harm, everyone, failing_share, harm_of, harms, metric_words, size_key
 from countenance.report.names import REST
@@ -43,7 +43,7 @@ def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> st
         return "Nothing could be tested."
     gap = words.gap_words(audit.settings)
     if audit.verdict.startswith("none"):
-        return f"{model} serves every group alike: no gap of {gap} or more."
+        return f"{model} serves no group worse by {gap} or more{which_interval(audit)}."
     missing = words.untested_groups(audit)
     if missing and not any(words.mark(f.verdict) == words.UNSURE for f in audit.findings):
         many = numbers.plural(len(missing), "group was", "groups were")
