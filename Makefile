@@ -66,10 +66,12 @@ check: unit lint types layers
 bench: $(VENV)/dev
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# The JSON that the documentation quotes and tests compare it with; docs/testing.md says what is not yet in it.
+# The JSON that the documentation quotes and tests compare it with (docs/testing.md says what is not yet in it), and
+# every picture of README and docs: an empty tile is an error.
 results: $(VENV)/dev
 	$(BIN)/python tools/dependency_sizes.py
 	$(BIN)/python tools/people_results.py
+	$(BIN)/python tools/docs_pictures.py
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -40,9 +40,14 @@ RUNS = {
     ],
     "haar": ["face_localization", "--model", "haar", "--data", "people:portraits"],
 }
-MOST_WAITED = 4
-"""More pictures than these, and the page of the viewer is ready."""
+MOST_WAITED = 120
+"""Seconds that the viewer may take until every picture is there."""
 COUNTENANCE = (sys.executable, "-c", "import sys; from countenance.cli.app import main; sys.exit(main())")
+TILES = """() => [...document.images].map(image => { const box = image.getBoundingClientRect();
+    return [image.complete && image.naturalWidth > 0, box.x, box.y, box.width, box.height]; })"""
+MARGIN = 24.0
+LEAST = 8.0
+"""Pixels of a tile that must lie on the picture for it to be looked at."""
 FLAT = 4.0
 """The standard deviation of grey values below which a tile is called empty."""
 
@@ -100,29 +105,25 @@ def browser_page(width: int, height: int) -> Iterator[Any]:
 
 def screenshot(page: Any, name: str, least: int, selector: str | None = None) -> Image.Image:
     """A picture of a page, or of one part of it, on which at least so many images are drawn, none of them empty."""
-    target = page.locator(selector).first if selector else page
-    picture = Image.open(io.BytesIO(target.screenshot())).convert("RGB")
-    box = target.bounding_box() if selector else {"x": 0, "y": 0, **page.viewport_size}
+    box = {"x": 0.0, "y": 0.0, **page.viewport_size}
+    if selector:
+        part = page.locator(selector).first.bounding_box()
+        box = {"x": part["x"] - MARGIN, "y": max(0.0, part["y"] - MARGIN / 2)}
+        box |= {"width": part["width"] + 2 * MARGIN, "height": part["height"] + MARGIN}
+    picture = Image.open(io.BytesIO(page.screenshot(clip=box))).convert("RGB")
     scale = picture.width / box["width"]
-    tiles = page.evaluate(
-        """() => [...document.images].map(image => { const box = image.getBoundingClientRect();
-           return [image.complete && image.naturalWidth > 0, box.x, box.y, box.width, box.height]; })"""
-    )
     shown = 0
-    for place, (drawn, x, y, width, height) in enumerate(tiles):
-        left, top = (x - box["x"]) * scale, (y - box["y"]) * scale
-        if (
-            left < 0
-            or top < 0
-            or left + width * scale > picture.width
-            or top + height * scale > picture.height
-            or not width
-        ):
+    for place, (drawn, x, y, width, height) in enumerate(page.evaluate(TILES)):
+        left, top = max(0.0, (x - box["x"]) * scale), max(0.0, (y - box["y"]) * scale)
+        right, bottom = (
+            min(picture.width, (x + width - box["x"]) * scale),
+            min(picture.height, (y + height - box["y"]) * scale),
+        )
+        if right - left < LEAST or bottom - top < LEAST:
             continue
         if not drawn:
             raise EmptyTile(f"{name}, image {place}: it was not drawn")
-        part = picture.crop((int(left), int(top), int(left + width * scale), int(top + height * scale)))
-        check_tile(np.asarray(part), f"{name}, image {place}")
+        check_tile(np.asarray(picture.crop((int(left), int(top), int(right), int(bottom)))), f"{name}, image {place}")
         shown += 1
     if shown < least:
         raise EmptyTile(f"{name}: {shown} images are drawn, expected at least {least}")
@@ -146,13 +147,14 @@ def viewer(folder: Path) -> Image.Image:
         with browser_page(1200, 860) as page:
             page.goto(address)
             page.locator("a[href*='/runs/']").first.click()
-            page.goto(f"{page.url.partition('?')[0]}/samples?by=skin_tone&group=monk_10&show=failed")
-            drawn = "[...document.images].filter(image => image.naturalWidth).length"
-            for _ in range(120):  # the viewer compares the dataset with the run's before it shows a picture
-                if page.evaluate(drawn) > MOST_WAITED:
+            page.goto(f"{page.url.partition('?')[0]}/samples?of=skin_tone&group=monk_10&show=failed")
+            for _ in range(MOST_WAITED):  # the viewer compares the dataset with the run's before it shows a picture
+                tiles = [tile for tile in page.evaluate(TILES) if tile[2] < page.viewport_size["height"]]
+                if tiles and all(tile[0] for tile in tiles):
                     break
                 page.wait_for_timeout(1000)
-                page.reload()
+                if not any(tile[0] for tile in tiles):
+                    page.reload()
             return screenshot(page, "view.webp", 5)
     finally:
         server.terminate()

@@ -44,16 +44,25 @@
       row.item = item; row.words = item.querySelector(".decides"); row.state = item.className; row.first = row.words.textContent;
       return row;
     });
-    var counts = {}, height = rows.length ? rows[0].item.offsetHeight || 25 : 25, asked = false;
+    var counts = {}, height = rows.length ? rows[0].item.offsetHeight || 25 : 25, asked = false, later = 0;
     rows.forEach(function (row) { counts[row.state] = (counts[row.state] || 0) + 1; });
 
     function say(row, delta) {
       var text = delta === audited ? row.first : decides(row, row.state, delta, nouns);
       if (row.words.textContent !== text) row.words.textContent = text;
     }
-    function sayVisible(delta) {
+    function show(some, delta) {
+      some.forEach(function (row) {
+        if (row.item.className !== row.state) row.item.className = row.state;
+        say(row, delta);
+      });
+    }
+    // Rows that can be seen follow at once, the others when the mark rests.
+    function showVisible(delta) {
       var from = Math.max(0, Math.floor(ticks.scrollTop / height) - 2), to = from + Math.ceil(ticks.clientHeight / height) + 4;
-      rows.slice(from, to).forEach(function (row) { say(row, delta); });
+      show(rows.slice(from, to), delta);
+      clearTimeout(later);
+      later = setTimeout(function () { show(rows, delta); }, 150);
     }
     function move() {
       asked = false;
@@ -64,18 +73,18 @@
       rows.forEach(function (row) {
         var state = stateAt(row, delta);
         if (state === row.state) return;
-        counts[row.state] -= 1; counts[state] = (counts[state] || 0) + 1; row.state = state; row.item.className = state; moved = true;
+        counts[row.state] -= 1; counts[state] = (counts[state] || 0) + 1; row.state = state; moved = true;
       });
       if (moved) Array.prototype.forEach.call(box.querySelectorAll("[data-count]"), function (count) {
         count.textContent = counts[count.getAttribute("data-count")] || 0;
       });
-      sayVisible(delta);
+      showVisible(delta);
     }
     function soon() { if (!asked) { asked = true; requestAnimationFrame(move); } }
     input.disabled = false;
     input.addEventListener("input", soon);
-    ticks.addEventListener("scroll", function () { sayVisible(Number(input.value)); });
-    window.addEventListener("beforeprint", function () { input.value = audited; move(); });
+    ticks.addEventListener("scroll", function () { showVisible(Math.max(0, Number(input.value))); });
+    window.addEventListener("beforeprint", function () { input.value = audited; move(); show(rows, audited); });
   });
 })();
 
