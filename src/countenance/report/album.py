@@ -15,6 +15,8 @@ from countenance.report import pictures
 from countenance.report.gallery import loaded, mode_for, why_off
 from countenance.report.source import ReportSource
 
+LEFT_OVER = 8
+"""Pixels that a blurred face keeps: a thumbnail is cut close to the face."""
 AROUND = 1.9
 """How much of the picture around a face a thumbnail shows, in sides of the face."""
 
@@ -54,7 +56,7 @@ class Album:
         if part is None:
             return None
         pixels, window = part
-        return pictures.embedded(pixels, window, longest=longest, blurred=self.blurred, quality=72)
+        return pictures.uri(pictures.cut(pixels, window, longest, blurred=self.blurred, left_over=LEFT_OVER), 72)
 
     def sheet(self, faces: Iterable[tuple[object, object, bool]], size: int, across: int) -> Markup | None:
         """Faces (sample, subject, whether it went well) as one picture; who was failed has a red edge and a cross."""
@@ -66,7 +68,9 @@ class Album:
         down = -(-len(parts) // across)
         board = Image.new("RGB", (across * size, down * size), (246, 245, 240))
         for place, ((pixels, window), right) in enumerate(parts):
-            face = pictures.cut(pixels, window, size - 2, blurred=self.blurred).resize((size - 2, size - 2))
+            face = pictures.cut(pixels, window, size - 2, blurred=self.blurred, left_over=LEFT_OVER).resize(
+                (size - 2, size - 2)
+            )
             x, y = (place % across) * size, (place // across) * size
             board.paste(face, (x + 1, y + 1))
             if not right:

@@ -82,8 +82,9 @@ def face_matrix(source: Audited, ordered: Sequence[Harm], album: Album, members:
     ]
     wording = metric_words(source, metric.name)[1]
     title = f"{wording.noun[:1].upper()}{wording.noun[1:]}, by {attribute_label(row_name)} and {across}"
+    rate = any(kind == "rate" for *_, kind in measured.values())
     drawn = any(cell.sheet for _, cells in rows for cell in cells)
-    return FaceMatrix(title, [(tone, name) for tone, name, _ in columns], rows, wording.failed, drawn)
+    return FaceMatrix(title, [(tone, name) for tone, name, _ in columns], rows, wording.failed if rate else "", drawn)
 
 
 Band = tuple[Markup, str, Mask]
@@ -183,13 +184,13 @@ def _cell(
     failed = failing_share(value, metric.better) if rate else math.nan
     order = rows[np.argsort(values if metric.better == "higher" else -values, kind="stable")]
     sheet = _sheet(source, metric, album, members, order, rate)
-    counts = f"{round(failed * len(rows))} of {len(rows)}" if rate else f"n {len(rows)}"
+    wording = metric_words(source, metric.name)[1]
+    counts = f"{round(failed * len(rows))} of {len(rows)} {wording.failed}" if rate else f"n {len(rows)}"
     half = (high - low) / 2 if math.isfinite(high - low) else math.inf
     strength = next((step for most, step in FADES if half <= most), 0)
     level = min(4, int(failed * 6)) if rate else 0
     shown, interval = numbers.value(value, kind), numbers.likely(low, high, kind)
-    wording = metric_words(source, metric.name)[1]
-    alt = f"{label}: {wording.noun} {shown} ({interval}); {counts} {wording.failed if rate else ''}".strip()
+    alt = f"{label}: {wording.noun} {shown} ({interval}); {counts}"
     return MatrixCell(shown, interval, counts, sheet, strength, level, alt)
 
 

@@ -216,7 +216,7 @@ def failure(
     alt = "; ".join(part for part in (sample.id, person, f"answered {said}" if said else "") if part)
     return Failure(
         sample.id,
-        pictures.embedded(pixels, shown, blurred=blurred),
+        pictures.embedded(pixels, shown, longest=240, blurred=blurred, quality=76),
         drawing.overlay(drawn, shown.view_box, alt),
         about,
         scores,

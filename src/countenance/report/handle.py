@@ -18,7 +18,7 @@ from countenance.report.names import REST
 from countenance.report.source import Audited
 from countenance.tasks import Metric
 
-MOST = 2000
+MOST = 1000
 WIDEST_RATE = 0.6
 FEW = 2
 """The rank of a comparison with too few people: drawn last."""

@@ -47,10 +47,10 @@ def window(width: int, height: int, box: Any = None, *, least: float = 0.18, mar
     return Window(float(round(x)), float(round(y)), float(round(size)), float(round(size)))
 
 
-def cut(pixels: Pixels, shown: Window, longest: int, *, blurred: bool = False) -> Any:
+def cut(pixels: Pixels, shown: Window, longest: int, *, blurred: bool = False, left_over: int = 16) -> Any:
     """A window of a picture as a PIL image, at most `longest` pixels long.
 
-    Blurring keeps 16 pixels on the longer side and nothing else: it cannot be undone.
+    Blurring keeps `left_over` pixels on the longer side and nothing else: it cannot be undone.
     """
     from PIL import Image
 
@@ -59,7 +59,7 @@ def cut(pixels: Pixels, shown: Window, longest: int, *, blurred: bool = False) -
     scale = min(1.0, longest / max(part.size))
     size = (max(1, round(part.width * scale)), max(1, round(part.height * scale)))
     if blurred:
-        few = 16 / max(part.size)
+        few = left_over / max(part.size)
         part = part.resize((max(1, round(part.width * few)), max(1, round(part.height * few))), Image.Resampling.BOX)
         return part.resize(size, Image.Resampling.BICUBIC)
     return part if size == part.size else part.resize(size, Image.Resampling.LANCZOS)

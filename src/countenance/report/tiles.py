@@ -194,13 +194,19 @@ def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
     if counted:
         first = counted[0]
         parts = [(first.losing.label, first.losing), (first.other.label, first.other)]
-        return [DotRow(label, f"{s.counts} {first.words.failed}", dots(s, s.label)) for label, s in parts]
+        return [DotRow(label, f"{s.counts} {first.words.failed}{each_dot(s)}", dots(s, s.label)) for label, s in parts]
     for metric in source.metrics:
         whole = everyone(source, metric)
         if whole is not None and whole.failed is not None:
             wording = metric_words(source, metric.name)[1]
-            return [DotRow("everyone", f"{whole.counts} {wording.failed}", dots(whole, "everyone"))]
+            return [DotRow("everyone", f"{whole.counts} {wording.failed}{each_dot(whole)}", dots(whole, "everyone"))]
     return []
+
+
+def each_dot(side: Side) -> str:
+    """How many a dot stands for, where that is more than one."""
+    each = -(-side.n // MOST_DOTS)
+    return f" (a dot is {numbers.count(each)})" if each > 1 else ""
 
 
 def dots(side: Side, label: str) -> Markup:

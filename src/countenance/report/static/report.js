@@ -99,7 +99,10 @@
   var csv = document.getElementById("csv");
   rows.forEach(function (row, i) { row.place = i; row.words = row.textContent.toLowerCase(); });
 
-  function value(row, column) { return row.cells[column].getAttribute("data-v"); }
+  function value(row, column) {
+    var text = row.cells[column].getAttribute("data-v");
+    return text === null ? row.cells[column].textContent : text;
+  }
 
   function sort(column, numeric, down) {
     var sorted = rows.slice().sort(function (a, b) {
