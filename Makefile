@@ -70,10 +70,12 @@ bench: $(VENV)/dev
 docs: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
-# The JSON that the documentation quotes and tests compare it with; docs/lab/testing.md says what is not yet in it.
+# The JSON that the documentation quotes and tests compare it with (docs/lab/testing.md says what is not yet in it), and
+# every picture of README and docs: an empty tile is an error.
 results: $(VENV)/dev
 	$(BIN)/python tools/dependency_sizes.py
 	$(BIN)/python tools/people_results.py
+	$(BIN)/python tools/docs_pictures.py
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
