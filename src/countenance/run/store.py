@@ -103,7 +103,7 @@ class RunStore:
         stamp = self.storage.stamp(name) if isinstance(self.storage, LocalStorage) else None
         if stamp is None:
             return parse()
-        stamp = (*stamp, self.verified and self._finished)
+        stamp = (*stamp, bool(self.verified and self._finished))
         if self._parsed.get(name, (None, None))[0] != stamp:
             self._parsed[name] = (stamp, parse())
         parsed: Parsed = self._parsed[name][1]

@@ -88,7 +88,7 @@ def test_a_draw_depends_on_the_seed_alone(rate):
     assert crossed == 2 * round(150 * rate)
 
 
-def test_a_method_that_writes_on_its_photos_changes_no_other_evaluation(world, monkeypatch):
+def test_a_method_that_writes_on_its_photos_changes_no_other_evaluation(world):
     class Writes:
         name = "writes"
 
@@ -102,7 +102,6 @@ def test_a_method_that_writes_on_its_photos_changes_no_other_evaluation(world, m
             pictures[:] = 0
             return np.stack([shades > np.median(shades), shades <= np.median(shades)], axis=1).astype(float)
 
-    monkeypatch.setattr(protocol, "make_method", lambda *a, **k: Writes())
     before = world.validation.pixels.copy()
-    first, again = (run(world, MixTask("writes", 0.3, 5))[0] for _ in range(2))
+    first, again = (run(world, MixTask(Writes(), 0.3, 5))[0] for _ in range(2))
     assert first["validation"] == again["validation"] and (world.validation.pixels == before).all()

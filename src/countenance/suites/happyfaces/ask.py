@@ -99,9 +99,11 @@ def ask(
 
 
 def predicted(heads: Heads, parts: Mapping[str, Photos]) -> dict[str, tuple[Photos, Floats]]:
-    """The probabilities of both heads for the photos of each part."""
+    """The probabilities of both heads for the photos of each part; a method may write on the copies that it gets."""
     empty = np.zeros((0, 2))
-    return {name: (photos, heads.predict(photos.pixels.copy()) if len(photos) else empty) for name, photos in parts.items()}
+    return {
+        name: (photos, heads.predict(photos.pixels.copy()) if len(photos) else empty) for name, photos in parts.items()
+    }
 
 
 def simulated(data: HappyFaces) -> Oracle:
