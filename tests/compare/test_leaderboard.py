@@ -5,7 +5,8 @@ import pytest
 
 from countenance.comparing import compare, leaderboard
 from countenance.errors import InputError
-from countenance.report.comparison import board_badge, csv_of, write_leaderboard
+from countenance.report.comparison import csv_of
+from countenance.report.leaderboard import board_badge, write_leaderboard
 from countenance.report.figures.critical import cliques
 
 

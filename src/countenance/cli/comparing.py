@@ -85,7 +85,8 @@ def compare(
     from countenance.comparing import compare as compare_two
     from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
-    from countenance.report.comparison import csv_of, write_comparison, write_leaderboard
+    from countenance.report.comparison import csv_of, write_comparison
+    from countenance.report.leaderboard import write_leaderboard
 
     _check(entries, [json, csv, report, pdf], gallery)
     _check_pdf(pdf)
@@ -170,7 +171,8 @@ def leaderboard(
     from countenance.auditing.settings import parse_families
     from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
-    from countenance.report.comparison import csv_of, write_leaderboard
+    from countenance.report.comparison import csv_of
+    from countenance.report.leaderboard import write_leaderboard
 
     _check(entries, [out, json, csv, pdf], "auto")
     _check_pdf(pdf)
