@@ -194,7 +194,7 @@ def _gallery(
         total=context["page"].total,
         selection=chosen,
         privacy=context["privacy"],
-        fixed=context["fixed"],
+        captions=context["captions"],
         gallery=context["gallery"],
     )
     write(name, text.encode())

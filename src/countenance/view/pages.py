@@ -32,6 +32,16 @@ RUNS_SHOWN = 60
 FILTERS = ("suite", "task", "model", "dataset", "verdict")
 
 
+VERDICTS = {
+    words.SEVERE: "some people are served worse",
+    words.MINOR: "some people are served a little worse",
+    words.NONE: "no gap that matters",
+    words.UNSURE: "not enough people to tell",
+    words.UNTESTED: "too few people to test",
+}
+"""What the marks of verdicts mean, for the list of runs."""
+
+
 def router(site: Site) -> APIRouter:
     """The routes of pages."""
     routes = APIRouter()
@@ -102,6 +112,7 @@ def runs_context(site: Site, parameters: dict[str, str]) -> dict[str, Any]:
         "marks": {
             summary.id: words.mark(summary.verdict, "severe") if summary.verdict else "" for summary in everything
         },
+        "verdict_words": VERDICTS,
         "choices": {name: sorted({getattr(summary, name) for summary in everything} - {""}) for name in FILTERS},
         "chosen": chosen,
         "q": parameters.get("q", ""),

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
-from countenance.report.names import CROSS, attribute_label, value_label
 from countenance.report.numbers import plural
 from countenance.report.page import KINDS
 from countenance.view.cards import face
@@ -16,7 +15,7 @@ from countenance.view.pages import group_words, shared, waiting
 from countenance.view.pairs import pairs_of
 from countenance.view.parameters import Parameters
 from countenance.view.rows import ORDERS, SHOWS, SIZES, Selection
-from countenance.view.samples import RunGallery
+from countenance.view.samples import RunGallery, captions
 from countenance.view.site import Site
 
 CACHED = {"Cache-Control": "private, max-age=3600"}
@@ -101,14 +100,15 @@ def gallery_context(site: Site, opened: OpenRun, chosen: Selection) -> dict[str,
     by = [name for name in chosen.question.by if name in opened.columns.attributes] or opened.groupable[:3]
     metrics = list(dict.fromkeys([chosen.metric, *_telling(opened)]))
     real = opened.run.manifest.dataset.card.real_people
+    items = gallery.items(page.rows, by, metrics)
     return shared(opened, chosen.question) | {
         "title": f"Samples of {opened.title}",
         "page": page,
         "selection": chosen,
-        "items": gallery.items(page.rows, by, metrics),
+        "items": items,
+        "captions": captions(items),
         "gallery": gallery,
         "waiting": waiting(site, [opened]),
-        "fixed": fixed_parts(chosen),
         "privacy": site.privacy.sentence(real),
         "shows": SHOWS,
         "orders": ORDERS,
@@ -121,14 +121,6 @@ def gallery_context(site: Site, opened: OpenRun, chosen: Selection) -> dict[str,
 
 def _telling(opened: OpenRun) -> list[str]:
     return [opened.task.curve_of] if opened.task and opened.task.curve_of else []
-
-
-def fixed_parts(chosen: Selection) -> list[str]:
-    """What all pictures of a selection share, as captions would say it: attributes and values of its group."""
-    attributes = [part.partition(":")[0].strip() for part in chosen.by.split("*")] if chosen.by else []
-    values = chosen.group.split(CROSS) if chosen.by and not chosen.side else []
-    pairs = list(zip(attributes, values, strict=False))
-    return [text for name, value in pairs for text in (attribute_label(name), value_label(name, value))]
 
 
 def _groups(opened: OpenRun, chosen: Selection) -> list[tuple[str, str, str, int, int]]:

@@ -47,14 +47,18 @@ class Item:
     loading: bool = False
     """Whether the dataset is still being read."""
 
-    def caption(self, fixed: Sequence[str] = ()) -> str:
-        """One line: what differs from what was asked for. `fixed` are the attributes that all pictures share."""
-        parts = [self.prediction] if not self.true else [f"predicted {self.prediction or 'nothing'}, true {self.true}"]
-        parts += [f"{name} {value}".strip() for name, value in self.about if name not in fixed and value not in fixed]
-        parts += [f"{value:.2f}" for _, value in self.scores if isinstance(value, float) and value not in (0.0, 1.0)][
-            :1
-        ]
-        return " · ".join(part for part in parts if part)
+    @property
+    def facts(self) -> list[str]:
+        """What can be said of it in a line: the prediction, who it is, a score that is no 0 or 1."""
+        predicted = f"predicted {self.prediction or 'nothing'}, true {self.true}" if self.true else self.prediction
+        scores = [f"{value:.2f}" for _, value in self.scores if isinstance(value, float) and value not in (0.0, 1.0)]
+        return [part for part in (predicted, *(" ".join(pair).strip() for pair in self.about), *scores[:1]) if part]
+
+
+def captions(items: Sequence[Item]) -> list[str]:
+    """One line for each picture: what tells it from the others on the page."""
+    shared = set.intersection(*(set(item.facts) for item in items)) if len(items) > 1 else set()
+    return [" · ".join(fact for fact in item.facts if fact not in shared) or "like the others" for item in items]
 
 
 class RunGallery:
