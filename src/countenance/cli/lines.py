@@ -30,15 +30,16 @@ COLOURS = {
 
 
 class Cell(str):
-    """Text with the mark of a verdict, which a terminal shows in the mark's colour."""
+    """Text with the mark of a verdict, which a terminal shows in the mark's colour, and a shorter form of it."""
 
     mark: str
+    short: str
 
-    def __new__(cls, text: str, mark: str = "") -> "Cell":
+    def __new__(cls, text: str, mark: str = "", short: str = "") -> "Cell":
         """The text; a mark that is not known has no colour."""
-        made = super().__new__(cls, text)
-        made.mark = mark
-        return made
+        cell = super().__new__(cls, text)
+        cell.mark, cell.short = mark, short or text
+        return cell
 
 
 class Line(str):
@@ -52,9 +53,9 @@ class Line(str):
 
     def __new__(cls, parts: Sequence[str]) -> "Line":
         """The texts one after the other."""
-        made = super().__new__(cls, "".join(parts))
-        made.parts = tuple(parts)
-        return made
+        line = super().__new__(cls, "".join(parts))
+        line.parts = tuple(parts)
+        return line
 
 
 def coloured(stream: Any) -> bool:
@@ -67,17 +68,15 @@ def coloured(stream: Any) -> bool:
 
 
 def width() -> int | None:
-    """How wide the terminal is; None where there is none and COLUMNS does not say it."""
-    if not os.environ.get("COLUMNS", "").isdigit() and not sys.stdout.isatty():
-        return None
-    return max(40, shutil.get_terminal_size().columns)
+    """How wide the terminal is; None where the output goes to a file or another program, which gets whole lines."""
+    return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
 
 
 def wrapped(label: str, text: str, columns: int | None = None) -> list[str]:
     """A sentence behind its label, on as many lines as a width takes.
 
-    >>> wrapped("note", "one two three", 18)
-    ['note     one two', '         three']
+    >>> wrapped("note", "one two three, four five", 30)
+    ['note     one two three, four', '         five']
     """
     if columns is None:
         return [f"{label:8} {text}"]

@@ -18,7 +18,7 @@ from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
 from countenance.data.vocabulary import UNKNOWN, in_order
 from countenance.report import changed, numbers, render, words
-from countenance.report.comparison_words import change_words, counted, gap_words, kind_of, lead, losing_side, loss
+from countenance.report.comparison_words import change_words, counted, gap_words, kind_of, lead, loss, told_side
 from countenance.report.figures import dumbbell, forest
 from countenance.report.figures.scale import Scale
 from countenance.report.findings import csv_link, safe_cell
@@ -193,7 +193,7 @@ def badge_of(comparison: Comparison) -> tuple[str, str]:
     """
     verdicts = [change.verdict for change in comparison.overall]
     worse = [g for g in comparison.groups if g.verdict == WORSE and not g.small]
-    gaps = [losing_side(g) for g in comparison.gaps if g.verdict == DISPARITY and not g.mirrors]
+    gaps = [told_side(g) for g in comparison.gaps if g.verdict == DISPARITY and not g.mirrors]
     widened = [g for g in gaps if g.moved != NARROWED and g.direction != BETTER]
     if any(change.verdict == WORSE and not change.small for change in comparison.overall):
         return words.SEVERE, "worse overall"
@@ -287,8 +287,8 @@ def _changes(comparison: Comparison, metric: str) -> Plot | None:
 
 
 def _gaps(comparison: Comparison, metric: str) -> Plot | None:
-    """Every gap, told from the side that lost ground: the group's change minus that of the others."""
-    own = [losing_side(gap) for gap in comparison.gaps if gap.metric == metric and not gap.mirrors]
+    """Every gap, told from the side that lost ground or caught up: the group's change minus that of the others."""
+    own = [told_side(gap) for gap in comparison.gaps if gap.metric == metric and not gap.mirrors]
     if not own:
         return None
     scale = scale_of(own)

@@ -122,7 +122,7 @@ def _only(settings: dict[str, Any]) -> str:
 
 
 def _decision(paper: Paper, found: Comparison | Leaderboard, mark: str, badge: str, sentences: Sequence[str]) -> None:
-    after = [*sentences[1:]]
+    after = [*sentences[1:], *(sentence for sentence in found.decisions if sentence not in sentences)]
     after += [
         f"{numbers.plural(one['unpaired'], 'row')} of {one['name']} left out: no partner."
         for one in found.unpaired

@@ -72,9 +72,13 @@ def behind(gap: Gap, value: float, better: str | None) -> bool:
     return value > 0 if better == "lower" else value < 0
 
 
-def losing_side(gap: Gap) -> Gap:
-    """A gap between two groups, told from the one that lost ground; that between a group and everyone else as it is."""
-    if gap.versus == "rest" or gap.direction != BETTER:
+def told_side(gap: Gap) -> Gap:
+    """A gap between two groups, told from the one that lost ground, or that caught up where it narrowed.
+
+    A gap between a group and everyone else stays as it is.
+    """
+    side = BETTER if gap.moved == NARROWED else WORSE
+    if gap.versus == "rest" or gap.direction in (side, "unknown"):
         return gap
     return gap.model_copy(
         update={
@@ -91,7 +95,7 @@ def losing_side(gap: Gap) -> Gap:
             "difference": -gap.difference,
             "low": -gap.high,
             "high": -gap.low,
-            "direction": WORSE,
+            "direction": side,
         }
     )
 
@@ -188,7 +192,7 @@ def _losers(first: Change, groups: Sequence[Change], comparison: Comparison) -> 
 
 
 def _gap(gaps: Sequence[Gap], better: str | None) -> str:
-    moved = [losing_side(g) for g in gaps if g.verdict == DISPARITY]
+    moved = [told_side(g) for g in gaps if g.verdict == DISPARITY]
     if not moved or better is None:
         return ""
     bad = [g for g in moved if g.direction == WORSE and g.moved != NARROWED]

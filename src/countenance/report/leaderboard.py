@@ -20,7 +20,7 @@ from countenance.report.comparison import (
     label_of,
     scale_of,
 )
-from countenance.report.comparison_words import losing_side
+from countenance.report.comparison_words import told_side
 from countenance.report.figures import critical, forest
 from countenance.report.findings import csv_link
 from countenance.report.groups import people
@@ -77,7 +77,7 @@ def moved_gaps(board: Leaderboard) -> list[tuple[str, list[ComparisonRow]]]:
     """For each model compared with the first: the gaps that changed, told from the side that lost ground."""
     blocks = []
     for model in board.models[1:]:
-        gaps = [losing_side(g) for g in board.gaps if g.b == model and g.verdict == DISPARITY and not g.mirrors]
+        gaps = [told_side(g) for g in board.gaps if g.b == model and g.verdict == DISPARITY and not g.mirrors]
         scale = scale_of(gaps)
         rows = [gap_row(g, f"{people(g.attribute, g.group)} ({g.metric})", scale, board.settings) for g in gaps]
         blocks.append((model, rows))
@@ -94,7 +94,7 @@ def board_badge(board: Leaderboard) -> tuple[str, str]:
     """
     first = {standing.model for standing in board.ranking if standing.rank == 1}
     worse = [g for g in board.groups if g.b in first and g.verdict == WORSE and not g.small]
-    gaps = [losing_side(g) for g in board.gaps if g.b in first and g.verdict == DISPARITY and not g.mirrors]
+    gaps = [told_side(g) for g in board.gaps if g.b in first and g.verdict == DISPARITY and not g.mirrors]
     widened = [g for g in gaps if g.moved != NARROWED and g.direction != BETTER]
     if worse:
         return words.SEVERE, f"{worse[0].b}, which is first, is worse for some people than {worse[0].a}"
@@ -124,7 +124,7 @@ def _cells(
     worst = set()
     for name, members in itertools.groupby(scores, key=lambda score: score.attribute):
         own = list(members)
-        if len(own) > 1:
+        if len({score.estimate for score in own}) > 1:
             worst.add((name, min(own, key=lambda score: sign * score.estimate).group))
     kind = "rate" if scale else "mean"
     return {
@@ -134,6 +134,7 @@ def _cells(
             "n": score.n,
             "attribute": score.attribute,
             "group": score.group,
+            "who": people(score.attribute, score.group),
             "worst": (score.attribute, score.group) in worst,
             "below": score.high < standing.estimate if sign > 0 else score.low > standing.estimate,
         }

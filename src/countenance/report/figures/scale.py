@@ -53,7 +53,7 @@ class Scale:
         """
         if self.kind == "points":  # changes of a rate
             return f"{100 * tick:+g}".replace("-", numbers.MINUS) if tick else "0"
-        return f"{100 * tick:g}{numbers.THIN}%" if self.kind == "rate" else f"{tick:g}".replace("-", numbers.MINUS)
+        return f"{100 * tick:g}{numbers.THIN}%" if self.kind == "rate" else numbers.tick(tick)
 
 
 def _step(rough: float) -> float:
