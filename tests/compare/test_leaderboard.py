@@ -6,8 +6,8 @@ import pytest
 from countenance.comparing import compare, leaderboard
 from countenance.errors import InputError
 from countenance.report.comparison import csv_of
-from countenance.report.leaderboard import board_badge, write_leaderboard
 from countenance.report.figures.critical import cliques
+from countenance.report.leaderboard import board_badge, write_leaderboard
 
 
 def tables(rates: list[float], n: int = 800, seed: int = 0, jitter: float = 0.02):

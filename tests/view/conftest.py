@@ -62,7 +62,7 @@ class Viewer:
         return f"http://127.0.0.1:{self.port}"
 
     def ask(self, path: str, **how: Any) -> Answer:
-        """Send a request; where pictures of the page are still being read, ask again when they are, as its script does."""
+        """Send a request; where pictures are still being read, ask again when they are, as the page does."""
         answer = self.send(path, **how)
         while answer.status == 200 and (waiting := re.search(rb' data-waiting="([^"]+)"', answer.content)):
             for address in waiting[1].decode().split():
