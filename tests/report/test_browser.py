@@ -19,7 +19,7 @@ pytestmark = IN_BROWSER
 
 
 @contextmanager
-def opened(chromium: Any, path: Path, *, width: int = 1280, **options: Any) -> Iterator[Any]:
+def opened(chromium: Any, path: Path, *, width: int = 1280, opens: bool = True, **options: Any) -> Iterator[Any]:
     """A page from disk; whatever it says on the console, asks of the network or pops up fails the test."""
     context = chromium.new_context(viewport={"width": width, "height": 900}, accept_downloads=True, **options)
     page = context.new_page()
@@ -36,6 +36,8 @@ def opened(chromium: Any, path: Path, *, width: int = 1280, **options: Any) -> I
         ),
     )
     page.goto(path.as_uri())
+    for fold in page.locator("details.fold:not([open]) > summary").all() if opens else ():
+        fold.click()
     yield page
     assert not complaints
     context.close()
@@ -103,7 +105,7 @@ def test_the_findings_are_filtered_and_the_csv_holds_what_is_shown(chromium: Any
     with opened(chromium, report) as page:
         total = len(column(page, 0))
         page.get_by_label("Metric").select_option("recall@0.5")
-        page.get_by_label("Verdict").select_option("severe disparity")
+        page.get_by_label("Verdict").select_option("served worse")
         shown = len(column(page, 0))
         assert 0 < shown < total
         assert page.locator("#f-count").text_content() == f"{shown} of {total} shown"
@@ -113,12 +115,12 @@ def test_the_findings_are_filtered_and_the_csv_holds_what_is_shown(chromium: Any
         rows = list(csv.DictReader(io.StringIO(text)))
         assert waiting.value.suggested_filename == "findings.csv"
         assert len(rows) == shown
-        assert {(row["metric"], row["verdict"], row["severity"]) for row in rows} == {
-            ("recall@0.5", "disparity", "severe")
+        assert {(row["metric"], row["verdict"], row["direction"]) for row in rows} == {
+            ("recall@0.5", "disparity", "worse")
         }
         page.get_by_label("Verdict").select_option("")
         page.get_by_label("Metric").select_option("")
-        page.get_by_label("Search").fill("monk 10 × female")
+        page.get_by_label("Search").fill("monk 10 (darkest) × female")
         assert 0 < len(column(page, 0)) < 5
 
 
@@ -162,3 +164,47 @@ def test_hostile_names_do_nothing(chromium: Any, hostile_run: Run, tmp_path: Pat
         page.get_by_role("button", name="Group").click()
         assert page.evaluate("window.pwned") is None
         assert problems(page) == []
+
+
+@pytest.mark.parametrize("width", [1440, 768, 390])
+def test_the_first_screen_answers_whom_how_many_and_how_sure(chromium: Any, report: Path, width: int) -> None:
+    with opened(chromium, report, width=width, opens=False) as page:
+        assert page.get_by_role("heading", name="Who", exact=True).is_visible()
+        assert page.get_by_role("heading", name="When", exact=True).is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        bottom = page.evaluate("document.querySelector('.first').getBoundingClientRect().bottom")
+        if width == 1440:
+            assert bottom <= 900, "it fits a screen"
+            faces = "[...document.images].filter(i => i.naturalWidth && i.getBoundingClientRect().bottom < 900).length"
+            assert page.evaluate(faces) >= 4
+            assert page.locator(".short-forest .plot").first.bounding_box()["y"] < 900
+            clipped = (
+                "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > t.parentElement.clientWidth + 1)"
+            )
+            assert page.evaluate(f"{clipped}.length") == 0
+        if width == 390:
+            row = page.locator(".short-forest tbody tr").first
+            name, plot = (row.locator(part).bounding_box() for part in ("th", ".plot"))
+            assert plot["y"] >= name["y"] + name["height"] - 1 and plot["width"] > 250, "the bar is under the name"
+            for part in (".number", ".said"):
+                box = row.locator(part).bounding_box()
+                assert box["x"] >= 0 and box["x"] + box["width"] <= width
+
+
+def test_the_handle_moves_by_keyboard_and_every_verdict_follows(chromium: Any, report: Path) -> None:
+    with opened(chromium, report, opens=False) as page:
+        mark = page.get_by_label("a gap matters from").first
+        rows = page.locator(".handle").first.locator("li")
+        before = rows.evaluate_all("rows => rows.map(row => row.className)")
+        mark.focus()
+        for _ in range(200):
+            page.keyboard.press("ArrowRight")
+        page.wait_for_function("() => document.querySelector('.handle .delta').getAttribute('x1') === '100%'")
+        after = rows.evaluate_all("rows => rows.map(row => row.className)")
+        limits = rows.evaluate_all("rows => rows.map(row => JSON.parse(row.dataset.row))")
+        most = float(mark.get_attribute("max"))
+        for row, was, state in zip(limits, before, after, strict=True):
+            assert state == ("untested" if row["few"] else "out" if (row["out"] or 9) < most else was)
+        assert "out" in after
+        counted = page.locator(".handle").first.locator("[data-count=out]").text_content()
+        assert int(counted) == after.count("out")

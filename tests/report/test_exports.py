@@ -89,7 +89,7 @@ def test_the_hub_reads_both_forms(run: Run, tmp_path: Path) -> None:
     numbers = published(source_of(run))
     assert [entry.value for entry in entries] == [round(number.value, 6) for number in numbers]
     assert entries[0].dataset_id == "drawn" and entries[0].task_id == "face_localization/recall@0.5"
-    assert "fails some people more than others" in (entries[0].notes or "")
+    assert "drawn-faces misses 35 of 59 pictures" in (entries[0].notes or "")
     card = hub.ModelCard((tmp_path / "run.md").read_text())
     assert len(card.data.eval_results) == len(numbers)
     dark = [one for one in card.data.eval_results if one.dataset_config == "skin_tone=monk_10"]
@@ -123,10 +123,10 @@ def test_other_endings_are_refused(run: Run, tmp_path: Path, capsys, what: str, 
 def test_the_summary_has_the_sentence_and_the_picture(run: Run, tmp_path: Path, capsys) -> None:
     assert run_command(["export", run.place, "--what", "summary", "--out", str(tmp_path / "s.md")]) == 0
     text = (tmp_path / "s.md").read_text(encoding="utf-8")
-    assert text.startswith("### drawn-faces fails some people more than others.\n") and "CC0" in text
+    assert text.startswith("### drawn-faces misses 35 of 59 pictures of 20 women") and "CC0" in text
     drawn = text.partition("```text\n")[2].partition("```")[0].splitlines()
     assert drawn[0].endswith("by skin tone") and len(drawn) == 13 and all("●" in line for line in drawn[2:])
     lightest, darkest = (next(line for line in drawn if line.startswith(f"Monk {n} ")) for n in (1, 10))
-    assert darkest.index("●") < lightest.index("●") and "disparity" in darkest
+    assert darkest.index("●") < lightest.index("●") and "served worse" in darkest
     assert run_command(["export", run.place, "--what", "summary", "--out", str(tmp_path / "s.txt")]) == 2
     assert "end the name in .md" in capsys.readouterr().err

@@ -102,7 +102,7 @@ def test_wandb_stand_in(run: Run, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb", module)
     assert log_run(run, "wandb", mode="offline") == "wandb/run"
     assert calls.first("log")[f"countenance/{NAME}"] == dark(run) and calls[-1][0] == "finished"
-    assert "fails some people" in Started.summary["countenance/sentence"]
+    assert "drawn-faces misses 35 of 59" in Started.summary["countenance/sentence"]
     calls.clear()
     module.run = Started()  # a run under way is not ended
     log_run(run, "wandb")

@@ -42,20 +42,19 @@ def test_the_page_lies_in_the_run_directory_unless_told_otherwise(small_run: Run
     assert not [child for child in (tmp_path / "run").iterdir() if child.name.endswith(".part")]
 
 
-def test_the_verdict_its_reason_and_whom_it_fails_come_first(page: Any) -> None:
+def test_whom_it_fails_and_how_sure_come_first(page: Any) -> None:
     text = page.text
-    assert "drawn-faces fails some people more than others." in text
-    first = text.index("Skin tone Monk 10:")
-    assert first < text.index("Group by group")
-    assert "against" in text[first : first + 200] and "points lower (interval" in text[first : first + 200]
-    assert "less than once in 1,000 audits" in text
+    first = text.index("drawn-faces misses ")
+    assert re.match(r"drawn-faces misses \d+ of \d+ ", text[first:])
+    assert first < text.index("Who") < text.index("When") < text.index("How sure:") < text.index("a gap matters from")
+    assert re.search(r"chance would produce a gap this clear .*? audits \(all \d+ comparisons counted\)", text)
 
 
 def test_every_section_is_there_in_order(page: Any) -> None:
-    wanted = ["verdict", "numbers", "groups", "intersections", "curves", "results", "cannot-tell", "failures",
-              "findings", "unanswered", "data", "model", "method", "provenance"]  # fmt: skip
-    ids = [found["id"] for tag, found in page.elements if tag == "h2"]
-    assert ids == wanted
+    wanted = ["gaps", "groups", "cannot-tell", "intersections", "failures", "curves", "results", "findings",
+              "unanswered", "data", "model", "method", "provenance"]  # fmt: skip
+    ids = [found["id"] for tag, found in page.elements if tag == "h2" and "id" in found]
+    assert [name for name in ids if name != "matrix"] == wanted
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
@@ -77,7 +76,7 @@ def test_every_group_stands_with_its_n(page: Any, run: Run) -> None:
 
 
 def test_nobody_is_left_out_silently(page: Any, run: Run) -> None:
-    section = page.text[page.text.index("What we cannot tell", page.text.index("Group by group")) :]
+    section = page.text[page.text.index("What we cannot tell", page.text.index("Groups: faces found")) :]
     source = ReportSource.of(run)
     open_ones = [f for f in source.audit.findings if f.verdict in ("untestable", "insufficient evidence")]
     assert len(open_ones) > 50
@@ -90,7 +89,7 @@ def test_nobody_is_left_out_silently(page: Any, run: Run) -> None:
 def test_the_overall_number_is_that_of_the_rows(page: Any, run: Run) -> None:
     values = [v for v in run.scores().column("m.recall@0.5").to_pylist() if v is not None]
     assert f"{100 * sum(values) / len(values):.1f}\u202f%".replace("\u202f", " ") in page.text.replace("\u202f", " ")
-    assert f"n = {len(values):,} rows" in page.text
+    assert f"{int(sum(values)):,} of {len(values):,}, likely" in page.text
 
 
 def test_images_without_an_answer_are_told_with_their_reasons(page: Any, run: Run) -> None:
@@ -170,7 +169,7 @@ def test_a_run_that_can_test_nothing_still_has_a_page(small_run: Run, tmp_path: 
 
 def test_the_gallery_shows_rendered_people_with_truth_and_answer(page: Any, run: Run) -> None:
     shown = [image for image in page.tags("img") if image["src"].startswith("data:image/jpeg")]
-    assert len(shown) == 24
+    assert len(shown) > 24
     drawn = [found.get("class", "").split()[0] for tag, found in page.elements if tag == "rect" and "class" in found]
     assert drawn.count("truth") == drawn.count("answer") == 24
 
@@ -195,7 +194,7 @@ def test_real_people_are_not_shown_unless_asked_for(run: Run, tmp_path: Path, re
 def test_showing_real_people_is_recorded(run: Run, tmp_path: Path, mode: str, said: str, read: Reader) -> None:
     real = as_real(run, tmp_path / "real")
     page = read(write_report(real, gallery=mode))
-    assert len(page.tags("img")) == 24
+    assert len(page.tags("img")) > 24
     assert said in page.text and f"Gallery {mode}; the pictures show real people" in page.text
     assert f"countenance report RUN --gallery {mode}" in page.text
 
@@ -217,7 +216,7 @@ def test_a_dataset_that_is_gone_costs_the_gallery_alone(run: Run, report: Path, 
     page = read(write_report(Run(copied.path)))
     assert not page.tags("img")
     assert "the dataset cannot be loaded again" in page.text
-    assert "drawn-faces fails some people more than others." in page.text
+    assert "drawn-faces misses " in page.text
 
 
 def test_a_dataset_that_has_changed_costs_the_gallery_alone(run: Run, tmp_path: Path, read: Reader) -> None:
@@ -253,7 +252,7 @@ def test_too_many_failures_are_said_in_the_verdict(run: Run, tmp_path: Path, rea
     strict = Run(copied.path)
     store_audit(strict, audit_run(strict))
     text = read(write_report(strict)).text
-    assert "4 images of 1,200 have no answer" in text and "more than the limit of 0.1 %" in text
+    assert "4 images of 1,200 have no prediction" in text and "more than the limit of 0.1 %" in text
 
 
 @pytest.mark.parametrize("comparison", ["pairs", "reference", "spread"])
@@ -281,7 +280,7 @@ def test_a_task_without_curves_has_its_page(tmp_path: Path, run: Run, read: Read
 def test_a_suite_can_add_its_own_section(run: Run, tmp_path: Path, read: Reader) -> None:
     told = context(ReportSource.of(run), "off") | {"extra": [("own", "<Own>", Markup("<p>Our own words.</p>"))]}
     page = read(render.write(tmp_path / "own.html", render.page("report.html.j2", **told)))
-    assert {"id": "own"} in page.tags("h2") and {"href": "#own"} in page.tags("a")
+    assert {"id": "own"} in page.tags("h2")
     assert "<Own> Our own words." in page.text
 
 

@@ -25,7 +25,7 @@ def test_every_type_of_result_is_drawn():
         ]
     )  # fmt: skip
     [table] = found.by_group
-    assert [row[0] for row in table.rows] == ["Monk 1", "<b>"]
+    assert [row[0] for row in table.rows] == ["Monk 1 (lightest)", "<b>"]
     assert table.rows[1][1][0][0] == "< 0.001" and table.rows[0][1][0] == ("0.020", "0.010–0.030", "n 50")
     [figure] = found.figures
     assert "nan" not in figure.picture and "polygon" in figure.picture and 'class="ref"' in figure.picture

@@ -8,12 +8,15 @@ from countenance.auditing import Audit, Finding, audit
 from countenance.auditing.headline import by_weight, headline
 from countenance.report import words
 from countenance.report.names import Names, clean
+from countenance.report.sentences import sentence
+from countenance.report.source import AuditSource
 
 
 def finding(**changes: object) -> Finding:
     values: dict[str, object] = {
         "metric": "recall@0.5", "attribute": "skin_tone", "group": "monk_10", "versus": "rest", "comparison": "rest",
-        "n": 120, "clusters": 40, "n_versus": 1080, "estimate": 0.504, "low": 0.416, "high": 0.592,
+        "n": 120, "clusters": 40, "n_versus": 1080, "clusters_versus": 360,
+        "estimate": 0.504, "low": 0.416, "high": 0.592,
         "estimate_versus": 0.898, "low_versus": 0.87, "high_versus": 0.92, "difference": -0.394, "diff_low": -0.489,
         "diff_high": -0.298, "p": 1e-13, "p_adjusted": 1e-12, "effect": -0.91, "effect_name": "h",
         "verdict": "disparity", "severity": "severe", "family_size": 78, "direction": "worse",
@@ -26,7 +29,7 @@ NAMES = Names(["skin_tone", "gender"], {"skin_tone": ["monk_9", "monk_10"], "gen
 
 def test_a_disparity_names_who_is_failed_and_by_how_much() -> None:
     said = words.statement(finding(), NAMES)
-    assert said.who == "Skin tone Monk 10"
+    assert said.who == "Monk 10 (darkest)"
     assert said.text == (
         "recall@0.5 is 50.4\u202f% (41.6–59.2\u202f%), against 89.8\u202f% for everyone else: "
         "39.4 points lower (interval 29.8 to 48.9)."
@@ -39,8 +42,8 @@ def test_of_two_values_the_one_served_worse_is_named_first() -> None:
         difference=0.2, low_versus=0.6, high_versus=0.8, diff_low=0.1, diff_high=0.3,
     )  # fmt: skip
     said = words.statement(one, NAMES)
-    assert said.who == "Gender male"
-    assert "against 90.0\u202f% for gender female: 20.0 points lower (interval 10.0 to 30.0)" in said.text
+    assert said.who == "Male"
+    assert "against 90.0\u202f% for female: 20.0 points lower (interval 10.0 to 30.0)" in said.text
 
 
 def test_a_metric_that_is_better_when_lower_turns_the_sides() -> None:
@@ -99,7 +102,7 @@ def test_the_other_side_of_two_values_speaks_for_its_intersections_too() -> None
 def test_a_value_that_says_nothing_alone_is_put_into_words() -> None:
     assert NAMES.who("masked", "yes") == "masked" and NAMES.who("masked", "no") == "unmasked"
     crossed = Names(["age_group", "masked"], {"age_group": ["61_100"], "masked": ["no", "yes"]}, 2)
-    assert crossed.group("age_group × masked", "61_100 × yes") == "61–100 × masked"
+    assert crossed.group("age_group × masked", "61_100 × yes") == "over 60 × masked"
 
 
 def test_failed_groups_come_before_favoured_ones() -> None:
@@ -113,7 +116,7 @@ def test_failed_groups_come_before_favoured_ones() -> None:
 )  # fmt: skip
 def test_how_sure_is_said_as_how_often(p: float, said: str) -> None:
     sentence = words.how_sure(finding(p_adjusted=p), {"adjust": "holm"})
-    assert said in sentence and "among the 78 comparisons" in sentence
+    assert said in sentence and "(all 78 comparisons counted)" in sentence
 
 
 def test_a_false_discovery_rate_is_not_sold_as_a_false_alarm_rate() -> None:
@@ -121,20 +124,27 @@ def test_a_false_discovery_rate_is_not_sold_as_a_false_alarm_rate() -> None:
 
 
 def with_verdict(verdict: str, findings: list[Finding]) -> Audit:
-    return Audit(verdict=verdict, reason="", findings=findings, excluded=[], settings={"delta": 0.05})
+    settings = {"delta": 0.05, "metrics": ["recall@0.5"], "better": {"recall@0.5": "higher"}, "ways": ["identity"]}
+    return Audit(verdict=verdict, reason="", findings=findings, excluded=[], settings=settings)
 
 
-def test_every_verdict_has_its_headline() -> None:
-    assert (
-        words.headline(with_verdict("disparity", [finding()]), "mtcnn") == "mtcnn fails some people more than others."
+def sentence_of(found: Audit, **how: bool) -> str:
+    return sentence(AuditSource(found, None), "MTCNN", **how)
+
+
+def test_every_verdict_has_its_sentence() -> None:
+    assert sentence_of(with_verdict("disparity", [finding()])) == (
+        "MTCNN fails 60 of 120 pictures of 40 people with skin tone Monk 10 (darkest), and 110 of 1,080 pictures of "
+        "others."
     )
-    unsaid = words.headline(with_verdict("disparity", [finding(direction="unknown")]), "mtcnn")
-    assert unsaid == "mtcnn serves some people unlike the others; which way is better was not said."
-    assert "rule one out" in words.headline(with_verdict("insufficient evidence", []), "mtcnn")
-    assert "0.05 or more" in words.headline(with_verdict("none larger than 0.05", []), "mtcnn")
-    assert words.headline(with_verdict("untestable", []), "mtcnn") == "Nothing could be tested."
-    spoilt = words.headline(with_verdict("insufficient evidence", []), "mtcnn", too_many_failed=True)
-    assert spoilt == "Too many images have no answer to rely on this run."
+    assert "which way is better was not said" in sentence_of(with_verdict("disparity", [finding(direction="unknown")]))
+    favoured = with_verdict("disparity", [finding(direction="better")])
+    assert sentence_of(favoured).endswith("nobody is shown to be served worse.")
+    assert sentence_of(with_verdict("insufficient evidence", [])).startswith("No gap is shown, but 0 of 0")
+    assert "5 points or more" in sentence_of(with_verdict("none larger than 0.05", []))
+    assert sentence_of(with_verdict("untestable", [])) == "Nothing could be tested."
+    spoilt = sentence_of(with_verdict("insufficient evidence", []), too_many_failed=True)
+    assert spoilt == "Too many images have no prediction to rely on this run."
 
 
 def test_the_tally_counts_every_comparison_once() -> None:
@@ -152,14 +162,14 @@ def test_without_a_disparity_the_largest_gap_and_the_least_known_are_told() -> N
     gap, least = words.in_short(found, Names.of(found))
     assert gap.who == "Largest gap seen" and gap.text.startswith("g a; ok is 83.3\u202f%")
     assert "n = 60" in least.text and "rows" in least.text
-    assert words.summary(found).endswith("none shows a difference, and none can exclude one of 0.05 or more.")
+    assert words.summary(found).endswith("none shows a difference, and none can exclude one of 5 points or more.")
 
 
 def test_a_fair_model_is_said_to_exclude_a_difference() -> None:
     rows = {"g": ["a", "b"] * 20_000, "ok": [1, 1, 1, 1, 0, 0] * 6_666 + [1] * 4}
     found = audit(rows, by=["g"], metrics=["ok"])
     assert found.verdict == "none larger than 0.05"
-    assert "excludes a difference of 0.05 or more" in words.summary(found)
+    assert "excludes a difference of 5 points or more" in words.summary(found)
 
 
 def test_what_a_group_would_need_is_said() -> None:
@@ -209,7 +219,7 @@ def test_a_shown_interval_that_reaches_delta_is_told_apart_from_the_one_that_dec
     found = audit(rows, by=["sex"], metrics=["found"], adjust="holm", delta=0.0475)
     assert found.findings[0].diff_low < -0.0475 and found.verdict == "none larger than 0.0475"
     assert "the 90 % interval decides that (two one-sided tests), not the 95 % one shown" in found.findings[0].reason
-    assert "(90 % intervals decide that)" in words.headline(found, "m") and "(90 %" in headline(found)
+    assert "(90 % intervals decide that)" in sentence_of(found) and "(90 %" in headline(found)
     assert words.summary(found).startswith("The only comparison that could be tested excludes")
     wider = audit(rows, by=["sex"], metrics=["found"], adjust="holm", delta=0.1)
-    assert "decide" not in wider.findings[0].reason + words.headline(wider, "m") + headline(wider)
+    assert "decide" not in wider.findings[0].reason + sentence_of(wider) + headline(wider)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +257,16 @@ class Audit(BaseModel):
     widest: list[Widest] = []
     """By attribute and metric, the largest difference between two groups."""
     equity: list[Equity] = []
+
+    def __repr__(self) -> str:
+        """The audit in five lines; `print(audit.to_json())` prints all of it."""
+        return str(import_module("countenance.report.notebook").audit_lines(self))
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """The first screen, for a notebook."""
+        return str(import_module("countenance.report.notebook").audit_html(self))
 
     @property
     def notes(self) -> list[str]:

@@ -179,7 +179,7 @@ def _twin_words(f: Finding) -> str:
             f"{shown(f.estimate)} against {shown(f.estimate_versus)}"
         )
     change = f"{f.attribute} = {f.group}" if f.versus == "base" else f"{f.attribute}, {f.group} against {f.versus},"
-    return f"{change} alone loses {f.metric} for {f.lost} of {f.bases} bases and gains it for {f.gained}"
+    return f"{change} alone loses {f.metric} for {f.lost} of {f.bases} people and gains it for {f.gained}"
 
 
 def _metric(finding: Finding) -> str:

@@ -235,18 +235,21 @@ def demo(
     model: Annotated[str, typer.Option(help="A face detector of the zoo.")] = "mtcnn",
     quiet: Quiet = False,
 ) -> None:
-    """Audit a real face detector on the embedded people and write the report."""
-    run(
-        task="face_localization",
-        model=model,
-        data="people:portraits",
-        out=out,
-        by="skin_tone,age_group,gender,masked",
-        workers=2,
-        threads=1,
-        quiet=quiet,
-    )
+    """Audit a real face detector on the embedded people, two on twins, and write the page that shows them first."""
+    from countenance.report.twin_page import write_twin_page
+    from countenance.run import Run
+    from countenance.run.store import REPORT
+
+    work = {"task": "face_localization", "workers": 2, "threads": 1, "quiet": quiet}
+    run(model=model, data="people:portraits", out=out, by="skin_tone,age_group,gender,masked", **work)
+    twins = out.with_name(f"{out.name}-twins")
+    for other in ("haar", "mtcnn"):
+        say(f"twins    {other}: the same people, one thing changed")
+        run(model=other, data="people:twins", out=twins / other, **work)
+    further = [(f"{model} on 800 portraits: its report", out / REPORT)]
+    page = write_twin_page([Run(twins / other) for other in ("haar", "mtcnn")], twins / "index.html", further)
     say(f"pictures countenance view {out}")
+    say(f"open     {page.resolve()}")
 
 
 models_app = typer.Typer(no_args_is_help=True, help="Look at the models that run here.", rich_markup_mode=None)

@@ -12,7 +12,7 @@ from countenance.files import write_text
 from countenance.gating.needed import TOO_MANY, needed_words
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, WARN, Gate, RuleCheck, RuleOutcome
 from countenance.report.cards.tables import cell
-from countenance.report.groups import others, people
+from countenance.report.groups import label, others
 from countenance.run.licences import in_words
 
 MOST_LINES = 10
@@ -78,7 +78,7 @@ def rule_line(rule: RuleOutcome) -> str:
 
 def check_line(check: RuleCheck) -> str:
     """One check in few words: who, the number, the interval that decides, and what would decide it."""
-    who = people(check.attribute, check.group) if check.group else ""
+    who = label(check.attribute, check.group) if check.group else ""
     if math.isnan(check.value):
         return f"{who or check.about}: {check.reason}"
     number = f"{shown(check.value)} [{shown(check.low)}, {shown(check.high)}]" if math.isfinite(check.low) else ""

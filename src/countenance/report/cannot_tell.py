@@ -44,6 +44,21 @@ class CannotTell:
         """Whether every comparison has an answer."""
         return not (self.unsure or self.unsure_crossed or self.untested or self.untested_crossed or self.excluded)
 
+    @property
+    def sentence(self) -> str:
+        """How much is open, in one sentence."""
+        if self.nothing:
+            return "Every comparison has an answer."
+        thin, few = len(self.unsure) + len(self.unsure_crossed), len(self.untested) + len(self.untested_crossed)
+        parts = []
+        if thin:
+            parts.append(f"{numbers.plural(thin, 'comparison has', 'comparisons have')} not enough people to tell")
+        if few:
+            parts.append(f"{numbers.plural(few, 'comparison has', 'comparisons have')} too few people to test")
+        if self.excluded and not parts:
+            parts.append(f"{numbers.plural(len(self.excluded), 'group was', 'groups were')} not compared")
+        return f"{' and '.join(parts)}: these groups may be served worse, and this data would not show it."
+
 
 def cannot_tell(source: Audited) -> CannotTell:
     """Sort the comparisons without an answer; nobody is left out silently."""

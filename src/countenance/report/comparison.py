@@ -23,7 +23,7 @@ from countenance.report.figures import dumbbell, forest
 from countenance.report.figures.scale import Scale
 from countenance.report.findings import csv_link, safe_cell
 from countenance.report.fragments import fragment
-from countenance.report.groups import others, people
+from countenance.report.groups import label, others
 from countenance.report.names import attribute_label, value_label
 from countenance.run.licences import in_words
 
@@ -158,7 +158,7 @@ def dumbbells(comparison: Comparison, metric: str, links: Links | None = None, s
 def _dumbbell(change: Change, comparison: Comparison, scale: Scale, links: Links | None) -> Dumbbell:
     mark, verdict = change_words(change, comparison.settings)
     kind = kind_of(change)
-    who = people(change.attribute, change.group)
+    who = label(change.attribute, change.group)
     return Dumbbell(
         who=f"{who[:1].upper()}{who[1:]}",
         size=numbers.plural(change.clusters, *nouns(comparison.settings["ways"])),

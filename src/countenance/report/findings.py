@@ -81,7 +81,7 @@ def finding_words(f: Finding, names: Names) -> dict[str, str]:
         "interval": numbers.change_span(f.diff_low, f.diff_high, f.metric_kind),
         "effect": f"{f.effect_name} {numbers.effect(f.effect)}",
         "p": numbers.probability(f.p_adjusted),
-        "verdict": words.verdict_label(f.verdict, f.severity),
+        "verdict": words.finding_label(f),
         "depth": "alone" if f.depth == 1 else "crossed",
     }
 
@@ -109,7 +109,7 @@ def _row(f: Finding, names: Names) -> FindingRow:
         _number(numbers.probability(f.p_adjusted), f.p_adjusted, own),
         _number(numbers.effect(f.effect), f.effect, own),
     ]
-    verdict = words.verdict_label(f.verdict, f.severity)
+    verdict = words.finding_label(f)
     return FindingRow(
         f.metric,
         f.attribute,

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
@@ -19,6 +19,9 @@ from countenance.report.source import ReportSource
 from countenance.report.words import DISPARITY
 from countenance.run.pictures import is_dataset_of
 from countenance.tasks import Task
+
+if TYPE_CHECKING:
+    from countenance.report.album import Album
 
 CHOICES = ("auto", "off", "blurred", "full")
 SHOWN = 24
@@ -78,22 +81,19 @@ def why_off(asked: str) -> str:
     )
 
 
-def gallery(source: ReportSource, asked: str) -> Gallery:
+def gallery(source: ReportSource, album: "Album") -> Gallery:
     """The gallery of a run. A dataset that is gone or has changed costs the pictures, not the report."""
-    real = source.run.manifest.dataset.card.real_people
-    mode = mode_for(asked, real)
+    mode = album.mode
     if mode == "off":
-        return Gallery(mode, why_off(asked))
+        return Gallery(mode, album.sentence)
     rows, metric, total = worst_rows(source)
     if not rows:
         return Gallery(mode, "No failure to show.", metric=metric)
-    dataset, problem = loaded(source)
-    if dataset is None:
-        return Gallery(mode, f"No pictures: {problem}. Every number on this page is unaffected.", metric=metric)
+    if not album.samples:
+        return Gallery(mode, album.sentence, metric=metric)
     chosen = choose(rows, source)
-    samples = {row["sample"] for row in chosen}
-    by_id = {sample.id: sample for sample in dataset if sample.id in samples}
-    answers = _answers(source, samples)
+    by_id = album.samples
+    answers = _answers(source, {row["sample"] for row in chosen})
     made = []
     for row in chosen:
         sample = by_id.get(row["sample"])

@@ -23,7 +23,7 @@ from countenance.report.comparison import (
 from countenance.report.comparison_words import told_side
 from countenance.report.figures import critical, forest
 from countenance.report.findings import csv_link
-from countenance.report.groups import people
+from countenance.report.groups import label
 from countenance.run.licences import in_words
 
 
@@ -79,7 +79,7 @@ def moved_gaps(board: Leaderboard) -> list[tuple[str, list[ComparisonRow]]]:
     for model in board.models[1:]:
         gaps = [told_side(g) for g in board.gaps if g.b == model and g.verdict == DISPARITY and not g.mirrors]
         scale = scale_of(gaps)
-        rows = [gap_row(g, f"{people(g.attribute, g.group)} ({g.metric})", scale, board.settings) for g in gaps]
+        rows = [gap_row(g, f"{label(g.attribute, g.group)} ({g.metric})", scale, board.settings) for g in gaps]
         blocks.append((model, rows))
     return blocks if board.gaps else []
 
@@ -134,7 +134,7 @@ def _cells(
             "n": score.n,
             "attribute": score.attribute,
             "group": score.group,
-            "who": people(score.attribute, score.group),
+            "who": label(score.attribute, score.group),
             "worst": (score.attribute, score.group) in worst,
             "below": score.high < standing.estimate if sign > 0 else score.low > standing.estimate,
         }

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from countenance.auditing.headline import delta_words, deltas_of
+from countenance.auditing.headline import deltas_of
 from countenance.report import numbers, words
 
 COMPARISONS = {
@@ -21,7 +21,7 @@ COMPARISONS = {
 
 def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]]:
     """Headed paragraphs that explain the statistics."""
-    alpha, delta = float(settings.get("alpha", 0.05)), delta_words(settings)
+    alpha, delta = float(settings.get("alpha", 0.05)), words.gap_words(settings)
     power, min_n = float(settings.get("power", 0.8)), int(settings.get("min_n", 20))
     h0 = float(settings.get("h0", 0.2))
     level = f"{100 * (1 - alpha):g} %"
@@ -36,15 +36,16 @@ def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]
                       "cluster-robust t. Few or very unequal clusters count as few."),
         ("Comparisons", f"{COMPARISONS.get(str(settings.get('comparison', 'rest')), '')} Groups are formed by exact "
                         f"values, and by intersections of up to {settings.get('depth', 2)} attributes."),
-        ("Many comparisons", f"Who looks often enough finds something by chance. {correction(settings, tested)}"),
-        ("Verdicts", f"Disparity: the adjusted p is below {alpha:g}, and the difference is not shown to be smaller "
-                     f"than {delta}; severe when the effect is also larger than {h0:g} (Cohen’s h for rates, "
-                     f"rank-biserial correlation for means), else minor. None larger than {delta}: the "
+        ("Many comparisons", f"Test often enough and chance will hand you a finding. {correction(settings, tested)}"),
+        ("Verdicts", f"Served worse (a disparity): the adjusted p is below {alpha:g}, and the difference is not shown "
+                     f"to be smaller than {delta}; a filled mark when the effect is also larger than {h0:g} "
+                     "(Cohen’s h for rates, "
+                     f"rank-biserial correlation for means), else an open one. No gap of {delta} or more: the "
                      f"{100 * (1 - 2 * alpha):g} % interval of the difference lies within that; a difference may then "
                      "still be real, and is said to be. "
-                     f"Untestable: a side has fewer than {min_n} {many}. Insufficient evidence: everything else; "
-                     "it is not an acquittal. The verdict of the whole is the worst of them, and nobody is cleared "
-                     "while a group of an attribute that was named was not tested."),
+                     f"Too few people to test: a side has fewer than {min_n} {many}. Not enough people to tell: "
+                     "everything else; it clears nobody. The verdict of the whole is the worst of them, and nobody is "
+                     "cleared while a group of an attribute that was named was not tested."),
         ("What could have been seen", f"A smallest gap is the difference that these sizes would have found "
                                       f"{100 * power:g} % of the time, after the correction. How many more people "
                                       "(images, rows) it takes is counted for the smallest difference that matters."),
@@ -54,7 +55,7 @@ def paragraphs(settings: Mapping[str, Any], tested: int) -> list[tuple[str, str]
 def independence(settings: Mapping[str, Any]) -> str:
     """What was taken as independent."""
     one, many = words.cluster_noun(settings)
-    said = f"Here: {settings['unit']}." if settings.get("unit") else ""
+    said = f"Here: {words.unit_words(str(settings['unit']))}." if settings.get("unit") else ""
     if not settings.get("ways", settings.get("cluster")):
         return said or "Rows were taken as independent."
     return (

@@ -8,17 +8,13 @@ from typing import Protocol, TypeVar
 from markupsafe import Markup, escape
 
 from countenance.auditing import Audit
-from countenance.data.vocabulary import UNKNOWN, in_order
+from countenance.auditing.ordering import PERSON, role_of
+from countenance.data.vocabulary import in_order
+from countenance.report.people_words import ValueWords, people_phrase, value_words
 
 CROSS = " × "
 REST = "rest"
 LONGEST = 2000
-PHRASES = {
-    ("masked", "yes"): "masked",
-    ("masked", "no"): "unmasked",
-    ("smile", "yes"): "smiling",
-    ("smile", "no"): "not smiling",
-}
 _BREAKS = re.compile(r"[\t\r\n\u2028\u2029]+")
 _ACTING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 
@@ -42,6 +38,22 @@ def shown(text: str) -> Markup:
     return escape(clean(text))
 
 
+MODELS = {
+    "mtcnn": "MTCNN", "haar": "Haar", "yunet": "YuNet", "rfb320": "RFB-320", "wearmask": "WearMask", "aizoo": "AIZOO",
+    "bicubic": "Bicubic", "jpeg": "JPEG", "ir101": "IR-101",
+}  # fmt: skip
+"""Models of the zoo as their authors write them."""
+
+
+def model_label(name: str) -> str:
+    """A model as a sentence names it.
+
+    >>> model_label("mtcnn"), model_label("my-detector")
+    ('MTCNN', 'my-detector')
+    """
+    return MODELS.get(name, name)
+
+
 def attribute_label(name: str) -> str:
     """An attribute, or an intersection, in words.
 
@@ -52,33 +64,45 @@ def attribute_label(name: str) -> str:
 
 
 def phrase(attribute: str, value: str) -> str | None:
-    """Words for a value that says nothing without its attribute; None where the value speaks for itself.
+    """Words for a value that say what they are about without its attribute; None where they do not.
 
-    >>> phrase("masked", "no"), phrase("hat", "yes"), phrase("glasses", "none"), phrase("hair", "long")
-    ('unmasked', 'hat: yes', 'no glasses', None)
+    >>> phrase("masked", "no"), phrase("hat", "yes"), phrase("glasses", "none"), phrase("race", "Black")
+    ('unmasked', 'hat: yes', 'without glasses', 'Black')
     """
-    if value == "none":
-        return f"no {attribute_label(attribute)}"
-    if value in ("yes", "no"):
-        return PHRASES.get((attribute, value), f"{attribute_label(attribute)}: {value}")
-    return None
+    words = value_words(attribute, value)
+    return words.label if words.alone else None
 
 
 def value_label(attribute: str, value: str) -> str:
     """One value in words.
 
     >>> value_label("skin_tone", "monk_10"), value_label("age_group", "0_17"), value_label("hair", "pony_tail")
-    ('Monk 10', '0–17', 'pony tail')
+    ('Monk 10 (darkest)', 'under 18', 'with pony tail hair')
     """
-    if said := phrase(attribute, value):
-        return said
-    if tone := re.fullmatch(r"monk_(\d+)", value):
-        return f"Monk {tone[1]}"
-    if attribute.startswith("age") and (years := re.fullmatch(r"(\d+)_(\d+)", value)):
-        return f"{years[1]}–{years[2]}"
-    if re.fullmatch(r"[a-z]+(_[a-z]+)+", value):
-        return value.replace("_", " ")
-    return "unknown" if value == UNKNOWN else value
+    return value_words(attribute, value).label
+
+
+def swatch(attribute: str, value: str) -> Markup:
+    """The colours of a skin tone as a small picture; empty for anything else.
+
+    >>> swatch("skin_tone", "monk_3").count("<rect"), swatch("gender", "female")
+    (1, Markup(''))
+    """
+    return swatches(value_words(attribute, value).swatches)
+
+
+def swatches(colours: Sequence[str]) -> Markup:
+    """Colours beside each other, as one small picture."""
+    if not colours:
+        return Markup("")
+    width = 14 if len(colours) == 1 else 7 * len(colours)
+    step = width / len(colours)
+    cells = "".join(
+        f'<rect x="{i * step:g}" width="{step:g}" height="14" fill="{colour}"/>' for i, colour in enumerate(colours)
+    )
+    return Markup(  # noqa: S704 - numbers and our own colours
+        f'<svg class="tone" width="{width}" height="14" aria-hidden="true" focusable="false">{cells}</svg>'
+    )
 
 
 def in_group_order(found: "Iterable[G]") -> "list[G]":
@@ -185,16 +209,34 @@ class Names:
 
         return sorted(found, key=key)
 
-    def who(self, attribute: str, group: str) -> str:
-        """A group with its attribute, for a sentence.
+    def words(self, attribute: str, group: str) -> list[ValueWords]:
+        """The words for the values of a group, those about the person first."""
+        parts = sorted(self.parts(attribute, group), key=lambda part: role_of([part[0]], {}) != PERSON)
+        return [value_words(name, value) for name, value in parts]
 
-        >>> Names(["skin_tone"], {}, 1).who("skin_tone", "monk_3")
-        'skin tone Monk 3'
+    def swatch(self, attribute: str, group: str) -> Markup:
+        """The colours of a group's skin tones."""
+        return swatches([colour for part in self.words(attribute, group) for colour in part.swatches])
+
+    def who(self, attribute: str, group: str) -> str:
+        """A group in few words, for a list.
+
+        >>> Names(["skin_tone"], {}, 1).who("skin_tone", "monk_3"), Names(["race"], {}, 1).who("race", "Black")
+        ('Monk 3', 'Black')
         """
-        parts = self.parts(attribute, group)
-        return " and ".join(
+        parts = sorted(self.parts(attribute, group), key=lambda part: role_of([part[0]], {}) != PERSON)
+        return ", ".join(
             phrase(name, value) or f"{attribute_label(name)} {value_label(name, value)}" for name, value in parts
         )
+
+    def people(self, attribute: str, group: str) -> str:
+        """A group as people, for a sentence.
+
+        >>> names = Names(["masked", "age_group"], {"masked": ["yes"], "age_group": ["61_100"]}, 2)
+        >>> names.people("masked × age_group", "yes × 61_100")
+        'masked people over 60'
+        """
+        return people_phrase(self.words(attribute, group))
 
     def versus(self, attribute: str, versus: str) -> str:
         """The other side of a comparison.

@@ -37,6 +37,50 @@ def span(low: float | None, high: float | None, kind: str = "mean") -> str:
     return f"{_signed(low, 3)}{joint}{_signed(high, 3)}"
 
 
+def likely(low: float | None, high: float | None, kind: str = "mean") -> str:
+    """An interval in words, as short as it can be.
+
+    >>> likely(0.921, 0.984, "rate"), likely(0.5, 0.61)
+    ('likely 92 to 98', 'likely 0.500 to 0.610')
+    """
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return "no interval"
+    scale, digits = (100, 0) if kind == "rate" else (1, 3)
+    if kind == "rate" and 0 < 100 * (high - low) < 1:
+        digits = 1
+    return f"likely {_signed(scale * low, digits)} to {_signed(scale * high, digits)}"
+
+
+def short(number: float) -> str:
+    """A mean for a sentence: three figures, as many decimals as they take.
+
+    >>> short(32.8361), short(0.5551), short(0.00083), short(-1234.5)
+    ('32.8', '0.555', '0.00083', '−1,234')
+    """
+    if not math.isfinite(number):
+        return NOTHING
+    size = abs(number)
+    if 0 < size < 0.0995:
+        return f"{number:.2g}".replace("-", MINUS)
+    digits = 0 if size >= 1000 else 1 if size >= 10 else 3 if size < 1 else 2
+    return f"{number:,.{digits}f}".replace("-", MINUS)
+
+
+def percent(number: float, kind: str = "mean") -> str:
+    """An estimate for somebody who reads it once: whole percent where that says enough.
+
+    >>> percent(0.9312, "rate"), percent(0.9996, "rate"), percent(0.5126)
+    ('93\u202f%', '99.96\u202f%', '0.513')
+    """
+    if kind != "rate" or not math.isfinite(number):
+        return value(number, kind)
+    digits = 0
+    while digits < 3 and number not in (0, 1) and round(100 * number, digits) in (0, 100):
+        digits += 1
+    digits += 1 if digits and round(100 * number, digits) not in (0, 100) and digits < 2 else 0
+    return f"{100 * number:.{digits}f}{THIN}%"
+
+
 def change(number: float | None, kind: str = "mean", *, sign: bool = True) -> str:
     """A difference: percentage points for rates.
 

@@ -11,11 +11,18 @@ from typing import Any
 
 import countenance
 from countenance.auditing import Audit
-from countenance.auditing.headline import by_weight, delta_words, headline
 from countenance.files import to_json
 from countenance.report import cannot_tell, charts, findings, method, render, words
 from countenance.report import gallery as pictures
+from countenance.report.album import Album
+from countenance.report.face_matrix import face_matrix
 from countenance.report.figures import tally
+from countenance.report.first import first_screen
+from countenance.report.handle import handles
+from countenance.report.harms import harms
+from countenance.report.ladder import FIRST_ROWS
+from countenance.report.members import Members
+from countenance.report.names import model_label
 from countenance.report.source import Audited, ReportSource, TableSource
 from countenance.report.whole_run import whole_run
 from countenance.run import Run
@@ -24,10 +31,14 @@ from countenance.run.suite import suite_of
 from countenance.storage import Missing, is_url
 
 LISTED_FAILURES = 200
+NO_PICTURES = "A table has no pictures: each dot is a row."
+RENDERED = (
+    "These people are computer-rendered. They test the method; they do not show that a model is fair to real people"
+)
 KINDS = {
     "image": "the picture could not be read",
     "model": "the model raised an error, hung or crashed",
-    "answer": "the answer was not valid",
+    "answer": "the prediction was not valid",
 }
 DEFAULTS: dict[str, Any] = {
     "question": "", "failed": 0, "max_failures": 0.05, "seconds": None, "images_per_second": None, "cores": None,
@@ -92,13 +103,19 @@ def table_context(table: Path | str, audit: Audit, out: Path) -> tuple[TableSour
     """What the report of a table says, as a page and on paper."""
     path = Path(table)
     source = TableSource(audit, None, path)
+    first = first_screen(source, "The model", Album("off", NO_PICTURES))
     options = " ".join(shlex.quote(option) for option in method.audit_options(audit.settings))
     option = "--pdf" if out.suffix.lower() == ".pdf" else "--report"
     return source, audited(source) | {
         "manifest": {"failed": 0, "notes": [], "dataset": {"images": None}},
         "card": {"warning": ""},
         "too_many_failed": False,
-        "headline": headline(audit),
+        "headline": first.sentence,
+        "first": first,
+        "first_of": path.name,
+        "first_heading": "h1",
+        "first_notes": first_notes(source, [], {}),
+        "matrix": None,
         "name": path.name,
         "rows": source.scores.num_rows,
         "hash": hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -112,23 +129,32 @@ def context(source: ReportSource, asked: str) -> dict[str, Any]:
     """Everything the template says; `extra` are the sections of the run's suite: (id, title, markup) each."""
     suite = suite_of(source.run)
     extra = [] if suite is None else suite.sections(replace(source, gallery=asked))
-    return evidence(source, asked) | {
-        "gallery": pictures.gallery(source, asked),
+    album = Album.of(source, asked)
+    return evidence(source, asked, album) | {
+        "gallery": pictures.gallery(source, album),
         "gallery_asked": asked,
         "extra": extra,
+        "first_heading": "h1",
     }
 
 
-def evidence(source: ReportSource, asked: str = "auto") -> dict[str, Any]:
-    """What the sections about the audit, the data and the method say: everything but the pictures."""
+def evidence(source: ReportSource, asked: str = "auto", album: Album | None = None) -> dict[str, Any]:
+    """What the sections about the audit, the data and the method say; with an album also faces."""
     manifest, settings = DEFAULTS | source.run.plain_manifest(), AUDITED | source.audit.settings
     failed = too_many_failed(manifest)
+    first = first_screen(source, source.run.model_name, album, too_many_failed=failed)
+    name = data_name(manifest)
     return audited(source) | {
         "manifest": manifest,
         "card": manifest["dataset"]["card"],
-        "data_name": data_name(manifest),
+        "data_name": name,
         "model": manifest["model"],
-        "headline": words.headline(source.audit, source.run.model_name, too_many_failed=failed),
+        "headline": first.sentence,
+        "first": first,
+        "first_of": f"{model_label(source.run.model_name)} on {name}: {manifest['question']}".strip(": "),
+        "first_notes": first_notes(source, manifest["notes"], manifest["dataset"]),
+        "matrix": face_matrix(source, harms(source), album or Album("off"), Members(source)),
+        "real_people": bool(manifest["dataset"]["card"].get("real_people")),
         "too_many_failed": failed,
         "curves": charts.curves(source),
         "results": whole_run(source.results),
@@ -142,31 +168,32 @@ def evidence(source: ReportSource, asked: str = "auto") -> dict[str, Any]:
     }
 
 
+def first_notes(source: Audited, notes: list[str], dataset: dict[str, Any]) -> list[str]:
+    """What a reader must know before trusting the first screen: that people are rendered, what a reader left out."""
+    twins = " alone decides"
+    of_audit = [note for note in source.audit.notes if twins not in note]
+    card = dataset.get("card") or {}
+    warning = [RENDERED] if card.get("warning") and not card.get("real_people", True) else [card.get("warning") or ""]
+    return [str(note) for note in (*notes, *of_audit, *warning, *(dataset.get("notes") or [])) if note]
+
+
 def audited(source: Audited) -> dict[str, Any]:
     """What every page of an audit says, of a run or of a table."""
     audit, settings = source.audit, AUDITED | source.audit.settings
     names = source.names
-    disparities = by_weight(audit.findings)
-    told = words.strongest(audit.findings, names)
-    said = {f.metric for f in told} or {one.metric for one in words.in_short(audit, names)}
+    lead = next((harm.metric.name for harm in harms(source)), "")
     ordered = findings.in_order(audit.findings)
     kept = ordered[: findings.MOST]
     return {
         "audit": audit,
         "settings": settings,
-        "verdict_mark": overall_mark(source),
-        "delta": delta_words(settings),
-        "strongest": [words.statement(finding, names) for finding in told],
-        "unconfirmed": [words.statement(f, names) for f in words.unconfirmed(audit.findings)],
-        "summary": words.summary(audit),
-        "in_short": words.in_short(audit, names),
-        "more_disparities": len(disparities) - len(told),
-        "how_sure": words.how_sure(told[0], settings) if told else "",
-        "meanings": [(m.name, m.meaning) for m in source.metrics if m.meaning and m.name in said],
+        "delta": words.gap_words(settings),
         "tally": words.tally(audit),
         "tally_bar": tally.bar(words.tally(audit)),
+        "first_rows": FIRST_ROWS,
+        "handles": sorted(handles(source), key=lambda handle: handle.metric != lead),
         "numbers_on_top": charts.headline_numbers(source),
-        "forests": charts.forests(source),
+        "forests": sorted(charts.forests(source), key=lambda forest: forest.metric.name != lead),
         "heat_maps": charts.heat_maps(source),
         "cannot_tell": cannot_tell.cannot_tell(source),
         "findings": findings.table_rows(kept, names),
@@ -175,6 +202,7 @@ def audited(source: Audited) -> dict[str, Any]:
         "csv": findings.csv_uri(kept),
         "method": method.paragraphs(settings, tested=sum(f.verdict != words.UNTESTABLE for f in audit.findings)),
         "cluster_noun": words.cluster_noun(settings),
+        "unit_words": words.unit_words(str(settings["unit"])),
         "recorded": recorded(settings),
     }
 
@@ -205,14 +233,6 @@ def recorded(settings: dict[str, Any]) -> list[tuple[str, str]]:
             text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
             made.append((name.replace("_", " "), text))
     return made
-
-
-def overall_mark(source: Audited) -> str:
-    """The mark of the audit's own verdict: severe as soon as one disparity is, favoured where nobody is failed."""
-    if source.audit.verdict == words.DISPARITY and words.only_favoured(source.audit):
-        return words.FAVOURED
-    severe = any(finding.severity == "severe" for finding in source.audit.findings)
-    return words.mark(source.audit.verdict, "severe" if severe else "minor")
 
 
 def too_many_failed(manifest: dict[str, Any]) -> bool:

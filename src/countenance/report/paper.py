@@ -40,7 +40,12 @@ def pdf_path(out: Path | str) -> Path:
     return path
 
 
-def _rgb(colour: str) -> tuple[int, int, int]:
+def rgb(colour: str) -> tuple[int, int, int]:
+    """The red, green and blue of a colour.
+
+    >>> rgb("#ff0080")
+    (255, 0, 128)
+    """
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
@@ -62,7 +67,7 @@ class Paper:
             def footer(self) -> None:
                 self.set_y(-FOOT + 4)
                 self.set_font("sans", size=6.5)
-                self.set_text_color(*_rgb(SOFT))
+                self.set_text_color(*rgb(SOFT))
                 self.cell(self.epw - 20, 4, foot_text)
                 self.cell(20, 4, f"{self.page_no()} of {{nb}}", align="R")
 
@@ -89,7 +94,7 @@ class Paper:
     def text(self, text: str, size: float = 8.5, *, bold: bool = False, soft: bool = False, gap: float = 1.5) -> None:
         """A paragraph."""
         self.pdf.set_font("sans", "B" if bold else "", size)
-        self.pdf.set_text_color(*_rgb(SOFT if soft else INK))
+        self.pdf.set_text_color(*rgb(SOFT if soft else INK))
         self.pdf.multi_cell(0, size * 0.52, clean(text), align="L", new_x="LMARGIN", new_y="NEXT")
         self.pdf.ln(gap)
 
@@ -99,7 +104,7 @@ class Paper:
             if not value:
                 continue
             self.pdf.set_font("sans", "B", 8)
-            self.pdf.set_text_color(*_rgb(INK))
+            self.pdf.set_text_color(*rgb(INK))
             self.pdf.write(4.4, f"{clean(name)}  ")
             self.pdf.set_font("sans", "", 8)
             self.pdf.write(4.4, clean(value))
@@ -108,8 +113,8 @@ class Paper:
     def code(self, lines: Sequence[str]) -> None:
         """Commands."""
         self.pdf.set_font("mono", "", 7)
-        self.pdf.set_text_color(*_rgb(INK))
-        self.pdf.set_fill_color(*_rgb("#f5f4ef"))
+        self.pdf.set_text_color(*rgb(INK))
+        self.pdf.set_fill_color(*rgb("#f5f4ef"))
         for line in lines:
             self.pdf.multi_cell(0, 4.2, f"$ {clean(line)}", align="L", fill=True, new_x="LMARGIN", new_y="NEXT")
         self.pdf.ln(2)
@@ -119,7 +124,7 @@ class Paper:
         self.break_before(need)
         self.pdf.ln(3.5 if size > 11 else 1.5)
         self.pdf.set_font("sans", "B", size)
-        self.pdf.set_text_color(*_rgb(INK))
+        self.pdf.set_text_color(*rgb(INK))
         if size > 11:
             self.pdf.start_section(clean(text), strict=False)
         self.pdf.multi_cell(0, size * 0.5, clean(text), align="L", new_x="LMARGIN", new_y="NEXT")
@@ -140,9 +145,9 @@ class Paper:
             broken = trial.page_break_triggered
         if not broken:
             top = pdf.get_y()
-            pdf.set_fill_color(*_rgb(TINTS[kind]))
+            pdf.set_fill_color(*rgb(TINTS[kind]))
             pdf.rect(MARGIN, top, WIDTH - 2 * MARGIN, height + 3, style="F")
-            pdf.set_fill_color(*_rgb(COLOURS[kind]))
+            pdf.set_fill_color(*rgb(COLOURS[kind]))
             pdf.rect(MARGIN, top, 1.6, height + 3, style="F")
         self._boxed(pdf, kind, badge, headline, lines, after)
         pdf.set_left_margin(MARGIN)
@@ -159,10 +164,10 @@ class Paper:
         pdf.ln(4)
         pdf.set_x(MARGIN + 6)
         pdf.set_font("sans", "B", 8)
-        pdf.set_text_color(*_rgb(COLOURS[kind]))
+        pdf.set_text_color(*rgb(COLOURS[kind]))
         pdf.multi_cell(0, 4.4, clean(badge), new_x="LMARGIN", new_y="NEXT", align="L")
         pdf.set_font("sans", "B", 13)
-        pdf.set_text_color(*_rgb(INK))
+        pdf.set_text_color(*rgb(INK))
         pdf.multi_cell(0, 6.6, clean(headline), new_x="LMARGIN", new_y="NEXT", align="L")
         pdf.ln(1.5)
         for who, text in lines:
@@ -172,7 +177,7 @@ class Paper:
             pdf.write(4.5, clean(text))
             pdf.ln(6)
         pdf.set_font("sans", "", 8)
-        pdf.set_text_color(*_rgb(SOFT))
+        pdf.set_text_color(*rgb(SOFT))
         for text in after:
             pdf.multi_cell(0, 4.3, clean(text), new_x="LMARGIN", new_y="NEXT", align="L")
             pdf.ln(1)
@@ -186,8 +191,8 @@ class Paper:
         from fpdf.fonts import FontFace
 
         self.pdf.set_font("sans", "", 7)
-        self.pdf.set_text_color(*_rgb(INK))
-        self.pdf.set_draw_color(*_rgb(LINE))
+        self.pdf.set_text_color(*rgb(INK))
+        self.pdf.set_draw_color(*rgb(LINE))
         self.pdf.set_line_width(0.15)
         self.pdf.set_fill_color(255, 255, 255)
         whole = [line for line in (columns, *rows) if len(line) == len(columns)]

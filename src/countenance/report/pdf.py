@@ -14,6 +14,7 @@ from countenance.report.markup import put_markup, put_table
 from countenance.report.names import attribute_label
 from countenance.report.page import context, table_context
 from countenance.report.paper import Paper, pdf_path
+from countenance.report.pdf_first import put_first
 from countenance.report.plots import curve_figures, forest_figures, result_figures
 from countenance.report.plots.forest import rows_of
 from countenance.report.source import Audited, ReportSource
@@ -27,7 +28,7 @@ MOST_FINDINGS, MOST_OPEN = 60, 24
 def write_pdf(
     run: Run | ReportSource, out: Path | str, *, said: dict[str, Any] | None = None, verdicts: bool = True
 ) -> Path:
-    """Write the report of an audited run as PDF and return its path; it never shows a picture of anybody.
+    """Write the report of an audited run as PDF and return its path; it never shows a real face.
 
     `said` is what the HTML page says (`countenance.report.page.context`), so that both have the same headline, the same
     statements, the same numbers and the same sections of a suite. Without `verdicts` no group is marked by its verdict
@@ -35,7 +36,7 @@ def write_pdf(
     """
     path = pdf_path(out)
     source = run if isinstance(run, ReportSource) else ReportSource.of(run)
-    said = context(source, "off") if said is None else said
+    said = context(source, "auto") if said is None else said
     manifest = said["manifest"]
     title = f"{source.run.model_name} on {said['data_name']}"
     licences = in_words(of_manifest(source.run.manifest))
@@ -44,11 +45,9 @@ def write_pdf(
         title, f"{title} · run finished {day} · countenance {manifest['countenance']}",
         finished=manifest["finished"], about=f"Licences: {licences}",
     )  # fmt: skip
-    paper.text("Countenance · audit report", 7.5, soft=True, gap=0.5)
-    paper.text(title, 18, bold=True, gap=1)
-    images = numbers.plural(manifest["dataset"]["images"], "image")
-    paper.text(f"“{manifest['question']}” Evaluated on {images}{_compared(said['settings'])}.", 9, soft=True, gap=3)
-    _first(paper, source, said)
+    paper.text(f"{said['first_of']} · {said['first'].counted}", 8, soft=True, gap=1)
+    put_first(paper, said["first"], said["first_notes"], faces=not said["real_people"])
+    _numbers(paper, said)
     _groups(paper, source, said, verdicts)
     _curves(paper, source)
     _tables(paper, said)
@@ -77,10 +76,11 @@ def write_table_pdf(table: Path | str, audit: Audit, out: Path | str) -> Path:
     source, said = table_context(table, audit, path)
     foot = f"{said['name']} · of {said['changed'][:10]} · SHA-256 {said['hash'][:16]} · countenance {said['version']}"
     paper = Paper(said["name"], foot, finished=said["changed"])
-    paper.text("Countenance · audit of a table", 7.5, soft=True, gap=0.5)
-    paper.text(said["name"], 18, bold=True, gap=1)
-    paper.text(f"{numbers.plural(said['rows'], 'row')}{_compared(said['settings'])}.", 9, soft=True, gap=3)
-    _first(paper, source, said)
+    paper.text(
+        f"{said['name']} · {numbers.plural(said['rows'], 'row')}{_compared(said['settings'])}", 8, soft=True, gap=1
+    )
+    put_first(paper, said["first"], said["first_notes"], faces=False)
+    _numbers(paper, said)
     _groups(paper, source, said, verdicts=True)
     _open(paper, said)
     _findings(paper, source)
@@ -117,34 +117,17 @@ def _groups(paper: Paper, source: Audited, said: dict[str, Any], verdicts: bool)
             paper.figure(figure, f"{metric.name} of each group with its interval. {told}")
 
 
-def _first(paper: Paper, source: Audited, said: dict[str, Any]) -> None:
-    """The verdict and the numbers of everybody."""
-    manifest, settings = said["manifest"], said["settings"]
-    told = said["strongest"] or said["in_short"]
-    after = [] if said["strongest"] else [said["summary"]]
-    after += [said["how_sure"]] if said["how_sure"] else []
-    if said["more_disparities"] > 0:
-        more = numbers.plural(said["more_disparities"], "more difference is", "more differences are")
-        after.append(f"{more} in the table of findings.")
-    if said["strongest"] and said["unconfirmed"]:
-        gaps = "; ".join(f"{one.who}, {one.text.rstrip('.')}" for one in said["unconfirmed"])
-        after.append(f"The largest gaps that could not be confirmed: {gaps}.")
-    after.append(", ".join(f"{part.n:,} {part.label}" for part in said["tally"]))
-    after += [f"Independent unit: {settings['unit']}."] if settings["unit"] else []
-    if said["too_many_failed"]:
-        after.append(f"More images have no answer than a verdict may rest on: {said['in_numbers'].warning}.")
-    notes = [*manifest["notes"], *settings["notes"], said["card"]["warning"]]
-    after += [str(note) for note in notes if note]
-    paper.box(
-        said["verdict_mark"], str(source.audit.verdict), said["headline"], [(one.who, one.text) for one in told],
-        [text for text in after if text],
-    )  # fmt: skip
+def _numbers(paper: Paper, said: dict[str, Any]) -> None:
+    """The numbers of everybody."""
+    manifest = said["manifest"]
     rows = [(one.name, one.value, one.interval, one.n, one.meaning) for one in said["numbers_on_top"]]
     if manifest["dataset"]["images"] is not None:
         failed = (numbers.count(manifest["failed"]), f"of {numbers.count(manifest['dataset']['images'])}")
-        meaning = said["in_numbers"].clause() if manifest["failed"] else "every image was answered"
-        rows.append(("images without an answer", *failed, "", meaning))
-    paper.table(("number", "value", "interval", "from", "meaning"), rows, "LRRRL")
+        meaning = said["in_numbers"].clause() if manifest["failed"] else "every image has a prediction"
+        rows.append(("images without a prediction", *failed, "", meaning))
+    if rows:
+        paper.heading("Everyone", need=40)
+        paper.table(("number", "value", "interval", "from", "meaning"), rows, "LRRRL")
 
 
 def _curves(paper: Paper, source: ReportSource) -> None:
@@ -183,7 +166,9 @@ def _open(paper: Paper, said: dict[str, Any]) -> None:
         for one in open_ones[:MOST_OPEN]
     ]
     many = said["cluster_noun"][1]
-    paper.table(("metric", "group", many, "estimate (interval)", "smallest gap seen", "it takes"), rows, "LLRRRL")
+    paper.table(
+        ("metric", "group", many, "estimate (interval)", "smallest gap we could see", "it takes"), rows, "LLRRRL"
+    )
     if len(open_ones) > MOST_OPEN:
         paper.text(f"The first {MOST_OPEN} of {len(open_ones):,}; the page lists all.", soft=True)
 

@@ -47,8 +47,8 @@ def window(width: int, height: int, box: Any = None, *, least: float = 0.18, mar
     return Window(float(round(x)), float(round(y)), float(round(size)), float(round(size)))
 
 
-def jpeg(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool = False, quality: int = 80) -> bytes:
-    """A window of a picture as a JPEG file, at most `longest` pixels long.
+def cut(pixels: Pixels, shown: Window, longest: int, *, blurred: bool = False) -> Any:
+    """A window of a picture as a PIL image, at most `longest` pixels long.
 
     Blurring keeps 16 pixels on the longer side and nothing else: it cannot be undone.
     """
@@ -61,18 +61,30 @@ def jpeg(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool = F
     if blurred:
         few = 16 / max(part.size)
         part = part.resize((max(1, round(part.width * few)), max(1, round(part.height * few))), Image.Resampling.BOX)
-        part = part.resize(size, Image.Resampling.BICUBIC)
-    elif size != part.size:
-        part = part.resize(size, Image.Resampling.LANCZOS)
+        return part.resize(size, Image.Resampling.BICUBIC)
+    return part if size == part.size else part.resize(size, Image.Resampling.LANCZOS)
+
+
+def jpeg(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool = False, quality: int = 80) -> bytes:
+    """A window of a picture as a JPEG file; see `cut`."""
+    return _jpeg(cut(pixels, shown, longest, blurred=blurred), quality)
+
+
+def _jpeg(picture: Any, quality: int) -> bytes:
     buffer = io.BytesIO()
-    part.save(buffer, "JPEG", quality=quality, optimize=True)
+    picture.save(buffer, "JPEG", quality=quality, optimize=True)
     return buffer.getvalue()
 
 
-def embedded(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool = False, quality: int = 80) -> Markup:
-    """A window of a picture as a data URI (JPEG); see `jpeg`."""
-    content = base64.b64encode(jpeg(pixels, shown, longest=longest, blurred=blurred, quality=quality)).decode("ascii")
+def uri(picture: Any, quality: int = 80) -> Markup:
+    """A PIL image as a data URI (JPEG)."""
+    content = base64.b64encode(_jpeg(picture, quality)).decode("ascii")
     return Markup(f"data:image/jpeg;base64,{content}")  # noqa: S704 - base64 alone
+
+
+def embedded(pixels: Pixels, shown: Window, *, longest: int = 320, blurred: bool = False, quality: int = 80) -> Markup:
+    """A window of a picture as a data URI (JPEG); see `cut`."""
+    return uri(cut(pixels, shown, longest, blurred=blurred), quality)
 
 
 def annotated(pixels: Pixels, boxes: Sequence[tuple[Sequence[float], tuple[int, int, int], str]]) -> Any:

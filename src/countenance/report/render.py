@@ -16,6 +16,8 @@ from countenance.report.figures.marks import icon
 from countenance.report.names import attribute_label, clean, value_label
 
 HERE = Path(__file__).parent
+SHARED = (".mark", ".interval", ".verdict", ".icon", ".grid", ".ref", ".forest-axis text", ".hidden", ".note")
+"""Rules of the page that the first screen needs in a notebook too."""
 
 
 def _finalize(value: Any) -> Any:
@@ -66,6 +68,21 @@ def page(template: Any, **context: Any) -> str:
     )
     assets = {"style": Markup(style), "script": Markup(script), "policy": policy}  # noqa: S704 - our own files
     return environment().get_template(template).render(**context, **assets)
+
+
+def first_style() -> str:
+    """The style of the first screen alone, for a page that is not ours: nothing outside `.countenance` is touched."""
+    style = _asset("style.css")
+    start, end = style.index("/* first screen: begin */"), style.index("/* first screen: end */")
+    colours = style[style.index(":root {") : style.index("* { box-sizing")].replace(":root", ".countenance")
+    base = (
+        ".countenance { font: 15px/1.5 var(--sans); color: var(--ink); background: var(--bg); }"
+        ".countenance { padding: .2rem 1rem 1rem; container-type: inline-size; }"
+        ".countenance * { box-sizing: border-box; } .countenance a { color: var(--link); }"
+    )
+    marks = "\n".join(line for line in style.splitlines() if line.startswith(SHARED))
+    own = style[start:end].replace("@media (max-width:", "@container (max-width:")
+    return "\n".join([colours, base, marks, own])
 
 
 def write(path: Path, text: str) -> Path:

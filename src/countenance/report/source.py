@@ -169,6 +169,23 @@ class TableSource(Audited):
         return ()
 
 
+@dataclass(frozen=True)
+class AuditSource(Audited):
+    """An audit alone: no rows, so people are counted and not shown."""
+
+    @cached_property
+    def scores(self) -> Any:
+        """No rows."""
+        import pyarrow as pa
+
+        return pa.table({})
+
+    @property
+    def known_metrics(self) -> Sequence[Metric]:
+        """An audit says nothing about its metrics."""
+        return ()
+
+
 def _audited_part(scores: Any, audit: Audit, label: str) -> Any:
     import pyarrow as pa
 

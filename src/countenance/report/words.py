@@ -1,6 +1,7 @@
 """Plain sentences: what an audit found, said to somebody who has a minute."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,7 @@ from countenance.auditing.headline import (
     by_weight,
     delta_words,
     deltas_of,
-    failing,
-    failure_share,
     leading,
-    where_words,
-    which_interval,
 )
 from countenance.auditing.units import nouns
 from countenance.auditing.verdict import SMALLER
@@ -28,6 +25,8 @@ FAVOURED = "favoured"
 RANK = {SEVERE: 0, MINOR: 1, UNSURE: 2, NONE: 3, UNTESTED: 4}
 MORE = 1.3
 """How much larger an intersection's effect must be than its group's to be told beside it."""
+MOST_TO_COLLECT = 10_000
+"""More people than a study can collect."""
 WORSE, BETTER = "worse", "better"
 """Directions of a finding; any other is not known, and then nobody is called failed or favoured."""
 
@@ -45,13 +44,39 @@ def mark(verdict: str, severity: str | None = None) -> str:
     return UNTESTED if verdict == UNTESTABLE else UNSURE
 
 
-def verdict_label(verdict: str, severity: str | None = None) -> str:
-    """A verdict with its severity.
+def verdict_label(verdict: str, severity: str | None = None, *, kind: str = "rate", direction: str = WORSE) -> str:
+    """A verdict as pages say it; the codes stay in the API and in files. `direction` is that of the side it is said of.
 
-    >>> verdict_label("disparity", "severe")
-    'severe disparity'
+    >>> verdict_label("disparity", "severe"), verdict_label("disparity", "minor", direction="better")
+    ('served worse', 'served better')
+    >>> verdict_label("none larger than 0.05"), verdict_label("none larger than 0.05", kind="mean")
+    ('no gap of 5 points or more', 'no gap of 0.05 or more')
+    >>> verdict_label("insufficient evidence"), verdict_label("untestable")
+    ('not enough people to tell', 'too few people to test')
     """
-    return f"{severity} {verdict}" if severity else verdict
+    if verdict == DISPARITY:
+        return {WORSE: "served worse", BETTER: "served better"}.get(direction, "differs")
+    if verdict.startswith("none"):
+        return f"no gap of {_size(verdict, kind)} or more"
+    return {INSUFFICIENT: "not enough people to tell", UNTESTABLE: "too few people to test"}.get(verdict, verdict)
+
+
+def _size(verdict: str, kind: str) -> str:
+    """The δ that a verdict names, in points for rates."""
+    size = verdict.removeprefix("none larger than ")
+    try:
+        return f"{100 * float(size):g} points" if kind == "rate" else size
+    except ValueError:
+        return size if size != verdict else "that size"
+
+
+def finding_label(finding: Finding, group: str | None = None) -> str:
+    """What a finding says of one of its sides, by default of the one that is named first."""
+    turned = group is not None and group != finding.group
+    way = finding.direction
+    if turned:
+        way = {WORSE: BETTER, BETTER: WORSE}.get(way, way)
+    return verdict_label(finding.verdict, finding.severity, kind=finding.metric_kind, direction=way)
 
 
 def mark_of(finding: Finding | None, group: str) -> str:
@@ -67,40 +92,6 @@ def mark_of(finding: Finding | None, group: str) -> str:
 def failed_side(finding: Finding) -> str:
     """The group that a comparison says is served worse; the named one when the other side is everyone else."""
     return finding.versus if _can_turn(finding) else finding.group
-
-
-def headline(audit: Audit, model: str, *, too_many_failed: bool = False) -> str:
-    """The verdict as one line of text; where the whole fails often, that comes first."""
-    worst = failing(audit)
-    if worst is None:
-        return where_words(audit.settings) + _headline(audit, model, too_many_failed)
-    share = 100 * failure_share(worst, audit.settings.get("better") or {})
-    poor = f"{model} fails everybody often: {worst.metric} fails in {share:.0f} % of {worst.counted}. "
-    return poor + where_words(audit.settings) + _headline(audit, model, too_many_failed)
-
-
-def _headline(audit: Audit, model: str, too_many_failed: bool) -> str:
-    if audit.verdict == DISPARITY:
-        found = [f for f in audit.findings if f.verdict == DISPARITY]
-        if only_favoured(audit):
-            return f"{model} serves some people better than the others; nobody is shown to be served worse."
-        if all(f.direction not in (WORSE, BETTER) for f in found):
-            return f"{model} serves some people unlike the others; which way is better was not said."
-        return f"{model} fails some people more than others."
-    if audit.verdict == UNTESTABLE:
-        return "Nothing could be tested."
-    if audit.verdict.startswith("none"):
-        delta = delta_words(audit.settings)
-        return f"No group differs from everybody else together by {delta} or more{which_interval(audit)}."
-    if too_many_failed:
-        return "Too many images have no answer to rely on this run."
-    missing = untested_groups(audit)
-    if missing and not any(mark(f.verdict) == UNSURE for f in audit.findings):
-        many = numbers.plural(len(missing), "group was", "groups were")
-        return f"Cannot tell: {many} not tested; the others do not differ by {delta_words(audit.settings)} or more."
-    if all(delta is None for delta in deltas_of(audit.settings).values()):
-        return "No disparity shown; which difference would matter was not said."
-    return "No disparity shown, and too little evidence to rule one out."
 
 
 def only_favoured(audit: Audit) -> bool:
@@ -196,15 +187,8 @@ def how_sure(finding: Finding, settings: Mapping[str, Any]) -> str:
             f"Its p value, adjusted so that few of the reported differences are chance (Benjamini–Hochberg), "
             f"is {numbers.probability(p)}."
         )
-    where = f"anywhere among the {numbers.plural(size, 'comparison')}" if size > 1 else "here"
-    shuffled = int(settings.get("permutations") or 0)
-    said = _equals(p)
-    if settings.get("adjust") == "minp" and shuffled and p <= 1.0001 / (shuffled + 1):
-        said = f"< {1 / (shuffled + 1):.1g}, the smallest that {shuffled:,} shufflings can show"
-    return (
-        f"If nobody were served differently, a gap as clear as the first would turn up {where} {odds_words(p)} "
-        f"(adjusted p {said})."
-    )
+    counted = f"all {numbers.plural(size, 'comparison')} counted" if size > 1 else "one comparison"
+    return f"If the model treated everyone alike, chance would produce a gap this clear {odds_words(p)} ({counted})."
 
 
 def odds_words(p: float) -> str:
@@ -223,11 +207,6 @@ def odds_words(p: float) -> str:
 def _round(number: float) -> int:
     """Two figures at most: 47.3 is about 47, 213 is about 210."""
     return int(round(number, min(0, 2 - len(str(int(number))))))
-
-
-def _equals(p: float) -> str:
-    text = numbers.probability(p)
-    return text if text.startswith("<") else f"= {text}"
 
 
 def strongest(findings: Sequence[Finding], names: Names, most: int = 4) -> list[Finding]:
@@ -279,7 +258,7 @@ def in_short(audit: Audit, names: Names) -> list[Statement]:
             text += "no gap, however large, would have shown reliably"
         more = more_needed(least, audit.settings)
         if more and more != "enough":
-            text += f"; one of {delta_words(audit.settings)} takes about {more}"
+            text += f"; one of {gap_words(audit.settings)} takes about {more}"
         made.append(Statement("Least is known about", f"{text}.", least.metric))
     return made
 
@@ -288,7 +267,7 @@ def summary(audit: Audit) -> str:
     """For a verdict without a disparity: one sentence on all the comparisons."""
     tested = sum(f.verdict != UNTESTABLE for f in audit.findings)
     unsure = sum(mark(f.verdict) == UNSURE for f in audit.findings)
-    delta = delta_words(audit.settings)
+    delta = gap_words(audit.settings)
     among = f"the {numbers.plural(tested, 'comparison')} that could be tested"
     if not tested and audit.findings:
         many = numbers.plural(len(audit.findings), "comparison")
@@ -315,6 +294,19 @@ def summary(audit: Audit) -> str:
     return f"Of {among}, none shows a difference, but {unsure:,} cannot exclude one of {delta} or more."
 
 
+def gap_words(settings: Mapping[str, Any]) -> str:
+    """The smallest gap that matters, as a page says it.
+
+    >>> gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), gap_words({"delta": {"ms": 5.0}})
+    ('5 points', '5')
+    """
+    deltas = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
+    sizes = set(deltas.values())
+    if len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
+        return f"{100 * size:g} points"
+    return delta_words(settings)
+
+
 @dataclass(frozen=True)
 class Tally:
     """How many comparisons ended how."""
@@ -327,16 +319,16 @@ class Tally:
 def tally(audit: Audit) -> list[Tally]:
     """The comparisons counted by their end, worst first; kinds that did not occur are left out."""
     labels = {
-        SEVERE: "severe disparity",
-        MINOR: "minor disparity",
-        UNSURE: "insufficient evidence",
-        NONE: f"no difference larger than {delta_words(audit.settings)}",
-        UNTESTED: "untestable",
+        SEVERE: "large gap shown",
+        MINOR: "small gap shown",
+        UNSURE: "not enough people to tell",
+        NONE: f"no gap of {gap_words(audit.settings)} or more",
+        UNTESTED: "too few people to test",
     }
     counts = dict.fromkeys(labels, 0)
     for finding in audit.findings:
         counts[mark(finding.verdict, finding.severity)] += 1
-    many = {SEVERE: "severe disparities", MINOR: "minor disparities"}
+    many = {SEVERE: "large gaps shown", MINOR: "small gaps shown"}
     return [Tally(kind, (many if n > 1 else labels).get(kind, labels[kind]), n) for kind, n in counts.items() if n]
 
 
@@ -361,6 +353,25 @@ def what_is_missing(finding: Finding, settings: Mapping[str, Any]) -> str:
     if finding.clusters_versus < need:
         return f"at least {need} {unit} on the other side, there are {finding.clusters_versus}"
     return "rows that differ"
+
+
+_UNIT = re.compile(r"(?P<unit>.+?) \(columns? .+?\): (?P<rows>[\d,]+) rows? of (?P<units>[\d,]+ .+?)(?P<more>; .*)?")
+
+
+def unit_words(unit: str) -> str:
+    """What was taken as independent, as a page says it.
+
+    >>> unit_words("person (column identity): 800 rows of 200 people")
+    '800 pictures of 200 people; pictures of one person are counted together'
+    >>> unit_words("row: the 3 rows are taken as independent")
+    'row: the 3 rows are taken as independent'
+    """
+    known = _UNIT.fullmatch(unit)
+    if known is None:
+        return unit
+    rows = "pictures" if known["unit"] == "person" else "rows"
+    together = f"{rows} of one {known['unit']} are counted together"
+    return f"{known['rows']} {rows} of {known['units']}; {together}{known['more'] or ''}"
 
 
 def cluster_noun(settings: Mapping[str, Any]) -> tuple[str, str]:

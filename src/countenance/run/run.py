@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,12 @@ class Run:
         """An audit that could not be stored, because the run cannot be written to."""
 
     def __repr__(self) -> str:
-        return f"Run({self.place!r}, {self.manifest.task} of {self.model_name} on {self.dataset_name})"
+        """The run in at most five lines: where it is, and what its audit found."""
+        return str(import_module("countenance.report.notebook").run_lines(self))
+
+    def _repr_html_(self) -> str:
+        """The first screen of the run, for a notebook."""
+        return str(import_module("countenance.report.notebook").run_html(self))
 
     @property
     def place(self) -> str:
@@ -175,8 +181,6 @@ class Run:
 
         The page is report.html in the run directory unless `out` says otherwise.
         """
-        from importlib import import_module
-
         from countenance.run.store import AUDIT
 
         if not self.store.storage.has(AUDIT):

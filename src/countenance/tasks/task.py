@@ -40,6 +40,14 @@ class Metric:
     """An attribute and its values: whom the metric is about. Images that failed are missing for these people alone."""
     of_groups: bool = False
     """Rows do not have it: the task's reducer gives it for groups, as numbers that say how they are `audited`."""
+    noun: str = ""
+    """What pages call it ("faces found"); empty: its name. The three words after it are those of a 0/1 metric."""
+    verb: str = ""
+    """What the model does to whom it fails: "misses"."""
+    failed: str = ""
+    """What happened to them: "missed"."""
+    right: str = ""
+    """What happened to the others: "found"."""
 
 
 class Options(BaseModel):

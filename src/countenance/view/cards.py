@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from countenance.auditing.headline import headline
 from countenance.errors import InputError
 from countenance.report import numbers
+from countenance.report.harms import metric_words
+from countenance.report.names import model_label
+from countenance.report.sentences import sentence
+from countenance.report.source import ReportSource
 from countenance.run import Run, read_audit
 from countenance.view.library import Summary
 from countenance.view.opened import OpenRun, Unknown, stamp_of
@@ -48,12 +51,13 @@ def _card(run: Run, key: str) -> RunCard:
     except InputError:
         return RunCard()
     whole = [e for e in audit.overall if e.n][:2]
-    figures = [(e.metric, numbers.value(e.estimate, e.metric_kind)) for e in whole]
+    source = ReportSource(audit, run.task(), run)
+    figures = [(metric_words(source, e.metric)[1].noun, numbers.value(e.estimate, e.metric_kind)) for e in whole]
     if len(figures) < 2 and whole:
         figures.append(("people" if whole[0].clusters != whole[0].n else "rows", numbers.count(whole[0].clusters)))
     real = run.manifest.dataset.card.real_people
     faces = () if real else tuple(f"/runs/{key}/faces/{number}" for number in range(FACES))
-    return RunCard(headline(audit), tuple(figures), faces)
+    return RunCard(sentence(source, model_label(run.model_name)), tuple(figures), faces)
 
 
 def face(site: Site, opened: OpenRun, number: int) -> bytes:

@@ -9,7 +9,9 @@ from countenance.auditing.headline import delta_words
 from countenance.report import charts, method, words
 from countenance.report.cards.front_matter import front_matter, licence_fields
 from countenance.report.cards.tables import cell, groups_table
+from countenance.report.names import model_label
 from countenance.report.page import AUDITED, DEFAULTS, too_many_failed
+from countenance.report.sentences import sentence
 from countenance.report.source import ReportSource
 from countenance.run import Run
 from countenance.run.licences import in_words, of_manifest
@@ -27,7 +29,7 @@ def model_card(run: Run) -> str:
     source = ReportSource.of(run)
     manifest, settings = DEFAULTS | run.plain_manifest(), AUDITED | source.audit.settings
     audit = source.audit
-    headline = words.headline(audit, run.model_name, too_many_failed=too_many_failed(manifest))
+    headline = sentence(source, model_label(run.model_name), too_many_failed=too_many_failed(manifest))
     told = words.strongest(audit.findings, source.names)
     statements = [words.statement(f, source.names) for f in told] or words.in_short(audit, source.names)
     card, model = run.manifest.dataset.card, run.manifest.model

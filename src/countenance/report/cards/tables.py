@@ -150,8 +150,7 @@ def verdict_of_groups(source: ReportSource) -> dict[tuple[str, str, str], str]:
             found.setdefault((f.metric, f.attribute, group), f)
     made = {}
     for key, f in found.items():
-        favoured = words.mark_of(f, key[2]) == words.FAVOURED
-        made[key] = "favoured" if favoured else words.verdict_label(f.verdict, f.severity)
+        made[key] = words.finding_label(f, key[2])
     return made
 
 
@@ -174,5 +173,5 @@ def finding_row(f: Finding, names: Names) -> tuple[str, ...]:
     return (
         f.metric, names.who(f.attribute, f.group), names.versus(f.attribute, f.versus), f"{f.n:,} / {f.n_versus:,}",
         f"{numbers.value(f.estimate, f.metric_kind)} / {numbers.value(f.estimate_versus, f.metric_kind)}", gap,
-        numbers.probability(f.p_adjusted), words.verdict_label(f.verdict, f.severity),
+        numbers.probability(f.p_adjusted), words.finding_label(f),
     )  # fmt: skip

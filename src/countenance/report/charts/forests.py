@@ -11,6 +11,7 @@ from countenance.auditing.headline import by_weight
 from countenance.report import numbers, words
 from countenance.report.figures import forest
 from countenance.report.figures.scale import Scale
+from countenance.report.metric_words import words_of
 from countenance.report.names import attribute_label, value_label
 from countenance.report.source import Audited
 from countenance.tasks import Metric
@@ -21,6 +22,7 @@ class ForestRow:
     """A group in a forest plot."""
 
     label: str
+    swatch: Markup
     n: int
     clusters: int
     plot: Markup
@@ -40,6 +42,8 @@ class Forest:
     """The forest plot of one metric."""
 
     metric: Metric
+    noun: str
+    meaning: str
     key: str
     axis: Markup
     empty: Markup
@@ -66,10 +70,12 @@ def forests(source: Audited) -> list[Forest]:
         for name, estimates in groups.items():
             rows = [
                 _forest_row(e, value_label(name, e.group), found.get((name, e.group)), scale, reference, source)
-                for e in estimates
+                for e in _worst_first(estimates, metric, source)
             ]
             if rows:
                 blocks.append((attribute_label(name), rows))
+        if metric.better is not None:
+            blocks.sort(key=lambda block: min(words.RANK.get(row.mark, len(words.RANK)) for row in block[1]))
         if crossed:
             blocks.append(
                 (
@@ -82,8 +88,19 @@ def forests(source: Audited) -> list[Forest]:
             )
         text = numbers.value(reference, kind)
         empty = forest.row(scale, math.nan, math.nan, math.nan, words.UNTESTED, reference)
-        made.append(Forest(metric, f"forest-{index}", forest.axis(scale), empty, text, blocks))
+        said = words_of(metric, source.task)
+        axis = forest.axis(scale)
+        meaning = said.meaning or metric.meaning
+        made.append(Forest(metric, said.noun, meaning, f"forest-{index}", axis, empty, text, blocks))
     return made
+
+
+def _worst_first(estimates: list[Estimate], metric: Metric, source: Audited) -> list[Estimate]:
+    """The groups of an attribute by harm, those without a number last; before any test, in their own order."""
+    if metric.better is None or not source.audit.findings:
+        return estimates
+    sign = -1.0 if metric.better == "lower" else 1.0
+    return sorted(estimates, key=lambda e: (not e.n, sign * e.estimate if math.isfinite(e.estimate) else math.inf))
 
 
 def by_group(source: Audited, metric: str) -> dict[tuple[str, str], Finding]:
@@ -112,21 +129,29 @@ def standing_out(source: Audited, metric: str, most: int = 8) -> list[tuple[Esti
     return [(estimates[f.attribute, f.group], f) for f in chosen if (f.attribute, f.group) in estimates]
 
 
+def _note(finding: Finding, estimate: Estimate, kind: str) -> str:
+    """How much a confirmed gap means for people: so many more per 1,000."""
+    if kind not in (words.SEVERE, words.MINOR) or estimate.metric_kind != "rate" or finding.effect_name == "ratio":
+        return ""
+    each = round(1000 * abs(finding.difference)) if math.isfinite(finding.difference) else 0
+    return f"{numbers.count(each)} more per 1,000" if each else ""
+
+
 def _forest_row(
     estimate: Estimate, label: str, finding: Finding | None, scale: Scale, reference: float | None, source: Audited
 ) -> ForestRow:
     kind = words.mark_of(finding, estimate.group)
-    verdict = "not compared" if finding is None else words.verdict_label(finding.verdict, finding.severity)
+    verdict = "not compared" if finding is None else words.finding_label(finding, estimate.group)
     difference, against, note = math.nan, "", ""
     if finding is not None:
         here = finding.group == estimate.group
         difference = finding.difference if here else -finding.difference
         other = finding.versus if here else finding.group
         against = "" if other == "rest" else source.names.group(finding.attribute, other)
-        if kind == words.FAVOURED:
-            verdict, note = "favoured", verdict
+        note = _note(finding, estimate, kind)
     return ForestRow(
         label,
+        source.names.swatch(estimate.attribute, estimate.group),
         estimate.n,
         estimate.clusters,
         forest.row(scale, estimate.estimate, estimate.low, estimate.high, kind, reference),

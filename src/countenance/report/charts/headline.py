@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from countenance.auditing import Estimate
 from countenance.report import numbers, words
+from countenance.report.metric_words import words_of
 from countenance.report.source import Audited
 from countenance.tasks import Number
 
@@ -28,16 +29,25 @@ def _size(estimate: Estimate, source: Audited) -> str:
     return rows if estimate.clusters == estimate.n else f"{rows} of {numbers.plural(estimate.clusters, one, many)}"
 
 
+def _counted(n: int, unit: str) -> str:
+    """A count of what a number is made from; a similarity is one of a comparison.
+
+    >>> _counted(19437, "cosine similarity"), _counted(1, "images"), _counted(3, "impostor pairs")
+    ('19,437 comparisons', '1 image', '3 impostor pairs')
+    """
+    return numbers.plural(n, "comparison" if unit in ("cosine similarity", "distance") else unit.removesuffix("s"))
+
+
 def headline_numbers(source: Audited) -> list[Headline]:
     """The audited metrics over everybody, then the task's own numbers of the whole run."""
     made = []
     for metric in source.metrics:
         if estimate := source.overall.get(metric.name):
-            kind = estimate.metric_kind
+            kind, wording = estimate.metric_kind, words_of(metric, source.task)
             made.append(
                 Headline(
-                    metric.name,
-                    metric.meaning + (" (lower is better)" if metric.better == "lower" else ""),
+                    wording.noun,
+                    (wording.meaning or metric.meaning) + (" (lower is better)" if metric.better == "lower" else ""),
                     numbers.value(estimate.estimate, kind),
                     numbers.span(estimate.low, estimate.high, kind),
                     _size(estimate, source),
@@ -48,7 +58,7 @@ def headline_numbers(source: Audited) -> list[Headline]:
         if isinstance(row, Number) and row.group is None:
             interval, value = numbers.span(row.low, row.high), f"{row.bound} {numbers.value(row.value)}".strip()
             meaning = f"{row.meaning} ({row.note})" if row.note else row.meaning
-            n = numbers.plural(row.n, (row.unit or "images").removesuffix("s"))
+            n = _counted(row.n, row.unit or "images")
             everybody = (source.metrics[0].name, "", "") if source.metrics else None
             made.append(Headline(row.name, meaning, value, interval, n, everybody))
     return made

@@ -113,6 +113,6 @@ def _cell(
         numbers.span(estimate.low, estimate.high, estimate.metric_kind),
         None if few else tint(estimate.estimate, low, high, better),
         kind,
-        "not compared" if finding is None else words.verdict_label(finding.verdict, finding.severity),
+        "not compared" if finding is None else words.finding_label(finding, estimate.group),
         (estimate.metric, estimate.attribute, estimate.group),
     )

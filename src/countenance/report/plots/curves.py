@@ -51,7 +51,9 @@ def curve_figure(chart: Chart, height: float = HEIGHT) -> Any:
                 axis._set_axes_scale("log")
             else:
                 axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_major_formatter(
+                FuncFormatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}")
+            )
             axis._set_lim(*_padded(low, high, log), auto=False)
         for index, line in enumerate(chart.lines):
             _draw(axes, line, index, (ends[0][0], ends[1][0]), chart.log)

@@ -1,3 +1,84 @@
+// The handle: moves the mark from which a gap matters, and says again how every comparison ends there.
+(function () {
+  "use strict";
+  var WORDS = { harm: "served worse", better: "served better", unknown: "not enough people to tell", out: "no gap of that size", untested: "too few to test" };
+
+  function effect(from, to) { return Math.abs(2 * Math.asin(Math.sqrt(to)) - 2 * Math.asin(Math.sqrt(from))); }
+
+  // How many times as large a group must be so that a gap of delta would be seen; see growth in auditing/power.py.
+  function times(row, delta) {
+    var ratio = row.seen / delta;
+    if (row.h && row.mde !== null) {
+      var moved = row.rate >= 0.5 ? row.rate - delta : row.rate + delta;
+      if (moved < 0 || moved > 1) return NaN;
+      ratio = row.mde / effect(row.rate, moved);
+    }
+    if (row.seen === null && !row.h) return NaN;
+    var together = ratio * ratio, left = 1 / together - (1 - row.share);
+    if (ratio <= 1) return together;
+    return left > 0 && row.share / left <= 2 * together ? row.share / left : together;
+  }
+
+  function stateAt(row, delta) {
+    if (row.few) return "untested";
+    if (row.out !== null && row.out < delta) return "out";
+    return row.real ? (row.better ? "better" : "harm") : "unknown";
+  }
+
+  function decides(row, state, delta, nouns) {
+    if (state !== "unknown") return WORDS[state];
+    var more = Math.ceil(row.n * times(row, delta)) - row.n;
+    if (!(more > 0)) return "almost on the limit";
+    if (more > 10000) return "more people than a study can collect";
+    return more.toLocaleString("en") + " more " + (more === 1 ? nouns[0] : nouns[1]);
+  }
+
+  Array.prototype.forEach.call(document.querySelectorAll(".handle"), function (box) {
+    var input = box.querySelector("input"), output = box.querySelector("output"), line = box.querySelector(".delta");
+    var ticks = box.querySelector(".handle-rows"), nouns = box.getAttribute("data-nouns").split("|");
+    var scale = Number(box.getAttribute("data-scale")), unit = box.getAttribute("data-unit");
+    var audited = Number(box.getAttribute("data-delta")), zero = parseFloat(box.querySelector(".zero").getAttribute("x1"));
+    var per = (parseFloat(line.getAttribute("x1")) - zero) / audited;
+    var rows = Array.prototype.map.call(box.querySelectorAll("li"), function (item) {
+      var row = JSON.parse(item.getAttribute("data-row"));
+      row.item = item; row.words = item.querySelector(".decides"); row.state = item.className; row.first = row.words.textContent;
+      return row;
+    });
+    var counts = {}, height = rows.length ? rows[0].item.offsetHeight || 25 : 25, asked = false;
+    rows.forEach(function (row) { counts[row.state] = (counts[row.state] || 0) + 1; });
+
+    function say(row, delta) {
+      var text = delta === audited ? row.first : decides(row, row.state, delta, nouns);
+      if (row.words.textContent !== text) row.words.textContent = text;
+    }
+    function sayVisible(delta) {
+      var from = Math.max(0, Math.floor(ticks.scrollTop / height) - 2), to = from + Math.ceil(ticks.clientHeight / height) + 4;
+      rows.slice(from, to).forEach(function (row) { say(row, delta); });
+    }
+    function move() {
+      asked = false;
+      var delta = Math.max(0, Number(input.value)), moved = false;
+      line.setAttribute("x1", zero + per * delta + "%");
+      line.setAttribute("x2", zero + per * delta + "%");
+      output.textContent = Number((scale * delta).toFixed(2)) + (unit ? " " + unit : "");
+      rows.forEach(function (row) {
+        var state = stateAt(row, delta);
+        if (state === row.state) return;
+        counts[row.state] -= 1; counts[state] = (counts[state] || 0) + 1; row.state = state; row.item.className = state; moved = true;
+      });
+      if (moved) Array.prototype.forEach.call(box.querySelectorAll("[data-count]"), function (count) {
+        count.textContent = counts[count.getAttribute("data-count")] || 0;
+      });
+      sayVisible(delta);
+    }
+    function soon() { if (!asked) { asked = true; requestAnimationFrame(move); } }
+    input.disabled = false;
+    input.addEventListener("input", soon);
+    ticks.addEventListener("scroll", function () { sayVisible(Number(input.value)); });
+    window.addEventListener("beforeprint", function () { input.value = audited; move(); });
+  });
+})();
+
 // Sorting, filtering and a CSV of what is shown. The page is whole without it.
 (function () {
   "use strict";
@@ -70,8 +151,25 @@
     });
   }
 
-  // Closed details are opened for the printer.
-  window.addEventListener("beforeprint", function () {
-    document.querySelectorAll("details").forEach(function (one) { one.open = true; });
+})();
+
+// What belongs on paper is opened for the printer.
+window.addEventListener("beforeprint", function () {
+  document.querySelectorAll("details[data-print]").forEach(function (fold) { fold.open = true; });
+});
+
+// A link into a closed fold opens it.
+(function () {
+  "use strict";
+  function open() {
+    var target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (var part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+    if (target) target.scrollIntoView();
+  }
+  window.addEventListener("hashchange", open);
+  document.addEventListener("click", function (event) {
+    var link = event.target.closest && event.target.closest('a[href^="#"]');
+    if (link && link.hash === location.hash) open();
   });
+  if (location.hash) open();
 })();

@@ -1,0 +1,219 @@
+"""The handle: every group as an interval over harm shown, not known and ruled out, and a mark that says from where a
+gap matters. What the script needs to move the mark is in the rows; without it the picture stands at the audit's δ."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from countenance.auditing import Finding
+from countenance.auditing.headline import deltas_of
+from countenance.report import numbers, words
+from countenance.report.figures.scale import Scale
+from countenance.report.harms import TWINS, metric_words, sides
+from countenance.report.names import REST
+from countenance.report.source import Audited
+from countenance.tasks import Metric
+
+MOST = 2000
+WIDEST_RATE = 0.6
+FEW = 2
+"""The rank of a comparison with too few people: drawn last."""
+SHOWN, GOOD, UNKNOWN, OUT, UNTESTED = "harm", "better", "unknown", "out", "untested"
+WORDS = {
+    SHOWN: "served worse",
+    GOOD: "served better",
+    UNKNOWN: "not enough people to tell",
+    OUT: "no gap of that size",
+    UNTESTED: "too few to test",
+}
+
+
+@dataclass(frozen=True)
+class HandleRow:
+    """One comparison from the losing side: a gap above 0 is a disadvantage of the group that is named."""
+
+    label: str
+    swatch: Markup
+    gap: str
+    left: float
+    width: float
+    at: float
+    state: str
+    decides: str
+    data: str
+    """What the script needs: the δ from which it is ruled out, whether it is confirmed, what would be seen."""
+    key: tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Handle:
+    """The chart of one metric."""
+
+    metric: str
+    noun: str
+    unit: str
+    """How the script writes δ: "points" of a rate, nothing of a mean."""
+    scale: float
+    delta: float
+    least: float
+    most: float
+    step: float
+    mark: float
+    zero: float
+    ticks: list[tuple[float, str]]
+    rows: list[HandleRow]
+    counts: list[tuple[str, str, int]]
+    left: int
+
+
+def handles(source: Audited) -> list[Handle]:
+    """A handle for each metric that has a δ and a direction."""
+    deltas = deltas_of(source.audit.settings)
+    charts = []
+    for metric in source.metrics:
+        delta = deltas.get(metric.name)
+        if delta is None or metric.better is None:
+            continue
+        findings = [f for f in source.audit.findings if f.metric == metric.name and _drawn(f)]
+        if findings:
+            charts.append(_handle(source, metric, float(delta), findings))
+    return charts
+
+
+def _drawn(f: Finding) -> bool:
+    ends = math.isfinite(f.difference) and math.isfinite(f.diff_low) and math.isfinite(f.diff_high)
+    return ends and f.kind in ("group", TWINS) and f.effect_name != "ratio"
+
+
+def _handle(source: Audited, metric: Metric, delta: float, findings: list[Finding]) -> Handle:
+    rate = findings[0].metric_kind == "rate"
+    rows = sorted((_Gap.of(f, metric) for f in findings), key=lambda gap: (gap.rank, -gap.value))
+    tested = [gap for gap in rows if gap.rank < FEW] or rows
+    low = min(0.0, *(gap.low for gap in tested))
+    high = max(delta * 2, *(gap.high for gap in tested))
+    high = min(high, WIDEST_RATE) if rate else high
+    low = max(low, -high / 4)
+    axis = Scale.around([low, high], "points" if rate else "mean", least=2 * delta)
+    scale = 100.0 if rate else 1.0
+    drawn = [_row(gap, metric, axis, delta, source) for gap in rows[:MOST]]
+    tally = {state: sum(row.state == state for row in drawn) for state in WORDS}
+    return Handle(
+        metric.name,
+        metric_words(source, metric.name)[1].noun,
+        "points" if rate else "",
+        scale,
+        delta,
+        axis.low,
+        axis.high,
+        0.005 if rate else delta / 10,
+        axis.at(delta),
+        axis.at(0.0),
+        [(axis.at(tick), axis.label(tick)) for tick in axis.ticks],
+        drawn,
+        [(state, WORDS[state], n) for state, n in tally.items()],
+        max(0, len(rows) - MOST),
+    )
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """A finding as a disadvantage of one of its sides."""
+
+    finding: Finding
+    turned: bool
+    value: float
+    low: float
+    high: float
+    rank: int
+
+    @classmethod
+    def of(cls, f: Finding, metric: Metric) -> _Gap:
+        sign = 1.0 if metric.better == "lower" else -1.0
+        value = sign * f.difference
+        turned = value < 0 and f.versus != REST and f.kind != TWINS
+        sign = -sign if turned else sign
+        low, high = sorted((sign * f.diff_low, sign * f.diff_high))
+        value = abs(value) if turned else value
+        rank = FEW if f.verdict == words.UNTESTABLE else int(not (f.verdict == words.DISPARITY and value > 0))
+        return cls(f, turned, value, low, high, rank)
+
+
+def _row(gap: _Gap, metric: Metric, axis: Scale, delta: float, source: Audited) -> HandleRow:
+    f = gap.finding
+    first, second = sides(f, metric, source)
+    side = second if gap.turned else first
+    state = state_of(f, gap.value)
+    left, right = axis.at(gap.low), axis.at(gap.high)
+    reach = limit(f)
+    if f.verdict == words.DISPARITY and reach < delta:
+        reach = math.inf  # by ranks, or because failures are rare: no δ clears it
+    data = {
+        "out": None if math.isinf(reach) else round(reach, 5),
+        "real": f.verdict == words.DISPARITY or _is_real(f, source),
+        "few": f.verdict == words.UNTESTABLE,
+        "seen": _plain(f.mde_difference),
+        "mde": _plain(f.mde),
+        "h": f.effect_name == "h",
+        "rate": _plain(f.estimate_versus),
+        "share": _share(f),
+        "n": f.clusters,
+        "better": gap.value <= 0,
+    }
+    key = (f.metric, f.attribute, side.group)
+    return HandleRow(
+        side.label,
+        source.names.swatch(f.attribute, side.group),
+        numbers.change(gap.value, f.metric_kind),
+        left,
+        round(max(right - left, 0.4), 2),
+        axis.at(gap.value),
+        state,
+        decides(f, state, source),
+        json.dumps(data),
+        key,
+    )
+
+
+def _plain(value: float) -> float | None:
+    return round(value, 5) if math.isfinite(value) else None
+
+
+def _share(f: Finding) -> float:
+    """How much of the variance of a difference is the group's own, as its size says."""
+    total = f.n + f.n_versus
+    return round(f.n_versus / total, 4) if total else 1.0
+
+
+def _is_real(f: Finding, source: Audited) -> bool:
+    alpha = float(source.audit.settings.get("alpha", 0.05))
+    return math.isfinite(f.p_adjusted) and f.p_adjusted < alpha
+
+
+def limit(f: Finding) -> float:
+    """The δ from which a finding is ruled out: that which its equivalence interval lies within."""
+    ends = [abs(end) for end in (f.low_equivalence, f.high_equivalence)]
+    return max(ends) if all(math.isfinite(end) for end in ends) else math.inf
+
+
+def state_of(f: Finding, gap: float) -> str:
+    """How a comparison ended at the audit's δ."""
+    if f.verdict == words.DISPARITY:
+        return SHOWN if gap > 0 else GOOD
+    if f.verdict == words.UNTESTABLE:
+        return UNTESTED
+    return OUT if f.verdict.startswith("none") else UNKNOWN
+
+
+def decides(f: Finding, state: str, source: Audited) -> str:
+    """What a comparison says beside its interval."""
+    if state == UNKNOWN:
+        more = (f.clusters_needed or 0) - f.clusters
+        noun, nouns = words.cluster_noun(source.audit.settings)
+        if f.clusters_needed and 0 < more <= words.MOST_TO_COLLECT:
+            return numbers.plural(more, f"more {noun}", f"more {nouns}")
+        return "more people than a study can collect" if more > words.MOST_TO_COLLECT else "almost on the limit"
+    return WORDS[state]

@@ -1,0 +1,243 @@
+"""Who loses by a confirmed gap, and how many of them: what the first screen says, the largest harm first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from countenance.auditing import Estimate, Finding
+from countenance.auditing.directions import LOWER
+from countenance.auditing.groups import SPLIT
+from countenance.auditing.ordering import PERSON
+from countenance.report import numbers, words
+from countenance.report.metric_words import MetricWords, words_of
+from countenance.report.names import REST
+from countenance.report.source import Audited
+from countenance.tasks import Metric
+
+TWINS, MISSING = "twins", "missing"
+NO_ANSWER = MetricWords("scores missing", "gives no prediction for", "without a prediction", "answered")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: how many there are, and how many of them the model fails."""
+
+    attribute: str
+    group: str
+    """`rest` is everyone else."""
+    label: str
+    people: str
+    n: int
+    clusters: int
+    estimate: float
+    low: float
+    high: float
+    failed: int | None
+    """None for a mean."""
+    pictures: bool
+    """Whether n counts pictures, of `clusters` people."""
+
+    @property
+    def counts(self) -> str:
+        """How many of how many: "7 of 50", "none of 600"."""
+        if self.failed is None:
+            return ""
+        return f"{numbers.count(self.failed) if self.failed else 'none'} of {numbers.count(self.n)}"
+
+    def failed_people(self, *, alone: bool = True) -> str:
+        """The failures with whom they are of: "7 of 50 masked people", "36 of 80 pictures of 20 women"."""
+        if self.group == REST and not self.attribute:
+            whom = "others" if alone else "everyone else"
+            return f"{self.counts} {whom}" if not self.pictures else f"{self.counts} pictures of {whom}"
+        if not self.pictures:
+            return f"{self.counts} {self.people}"
+        many = f"{numbers.count(self.clusters)} " if self.clusters and self.clusters != self.n else ""
+        return f"{self.counts} pictures of {many}{self.people}"
+
+
+@dataclass(frozen=True)
+class Harm:
+    """A gap to somebody's disadvantage, told from the losing side."""
+
+    finding: Finding
+    metric: Metric
+    words: MetricWords
+    losing: Side
+    other: Side
+    swatch: Markup
+    gap: float
+    """How much worse, in the metric's own units; above 0."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Metric, attribute and group, as the audit names them."""
+        return self.finding.metric, self.finding.attribute, self.losing.group
+
+    @property
+    def is_person(self) -> bool:
+        """Whether it is about who somebody is, not only about the picture."""
+        return self.finding.role == PERSON
+
+    @property
+    def kind(self) -> str:
+        """Rate or mean."""
+        return self.finding.metric_kind
+
+    @property
+    def text(self) -> str:
+        """The numbers for a line of a list."""
+        if self.finding.kind == TWINS and self.finding.lost is not None and self.kind == "rate":
+            lost, gained = self.finding.lost, self.finding.gained or 0
+            turned = f"{lost} of {self.finding.bases} {self.words.failed} by this alone"
+            return f"{turned}, {gained} the other way" if gained else turned
+        if self.losing.failed is None:
+            value, other = (numbers.short(side.estimate) for side in (self.losing, self.other))
+            others = "others" if self.other.group == REST else self.other.label
+            return f"{self.words.noun} {value}, {others} {other}"
+        others = "others" if self.other.group == REST else self.other.label
+        unit = " pictures" if self.losing.pictures else ""
+        return f"{self.losing.counts}{unit} {self.words.failed}; {others} {self.other.counts}"
+
+    @property
+    def more(self) -> str:
+        """The size of the harm for somebody who plans with people: so many more per 1,000."""
+        if self.kind != "rate" or not math.isfinite(self.gap):
+            return ""
+        each = round(1000 * self.gap)
+        what = "pictures" if self.losing.pictures else "people"
+        return f"{numbers.count(each)} more {self.words.failed} per 1,000 {what}" if each else ""
+
+
+def metric_words(source: Audited, name: str) -> tuple[Metric, MetricWords]:
+    """A metric of an audit with its words."""
+    metric = next((m for m in source.metrics if m.name == name), Metric(name, "", None))
+    return metric, words_of(metric, source.task)
+
+
+def failing_share(value: float, better: str | None, kind: str = "") -> float:
+    """How often a rate fails, whichever way it is written.
+
+    >>> failing_share(0.75, "higher"), failing_share(0.25, "lower"), failing_share(0.25, "higher", "missing")
+    (0.25, 0.25, 0.25)
+    """
+    return value if better == LOWER or kind == MISSING else 1 - value
+
+
+def harms(source: Audited) -> list[Harm]:
+    """Every confirmed gap that puts somebody behind, each group once, the largest harm first."""
+    best: dict[tuple[str, str], Harm] = {}
+    splits: dict[str, tuple[str, str]] = {}
+    for harm in sorted((h for f in source.audit.findings if (h := harm_of(f, source))), key=size_key):
+        group = harm.finding.attribute, harm.losing.group
+        if harm.finding.kind == SPLIT and splits.setdefault(harm.finding.attribute, group) != group:
+            continue  # of the splits of an ordered attribute the widest speaks for all
+        if harm.finding.kind == TWINS and (harm.finding.attribute, TWINS) in best:
+            continue  # so does the largest change of one thing
+        best.setdefault((harm.finding.attribute, TWINS) if harm.finding.kind == TWINS else group, harm)
+    return sorted(best.values(), key=size_key)
+
+
+def harm_of(finding: Finding, source: Audited, *, confirmed: bool = True) -> Harm | None:
+    """A finding from the losing side; None where nobody is shown to lose by it."""
+    if confirmed and finding.verdict != words.DISPARITY:
+        return None
+    if finding.direction == words.BETTER and (finding.versus == REST or finding.kind == TWINS):
+        return None
+    if finding.direction not in (words.WORSE, words.BETTER):
+        return None
+    metric, wording = metric_words(source, finding.metric)
+    wording = NO_ANSWER if finding.kind == MISSING else wording
+    first, second = sides(finding, metric, source)
+    losing, other = (second, first) if finding.direction == words.BETTER else (first, second)
+    swatch = source.names.swatch(finding.attribute, losing.group)
+    return Harm(finding, metric, wording, losing, other, swatch, abs(finding.difference))
+
+
+def size_key(harm: Harm) -> tuple[int, float]:
+    """A key by which the largest harm comes first: shares of people by points, then other numbers by their effect."""
+    finding = harm.finding
+    if (finding.metric_kind == "rate" or harm.words.share) and finding.effect_name != "ratio":
+        return 0, -harm.gap
+    effect = abs(finding.effect) if math.isfinite(finding.effect) else 0.0
+    return (1 if finding.effect_name != "ratio" else 2), -effect
+
+
+def sides(finding: Finding, metric: Metric, source: Audited) -> tuple[Side, Side]:
+    """Both sides of a comparison."""
+    f, names = finding, source.names
+    rate = f.metric_kind == "rate" and metric.better is not None and f.effect_name != "ratio"
+    first = _side(f, f.group, (f.n, f.clusters), (f.estimate, f.low, f.high), metric, source, rate)
+    numbers_of_other = (f.estimate_versus, f.low_versus, f.high_versus)
+    second = _side(f, f.versus, (f.n_versus, f.clusters_versus), numbers_of_other, metric, source, rate)
+    if f.versus == REST:
+        names_of_rest = {"attribute": "", "label": "everyone else", "people": "everyone else"}
+        second = Side(**{**second.__dict__, **names_of_rest})
+    elif f.kind == TWINS:
+        first, second = (
+            Side(**{**side.__dict__, "label": twin_label(f.attribute, side.group, names)}) for side in (first, second)
+        )
+    return first, second
+
+
+def twin_label(attribute: str, group: str, names: Any) -> str:
+    """A version of a person in words."""
+    fixed = {"base": "as they are", "first version": "first version", "last version": "last version"}
+    if group in ("first version", "last version") and "tone" in attribute:
+        return "lightest copy" if group == "first version" else "darkest copy"
+    if group in ("first version", "last version") and "age" in attribute:
+        return "youngest copy" if group == "first version" else "oldest copy"
+    return fixed.get(group) or str(names.who(attribute, group))
+
+
+def _side(
+    f: Finding, group: str, size: tuple[int, int], value: Sequence[float], metric: Metric, source: Audited, rate: bool
+) -> Side:
+    n, clusters = size
+    failed = round(failing_share(value[0], metric.better, f.kind) * n) if rate and math.isfinite(value[0]) else None
+    named = group != REST
+    return Side(
+        f.attribute,
+        group,
+        source.names.who(f.attribute, group) if named else "everyone else",
+        source.names.people(f.attribute, group) if named else "everyone else",
+        n,
+        clusters,
+        value[0],
+        value[1],
+        value[2],
+        failed,
+        counts_pictures(n, clusters, source.audit.settings),
+    )
+
+
+def counts_pictures(n: int, clusters: int, settings: Mapping[str, Any]) -> bool:
+    """Whether rows are pictures of fewer people, or of people who are not told apart."""
+    return (bool(clusters) and clusters != n) or words.cluster_noun(settings)[0] == "image"
+
+
+def everyone(source: Audited, metric: Metric) -> Side | None:
+    """All rows of a metric as one side."""
+    whole: Estimate | None = source.overall.get(metric.name)
+    if whole is None:
+        return None
+    rate = whole.metric_kind == "rate" and metric.better is not None
+    failed = round(failing_share(whole.estimate, metric.better) * whole.n) if rate else None
+    pictures = counts_pictures(whole.n, whole.clusters, source.audit.settings)
+    return Side(
+        "everyone",
+        "everyone",
+        "everyone",
+        "people",
+        whole.n,
+        whole.clusters,
+        whole.estimate,
+        whole.low,
+        whole.high,
+        failed,
+        pictures,
+    )

@@ -1,0 +1,114 @@
+"""What pages call a metric: a short noun, and of a 0/1 metric what the model does to whom it fails.
+
+A task of another package gives its metrics these words itself (`Metric.noun` and the words after it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from countenance.tasks import Metric, Task
+
+
+@dataclass(frozen=True)
+class MetricWords:
+    """The words of a metric.
+
+    >>> words = MetricWords("faces found", "misses", "missed", "found")
+    >>> f"{words.noun}: 192 of 200; it {words.verb} 8 people, 8 {words.failed}"
+    'faces found: 192 of 200; it misses 8 people, 8 missed'
+    """
+
+    noun: str
+    verb: str = "fails"
+    failed: str = "failed"
+    right: str = "right"
+    share: str = ""
+    """Of what the metric is a share, where a row's score is one: "true matches"."""
+    meaning: str = ""
+    """The same in full, for the line below; empty: the task's own sentence."""
+
+
+FACES = MetricWords(
+    "faces found",
+    "misses",
+    "missed",
+    "found",
+    meaning="faces found (a predicted box covers the face well: overlap ≥ 0.5)",
+)
+PEOPLE = MetricWords(
+    "people found",
+    "misses",
+    "missed",
+    "found",
+    meaning="people found (a predicted box covers the person well: overlap ≥ 0.5)",
+)
+TIGHT = MetricWords("box fit", meaning="how tightly the box fits, 0 to 1")
+OUTLINE = MetricWords("outline fit", meaning="how tightly the outline fits, 0 to 1")
+OVERLAP = MetricWords("box overlap", meaning="overlap with the best box, 0 to 1")
+FALSE_BOXES = MetricWords("false boxes in a picture")
+JOINTS = MetricWords("joints placed right", meaning="joints placed right, a share of those that can be seen")
+POSES = MetricWords("pose fit", meaning="how well the pose fits, 0 to 1")
+PARTS_SEEN = MetricWords("body parts seen", meaning="body parts that are there and are named, a share")
+PARTS_RIGHT = MetricWords("body parts judged right")
+_OF_TASK = {
+    ("face_localization", "recall@0.5"): FACES,
+    ("face_localization", "recall@0.75"): MetricWords("faces boxed tightly", "misses", "missed", "found"),
+    ("person_localization", "recall@0.5"): PEOPLE,
+    ("person_parsing", "average_recall"): OUTLINE,
+    ("person_parsing", "AR_MASK"): OUTLINE,
+    ("person_parsing", "best_iou"): MetricWords("overlap with the best outline, 0 to 1"),
+    ("uccs_detection", "found"): MetricWords("faces found", "misses", "missed", "found"),
+}
+_OF_METRIC = {
+    "average_recall": TIGHT,
+    "AR_IOU": TIGHT,
+    "best_iou": OVERLAP,
+    "false_positives": FALSE_BOXES,
+    "localised": MetricWords("faces found", "misses", "missed", "found"),
+    "true_positive": MetricWords("masks seen", "overlooks the mask of", "overlooked", "seen"),
+    "true_negative": MetricWords("bare faces judged right", "sees a mask on", "judged wrong", "judged right"),
+    "genuine_accepted": MetricWords("true matches accepted", "refuses", "refused", "accepted", "true matches"),
+    "impostor_accepted": MetricWords("wrong matches accepted", "accepts", "accepted", "refused", "wrong matches"),
+    "FMR": MetricWords("taken for somebody else of the same group", "confuses", "confused"),
+    "enrolled": MetricWords("pictures enrolled", "cannot enrol", "not enrolled", "enrolled"),
+    "identified": MetricWords("known people recognised", "does not recognise", "not recognised", "recognised"),
+    "rank_1": MetricWords("known people ranked first", "does not rank first", "not ranked first", "ranked first"),
+    "false_alarm": MetricWords("strangers taken for somebody", "takes for somebody known", "taken for somebody known"),
+    "rejected": MetricWords("strangers passed as nobody", "takes for somebody known", "taken for somebody known"),
+    "minor_passed": MetricWords("minors let through", "lets through", "let through", "stopped"),
+    "adult_challenged": MetricWords("adults asked for proof", "asks for proof", "asked for proof", "let through"),
+    "absolute_error": MetricWords("years off"),
+    "estimated": MetricWords("ages estimated", "gives no age for", "without an age", "estimated"),
+    "correct": MetricWords("named right", "gets wrong", "wrong", "right", "attributes"),
+    "PSNR": MetricWords("picture quality", meaning="picture quality in dB (PSNR); identical pictures have 80"),
+    "SSIM": MetricWords("likeness", meaning="likeness to the original, 0 to 1 (SSIM)"),
+    "PCK": JOINTS,
+    "OKS": POSES,
+    "AR_OKS": POSES,
+    "AR_DET": PARTS_SEEN,
+    "ACC_DET": PARTS_RIGHT,
+    "F1": MetricWords("pixels of the face named right (F1)"),
+    "latency_ms": MetricWords("milliseconds a picture takes"),
+}
+
+
+def words_of(metric: Metric, task: Task | None) -> MetricWords:
+    """The words of a metric: its own, those that we give it, or its name.
+
+    >>> words_of(Metric("recall@0.5", "", "higher"), None).noun
+    'recall@0.5'
+    >>> words_of(Metric("ok", "", "higher", noun="doors opened", verb="locks out"), None).verb
+    'locks out'
+    """
+    if metric.noun:
+        plain = MetricWords(metric.noun)
+        return MetricWords(
+            metric.noun, metric.verb or plain.verb, metric.failed or plain.failed, metric.right or plain.right
+        )
+    if task is not None and (known := _OF_TASK.get((task.name, metric.name)) or _OF_METRIC.get(metric.name)):
+        return known
+    name = metric.name.replace("_", " ")
+    if metric.better == "higher":
+        return MetricWords(name, "fails", f"not {name}" if name.isalpha() else "failed", name)
+    return MetricWords(name, "fails", name if name.isalpha() else "failed")

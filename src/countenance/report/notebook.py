@@ -1,0 +1,78 @@
+"""The first screen in a notebook: a fragment with its own style, that changes nothing around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from countenance.auditing import Audit
+from countenance.report import render
+from countenance.report.album import Album
+from countenance.report.first import FirstScreen, first_screen
+from countenance.report.ladder import FIRST_ROWS
+from countenance.report.names import model_label
+from countenance.report.page import first_notes, too_many_failed
+from countenance.report.source import AuditSource, ReportSource
+from countenance.run import Run, read_audit
+from countenance.run.store import AUDIT
+
+
+def audit_html(audit: Audit) -> str:
+    """The first screen of an audit alone: it knows no pictures, so people are dots."""
+    first = first_screen(AuditSource(audit, None), "The model", Album("off"))
+    return fragment(first, "audit", list(audit.notes))
+
+
+def run_html(run: Run) -> str:
+    """The first screen of a run: of its stored audit, or what is known before there is one."""
+    if not run.complete or not run.store.storage.has(AUDIT):
+        return f"<pre>{render.environment().from_string('{{ text }}').render(text=repr(run))}</pre>"
+    source = ReportSource(read_audit(run), run.task(), run)
+    manifest = run.plain_manifest()
+    first = first_screen(
+        source,
+        run.model_name,
+        Album.of(source, "auto"),
+        too_many_failed=too_many_failed({"max_failures": 0.05} | manifest),
+    )
+    title = f"{model_label(run.model_name)} on {run.dataset_name}: {manifest.get('question', '')}".strip(": ")
+    return fragment(first, title, first_notes(source, list(manifest.get("notes") or []), manifest["dataset"]))
+
+
+def fragment(first: FirstScreen, title: str, notes: list[str]) -> str:
+    """A first screen as markup for a notebook; links into the page lead nowhere, so there are none."""
+    context: dict[str, Any] = {
+        "first": first,
+        "first_of": title,
+        "first_notes": notes,
+        "first_rows": FIRST_ROWS,
+        "first_heading": "h2",
+        "alone": True,
+    }
+    text = render.environment().get_template("sections/verdict.html.j2").render(**context)
+    return f'<style>{render.first_style()}</style>\n<div class="countenance">{text}</div>'
+
+
+def audit_lines(audit: Audit) -> str:
+    """An audit in five lines."""
+    first = first_screen(AuditSource(audit, None), "The model", Album("off"))
+    return "\n".join(_lines("Audit", audit.verdict, first))
+
+
+def _lines(kind: str, verdict: str, first: FirstScreen) -> list[str]:
+    return [
+        f"{kind}: {verdict} ({first.counted})",
+        f"  {first.sentence}",
+        f"  Who:  {first.who[0].label}, {first.who[0].text}" if first.who else "  Who:  no confirmed gap",
+        f"  When: {first.when[0].label}, {first.when[0].text}" if first.when else "  When: no confirmed gap",
+        f"  {first.forest.rest if first.forest else first.how_sure}",
+    ]
+
+
+def run_lines(run: Run) -> str:
+    """A run in at most five lines."""
+    head = f"Run({run.place!r}, {run.manifest.task} of {run.model_name} on {run.dataset_name})"
+    if not run.complete or not run.store.storage.has(AUDIT):
+        return head
+    source = ReportSource(read_audit(run), run.task(), run)
+    first = first_screen(source, run.model_name)
+    return "\n".join([head, *_lines("Audit", source.audit.verdict, first)[1:]])

@@ -1,0 +1,100 @@
+"""The sentence of the first screen: whom the model fails, in counts, from the losing side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from countenance.auditing.headline import deltas_of, failing, where_words, which_interval
+from countenance.report import numbers, words
+from countenance.report.harms import TWINS, Harm, everyone, failing_share, harm_of, harms, metric_words, size_key
+from countenance.report.names import REST
+from countenance.report.source import Audited
+from countenance.report.words import DISPARITY, UNTESTABLE
+
+
+def sentence(
+    source: Audited, model: str, ordered: Sequence[Harm] | None = None, *, too_many_failed: bool = False
+) -> str:
+    """What the audit found, in one sentence; where the model fails everybody, that."""
+    where = where_words(source.audit.settings)
+    ordered = harms(source) if ordered is None else ordered
+    if too_many_failed:
+        return f"{where}Too many images have no prediction to rely on this run."
+    poor = failing(source.audit)
+    if poor is not None:
+        return where + _everybody(source, model, poor.metric)
+    return where + finding_sentence(source, model, ordered)
+
+
+def _everybody(source: Audited, model: str, name: str) -> str:
+    metric, wording = metric_words(source, name)
+    whole = everyone(source, metric)
+    return f"{model} fails everybody: it {wording.verb} {whole.failed_people() if whole else 'most people'}."
+
+
+def finding_sentence(source: Audited, model: str, ordered: Sequence[Harm]) -> str:
+    """The largest confirmed harm; where there is none, what can be wording instead."""
+    audit = source.audit
+    if ordered:
+        return harm_sentence(model, ordered[0])
+    if audit.verdict == DISPARITY:
+        return _without_losers(source, model)
+    if audit.verdict == UNTESTABLE:
+        return "Nothing could be tested."
+    gap = words.gap_words(audit.settings)
+    if audit.verdict.startswith("none"):
+        return f"{model} serves no group worse by {gap} or more{which_interval(audit)}."
+    missing = words.untested_groups(audit)
+    if missing and not any(words.mark(f.verdict) == words.UNSURE for f in audit.findings):
+        many = numbers.plural(len(missing), "group was", "groups were")
+        return f"Cannot tell: {many} not tested; the others show no gap of {gap} or more."
+    if all(delta is None for delta in deltas_of(audit.settings).values()):
+        return "No gap is shown; which gap would matter was not said."
+    unsure = sum(words.mark(f.verdict) == words.UNSURE for f in audit.findings)
+    return f"No gap is shown, but {unsure:,} of {len(audit.findings):,} comparisons have not enough people to tell."
+
+
+def harm_sentence(model: str, harm: Harm) -> str:
+    """One harm as a sentence."""
+    losing, other = harm.losing, harm.other
+    if harm.finding.kind == TWINS:
+        changed = harm.finding.attribute.replace("_", " ")
+        if harm.finding.lost is not None and harm.kind == "rate":
+            lost = f"{harm.finding.lost} of {harm.finding.bases} people"
+            return f"Changing {changed} alone, {model} {harm.words.verb} {lost} whom it had {harm.words.right}."
+        values = [numbers.short(side.estimate) for side in (losing, other)]
+        return f"Changing {changed} alone, {harm.words.noun} is {values[0]} ({losing.label}) against {values[1]}."
+    others = "everyone else" if other.group == REST else other.people
+    if losing.failed is None and harm.words.share and harm.finding.effect_name != "ratio":
+        shares = [numbers.percent(failing_share(s.estimate, harm.metric.better), "rate") for s in (losing, other)]
+        what = f"the {harm.words.share} of {losing.people}, and {shares[1]} of those of {others}"
+        return f"{model} {harm.words.verb} {shares[0]} of {what}."
+    if losing.failed is None:
+        values = [numbers.short(side.estimate) for side in (losing, other)]
+        return f"{model} serves {losing.people} worse: {harm.words.noun} is {values[0]}, for {others} {values[1]}."
+    return f"{model} {harm.words.verb} {losing.failed_people()}, and {other.failed_people()}."
+
+
+def _without_losers(source: Audited, model: str) -> str:
+    disparities = [f for f in source.audit.findings if f.verdict == DISPARITY]
+    first = max(disparities, key=lambda f: abs(f.difference) if f.difference == f.difference else 0.0)
+    group = source.names.people(first.attribute, first.group)
+    if words.only_favoured(source.audit):
+        return f"{model} serves {group} better than the others; nobody is shown to be served worse."
+    wording = metric_words(source, first.metric)[1]
+    values = [numbers.value(value, first.metric_kind) for value in (first.estimate, first.estimate_versus)]
+    others = source.names.versus(first.attribute, first.versus)
+    numbers_told = f"{wording.noun} is {values[0]} for {group}, {values[1]} for {others}"
+    return f"{numbers_told[:1].upper()}{numbers_told[1:]}; which way is better was not said."
+
+
+def unconfirmed_line(source: Audited) -> str:
+    """The largest gap that could not be confirmed, in one sentence; empty where there is none."""
+    thin = [f for f in source.audit.findings if f.verdict == words.INSUFFICIENT and f.kind != TWINS]
+    looks = [harm for f in thin if (harm := harm_of(f, source, confirmed=False)) is not None and harm.gap > 0]
+    if not looks:
+        return ""
+    first = min(looks, key=size_key)
+    others = len(thin) - 1
+    more = f"; {numbers.plural(others, 'more comparison', 'more comparisons')} could not be decided" if others else ""
+    return f"Looks worse, not confirmed: {first.losing.label}, {first.text}{more}."

@@ -1,0 +1,231 @@
+"""The failures themselves: for each of the worst findings some whom the model failed, each beside one whom it did not.
+
+Where pictures may not be shown, every person (or picture) is a dot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from countenance.auditing.ordering import PERSON, role_of
+from countenance.report import numbers
+from countenance.report.album import Album
+from countenance.report.gallery import about_row
+from countenance.report.harms import Harm, Side, everyone, metric_words
+from countenance.report.members import Mask, Members
+from countenance.report.metric_words import MetricWords
+from countenance.report.source import Audited
+
+MOST_FINDINGS, MOST_PAIRS = 3, 3
+TILE = 168
+MOST_DOTS = 200
+CONDITIONS = ("masked", "light", "pose")
+LIKE = ("identity", "attr.gender", "attr.age_group", "attr.skin_tone", "attr.light", "attr.pose")
+"""What a hit should share with the miss beside it, the first most of all."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One picture of somebody."""
+
+    picture: Markup
+    failed: bool
+    word: str
+    """Missed, found."""
+    about: str
+    sample: str
+
+
+@dataclass(frozen=True)
+class TileRow:
+    """The failures of one finding: pairs of a miss and a hit."""
+
+    label: str
+    swatch: Markup
+    counts: str
+    pairs: list[tuple[Tile, Tile | None]]
+    key: tuple[str, str, str] | None
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """One side of a comparison as dots."""
+
+    label: str
+    counts: str
+    dots: Markup
+
+
+@dataclass(frozen=True)
+class Failures:
+    """What the first screen shows of the people themselves: tiles, or dots with the reason why."""
+
+    rows: list[TileRow]
+    dots: list[DotRow]
+    sentence: str
+    total: int
+    word: str
+    real: bool = False
+
+
+def failures(source: Audited, ordered: Sequence[Harm], album: Album, members: Members) -> Failures:
+    """The failures of the worst findings, as pictures where that is allowed, else as dots."""
+    metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
+    wording = metric_words(source, metric.name)[1] if metric else MetricWords("")
+    total = 0
+    if metric is not None and (whole := everyone(source, metric)) is not None and whole.failed is not None:
+        total = whole.failed
+    rows = _tile_rows(source, ordered, album, members) if album.samples else []
+    dots = [] if rows else _dot_rows(source, ordered)
+    return Failures(rows, dots, "" if rows else album.sentence, total, wording.failed, album.mode != "off")
+
+
+def _tile_rows(source: Audited, ordered: Sequence[Harm], album: Album, members: Members) -> list[TileRow]:
+    rows: list[TileRow] = []
+    shown: set[str] = set()
+    for harm in ordered[: 2 * MOST_FINDINGS]:
+        losing = members.of(harm.finding.attribute, harm.losing.group)
+        other = members.other(harm.finding.attribute, harm.losing.group, harm.other.group)
+        pairs = _pairs(source, album, members, harm.metric.name, losing, other, shown)
+        if pairs:
+            rows.append(TileRow(harm.losing.label, harm.swatch, _counts(harm), pairs, harm.key))
+        if len(rows) == MOST_FINDINGS:
+            break
+    if rows or not source.metrics:
+        return rows
+    everybody = np.ones(len(members), dtype=bool)
+    pairs = _pairs(source, album, members, source.metrics[0].name, everybody, everybody, shown, most=2 * MOST_PAIRS)
+    return [TileRow("everyone", Markup(""), "", pairs, None)] if pairs else []
+
+
+def _counts(harm: Harm) -> str:
+    return f"{harm.losing.counts} {harm.words.failed}" if harm.losing.failed is not None else ""
+
+
+def _pairs(
+    source: Audited,
+    album: Album,
+    members: Members,
+    name: str,
+    losing: Mask,
+    other: Mask,
+    shown: set[str],
+    most: int = MOST_PAIRS,
+) -> list[tuple[Tile, Tile | None]]:
+    """The worst rows of one side, each beside the row of the other side that is most like it and went well."""
+    metric, wording = metric_words(source, name)
+    values = members.values(name)
+    if np.isnan(values).all() or metric.better is None or "sample" not in source.scores.column_names:
+        return []
+    badness = values if metric.better == "lower" else -values
+    known = np.isfinite(badness)
+    if not (losing & known).any():
+        return []
+    is_rate = bool(np.isin(values[known], (0.0, 1.0)).all())
+    bad = badness >= (np.max(badness[known]) if is_rate else np.quantile(badness[known], 0.9))
+    good = badness <= (np.min(badness[known]) if is_rate else np.quantile(badness[known], 0.5))
+    if is_rate and badness[known].max() == badness[known].min():
+        bad[:] = False
+    misses = np.flatnonzero(losing & known & bad)
+    misses = misses[np.argsort(-badness[misses], kind="stable")]
+    served = np.flatnonzero(other & known & good)
+    hits = [
+        (row, wording if is_rate else _value_words(value))
+        for row, value in zip(source.scores.take(served).to_pylist(), values[served], strict=True)
+    ]
+    pairs: list[tuple[Tile, Tile | None]] = []
+    people: set[str] = set()
+    for place in misses.tolist():
+        row = source.scores.slice(place, 1).to_pylist()[0]
+        person = str(row.get("identity") or row["sample"])
+        if str(row["sample"]) in shown or person in people:
+            continue
+        tile = _tile(row, album, True, wording if is_rate else _value_words(values[place]), source)
+        if tile is None:
+            continue
+        people.add(person)
+        shown.add(str(row["sample"]))
+        pairs.append((tile, _hit(row, hits, album, source, shown)))
+        if len(pairs) == most:
+            break
+    return pairs
+
+
+def _hit(
+    miss: dict[str, Any], hits: list[tuple[dict[str, Any], MetricWords]], album: Album, source: Audited, shown: set[str]
+) -> Tile | None:
+    """Somebody whom the model served, as like the one it failed as there is."""
+
+    def unlike(hit: tuple[dict[str, Any], MetricWords]) -> tuple[Any, ...]:
+        return tuple(hit[0].get(name) != miss.get(name) or hit[0].get(name) is None for name in LIKE)
+
+    free = [hit for hit in hits if str(hit[0]["sample"]) not in shown and hit[0]["sample"] != miss["sample"]]
+    for row, wording in sorted(free, key=unlike)[:3]:
+        tile = _tile(row, album, False, wording, source)
+        if tile is not None:
+            shown.add(str(row["sample"]))
+            return tile
+    return None
+
+
+def _value_words(value: float) -> MetricWords:
+    """Below a picture that has a score, not a hit or a miss: the score."""
+    return MetricWords("", failed=numbers.short(value), right=numbers.short(value))
+
+
+def _tile(row: dict[str, Any], album: Album, failed: bool, wording: MetricWords, source: Audited) -> Tile | None:
+    picture = album.face(row["sample"], row.get("subject"), TILE)
+    if picture is None:
+        return None
+    attributes = about_row(
+        row, [name for name in source.names.by if role_of([name], {}) == PERSON or name in CONDITIONS]
+    )
+    about = ", ".join(f"{name} {value}".strip() for name, value in attributes)
+    return Tile(picture, failed, wording.failed if failed else wording.right, about, str(row["sample"]))
+
+
+def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
+    counted = [harm for harm in ordered if harm.losing.failed is not None]
+    if counted:
+        first = counted[0]
+        parts = [(first.losing.label, first.losing), (first.other.label, first.other)]
+        return [DotRow(label, f"{s.counts} {first.words.failed}", dots(s, s.label)) for label, s in parts]
+    for metric in source.metrics:
+        whole = everyone(source, metric)
+        if whole is not None and whole.failed is not None:
+            wording = metric_words(source, metric.name)[1]
+            return [DotRow("everyone", f"{whole.counts} {wording.failed}", dots(whole, "everyone"))]
+    return []
+
+
+def dots(side: Side, label: str) -> Markup:
+    """A dot for each person or picture, whom the model failed first; of many, a dot stands for several.
+
+    >>> side = Side("", "f", "women", "women", 10, 10, 0.7, 0.5, 0.9, 3, False)
+    >>> dots(side, "women").count('class="dot-failed"'), dots(side, "women").count('class="dot-right"')
+    (3, 7)
+    """
+    from countenance.report.names import shown
+
+    each = -(-side.n // MOST_DOTS)
+    failed = side.failed or 0
+    red = -(-failed // each)
+    total = max(red, -(-side.n // each))
+    across = 40
+    circles = []
+    for place in range(total):
+        kind, radius = ("dot-failed", "4.4") if place < red else ("dot-right", "3.6")
+        x, y = 6 + 12 * (place % across), 6 + 12 * (place // across)
+        circles.append(f'<circle class="{kind}" cx="{x}" cy="{y}" r="{radius}"/>')
+    height = 12 * -(-total // across)
+    several = f", a dot for {numbers.count(each)}" if each > 1 else ""
+    title = f"{side.counts} of {label}{several}"
+    return Markup(  # noqa: S704 - numbers and an escaped label
+        f'<svg class="dots" viewBox="0 0 {12 * across} {height}" role="img" aria-label="{shown(title)}">'
+        f"{''.join(circles)}</svg>"
+    )

@@ -1,0 +1,55 @@
+"""One page with the twin ladders of several runs: whom one thing alone decides, model by model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from countenance.report import render
+from countenance.report.album import Album
+from countenance.report.ladder import FIRST_ROWS, Ladder, ladders
+from countenance.report.names import model_label
+from countenance.report.page import RENDERED
+from countenance.report.source import ReportSource
+from countenance.run import Run
+from countenance.run.store import REPORT
+
+
+@dataclass(frozen=True)
+class ModelLadder:
+    """The first ladder of one run."""
+
+    model: str
+    ladder: Ladder
+    report: str
+
+
+def write_twin_page(runs: Sequence[Run], out: Path, further: Sequence[tuple[str, Path]] = ()) -> Path:
+    """Write a page with the first ladder of each run, the worst model first, and return its path.
+
+    `further` are other pages to name: (what it is, path). Real people are not shown.
+    """
+    shown = []
+    for run in runs:
+        source = ReportSource.of(run)
+        rungs = ladders(source, Album.of(source, "auto"))
+        if rungs:
+            shown.append(ModelLadder(model_label(run.model_name), rungs[0], _link(run.path / REPORT, out)))
+    shown.sort(key=lambda model: -model.ladder.decided)
+    rendered = not any(run.manifest.dataset.card.real_people for run in runs)
+    text = render.page(
+        "twins.html.j2",
+        shown=shown,
+        first_rows=FIRST_ROWS,
+        alone=True,
+        note=RENDERED if rendered else "",
+        further=[(name, _link(path, out)) for name, path in further],
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    return render.write(out, text)
+
+
+def _link(target: Path, page: Path) -> str:
+    return Path(os.path.relpath(target.resolve(), page.resolve().parent)).as_posix()

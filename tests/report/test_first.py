@@ -1,0 +1,180 @@
+"""The first screen: the largest harm leads, counts are those of the rows, nobody real is shown."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from countenance.auditing import audit
+from countenance.report.album import Album
+from countenance.report.first import first_screen
+from countenance.report.handle import handles, limit
+from countenance.report.harms import harms
+from countenance.report.ladder import ladders
+from countenance.report.members import Members
+from countenance.report.metric_words import words_of
+from countenance.report.notebook import audit_html
+from countenance.report.source import AuditSource, ReportSource, TableSource
+from countenance.run import Run
+from countenance.tasks import Metric, load_task, task_names
+
+
+def table(seed: int = 0, people: int = 1200) -> dict[str, list[Any]]:
+    """People with masks and ages; masked old people are failed most."""
+    rng = np.random.default_rng(seed)
+    rows: dict[str, list[Any]] = {"identity": [], "masked": [], "age_group": [], "found": []}
+    for person in range(people):
+        masked, age = ("yes", "no")[person % 2], ("18_30", "61_100")[(person // 2) % 2]
+        chance = 0.98 - (0.06 if masked == "yes" else 0) - (0.25 if masked == "yes" and age == "61_100" else 0)
+        rows["identity"].append(f"p{person}")
+        rows["masked"].append(masked)
+        rows["age_group"].append(age)
+        rows["found"].append(int(rng.random() < chance))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def source() -> AuditSource:
+    return AuditSource(audit(table(), by=["masked", "age_group"], metrics=["found"], adjust="holm", depth=2), None)
+
+
+def test_the_largest_confirmed_harm_leads_in_counts(source: AuditSource) -> None:
+    rows = table()
+    chosen = [i for i, m in enumerate(rows["masked"]) if m == "yes" and rows["age_group"][i] == "61_100"]
+    failed = sum(1 - rows["found"][i] for i in chosen)
+    first = first_screen(source, "MTCNN")
+    assert first.sentence.startswith(f"MTCNN fails {failed} of {len(chosen)} masked people over 60, and ")
+    ordered = harms(source)
+    assert [harm.gap for harm in ordered] == sorted((harm.gap for harm in ordered), reverse=True)
+    assert first.who[0].label == "over 60, masked" and first.when[0].label == "masked"
+
+
+def test_who_has_people_and_their_crossings_and_when_the_rest(source: AuditSource) -> None:
+    first = first_screen(source, "m")
+    assert all("over 60" in line.label or "18–30" in line.label for line in first.who)
+    assert [line.label for line in first.when] == ["masked"]
+
+
+def test_the_short_forest_has_the_worst_everyone_and_the_count_of_the_rest(source: AuditSource) -> None:
+    first = first_screen(source, "m")
+    assert first.forest is not None and 2 <= len(first.forest.bars) <= 4
+    assert first.forest.bars[-1].label == "everyone" and "confirmed" in first.forest.rest
+    own = {(e.attribute, e.group): (e.low, e.high) for e in source.audit.groups}
+    for bar in first.forest.bars[:-1]:
+        assert bar.key is not None and own[bar.key[1:]] == pytest.approx((bar.low, bar.high)), "one interval per number"
+
+
+def test_a_model_that_fails_everybody_is_said_to() -> None:
+    rows = {"sex": ["f", "m"] * 200, "found": [1, 0] * 200}
+    first = first_screen(AuditSource(audit(rows, by=["sex"], metrics=["found"]), None), "Haar")
+    assert first.sentence == "Haar fails everybody: it fails 200 of 400 people."
+    assert "men" in first.second
+
+
+def test_counts_are_of_pictures_where_a_person_has_several(run: Run) -> None:
+    source = ReportSource.of(run)
+    members = Members(source)
+    for harm in harms(source)[:6]:
+        if harm.losing.failed is None:
+            continue
+        values = members.values(harm.finding.metric)
+        rows = members.of(harm.finding.attribute, harm.losing.group) & np.isfinite(values)
+        assert harm.losing.failed == int((values[rows] == 0).sum()) and harm.losing.n == int(rows.sum())
+        assert "pictures" in harm.losing.failed_people()
+
+
+def test_each_miss_has_a_hit_and_both_are_what_they_are_called(run: Run) -> None:
+    source = ReportSource.of(run)
+    first = first_screen(source, "m", Album.of(source, "auto"))
+    rows = zip(*(run.scores().column(name).to_pylist() for name in ("sample", "m.recall@0.5")), strict=True)
+    scores = {sample: value for sample, value in rows if value is not None}
+    assert len(first.failures.rows) == 3
+    for row in first.failures.rows:
+        for miss, hit in row.pairs:
+            assert hit is not None and (scores[miss.sample], scores[hit.sample]) == (0.0, 1.0)
+
+
+def as_real(run: Run, folder: Path) -> Run:
+    shutil.copytree(run.path, folder)
+    copied = Run(folder)
+    manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    manifest["dataset"]["card"]["real_people"] = True
+    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    copied.store.seal()
+    return Run(folder)
+
+
+def test_real_people_are_dots_and_no_face_leaks_into_a_notebook(run: Run, tmp_path: Path) -> None:
+    real = as_real(run, tmp_path / "real")
+    markup = real._repr_html_()
+    assert "<img" not in markup and 'class="dot-failed"' in markup
+    assert "<img" in run._repr_html_()
+
+
+def test_the_notebook_has_five_lines_and_a_first_screen(run: Run, source: AuditSource) -> None:
+    assert len(repr(run).splitlines()) == len(repr(source.audit).splitlines()) == 5
+    assert len(repr(source.audit)) < 700
+    markup = audit_html(source.audit)
+    assert ">Who<" in markup and ">When<" in markup and 'href="#' not in markup
+    assert not re.search(r"^(html|body|h1|p|table) ", markup, re.MULTILINE), "nothing around it is styled"
+
+
+def test_a_metric_of_every_task_has_a_noun_and_a_verb() -> None:
+    for name in task_names():
+        task = load_task(name)
+        for metric in task.metrics:
+            if metric.headline:
+                assert words_of(metric, task).noun != metric.name, (name, metric.name)
+    own = Metric("ok", "", "higher", noun="doors opened", verb="locks out", failed="locked out", right="let in")
+    assert words_of(own, None).failed == "locked out"
+
+
+def twins(tone_decides: int, people: int = 30) -> dict[str, list[Any]]:
+    rows: dict[str, list[Any]] = {"sample": [], "identity": [], "base": [], "change": [], "skin_tone": [], "found": []}
+    for person in range(people):
+        for tone in (1, 6, 10):
+            rows["sample"].append(f"t{person}_{tone}")
+            rows["identity"].append(f"t{person}")
+            rows["base"].append(f"t{person}_1")
+            rows["change"].append("none" if tone == 1 else "skin_tone")
+            rows["skin_tone"].append(f"monk_{tone}")
+            rows["found"].append(int(not (tone == 10 and person < tone_decides)))
+    return rows
+
+
+def test_the_ladder_counts_whom_one_thing_alone_decides() -> None:
+    rows = twins(12)
+    found = audit(rows, metrics=["found"], paired_by={"base": "base", "change": "change"})
+    (ladder,) = ladders(TableSource(found, None, rows), Album("off"))
+    assert ladder.sentence == "For 12 of 30 people, skin tone alone decides whether they are found."
+    assert ladder.totals == [(0, 30), (0, 30), (12, 30)] and ladder.confirmed
+    assert "In all 12 the darker copy is the one that is not found" in ladder.about
+    assert [rung.state for rung in ladder.rows[0][1]] == ["right", "right", "failed"]
+    first = first_screen(TableSource(found, None, rows), "Haar")
+    assert first.sentence == ladder.sentence and first.ladder is not None
+
+
+def test_twins_whom_nothing_decides_have_a_ladder_too() -> None:
+    rows = twins(0)
+    found = audit(rows, metrics=["found"], paired_by={"base": "base", "change": "change"})
+    (ladder,) = ladders(TableSource(found, None, rows), Album("off"))
+    assert ladder.sentence.startswith("For none of 30 people does skin tone alone decide") and len(ladder.rows) == 5
+
+
+def test_the_handle_stands_at_the_audits_delta_and_knows_where_a_verdict_turns(source: AuditSource) -> None:
+    (handle,) = handles(source)
+    by_state = {state: n for state, _, n in handle.counts}
+    disparities = [f for f in source.audit.findings if f.verdict == "disparity"]
+    assert handle.delta == 0.05 and by_state["harm"] + by_state["better"] == len(disparities)
+    for row in handle.rows:
+        data = json.loads(row.data)
+        if row.state == "out":
+            assert data["out"] < handle.delta
+        elif row.state == "unknown":
+            assert data["out"] is None or data["out"] >= handle.delta
+    cleared = [f for f in source.audit.findings if f.verdict.startswith("none")]
+    assert all(limit(f) < 0.05 for f in cleared)

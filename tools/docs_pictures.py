@@ -1,0 +1,203 @@
+"""Every picture of the README and the docs, made from the embedded people and from real runs on them.
+
+    python tools/docs_pictures.py [--only ladder first-screen] [--runs out/pictures] [--out docs/images]
+
+Contact sheets come from the dataset; the ladder, the first screen and the viewer from runs that are made first (those
+in `--runs` are used again); the curves from docs/results/scale.json. A picture with an empty tile is an error: every
+image on it must have been drawn and must show something. Needs chromium and the extras `dev` and `view`.
+"""
+
+import argparse
+import importlib.util
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from countenance.data import load_dataset
+from countenance.report.spread import spread_evenly
+
+ROOT = Path(__file__).resolve().parents[1]
+CHROMIUM = "/usr/bin/chromium"
+RUNS = {
+    "twins": ["face_localization", "--model", "haar", "--data", "people:twins"],
+    "demo": [
+        "face_localization",
+        "--model",
+        "mtcnn",
+        "--data",
+        "people:portraits",
+        "--by",
+        "skin_tone,age_group,gender,masked",
+    ],
+    "haar": ["face_localization", "--model", "haar", "--data", "people:portraits"],
+}
+MOST_WAITED = 4
+"""More pictures than these, and the page of the viewer is ready."""
+COUNTENANCE = (sys.executable, "-c", "import sys; from countenance.cli.app import main; sys.exit(main())")
+FLAT = 4.0
+"""The standard deviation of grey values below which a tile is called empty."""
+
+
+class EmptyTile(SystemExit):
+    """A picture has a tile without anything on it."""
+
+
+def check_tile(pixels: np.ndarray, name: str) -> None:
+    """Raise where a tile shows nothing.
+
+    >>> check_tile(np.zeros((8, 8, 3), np.uint8), "people.webp, tile 3")
+    Traceback (most recent call last):
+    docs_pictures.EmptyTile: people.webp, tile 3: the tile is empty
+    """
+    if pixels.size == 0 or float(np.std(pixels.astype(np.float64).mean(axis=-1))) < FLAT:
+        raise EmptyTile(f"{name}: the tile is empty")
+
+
+def sheet(part: str, across: int, down: int, size: tuple[int, int], *, in_order: bool = False) -> Image.Image:
+    """Pictures of a part of the people beside each other."""
+    dataset = load_dataset(f"people:{part}")
+    count = across * down
+    chosen = list(dataset.samples)[:count] if in_order else spread_evenly(dataset.samples, count)
+    board = Image.new("RGB", (across * size[0], down * size[1]), "white")
+    for place, sample in enumerate(chosen):
+        pixels = sample.load()
+        check_tile(pixels, f"{part}, {sample.id}")
+        tile = Image.fromarray(pixels).resize(size, Image.Resampling.LANCZOS)
+        board.paste(tile, ((place % across) * size[0], (place // across) * size[1]))
+    return board
+
+
+def run_of(name: str, folder: Path) -> Path:
+    """The run of a name, made where it is not there yet."""
+    place = folder / name
+    if not (place / "report.html").exists():
+        subprocess.run([*COUNTENANCE, "run", *RUNS[name], "--out", str(place), "--quiet"], check=True, cwd=ROOT)
+    subprocess.run([*COUNTENANCE, "report", str(place)], check=True, cwd=ROOT)
+    return place
+
+
+@contextmanager
+def browser_page(width: int, height: int) -> Iterator[Any]:
+    """A page of a browser without a network."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=1.5)
+        browser.close()
+
+
+def screenshot(page: Any, name: str, least: int, selector: str | None = None) -> Image.Image:
+    """A picture of a page, or of one part of it, on which at least so many images are drawn, none of them empty."""
+    target = page.locator(selector).first if selector else page
+    picture = Image.open(io.BytesIO(target.screenshot())).convert("RGB")
+    box = target.bounding_box() if selector else {"x": 0, "y": 0, **page.viewport_size}
+    scale = picture.width / box["width"]
+    tiles = page.evaluate(
+        """() => [...document.images].map(image => { const box = image.getBoundingClientRect();
+           return [image.complete && image.naturalWidth > 0, box.x, box.y, box.width, box.height]; })"""
+    )
+    shown = 0
+    for place, (drawn, x, y, width, height) in enumerate(tiles):
+        left, top = (x - box["x"]) * scale, (y - box["y"]) * scale
+        if (
+            left < 0
+            or top < 0
+            or left + width * scale > picture.width
+            or top + height * scale > picture.height
+            or not width
+        ):
+            continue
+        if not drawn:
+            raise EmptyTile(f"{name}, image {place}: it was not drawn")
+        part = picture.crop((int(left), int(top), int(left + width * scale), int(top + height * scale)))
+        check_tile(np.asarray(part), f"{name}, image {place}")
+        shown += 1
+    if shown < least:
+        raise EmptyTile(f"{name}: {shown} images are drawn, expected at least {least}")
+    return picture
+
+
+def report_part(folder: Path, run: str, name: str, least: int) -> Image.Image:
+    """The first screen of a run's report."""
+    with browser_page(1440, 900) as page:
+        page.goto((run_of(run, folder) / "report.html").resolve().as_uri())
+        return screenshot(page, name, least, ".first")
+
+
+def viewer(folder: Path) -> Image.Image:
+    """The failures of one group in the viewer, once every picture is there."""
+    place = run_of("haar", folder)
+    command = [*COUNTENANCE, "view", str(place), "--no-browser", "--port", "0"]
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        address = next(match[0] for line in server.stdout or () if (match := re.search(r"http://\S+", line)))
+        with browser_page(1200, 860) as page:
+            page.goto(address)
+            page.locator("a[href*='/runs/']").first.click()
+            page.goto(f"{page.url.partition('?')[0]}/samples?by=skin_tone&group=monk_10&show=failed")
+            drawn = "[...document.images].filter(image => image.naturalWidth).length"
+            for _ in range(120):  # the viewer compares the dataset with the run's before it shows a picture
+                if page.evaluate(drawn) > MOST_WAITED:
+                    break
+                page.wait_for_timeout(1000)
+                page.reload()
+            return screenshot(page, "view.webp", 5)
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def scale(out: Path) -> None:
+    """The curves of docs/scale.md, from the numbers that were measured."""
+    spec = importlib.util.spec_from_file_location("scale_benchmark", ROOT / "benchmarks" / "scale.py")
+    if spec is None or spec.loader is None:
+        raise SystemExit("benchmarks/scale.py cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.plot(json.loads((ROOT / "docs" / "results" / "scale.json").read_text()), out / "scale.svg")
+
+
+def pictures(folder: Path) -> dict[str, Callable[[], Image.Image]]:
+    """How each picture is made, by its name."""
+    return {
+        "people": lambda: sheet("portraits", 10, 4, (160, 160)),
+        "twins": lambda: sheet("twins", 9, 4, (160, 160), in_order=True),
+        "groups": lambda: sheet("groups", 3, 1, (520, 390)),
+        "bodies": lambda: sheet("bodies", 8, 1, (195, 300)),
+        "ladder": lambda: report_part(folder, "twins", "ladder.webp", 20),
+        "first-screen": lambda: report_part(folder, "demo", "first-screen.webp", 6),
+        "view": lambda: viewer(folder),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", help="these pictures alone")
+    parser.add_argument("--runs", type=Path, default=ROOT / "out" / "pictures", help="where the runs are kept")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
+    chosen = parser.parse_args(arguments)
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    makers = pictures(chosen.runs)
+    for name in chosen.only or [*makers, "scale"]:
+        if name == "scale":
+            scale(chosen.out)
+        else:
+            makers[name]().save(chosen.out / f"{name}.webp", quality=82, method=6)
+        print(f"{name}: written", flush=True)
+
+
+if __name__ == "__main__":
+    main()
