@@ -5,8 +5,9 @@ import pytest
 
 from countenance.comparing import compare, leaderboard
 from countenance.errors import InputError
-from countenance.report.comparison import board_badge, csv_of, write_leaderboard
+from countenance.report.comparison import csv_of
 from countenance.report.figures.critical import cliques
+from countenance.report.leaderboard import board_badge, write_leaderboard
 
 
 def tables(rates: list[float], n: int = 800, seed: int = 0, jitter: float = 0.02):
@@ -76,7 +77,7 @@ def test_the_page_warns_of_a_first_model_that_fails_a_group(tmp_path) -> None:
     found = leaderboard([old, new], by=["g"], metrics="correct", names=["old", "new"], against_first=True)
     assert board_badge(found)[0] == "severe" and [g.group for g in found.groups if g.verdict == "worse"] == ["a"]
     page = write_leaderboard(found, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert 'class="verdict-box severe"' in page
+    assert 'class="verdict-box severe slim"' in page
     unsure = leaderboard(tables([0.8, 0.81], n=60), metrics="correct")
     assert board_badge(unsure) == ("unsure", "who is first cannot be told")
 

@@ -13,7 +13,7 @@ import yaml
 
 import countenance as ct
 from countenance.cli.app import run as run_command
-from countenance.gating import read_policy
+from countenance.gating import output, read_policy
 from countenance.testing import write_small_dataset
 
 Made = Callable[..., ct.Run]
@@ -48,7 +48,7 @@ def test_exit_codes_and_files(run: ct.Run, tmp_path: Path, capsys, monkeypatch) 
     files = {name: tmp_path / name for name in ("junit.xml", "gate.json", "gate.md")}
     options = ["--junit", files["junit.xml"], "--json", files["gate.json"], "--markdown", files["gate.md"]]
     assert command("gate", run.place, "--policy", policy, *options) == 0
-    assert capsys.readouterr().out.startswith("gate     passed: passed 2 rules, 1 with a warning")
+    assert capsys.readouterr().out.startswith("gate     passed: of 2 rules, 1 undecided (a warning), 1 passed")
     outcome = json.loads(files["gate.json"].read_text())
     assert outcome["passed"] and [rule["outcome"] for rule in outcome["rules"]] == ["pass", "warn"]
     assert outcome["licences"] == {"data: made": "CC0", "model: net": "MIT"}
@@ -201,3 +201,52 @@ def test_a_stream_that_is_closed_does_not_change_the_exit_code(
     asked = [str(Path(sys.executable).with_name("countenance")), "gate", run.place, "--policy", str(policy)]
     line = " ".join(shlex.quote(str(part)) for part in asked)
     assert subprocess.run(["/bin/sh", "-c", f"{line} {closed}"], capture_output=True, check=False).returncode == code
+
+
+def test_ten_lines_failed_rules_first_passed_ones_counted(made: Made, tmp_path: Path, capsys) -> None:
+    groups = [f"g{i}" for i in range(20) for _ in range(60)]
+    rows = [int(place % 10 > 0 and group not in ("g3", "g7")) for place, group in enumerate(groups)]
+    run = made({"attr.tone": groups, "m.ok": rows})
+    failing = [{"estimate": {"metric": "ok", "by": "tone", "at_least": 0.5 + i / 100}} for i in range(12)]
+    passing = [{"people": {"at_least": 1}}, {"failed_images": {"at_most": 0.5}}]
+    policy = written(tmp_path / "gate.yaml", yaml.safe_dump({"insufficient": "warn", "rules": passing + failing}))
+    assert command("gate", run.place, "--policy", policy) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 10 and max(map(len, output.lines(ct.gate(run, policy), width=80))) <= 80
+    assert lines[0].startswith("gate     FAILED: of 14 rules, 12 failed, 2 passed")
+    assert all(
+        line.startswith("FAIL     ok of each tone at least 0.5") and "tone g3 0.000" in line for line in lines[2:8]
+    )
+    assert lines[8].strip().startswith("and 6 more") and lines[9] == "pass     2 rules"
+
+
+def test_the_interval_that_is_printed_is_the_one_that_decided(made: Made) -> None:
+    groups = ["a"] * 60 + ["b"] * 60 + ["c"] * 60
+    run = made({"attr.tone": groups, "m.ok": [0, 1, 1] * 20 + [1] * 120})
+    rule = {"estimate": {"metric": "ok", "by": "tone", "at_least": 0.85}, "insufficient": "warn"}
+    outcome = ct.gate(run, {"rules": [rule]})
+    worst = outcome.rules[0].worst
+    assert worst is not None and worst.evidence == "fail" and worst.group == "a"
+    one_group = {"estimate": {"metric": "ok", "by": "tone", "group": "a", "at_least": 0.85}, "insufficient": "warn"}
+    alone = ct.gate(run, {"alpha": 0.05 / 3, "rules": [one_group]}).rules[0].checks[0]
+    assert (worst.low, worst.high) == pytest.approx((alone.low, alone.high)) and worst.high < 0.85
+    assert f"[{worst.low:.3f}, {worst.high:.3f}]" in str(outcome) and str(outcome).count("[") == 1
+
+
+def test_init_begins_with_who_people_are_and_has_no_rule_of_this_machine(made: Made, capsys) -> None:
+    columns = {"attr.hat": ["y", "n"] * 100, "attr.light": ["dim"] * 100 + ["sun"] * 100, "attr.pose": ["l", "r"] * 100}
+    people = {"attr.gender": ["f", "m"] * 100, "attr.age_group": ["18_30", "31_60"] * 100}
+    people["attr.skin_tone"] = ["monk_1"] * 100 + ["monk_9"] * 100
+    assert command("gate", "--init", made(columns | people | {"m.ok": [1, 1, 0, 1] * 50}).place) == 0
+    text = capsys.readouterr().out
+    by = [rule["gap"]["by"] for rule in yaml.safe_load(text)["rules"] if "gap" in rule]
+    assert by == ["skin_tone", "age_group", "gender"] and "speed" not in text
+
+
+def test_in_a_notebook_and_as_text(made: Made) -> None:
+    run = made({"attr.tone": ["<b>", "b"] * 100, "m.ok": [0, 1] * 100})
+    rules = [{"estimate": {"metric": "ok", "by": "tone", "at_least": 0.9 + i / 100}} for i in range(9)]
+    outcome = ct.gate(run, {"insufficient": "fail", "rules": rules})
+    assert len(repr(outcome).splitlines()) == 5 and repr(outcome).startswith("gate     FAILED")
+    page = outcome._repr_html_()
+    assert "may not ship" in page and "&lt;b&gt;" in page and "<b>" not in page and page.count("<tr>") == 10

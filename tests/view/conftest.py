@@ -2,9 +2,11 @@
 
 import http.client
 import json
+import re
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
@@ -59,7 +61,17 @@ class Viewer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def ask(
+    def ask(self, path: str, **how: Any) -> Answer:
+        """Send a request; where pictures are still being read, ask again when they are, as the page does."""
+        answer = self.send(path, **how)
+        while answer.status == 200 and (waiting := re.search(rb' data-waiting="([^"]+)"', answer.content)):
+            for address in waiting[1].decode().split():
+                while self.send(address).json()["state"] == "loading":
+                    time.sleep(0.05)
+            answer = self.send(path, **how)
+        return answer
+
+    def send(
         self, path: str, *, token: str | None = SECRET, method: str = "GET", body: str | None = None, **headers: str
     ) -> Answer:
         """Send a request exactly as written: http.client cleans no path up."""

@@ -1,5 +1,6 @@
 """`countenance audit`: compare groups of a run or of any table, and say what the evidence shows."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -26,8 +27,9 @@ from countenance.cli.audit_options import (
     cluster_of,
     names_of,
 )
-from countenance.cli.lines import Stopped, say
+from countenance.cli.lines import Cell, Line, Stopped, say, width, wrapped
 from countenance.cli.places import is_run
+from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, keep_audit
 from countenance.errors import InputError
 from countenance.storage import place_of
@@ -115,7 +117,7 @@ def audit(
             else:
                 source = Source(path, label=str(table))
                 found = audit_table(source, choices.by, names_of(metric), where=where, progress=progress, **settings)
-        for line in lines_of(found):
+        for line in lines_of(found, width()):
             say(line)
         for caution in finished.cautions if finished is not None else ():
             say(f"note     {caution}")
@@ -177,24 +179,45 @@ def shuffling(quiet: bool) -> Iterator[Callable[[int, int], None]]:
             raise Stopped from None
 
 
-def lines_of(found: "Audit") -> list[str]:
-    """An audit for a terminal: the verdict, what it rests on, the table of findings, and who was left out."""
+def lines_of(result: "Audit", columns: int | None = None) -> list[str]:
+    """An audit for a terminal: the verdict, everyone's scores, the table of findings, and who was left out.
+
+    `columns` is how wide the terminal is.
+    """
     from countenance.auditing.headline import headline
     from countenance.report.names import in_group_order
+    from countenance.report.words import mark
 
-    lines = [f"verdict  {found.verdict}", f"in short {headline(found)}", f"reason   {found.reason}"]
-    lines += [*unit_lines(found), ""]
-    shown = in_group_order([f for f in found.findings if f.depth == 1] or found.findings)
-    permutations = found.settings["permutations"] if found.settings["adjust"] == "minp" else 0
-    lines += _table(shown[:MOST_LINES], floor=1 / (permutations + 1) if permutations else 0.0)
-    hidden = len(found.findings) - min(len(shown), MOST_LINES)
+    worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
+    lines: list[str] = [Line(["verdict  ", Cell(result.verdict, mark(result.verdict, worst))])]
+    lines += wrapped("in short", headline(result), columns)
+    lines += wrapped("findings", tally(result), columns)
+    lines += wrapped("overall", overall_words(result), columns) if result.overall else []
+    lines += [*unit_lines(result, columns), ""]
+    listed = in_group_order([f for f in result.findings if f.depth == 1] or result.findings)
+    permutations = result.settings["permutations"] if result.settings["adjust"] == "minp" else 0
+    lines += _table(listed[:MOST_LINES], 1 / (permutations + 1) if permutations else 0.0, columns)
+    hidden = len(result.findings) - min(len(listed), MOST_LINES)
     if hidden:
         further = "1 further finding" if hidden == 1 else f"{hidden:,} further findings"
         lines.append(f"{further} (intersections): --json, findings.parquet or the report has them")
-    return [*lines, *_left_out(found), *_equity_lines(found)]
+    return [*lines, *_left_out(result, columns), *_equity_lines(result, columns)]
 
 
-def _equity_lines(found: "Audit") -> list[str]:
+def overall_words(result: "Audit") -> str:
+    """Everyone's scores: each metric with its interval."""
+    from countenance.auditing.verdict import shown
+
+    return "; ".join(f"{e.metric} {shown(e.estimate)} [{shown(e.low)}, {shown(e.high)}]" for e in result.overall if e.n)
+
+
+def tally(result: "Audit") -> str:
+    """How many comparisons ended in each verdict."""
+    counts = Counter(finding.verdict for finding in result.findings)
+    return f"{len(result.findings):,}: " + ", ".join(f"{n:,} {verdict}" for verdict, n in counts.most_common())
+
+
+def _equity_lines(found: "Audit", columns: int | None = None) -> list[str]:
     """The equity measures as a table; what is undefined is said."""
     if not found.equity:
         return []
@@ -210,30 +233,33 @@ def _equity_lines(found: "Audit") -> list[str]:
                     f"{one.fair:.3f}, 19 of 20 within {one.fair_limit:.3f}", f"{one.p:.2g}",
                 )
             )  # fmt: skip
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    table = fitted(rows, columns, spare=("a fair system shows", "p"))
     why = list(dict.fromkeys(one.undefined for one in found.equity if one.undefined))
     small = list(dict.fromkeys(f"{one.attribute} = {group}" for one in found.equity for group in one.left_out))
     left = [f"too small for equity measures: {', '.join(small[:MOST_LEFT_OUT])}"] if small else []
     return ["", "equity measures", *table, *(f"undefined {reason}" for reason in why), *left]
 
 
-def unit_lines(found: "Audit") -> list[str]:
+def unit_lines(result: "Audit", columns: int | None = None) -> list[str]:
     """What was compared, by which unit, and how many comparisons were accounted for."""
-    settings = found.settings
-    lines = [f"unit     {settings['unit']}"]
+    settings = result.settings
+    lines = wrapped("unit", settings["unit"], columns)
     if settings["where"]:
-        told = " and ".join(f"{name} = {' or '.join(values)}" for name, values in settings["where"].items())
-        lines.append(f"where    {told}")
-    lines.append(f"adjusted {adjustment(settings)}")
-    lines += [f"note     {note}" for note in settings["notes"]]
+        conditions = " and ".join(f"{name} = {' or '.join(values)}" for name, values in settings["where"].items())
+        lines += wrapped("where", conditions, columns)
+    lines += wrapped("adjusted", adjustment(settings), columns)
+    for note in settings["notes"]:
+        lines += wrapped("note", note, columns)
     left = settings["not_compared"]
     unnamed = [str(entry["attribute"]) for entry in left if entry["why"] == "not named"]
     reasons = [f"{entry['attribute']} ({entry['why']})" for entry in left if entry["why"] != "not named"]
     if unnamed:
         more = f" and {len(unnamed) - MOST_LEFT_OUT} more" if len(unnamed) > MOST_LEFT_OUT else ""
         reasons.append(f"{', '.join(unnamed[:MOST_LEFT_OUT])}{more} (not named)")
-    return lines + ([f"not compared: {'; '.join(reasons)}"] if reasons else [])
+    if not reasons:
+        return lines
+    text = f"not compared: {'; '.join(reasons)}"
+    return [*lines, *(textwrap.wrap(text, columns, subsequent_indent=" " * 9) if columns else [text])]
 
 
 def adjustment(settings: dict[str, object]) -> str:
@@ -245,40 +271,47 @@ def adjustment(settings: dict[str, object]) -> str:
     return f"by {names[str(settings['adjust'])]}{why}"
 
 
-def _table(findings: list["Finding"], floor: float) -> list[str]:
+HEAD = ("metric", "attribute = group", "n", "estimate and interval", "", "versus", "difference", "p adj.", "verdict")
+SPARE = ("p adj.", "n", "", "metric")
+"""Columns that a narrow terminal leaves out, in this order; the bar has no name."""
+
+
+def _short(f: "Finding", way: str) -> str:
+    """A verdict for a narrow terminal."""
+    if f.severity:
+        return "differs" if way == "differs" else f"served {way}"
+    return {"insufficient evidence": "too little data", "untestable": "too few"}.get(f.verdict, "no gap")
+
+
+def _table(findings: list["Finding"], floor: float, columns: int | None) -> list[str]:
     from countenance.auditing.verdict import p_words
+    from countenance.report.words import mark
 
     if not findings:
         return []
-    head = ("metric", "attribute = group", "n", "estimate and interval", "versus", "difference", "p adj.", "verdict")
-    rows = [head]
+    rows: list[Sequence[str]] = [HEAD]
     for f in findings:
-        said = f.direction if f.direction in ("worse", "better") else "differs" if f.severity else ""
-        end = f"{f.severity}, {said}" if f.severity else ""
+        way = f.direction if f.direction in ("worse", "better") else "differs" if f.severity else ""
+        colour = "favoured" if way == "better" and f.severity else mark(f.verdict, f.severity)
         rows.append(
             (
-                f.measure, f"{f.attribute} = {f.group}", f.counted or f"{f.n:,}",
+                f.measure,
+                f"{f.attribute} = {f.group}",
+                Cell(f.counted or f"{f.n:,}", short=f"{f.clusters:,}"),
                 f"{f.estimate:.3f} [{f.low:.3f}, {f.high:.3f}]" if f.n else "no units",
-                f"{f.estimate_versus:.3f}" if f.n_versus else "no units",
+                spark(f.estimate) if f.metric_kind == "rate" and f.n else "",
+                f"{f.versus} {f.estimate_versus:.3f}" if f.n_versus else f"{f.versus}: no units",
                 f"{f.difference:+.3f}" if f.difference == f.difference else "",
                 p_words(f.p_adjusted, floor) if f.p_adjusted == f.p_adjusted else "",
-                f.verdict + (f" ({end})" if end else ""),
+                Cell(f.verdict + (f" ({f.severity}, {way})" if f.severity else ""), colour, _short(f, way)),
             )
-        )  # fmt: skip
-    return columns_of(rows)
+        )
+    if len({f.measure for f in findings}) == 1 and columns is not None:
+        return [f"{findings[0].measure}", *fitted([row[1:] for row in rows], columns, SPARE)]
+    return list(fitted(rows, columns, SPARE))
 
 
-def columns_of(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table whose columns are as wide as their widest cell.
-
-    >>> columns_of([("a", "bb"), ("ccc", "d")])
-    ['a    bb', 'ccc  d']
-    """
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _left_out(found: "Audit") -> list[str]:
+def _left_out(found: "Audit", columns: int | None = None) -> list[str]:
     """Who was not compared; many intersections are counted."""
     from countenance.report.names import Names
 
@@ -288,34 +321,37 @@ def _left_out(found: "Audit") -> list[str]:
     def place(left: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
         return blocks.index((left["metric"], left["attribute"])), names.place(left["attribute"], left["group"])
 
-    told, crossed = [], 0
+    lines, crossed = [], 0
     for left in sorted(found.excluded, key=place):
         if left["attribute"] in named:
-            told.append(f"left out {left['attribute']} = {left['group']} (n = {left['n']:,}): {left['why']}")
+            who = f"{left['attribute']} = {left['group']} (n = {left['n']:,})"
+            lines += wrapped("left out", f"{who}: {left['why']}", columns)
         else:
             crossed += 1
     if crossed:
         word = "1 intersection is" if crossed == 1 else f"{crossed:,} intersections are"
-        told.append(f"left out {word} too small to test: --json, findings.parquet or the report lists them")
-    return told
+        further = "--json, findings.parquet or the report lists them"
+        lines += wrapped("left out", f"{word} too small to test: {further}", columns)
+    return lines
 
 
-def run_lines(finished: "Run", found: "Audit") -> list[str]:
-    """The verdict on a run in five lines."""
+def run_lines(finished: "Run", result: "Audit", columns: int | None = None) -> list[str]:
+    """The verdict on a run, everyone's scores, and how many comparisons ended how."""
     from countenance.auditing.headline import headline
+    from countenance.report.words import mark
 
     manifest = finished.manifest
-    failed = f", {manifest['failed']} without an answer" if manifest["failed"] else ""
-    counts = Counter(finding.verdict for finding in found.findings)
-    tally = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    failed = f", {manifest['failed']} without a prediction" if manifest["failed"] else ""
     images = f"{manifest['dataset']['images']} images of {manifest['dataset']['card']['name']}{failed}"
-    short = headline(found)
-    if "have no answer, more than the limit" in found.reason:
-        short = f"{found.reason.partition('. ')[0]}. {short}"
+    short = headline(result)
+    if "have no answer, more than the limit" in result.reason:
+        short = f"{result.reason.partition('. ')[0]}. {short}"
+    scores = f": {overall_words(result)}" if result.overall else ""
+    worst = "severe" if any(f.severity == "severe" for f in result.findings) else "minor"
     return [
-        f"verdict  {found.verdict}",
-        f"in short {short}",
-        f"model    {manifest['model']['name']} on {images}",
-        f"unit     {found.settings['unit']}",
-        f"findings {len(found.findings)}: {tally}; adjusted {adjustment(found.settings)}",
+        Line(["verdict  ", Cell(result.verdict, mark(result.verdict, worst))]),
+        *wrapped("in short", short, columns),
+        *wrapped("model", f"{manifest['model']['name']} on {images}{scores}", columns),
+        *wrapped("unit", result.settings["unit"], columns),
+        *wrapped("findings", f"{tally(result)}; adjusted {adjustment(result.settings)}", columns),
     ]

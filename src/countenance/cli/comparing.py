@@ -1,5 +1,6 @@
 """`countenance compare` and `countenance leaderboard`: models on the same samples, paired."""
 
+import textwrap
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,8 +22,9 @@ from countenance.cli.audit_options import (
     cluster_of,
     names_of,
 )
-from countenance.cli.auditing import adjustment, check_writable, columns_of, shuffling
-from countenance.cli.lines import note, say
+from countenance.cli.auditing import adjustment, check_writable, shuffling
+from countenance.cli.lines import Cell, note, say, width, wrapped
+from countenance.cli.tables import fitted, spark
 from countenance.cli.trust_options import Unverified, opened_entries
 from countenance.errors import InputError
 
@@ -85,7 +87,8 @@ def compare(
     from countenance.comparing import compare as compare_two
     from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
-    from countenance.report.comparison import csv_of, write_comparison, write_leaderboard
+    from countenance.report.comparison import csv_of, write_comparison
+    from countenance.report.leaderboard import write_leaderboard
 
     _check(entries, [json, csv, report, pdf], gallery)
     _check_pdf(pdf)
@@ -103,10 +106,10 @@ def compare(
         sides = opened_entries(entries, unverified)
         if len(entries) == 2:
             found = compare_two(sides[0], sides[1], by=by, metrics=names_of(metric), progress=progress, **settings)
-            lines = comparison_lines(found)
+            lines = comparison_lines(found, width())
         else:
             found = rank(sides, by, names_of(metric), against_first=True, progress=progress, **settings)
-            lines = leaderboard_lines(found)
+            lines = leaderboard_lines(found, width())
         if json is not None:
             write_json(json, found.to_dict())
         if csv is not None:
@@ -170,7 +173,8 @@ def leaderboard(
     from countenance.auditing.settings import parse_families
     from countenance.comparing import leaderboard as rank
     from countenance.files import write_json
-    from countenance.report.comparison import csv_of, write_leaderboard
+    from countenance.report.comparison import csv_of
+    from countenance.report.leaderboard import write_leaderboard
 
     _check(entries, [out, json, csv, pdf], "auto")
     _check_pdf(pdf)
@@ -180,7 +184,7 @@ def leaderboard(
         where=where, depth=depth, alpha=alpha, delta=delta, better=better, min_n=min_n, adjust=adjust,
         families=parse_families(families), against_first=by is not None,
     )  # fmt: skip
-    lines = leaderboard_lines(found)
+    lines = leaderboard_lines(found, width())
     if json is not None:
         write_json(json, found.to_dict())
     if csv is not None:
@@ -221,91 +225,150 @@ def _pdf_lines(found: "Comparison | Leaderboard", pdf: Path | None) -> list[str]
     return [f"pdf      {made.resolve()}"]
 
 
-def comparison_lines(found: "Comparison") -> list[str]:
+def comparison_lines(result: "Comparison", columns: int | None = None) -> list[str]:
     """A comparison for a terminal: the decision, what it rests on, the changes, and the gaps."""
+    from countenance.report.comparison_words import told_side
     from countenance.report.names import in_group_order
 
-    settings = found.settings
-    lines = [*_decision(found.decisions), f"compared {found.b} - {found.a} on {settings['rows']:,} rows of both"]
-    lines += [*_unpaired_lines(found.unpaired), f"unit     {settings['unit']}"]
-    lines += [f"note     {note}" for note in found.notes]
-    changes = [*found.overall, *in_group_order(found.groups)]
-    lines += ["", *_table(CHANGES, [_change_row(one) for one in changes[:MOST_LINES]])]
-    if found.gaps:
-        lines += ["", f"gaps (a group's change minus that of the others), adjusted {adjustment(settings)}"]
-        gaps = in_group_order(gap for gap in found.gaps if not gap.mirrors)
-        lines += _table(GAPS, [_gap_row(gap) for gap in gaps[:MOST_LINES]])
-    hidden = max(len(found.overall) + len(found.groups) - MOST_LINES, 0) + max(len(found.gaps) - MOST_LINES, 0)
+    settings = result.settings
+    lines = _decision(result.decisions, columns)
+    lines += [f"compared {result.a} → {result.b} on {settings['rows']:,} rows of both"]
+    lines += [*_unpaired_lines(result.unpaired, columns), *wrapped("unit", settings["unit"], columns)]
+    for text in result.notes:
+        lines += wrapped("note", text, columns)
+    changes = [*result.overall, *in_group_order(result.groups)]
+    rows = [_change_row(change, settings) for change in changes[:MOST_LINES]]
+    lines += ["", *fitted([_head(CHANGES, result.a, result.b), *rows], columns, SPARE)]
+    if result.gaps:
+        lines += ["", *_gap_heading(settings, columns)]
+        gaps = [told_side(gap) for gap in in_group_order(gap for gap in result.gaps if not gap.mirrors)]
+        rows = [_gap_row(gap, settings) for gap in gaps[:MOST_LINES]]
+        head = _head(GAPS, result.a, result.b)
+        lines += fitted([head, *rows], columns, (*SPARE, *head[3:5]))
+    hidden = max(len(result.overall) + len(result.groups) - MOST_LINES, 0) + max(len(result.gaps) - MOST_LINES, 0)
     return lines + ([f"{hidden:,} more lines: --json, --csv or --report has them"] if hidden else [])
 
 
-def leaderboard_lines(found: "Leaderboard") -> list[str]:
-    """A leaderboard for a terminal."""
-    from countenance.report.names import in_group_order
+def _gap_heading(settings: dict[str, Any], columns: int | None) -> list[str]:
+    text = f"gaps (a group's change minus that of the others), adjusted {adjustment(settings)}"
+    return [text] if columns is None else textwrap.wrap(text, columns)
 
-    lines = [*_decision(found.decisions), f"compared {len(found.models)} models on {found.settings['rows']:,} rows"]
-    lines += [*_unpaired_lines(found.unpaired), f"unit     {found.settings['unit']}"]
-    lines += [f"note     {note}" for note in found.notes]
-    for metric in found.settings["metrics"]:
-        standings = found.standings(metric)
-        groups = [(one.attribute, one.group) for one in in_group_order(standings[0].groups)]
-        head = ("rank", "model", metric, *(f"{attribute} = {group}" for attribute, group in groups))
-        rows = []
-        for one in standings:
-            cells = [f"{each.estimate:.3f}" for each in in_group_order(one.groups)]
-            rows.append((f"{one.rank}{'=' if one.tied else ''}", one.model, _span(one), *cells))
-        lines += ["", *_table(head, rows)]
-    lines += ["", *_table(("metric", "pair", *CHANGES[2:]), [_pair_row(one) for one in found.overall[:MOST_LINES]])]
-    if found.gaps:
-        changed = [gap for gap in found.gaps if gap.verdict == "disparity" and not gap.mirrors]
-        counted = len([gap for gap in found.gaps if not gap.mirrors])
-        lines += ["", f"gaps against {found.models[0]}: {len(changed)} of {counted} changed"]
-        rows = [(gap.b, *_gap_row(gap)) for gap in changed[:MOST_LINES]]
-        lines += _table(("model", *GAPS), rows) if rows else []
+
+def leaderboard_lines(board: "Leaderboard", columns: int | None = None) -> list[str]:
+    """A leaderboard for a terminal: a line for each model, then its groups, the pairs, and gaps that moved."""
+    from countenance.report.comparison_words import told_side
+
+    lines = _decision(board.decisions, columns)
+    lines += [f"compared {len(board.models)} models on {board.settings['rows']:,} rows"]
+    lines += [*_unpaired_lines(board.unpaired, columns), *wrapped("unit", board.settings["unit"], columns)]
+    for text in board.notes:
+        lines += wrapped("note", text, columns)
+    for metric in board.settings["metrics"]:
+        lines += ["", *_standings(board, metric, columns)]
+    pairs = [_pair_row(pair, board.settings) for pair in board.overall[:MOST_LINES]]
+    lines += ["", *fitted([("metric", "pair", "n", "old", "new", *CHANGES[5:]), *pairs], columns, SPARE)]
+    if board.gaps:
+        every = [gap for gap in board.gaps if not gap.mirrors]
+        moved = [told_side(gap) for gap in every if gap.verdict == "disparity"]
+        lines += ["", f"gaps against {board.models[0]}: {len(moved)} of {len(every)} changed"]
+        rows = [(gap.b, *_gap_row(gap, board.settings)) for gap in moved[:MOST_LINES]]
+        head = ("model", *_head(GAPS, board.models[0], "the model"))
+        lines += fitted([head, *rows], columns, (*SPARE, *head[4:6])) if rows else []
     return lines
 
 
-def _decision(sentences: Sequence[str]) -> list[str]:
-    """A line for each sentence."""
-    return [f"{'' if i else 'decision':8} {sentence}" for i, sentence in enumerate(sentences)]
+def _standings(board: "Leaderboard", metric: str, columns: int | None) -> list[str]:
+    """The models by one metric, with groups as columns; as rows where the columns do not fit."""
+    from countenance.report.names import in_group_order
+
+    standings = board.standings(metric)
+    models = [
+        (f"{s.rank}{'=' if s.tied else ''}", s.model, _span(s), spark(s.estimate) if 0 <= s.estimate <= 1 else "")
+        for s in standings
+    ]
+    groups = in_group_order(standings[0].groups)
+    wide = [("rank", "model", metric, "", *(f"{g.attribute} = {g.group}" for g in groups))]
+    for row, standing in zip(models, standings, strict=True):
+        wide.append((*row, *(f"{score.estimate:.3f}" for score in in_group_order(standing.groups))))
+    table = fitted(wide)
+    if columns is None or max(map(len, table)) <= columns:
+        return list(table)
+    lines: list[str] = list(fitted([("rank", "model", metric, ""), *models], columns))
+    if groups:
+        tall = [("group", *(standing.model for standing in standings))]
+        scores = [in_group_order(standing.groups) for standing in standings]
+        for place, group in enumerate(groups):
+            row = (f"{own[place].estimate:.3f}" for own in scores)
+            tall.append((f"{group.attribute} = {group.group}", *row))
+        lines += ["", *fitted(tall, columns)]
+    return lines
 
 
-def _unpaired_lines(unpaired: list[dict[str, Any]]) -> list[str]:
+def _decision(sentences: Sequence[str], columns: int | None) -> list[str]:
+    """The sentences, each on lines of its own."""
     lines = []
-    for one in unpaired:
-        if not one["unpaired"]:
+    for place, sentence in enumerate(sentences):
+        lines += wrapped("" if place else "decision", sentence, columns)
+    return lines
+
+
+def _unpaired_lines(unpaired: list[dict[str, Any]], columns: int | None) -> list[str]:
+    lines = []
+    for entry in unpaired:
+        if not entry["unpaired"]:
             continue
-        count = "1 row" if one["unpaired"] == 1 else f"{one['unpaired']:,} rows"
-        some = ", ".join(one["keys"][:MOST_NAMED]) + (" …" if one["unpaired"] > MOST_NAMED else "")
-        failed = f" ({one['failed_elsewhere']:,} without a prediction elsewhere)" if one["failed_elsewhere"] else ""
-        lines.append(f"unpaired {count} of {one['name']} left out{failed}: {some}")
+        count = "1 row" if entry["unpaired"] == 1 else f"{entry['unpaired']:,} rows"
+        some = ", ".join(entry["keys"][:MOST_NAMED]) + (" …" if entry["unpaired"] > MOST_NAMED else "")
+        elsewhere = entry["failed_elsewhere"]
+        failed = f" ({elsewhere:,} without a prediction elsewhere)" if elsewhere else ""
+        lines += wrapped("unpaired", f"{count} of {entry['name']} left out{failed}: {some}", columns)
     return lines
 
 
 CHANGES = ("metric", "who", "n", "old", "new", "difference and interval", "p adj.", "verdict")
 GAPS = ("metric", "who", "n", "gap old", "gap new", "difference and interval", "p adj.", "verdict")
+SPARE = ("p adj.", "n", "", "metric")
 
 
-def _change_row(one: "Change") -> tuple[str, ...]:
-    who = f"{one.attribute} = {one.group}" if one.attribute else "everyone"
+def _head(names: Sequence[str], old: str, new: str) -> tuple[str, ...]:
+    """The names of columns, with the models' own names for old and new."""
+    return tuple(name.replace("old", old).replace("new", new) for name in names)
+
+
+def _change_row(change: "Change", settings: dict[str, Any]) -> tuple[str, ...]:
+    from countenance.report.comparison_words import change_words
+
+    mark, verdict = change_words(change, settings)
     return (
-        one.metric, who, f"{one.n:,}", _number(one.estimate_a), _number(one.estimate_b), _difference(one),
-        _p(one.p_adjusted), one.verdict + (f" (by less than {one.delta:g})" if one.small and one.direction
-                                           and one.verdict == one.direction else ""),
-    )  # fmt: skip
+        change.metric,
+        f"{change.attribute} = {change.group}" if change.attribute else "everyone",
+        f"{change.n:,}",
+        _number(change.estimate_a),
+        _number(change.estimate_b),
+        _difference(change),
+        _p(change.p_adjusted),
+        Cell(verdict, mark),
+    )
 
 
-def _pair_row(one: "Change") -> tuple[str, ...]:
-    return (one.metric, f"{one.b} - {one.a}", *_change_row(one)[2:])
+def _pair_row(pair: "Change", settings: dict[str, Any]) -> tuple[str, ...]:
+    return (pair.metric, f"{pair.a} → {pair.b}", *_change_row(pair, settings)[2:])
 
 
-def _gap_row(gap: "Gap") -> tuple[str, ...]:
-    who = f"{gap.attribute} = {gap.group}" + ("" if gap.versus == "rest" else f" - {gap.versus}")
-    end = f"{gap.moved}, {gap.severity}" if gap.moved else ""
+def _gap_row(gap: "Gap", settings: dict[str, Any]) -> tuple[str, ...]:
+    from countenance.report.comparison_words import gap_words
+
+    mark, verdict = gap_words(gap, settings["better"][gap.metric], settings)
     return (
-        gap.metric, who, f"{gap.n:,}", _signed(gap.gap_a), _signed(gap.gap_b), _difference(gap), _p(gap.p_adjusted),
-        gap.verdict + (f" ({end})" if end else ""),
-    )  # fmt: skip
+        gap.metric,
+        f"{gap.attribute} = {gap.group} against {gap.versus}",
+        f"{gap.n:,}",
+        _signed(gap.gap_a),
+        _signed(gap.gap_b),
+        _difference(gap),
+        _p(gap.p_adjusted),
+        Cell(verdict, mark),
+    )
 
 
 def _number(value: float) -> str:
@@ -313,23 +376,22 @@ def _number(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return "" if value != value else f"{value:+.3f}"
+    text = "" if value != value else f"{value:+.3f}"
+    return "0.000" if text in ("-0.000", "+0.000") else text
 
 
-def _difference(one: "Change | Gap") -> str:
-    return "" if one.difference != one.difference else f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
+def _difference(change: "Change | Gap") -> str:
+    if change.difference != change.difference:
+        return ""
+    return f"{_signed(change.difference)} [{_signed(change.low)}, {_signed(change.high)}]"
 
 
-def _span(one: Any) -> str:
-    return f"{one.estimate:.3f} [{one.low:.3f}, {one.high:.3f}]"
+def _span(standing: Any) -> str:
+    return f"{standing.estimate:.3f} [{standing.low:.3f}, {standing.high:.3f}]"
 
 
 def _p(p: float) -> str:
     return "" if p != p else f"{p:.2g}"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return columns_of([tuple(head), *(tuple(row) for row in rows)])
 
 
 def register(app: typer.Typer) -> None:

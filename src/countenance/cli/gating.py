@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from countenance.cli.lines import say
+from countenance.cli.lines import Cell, Line, say, width
 from countenance.cli.places import RunPlace
 from countenance.cli.trust_options import Unverified
 from countenance.errors import GateFailed, InputError
@@ -47,20 +47,32 @@ def gate(
     show(judge(Run(run, verified=verified), policy, baseline=before), junit, json, markdown)
 
 
-def show(found: "Gate", junit: Path | None = None, json: Path | None = None, markdown: Path | None = None) -> None:
+MARKS = {"FAIL": "severe", "warn": "unsure", "pass": "none", "FAILED": "severe", "passed": "none"}
+
+
+def _painted(line: str) -> Line:
+    """A line of the outcome, its first words in the colour of what they say."""
+    label, text = line[:9], line[9:]
+    first, colon, rest = text.partition(":")
+    if label.strip() == "gate" and colon:
+        return Line([label, Cell(first, MARKS[first]), colon, rest])
+    return Line([Cell(label, MARKS.get(label.strip(), "")), text])
+
+
+def show(outcome: "Gate", junit: Path | None = None, json: Path | None = None, markdown: Path | None = None) -> None:
     """Print the outcome, write its files, and fail where the gate does."""
     from countenance.files import write_json, write_text
     from countenance.gating import output
 
-    for line in output.lines(found):
-        say(line)
+    for line in output.lines(outcome, width=width()):
+        say(_painted(line))
     if junit is not None:
-        write_text(junit, output.junit(found))
+        write_text(junit, output.junit(outcome))
     if json is not None:
-        write_json(json, found.to_dict())
-    output.write_summary(found, markdown)
-    if not found.passed:
-        raise GateFailed(found.summary)
+        write_json(json, outcome.to_dict())
+    output.write_summary(outcome, markdown)
+    if not outcome.passed:
+        raise GateFailed(outcome.summary)
 
 
 def fail_on(text: str | None) -> tuple[str, ...]:

@@ -1,7 +1,10 @@
 """Lines for the terminal. What could steer a terminal is shown as its code, and credentials are not shown."""
 
 import os
+import shutil
 import sys
+import textwrap
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,15 +18,86 @@ class Stopped(Exception):
     """Ctrl-C, where the command has said itself what it means."""
 
 
+COLOURS = {
+    "severe": "red",
+    "minor": "yellow",
+    "unsure": "blue",
+    "none": "green",
+    "favoured": "cyan",
+    "untested": "bright_black",
+}
+"""The colour of each mark of a verdict, as the pages have them."""
+
+
+class Cell(str):
+    """Text with the mark of a verdict, which a terminal shows in the mark's colour, and a shorter form of it."""
+
+    mark: str
+    short: str
+
+    def __new__(cls, text: str, mark: str = "", short: str = "") -> "Cell":
+        """The text; a mark that is not known has no colour."""
+        cell = super().__new__(cls, text)
+        cell.mark, cell.short = mark, short or text
+        return cell
+
+
+class Line(str):
+    """A line of several texts, some of them in the colour of a verdict.
+
+    >>> Line(["verdict  ", Cell("disparity", "severe")])
+    'verdict  disparity'
+    """
+
+    parts: tuple[str, ...]
+
+    def __new__(cls, parts: Sequence[str]) -> "Line":
+        """The texts one after the other."""
+        line = super().__new__(cls, "".join(parts))
+        line.parts = tuple(parts)
+        return line
+
+
+def coloured(stream: Any) -> bool:
+    """Whether a stream takes colours: a terminal, unless NO_COLOR is set; FORCE_COLOR asks for them anywhere."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return bool(getattr(stream, "isatty", lambda: False)()) and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int | None:
+    """How wide the terminal is; None where the output goes to a file or another program, which gets whole lines."""
+    return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+
+
+def wrapped(label: str, text: str, columns: int | None = None) -> list[str]:
+    """A sentence behind its label, on as many lines as a width takes.
+
+    >>> wrapped("note", "one two three, four five", 30)
+    ['note     one two three, four', '         five']
+    """
+    if columns is None:
+        return [f"{label:8} {text}"]
+    inside = textwrap.wrap(text, max(20, columns - 9), break_long_words=False, break_on_hyphens=False) or [""]
+    return [f"{label if not i else '':8} {part}" for i, part in enumerate(inside)]
+
+
 def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a line, to the standard error where `err`. Everything that the commands print goes through here."""
     stream = sys.stderr if err else sys.stdout
     if stream is None:
         return
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    clean = printable(redacted(str(text))).encode(encoding, "backslashreplace")
+    paint = isinstance(text, Line) and coloured(stream)
+    pieces = []
+    for part in text.parts if isinstance(text, Line) else (str(text),):
+        clean = printable(redacted(part)).encode(encoding, "backslashreplace").decode(encoding)
+        colour = COLOURS.get(part.mark) if paint and isinstance(part, Cell) else None
+        pieces.append(typer.style(clean, fg=colour) if colour else clean)
     try:
-        typer.echo(clean.decode(encoding), err=err, nl=nl)
+        typer.echo("".join(pieces), err=err, nl=nl, color=paint or None)
     except BrokenPipeError:
         mute(stream)
 

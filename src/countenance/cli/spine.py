@@ -23,7 +23,7 @@ from countenance.cli.auditing import audit, run_lines, shuffling
 from countenance.cli.gating import fail_on as fail_on_names
 from countenance.cli.gating import fail_on_verdict
 from countenance.cli.gating import show as show_gate
-from countenance.cli.lines import note, say
+from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, RunPlace, write_page
 from countenance.cli.planning import plan
 from countenance.cli.settings import with_settings
@@ -185,7 +185,7 @@ def _audit_and_report(
         found = noted(finished, answer)
     store_audit(finished, found)
     page = write_page(finished, gallery=gallery)
-    for line in run_lines(finished, found):
+    for line in run_lines(finished, found, width()):
         say(line)
     for text in finished.notes:
         say(f"note     {text}")

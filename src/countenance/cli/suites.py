@@ -7,7 +7,7 @@ import typer
 from countenance.cli import task_options
 from countenance.cli.audit_options import By, Delta, Depth, Metrics, Quiet, names_of
 from countenance.cli.auditing import run_lines
-from countenance.cli.lines import note, say
+from countenance.cli.lines import note, say, width
 from countenance.cli.places import OutPlace, write_page
 from countenance.cli.settings import with_settings
 from countenance.settings import DataSettings, EngineSettings, ModelSettings, RunSettings, SettingsModel, default_of
@@ -66,7 +66,7 @@ def run(
     options |= task_options.pairs(option) | {"progress": partial(progress, quiet=quiet), "say": note}
     for finished in load_suite(name).run(data, model, out, **options):
         page = write_page(finished, gallery=gallery)
-        for line in run_lines(finished, read_audit(finished)):
+        for line in run_lines(finished, read_audit(finished), width()):
             say(line)
         for text in finished.notes:
             say(f"note     {text}")

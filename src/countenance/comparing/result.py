@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from pathlib import Path
@@ -173,10 +174,22 @@ class Comparison(_Result):
     notes: list[str]
     settings: dict[str, Any]
 
+    def __repr__(self) -> str:
+        """The comparison in five lines at most."""
+        lines = [f"{self.a} → {self.b} on {self.settings['rows']:,} rows of both", *self.decisions]
+        return "\n".join(lines[:5])
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """The first screen of the comparison's page, for a notebook."""
+        pages = importlib.import_module("countenance.report.comparison")  # pages know comparisons, not the reverse
+        return str(pages.comparison_html(self))
+
     def change(self, metric: str, attribute: str = "", group: str = "") -> Change:
         """How one metric changed, for everyone or for a group."""
-        return next(one for one in [*self.overall, *self.groups]
-                    if (one.metric, one.attribute, one.group) == (metric, attribute, group))  # fmt: skip
+        key = metric, attribute, group
+        return next(c for c in [*self.overall, *self.groups] if (c.metric, c.attribute, c.group) == key)
 
     def gap(self, metric: str, attribute: str, group: str) -> Gap:
         """How the gap of one group moved."""

@@ -6,7 +6,13 @@ import math
 from dataclasses import dataclass, field
 
 from countenance.auditing.verdict import plural, shown
-from countenance.gating.needed import units_for_distance, units_for_rate, units_with_one_further
+from countenance.gating.needed import (
+    COLLECTABLE,
+    TOO_MANY,
+    units_for_distance,
+    units_for_rate,
+    units_with_one_further,
+)
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, RuleCheck
 
 
@@ -21,6 +27,15 @@ class Limits:
         """The limits as a policy says them."""
         parts = [] if self.at_least is None else [f"at least {self.at_least:g}"]
         return " and ".join(parts + ([] if self.at_most is None else [f"at most {self.at_most:g}"]))
+
+    def beyond(self, value: float) -> float:
+        """How far a number lies beyond its limits; below 0 it keeps them.
+
+        >>> round(Limits(at_least=0.9).beyond(0.85), 3), round(Limits(-0.05, 0.05).beyond(-0.01), 3)
+        (0.05, -0.04)
+        """
+        below = -math.inf if self.at_least is None else self.at_least - value
+        return max(below, -math.inf if self.at_most is None else value - self.at_most)
 
     def nearest(self, value: float) -> float:
         """The limit that a number is nearest to."""
@@ -43,6 +58,9 @@ class Measurement:
     nouns: tuple[str, str] = ("row", "rows")
     kind: str = "mean"
     deff: float = 1.0
+    attribute: str = ""
+    group: str = ""
+    versus: str = ""
     missing: Lacking = field(default_factory=lambda: Lacking())
 
     def evidence(self, limits: Limits) -> str:
@@ -71,36 +89,43 @@ class Measurement:
         """The number held against its limits, in words; `words` replaces those for the limits."""
         evidence = self.evidence(limits)
         needed = self._needed(limits, alpha) if evidence == INSUFFICIENT else None
-        wanted = words or limits.words()
+        required = words or limits.words()
+        low, high, which = self._deciding(evidence)
         if math.isnan(self.value):
-            said = f"no number: {plural(self.n, 'row', 'rows')}; wanted {wanted}"
-        elif math.isnan(self.low):
-            said = f"{shown(self.value)} without an interval; wanted {wanted}"
+            reason = f"no number: {plural(self.n, 'row', 'rows')}; wanted {required}"
+        elif math.isnan(low):
+            reason = f"{shown(self.value)} without an interval; wanted {required}"
         else:
-            said = f"{shown(self.value)} ({shown(self.low)} to {_end(self.high)}); wanted {wanted}"
-        decides = self._decides(evidence)
-        said += self._deciding_words(evidence, decides)
+            reason = f"{shown(self.value)} ({shown(low)} to {_end(high)}{which}); wanted {required}"
+        if self.missing.too_many and evidence != FAIL:
+            reason += f"; {self.missing.words()}"
         if evidence == INSUFFICIENT:
-            said += f"; {_takes(self.units, needed, self.nouns)}"
+            reason += f"; {undecided(self.units, needed, self.nouns)}"
         return RuleCheck(
-            about=self.about, evidence=evidence, reason=said, value=self.value, low=self.low, high=self.high, n=self.n,
-            units=self.units, unit=self.nouns[1], needed=needed, low_decides=decides[0], high_decides=decides[1],
-        )  # fmt: skip
+            about=self.about,
+            attribute=self.attribute,
+            group=self.group,
+            versus=self.versus,
+            evidence=evidence,
+            reason=reason,
+            value=self.value,
+            low=low,
+            high=high,
+            beyond=limits.beyond(self.value),
+            n=self.n,
+            units=self.units,
+            unit=self.nouns[1],
+            needed=needed,
+        )
 
-    def _decides(self, evidence: str) -> tuple[float, float]:
-        """The interval that decided; NaN where it is the one shown."""
-        shared = self.low_shared, self.high_shared
-        if evidence == FAIL and shared != (self.low, self.high):
-            return shared
-        return (self.missing.low, self.missing.high) if evidence != FAIL else (math.nan, math.nan)
-
-    def _deciding_words(self, evidence: str, decides: tuple[float, float]) -> str:
-        """Which interval decided, where it is not the one shown."""
+    def _deciding(self, evidence: str) -> tuple[float, float, str]:
+        """The interval that decides, and the words that tell it from the one at the level of the rule alone."""
         if evidence == FAIL:
-            if math.isnan(decides[0]):
-                return ""
-            return f"; at the level shared by all checks, which decides, {shown(decides[0])} to {_end(decides[1])}"
-        return self.missing.words()
+            shared = (self.low_shared, self.high_shared) != (self.low, self.high)
+            return self.low_shared, self.high_shared, ", at the level shared by all groups" if shared else ""
+        if math.isnan(self.missing.low):
+            return self.low, self.high, ""
+        return self.missing.low, self.missing.high, f", with {self.missing.words()} as wrong"
 
     def _needed(self, limits: Limits, alpha: float) -> int | None:
         if math.isnan(self.value) or not self.units or not self.n:
@@ -132,25 +157,30 @@ class Lacking:
         return math.isnan(self.low) or (self.low >= least and self.high <= most)
 
     def words(self) -> str:
-        """What missing scores would change, for a reason.
+        """What is missing, for a reason.
 
-        >>> Lacking(3, 0.85, 0.95).words(), Lacking().words()
-        ('; with 3 missing scores as wrong 0.850 to 0.950', '')
+        >>> Lacking(3, 0.85, 0.95).words(), Lacking(1, too_many=True).words()
+        ('3 missing scores', '1 score is missing, and nothing can be put in its place')
         """
         if self.too_many:
-            return f"; {plural(self.count, 'score is', 'scores are')} missing, and nothing can be put in their place"
-        if math.isnan(self.low):
-            return ""
-        scores = plural(self.count, "missing score", "missing scores")
-        return f"; with {scores} as wrong {shown(self.low)} to {_end(self.high)}"
+            their = "its" if self.count == 1 else "their"
+            return f"{plural(self.count, 'score is', 'scores are')} missing, and nothing can be put in {their} place"
+        return plural(self.count, "missing score", "missing scores")
 
 
 def _end(high: float) -> str:
     return "any" if math.isinf(high) else shown(high)
 
 
-def _takes(units: int, needed: int | None, nouns: tuple[str, str]) -> str:
-    have = f"with {plural(units, *nouns)} this cannot be decided"
-    if needed is None:
-        return f"{have}, and how many it takes cannot be said"
-    return f"{have}; if it is as it looks, it takes about {plural(needed, *nouns)}"
+def undecided(units: int, needed: int | None, nouns: tuple[str, str]) -> str:
+    """With how many units a rule is undecided, and how many would decide it.
+
+    >>> undecided(49, 380, ("person", "people"))
+    'undecided with 49 people; about 380 would decide'
+    >>> undecided(49, 175_238, ("person", "people"))
+    'undecided with 49 people; it sits almost on the limit: deciding takes more than a study can collect'
+    """
+    have = f"undecided with {plural(units, *nouns)}"
+    if needed is None or needed > COLLECTABLE:
+        return f"{have}; it sits almost on the limit: deciding takes {TOO_MANY}"
+    return f"{have}; about {needed:,} would decide"

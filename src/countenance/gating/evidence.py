@@ -91,24 +91,33 @@ class RunEvidence:
         self.need_metric(metric, results=True)
         if metric not in self.metrics:
             return self._of_results(metric, by, group)
-        one = self.estimates(metric, by, self.alpha)
+        alone = self.estimates(metric, by, self.alpha)
         if group is not None:
-            levels = [estimate.group for estimate in one]
+            levels = [estimate.group for estimate in alone]
             if group not in levels:
                 raise InputError(
                     f"{self.run.place}: {by} has no group {group!r}{near(group, levels)}; there are {', '.join(levels)}"
                 )
-        chosen = [i for i, e in enumerate(one) if group in (None, e.group)]
+        chosen = [i for i, e in enumerate(alone) if group in (None, e.group)]
         shared = self.estimates(metric, by, self.alpha / max(len(chosen), 1))
         nouns = self.nouns(metric, by)
         return [
             Measurement(
-                _about(metric, by, one[i].group), one[i].estimate if one[i].n else math.nan,
-                *_bounds(one[i]), *_bounds(shared[i]), one[i].n, one[i].clusters, nouns, one[i].metric_kind,
-                one[i].deff, _lacking(one[i]),
+                _about(metric, by, alone[i].group),
+                alone[i].estimate if alone[i].n else math.nan,
+                *_bounds(alone[i]),
+                *_bounds(shared[i]),
+                alone[i].n,
+                alone[i].clusters,
+                nouns,
+                alone[i].metric_kind,
+                alone[i].deff,
+                by or "",
+                "" if by is None else alone[i].group,
+                missing=_lacking(alone[i]),
             )
             for i in chosen
-        ]  # fmt: skip
+        ]
 
     def estimates(self, metric: str, by: str | None, alpha: float) -> list[Estimate]:
         """The groups of an attribute (everybody, where there is none) with intervals at a level; never the unknown."""
@@ -159,7 +168,19 @@ class RunEvidence:
             noun = n.unit or "rows"
             one = "person" if noun == "people" else noun.removesuffix("s")
             made.append(
-                Measurement(_about(name, by, n.group), n.value, n.low, n.high, n.low, n.high, n.n, n.n, (one, noun))
+                Measurement(
+                    _about(name, by, n.group),
+                    n.value,
+                    n.low,
+                    n.high,
+                    n.low,
+                    n.high,
+                    n.n,
+                    n.n,
+                    (one, noun),
+                    attribute=by or "",
+                    group=(n.group or "") if by else "",
+                )
             )
         return made
 

@@ -10,6 +10,18 @@ from countenance.auditing.power import reach
 
 MOST = 100_000_000
 POWER = 0.8
+COLLECTABLE = 10_000
+"""Units that a study can collect; a larger number is not worth naming."""
+TOO_MANY = "more than a study can collect"
+
+
+def needed_words(needed: int, unit: str) -> str:
+    """How many units it takes, as far as a study can collect them.
+
+    >>> needed_words(818, "people"), needed_words(175_238, "people")
+    ('about 818 people', 'more than a study can collect')
+    """
+    return f"about {needed:,} {unit}" if needed <= COLLECTABLE else TOO_MANY
 
 
 def units_for_rate(rate: float, limit: float, deff: float, rows_per_unit: float, alpha: float) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from countenance.auditing.finding import NAN, plain
 
 PASS, FAIL, INSUFFICIENT, WARN = "pass", "fail", "insufficient", "warn"
+ORDER = (FAIL, INSUFFICIENT, PASS)
 
 
 class RuleCheck(BaseModel):
@@ -17,16 +19,22 @@ class RuleCheck(BaseModel):
     model_config = ConfigDict(frozen=True)
     about: str
     """What the number is: the metric and the group."""
+    attribute: str = ""
+    group: str = ""
+    versus: str = ""
+    """Whose number it is, and with whom it is compared; empty for everybody, and where nothing is compared."""
+    direction: str = ""
+    """Of a comparison: whether the group does worse or better."""
     evidence: str
     reason: str
     """The number, its interval and the limit, in words."""
     value: float = NAN
     low: float = NAN
     high: float = NAN
-    low_decides: float = NAN
-    high_decides: float = NAN
-    """The interval that decided, where it is not the one shown: at the level shared by all checks of a rule that fails,
-    or with every missing score as wrong."""
+    """The interval that decides: at the level shared by all checks where one fails, with every missing score as wrong
+    where something is missing."""
+    beyond: float = NAN
+    """How far the number lies beyond its limit; below 0 it keeps it."""
     n: int = 0
     units: int = 0
     unit: str = "rows"
@@ -54,10 +62,27 @@ class RuleOutcome(BaseModel):
         >>> RuleOutcome.of("r", "estimate", "warn", [one]).outcome
         'warn'
         """
-        found = [check.evidence for check in checks]
-        evidence = FAIL if FAIL in found else INSUFFICIENT if INSUFFICIENT in found or not found else PASS
+        seen = [check.evidence for check in checks]
+        evidence = FAIL if FAIL in seen else INSUFFICIENT if INSUFFICIENT in seen or not seen else PASS
         outcome = insufficient if evidence == INSUFFICIENT else evidence
         return cls(name=name, kind=kind, insufficient=insufficient, evidence=evidence, outcome=outcome, checks=checks)
+
+    @property
+    def worst(self) -> RuleCheck | None:
+        """The check to name: of those that failed, or else are undecided, the one furthest beyond its limit.
+
+        A group that does worse comes before one that does better than the others.
+        """
+
+        def key(check: RuleCheck) -> tuple[int, bool, float]:
+            return ORDER.index(check.evidence), check.direction == "better", -_distance(check)
+
+        ordered = sorted(self.checks, key=key)
+        return ordered[0] if ordered else None
+
+
+def _distance(check: RuleCheck) -> float:
+    return check.beyond if math.isfinite(check.beyond) else -math.inf
 
 
 class Gate(BaseModel):
@@ -84,6 +109,20 @@ class Gate(BaseModel):
 
     def __bool__(self) -> bool:
         return self.passed
+
+    def __repr__(self) -> str:
+        """The outcome in five lines at most."""
+        from countenance.gating.output import lines
+
+        return "\n".join(lines(self, most=5, width=100))
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """The outcome as a notebook shows it."""
+        from countenance.gating.page import gate_html
+
+        return gate_html(self)
 
     @property
     def failed(self) -> list[RuleOutcome]:

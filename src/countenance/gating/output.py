@@ -7,32 +7,89 @@ import os
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from countenance.auditing.verdict import shown
 from countenance.files import write_text
+from countenance.gating.needed import TOO_MANY, needed_words
 from countenance.gating.outcome import FAIL, INSUFFICIENT, PASS, WARN, Gate, RuleCheck, RuleOutcome
 from countenance.report.cards.tables import cell
+from countenance.report.groups import label, others
 from countenance.run.licences import in_words
 
+MOST_LINES = 10
 MOST_CHECKS, MOST_PASSED = 8, 3
 MARKS = {PASS: "pass", FAIL: "FAIL", WARN: "warn", INSUFFICIENT: "unsure"}
 SIGNS = {PASS: "✅", FAIL: "❌", WARN: "⚠️"}
 _BAD = {code: "�" for code in [*range(0x20), *range(0x7F, 0xA0), 0xFFFE, 0xFFFF] if code not in (9, 10, 13)}
 
 
-def lines(gate: Gate) -> list[str]:
-    """The outcome as a table for a terminal: each rule with its checks, the undecided and failed ones first."""
-    made = [f"gate     {'passed' if gate.passed else 'FAILED'}: {gate.summary}"]
-    made.append(f"run      {gate.model} on {gate.dataset} ({gate.run})")
+def lines(gate: Gate, most: int = MOST_LINES, width: int | None = None) -> list[str]:
+    """The outcome for a terminal: failed rules first, one line each with the worst group; passed rules are counted.
+
+    No more than `most` lines, each no longer than `width` where that is known.
+    """
+    head = [
+        f"gate     {'passed' if gate.passed else 'FAILED'}: {tally(gate)}",
+        f"run      {gate.model} on {gate.dataset}",
+    ]
     if gate.baseline:
-        made.append(f"baseline {gate.baseline}")
-    made += [f"note     {note}" for note in gate.notes]
-    made += [f"licences {in_words(gate.licences)}", ""]
-    for rule in gate.rules:
-        made.append(f"{MARKS[rule.outcome]:5} {_rule_words(rule)}")
-        shown = worst_first(rule)
-        made += [f"      {MARKS[check.evidence]:6}  {check.about}: {check.reason}{_takes(check)}" for check in shown]
-        if len(shown) < len(rule.checks):
-            made.append(f"              and {len(rule.checks) - len(shown)} more (--json has all)")
-    return made
+        head.append(f"baseline {gate.baseline}")
+    head += [f"note     {note}" for note in gate.notes[: max(0, most - len(head) - 3)]]
+    open_rules = [*gate.failed, *gate.warnings]
+    passed = [rule for rule in gate.rules if rule.outcome == PASS]
+    last = [f"pass     {_counted(len(passed), 'rule')}"] if passed else []
+    room = max(1, most - len(head) - len(last))
+    shown = open_rules if len(open_rules) <= room else open_rules[: room - 1]
+    body = [f"{MARKS[rule.outcome]:8} {rule_line(rule)}" for rule in shown]
+    if len(shown) < len(open_rules):
+        body.append(f"         and {len(open_rules) - len(shown)} more that did not pass: --json or --markdown has all")
+    return [cut(line, width) for line in [*head, *body, *last]][:most]
+
+
+def cut(line: str, width: int | None) -> str:
+    """A line that fits a width.
+
+    >>> cut("a long line", 7), cut("short", 7)
+    ('a long…', 'short')
+    """
+    return line if width is None or len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def tally(gate: Gate) -> str:
+    """How many rules failed, could not be decided and passed."""
+    passed = sum(rule.outcome == PASS for rule in gate.rules)
+    parts = [(len(gate.failed), "failed"), (len(gate.warnings), "undecided (a warning)"), (passed, "passed")]
+    counts = ", ".join(f"{count} {word}" for count, word in parts if count)
+    return f"of {_counted(len(gate.rules), 'rule')}, {counts}" if gate.rules else "no rules"
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def rule_line(rule: RuleOutcome) -> str:
+    """A rule that did not pass, with the group that decides it, its number and the interval that decided."""
+    worst = rule.worst
+    if worst is None:
+        return f"{rule.name}: nothing to check"
+    more = sum(check.evidence == rule.evidence for check in rule.checks) - 1
+    also = f" (and {_counted(more, 'more group') if worst.group else f'{more} more'})" if more else ""
+    return f"{rule.name}: {check_line(worst)}{also}"
+
+
+def check_line(check: RuleCheck) -> str:
+    """One check in few words: who, the number, the interval that decides, and what would decide it."""
+    who = label(check.attribute, check.group) if check.group else ""
+    if math.isnan(check.value):
+        return f"{who or check.about}: {check.reason}"
+    number = f"{shown(check.value)} [{shown(check.low)}, {shown(check.high)}]" if math.isfinite(check.low) else ""
+    if not number:
+        return f"{who or check.about}: {check.reason.partition(';')[0]}"
+    if check.versus:
+        number += f" against {others(check.attribute, check.versus)}"
+    if check.evidence == INSUFFICIENT and check.units:
+        needed = TOO_MANY if check.needed is None else needed_words(check.needed, check.unit)
+        number += f"; needs {needed} (has {check.units:,})"
+    return f"{who} {number}" if who else number
 
 
 def worst_first(rule: RuleOutcome) -> list[RuleCheck]:
@@ -47,18 +104,11 @@ def _room(check: RuleCheck) -> float:
     return check.low if math.isfinite(check.low) else check.value if math.isfinite(check.value) else math.inf
 
 
-def _takes(check: RuleCheck) -> str:
-    """How many units it takes, where the reason does not say it."""
-    if check.evidence != INSUFFICIENT or check.needed is None or "takes about" in check.reason:
-        return ""
-    return f"; it takes about {check.needed:,} {check.unit}"
-
-
 def _rule_words(rule: RuleOutcome) -> str:
     if rule.evidence != INSUFFICIENT:
         return rule.name
-    made = {FAIL: "a failure", WARN: "a warning", PASS: "a pass"}[rule.outcome]
-    return f"{rule.name}: insufficient evidence, which the policy makes {made}"
+    meaning = {FAIL: "a failure", WARN: "a warning", PASS: "a pass"}[rule.outcome]
+    return f"{rule.name}: not enough evidence, which the policy makes {meaning}"
 
 
 def junit(gate: Gate) -> str:
@@ -75,18 +125,24 @@ def junit(gate: Gate) -> str:
             counts["failures"] += check.evidence == FAIL
             counts["skipped"] += check.evidence == INSUFFICIENT
         if rule.evidence == INSUFFICIENT and rule.outcome == FAIL:
-            said = "insufficient evidence, which the policy makes a failure"
+            message = _quoted("insufficient evidence, which the policy makes a failure")
             cases.append(
-                _open(rule, f"{rule.name}: evidence") + f">\n      <failure message={_quoted(said)}/>\n    </testcase>"
+                _open(rule, f"{rule.name}: evidence") + f">\n      <failure message={message}/>\n    </testcase>"
             )
             counts["failures"] += 1
     counts["tests"] = len(cases)
     numbers = " ".join(f'{name}="{value}"' for name, value in counts.items())
     facts = {
-        "run": gate.run, "model": gate.model, "dataset": gate.dataset, "baseline": gate.baseline or "",
-        "alpha": f"{gate.alpha:g}", "summary": gate.summary, "licences": in_words(gate.licences),
-        "countenance": gate.countenance, "notes": "; ".join(gate.notes),
-    }  # fmt: skip
+        "run": gate.run,
+        "model": gate.model,
+        "dataset": gate.dataset,
+        "baseline": gate.baseline or "",
+        "alpha": f"{gate.alpha:g}",
+        "summary": gate.summary,
+        "licences": in_words(gate.licences),
+        "countenance": gate.countenance,
+        "notes": "; ".join(gate.notes),
+    }
     properties = [f"      <property name={_quoted(name)} value={_quoted(value)}/>" for name, value in facts.items()]
     return "\n".join(
         [
@@ -114,9 +170,9 @@ def _case(rule: RuleOutcome, name: str, check: RuleCheck) -> str:
         return f"{start}>\n      <system-out>{_text(check.reason)}</system-out>\n    </testcase>"
     if check.evidence == FAIL:
         return f'{start}>\n      <failure type="{rule.kind}" message={_quoted(check.reason)}/>\n    </testcase>'
-    takes = f"; needs about {check.needed:,} {check.unit}, there are {check.units:,}" if check.needed else ""
-    said = f"insufficient evidence: {check.reason}{takes}"
-    return f"{start}>\n      <skipped message={_quoted(said)}/>\n    </testcase>"
+    takes = f"; needs {needed_words(check.needed, check.unit)}, there are {check.units:,}" if check.needed else ""
+    message = f"insufficient evidence: {check.reason}{takes}"
+    return f"{start}>\n      <skipped message={_quoted(message)}/>\n    </testcase>"
 
 
 def _quoted(text: str) -> str:
@@ -137,14 +193,14 @@ def markdown(gate: Gate) -> str:
         "",
     ]
     made += [line for note in gate.notes for line in (f"> {cell(note)}", "")]
-    made += ["| | rule | number and interval | people, images or rows |", "|---|---|---|---:|"]
-    for rule in gate.rules:
+    made += ["| | rule | number and the interval that decides | people, images or rows |", "|---|---|---|---:|"]
+    for rule in sorted(gate.rules, key=lambda rule: (FAIL, WARN, PASS).index(rule.outcome)):
         made.append(f"| {SIGNS[rule.outcome]} | **{cell(_rule_words(rule))}** | | |")
         shown = worst_first(rule)
         for check in shown:
             size = f"{check.units:,} {check.unit}" if check.units else ""
             if check.needed:
-                size += f" (needs about {check.needed:,})"
+                size += f" (needs {needed_words(check.needed, check.unit)})"
             sign = {PASS: SIGNS[PASS], FAIL: SIGNS[FAIL], INSUFFICIENT: "❔"}[check.evidence]
             made.append(f"| {sign} | {cell(check.about)} | {cell(check.reason)} | {cell(size)} |")
         if len(shown) < len(rule.checks):

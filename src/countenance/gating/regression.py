@@ -84,6 +84,17 @@ def _check(
     too_many = one.missing > TOLERATED * (one.n + one.missing) and math.isnan(least)
     lacking = Lacking(one.missing, least, most, too_many)
     measured = Measurement(
-        about, worse, low, high, low_shared, high_shared, one.n, one.clusters, nouns, missing=lacking
-    )  # fmt: skip
+        about,
+        worse,
+        low,
+        high,
+        low_shared,
+        high_shared,
+        one.n,
+        one.clusters,
+        nouns,
+        attribute=one.attribute,
+        group=one.group,
+        missing=lacking,
+    )
     return measured.check(Limits(at_most=rule.at_most), evidence.alpha)

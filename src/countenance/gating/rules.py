@@ -10,7 +10,7 @@ import numpy as np
 
 from countenance.auditing.equity import PAIRS
 from countenance.auditing.finding import Finding
-from countenance.auditing.headline import side_words, versus_words
+from countenance.auditing.headline import REST, side_words, versus_words
 from countenance.auditing.missing import TOLERATED
 from countenance.auditing.units import nouns as unit_nouns
 from countenance.auditing.verdict import DISPARITY, UNTESTABLE, plural, shown
@@ -51,7 +51,7 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
             [rule.by], [rule.metric], alpha=alpha, delta={rule.metric: rule.at_most}, adjust="holm", depth=1,
             comparison=rule.comparison,
         )  # fmt: skip
-        groups = [f for f in made.findings if f.kind == "group" and f.comparison == rule.comparison]
+        groups = [_from_losing_side(f) for f in made.findings if f.kind == "group" and f.comparison == rule.comparison]
         order = in_order(rule.by, [f.group for f in groups])
         return sorted(groups, key=lambda f: order.index(f.group))
 
@@ -70,17 +70,50 @@ def gap(rule: kinds.GapRule, evidence: RunEvidence) -> list[RuleCheck]:
             away = abs(f.difference) - rule.at_most
             wide = math.isnan(f.diff_low)
             takes = None if wide else units_for_distance(f.clusters, f.diff_low, f.diff_high, away, evidence.alpha)
-            sizes = _sizes(f, nouns) | {"needed": max(takes or 0, 20)}
+            sizes = _sizes(f, nouns) | _sides(f) | {"needed": max(takes or 0, 20), "beyond": away}
             made.append(missing(about, f"{f.reason}; wanted {words}").model_copy(update=sizes))
             continue
         measured = Measurement(
-            about, f.difference, f.diff_low, f.diff_high, s.diff_low, s.diff_high, f.n, f.clusters, nouns,
+            about,
+            f.difference,
+            f.diff_low,
+            f.diff_high,
+            s.diff_low,
+            s.diff_high,
+            f.n,
+            f.clusters,
+            nouns,
+            attribute=f.attribute,
+            group=f.group,
+            versus=f.versus,
             missing=_lacking_gap(f, c, evidence),
-        )  # fmt: skip
-        made.append(measured.check(limits, evidence.alpha, words))
+        )
+        made.append(measured.check(limits, evidence.alpha, words).model_copy(update={"direction": f.direction}))
     made = made or [missing(f"{rule.metric} by {rule.by}", "there are not two groups to compare")]
     judged = any(f.group == UNKNOWN for f in one)
     return made if judged else _with_unknown(made, evidence.unknown(rule.metric, rule.by), rule.by)
+
+
+def _from_losing_side(f: Finding) -> Finding:
+    """A comparison of two groups, told from the one that does worse."""
+    if f.versus == REST or f.direction != "better" or f.kind == "twins":
+        return f
+    return f.model_copy(
+        update={
+            "group": f.versus,
+            "versus": f.group,
+            "direction": "worse",
+            "n": f.n_versus,
+            "clusters": f.clusters_versus,
+            "n_versus": f.n,
+            "clusters_versus": f.clusters,
+            "difference": -f.difference,
+            "diff_low": -f.diff_high,
+            "diff_high": -f.diff_low,
+            "low_equivalence": -f.high_equivalence,
+            "high_equivalence": -f.low_equivalence,
+        }
+    )
 
 
 def _lacking_gap(f: Finding, cautious: Finding, evidence: RunEvidence) -> Lacking:
@@ -98,6 +131,11 @@ def _sizes(f: Finding, nouns: tuple[str, str], least: int = 20) -> dict[str, Any
     return {"n": f.n, "units": f.clusters, "unit": nouns[1], "needed": needed}
 
 
+def _sides(f: Finding) -> dict[str, str]:
+    """Who is compared with whom."""
+    return {"attribute": f.attribute, "group": f.group, "versus": f.versus, "direction": f.direction}
+
+
 def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
     """The audit's verdict: one check for every comparison that differs or cannot tell, one for all the others."""
     from countenance.auditing.attributes import split_names
@@ -108,7 +146,7 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
     nouns = unit_nouns(audit.settings.get("ways", []))
     named = audit.settings.get("named")
     made, fine = [], 0
-    for f in audit.findings:
+    for f in map(_from_losing_side, audit.findings):
         forbidden = f.verdict == DISPARITY and (rule.forbid == "disparity" or f.severity == "severe")
         crossed = named is not None and f.attribute not in named and f.kind != "twins"
         beside = f.kind == "split" or (crossed and f.verdict == UNTESTABLE)
@@ -118,10 +156,17 @@ def verdict(rule: kinds.VerdictRule, evidence: RunEvidence) -> list[RuleCheck]:
             sizes = {"n": f.n, "units": f.clusters, "unit": nouns[1]} if forbidden else _sizes(f, nouns)
             made.append(
                 RuleCheck(
-                    about=about, evidence=FAIL if forbidden else INSUFFICIENT, reason=said, value=f.difference,
-                    low=f.diff_low, high=f.diff_high, **sizes,
+                    about=about,
+                    evidence=FAIL if forbidden else INSUFFICIENT,
+                    reason=said,
+                    value=f.difference,
+                    low=f.diff_low,
+                    high=f.diff_high,
+                    beyond=abs(f.difference),
+                    **_sides(f),
+                    **sizes,
                 )
-            )  # fmt: skip
+            )
         else:
             fine += 1
     if fine:
@@ -173,12 +218,18 @@ def people(rule: kinds.PeopleRule, evidence: RunEvidence) -> list[RuleCheck]:
     return [
         RuleCheck(
             about=group if rule.by is None else f"{rule.by} = {group}",
+            attribute=rule.by or "",
+            group="" if rule.by is None else group,
             evidence=PASS if count >= rule.at_least else FAIL,
             reason=f"{plural(count, 'person', 'people')}; wanted at least {rule.at_least:,}",
-            value=count, n=count, units=count, unit="people",
+            value=count,
+            beyond=rule.at_least - count,
+            n=count,
+            units=count,
+            unit="people",
         )
         for group, count in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def failed_images(rule: kinds.FailedImagesRule, evidence: RunEvidence) -> list[RuleCheck]:

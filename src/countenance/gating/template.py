@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import math
 
+from countenance.auditing.attributes import choose
+from countenance.auditing.directions import words_of
+from countenance.auditing.source import Source
+from countenance.errors import InputError
 from countenance.gating.evidence import RunEvidence
 from countenance.gating.policy import Policy
 from countenance.run.auditing import default_metrics
@@ -54,13 +58,6 @@ def template(run: Run) -> str:
         f"  - failed_images: {{at_most: {run.manifest.max_failures:g}}}",
         "    insufficient: fail",
     ]
-    if run.manifest.images_per_second:
-        rate = run.manifest.images_per_second
-        made += [
-            f"  # {rate:g} images per second on this machine.",
-            f"  - speed: {{at_least: {_down(rate / 2, 2):g}}}",
-            "    insufficient: warn",
-        ]
     if metrics:
         made += [
             "  # Needs --baseline RUN: how much worse than it the run may be, on the same rows.",
@@ -112,13 +109,30 @@ def _gaps(metric: str, by: list[str]) -> list[str]:
     return made
 
 
+FIRST = ("skin", "age", "gender", "sex", "pronoun")
+"""Attributes by which a policy begins, by a word of their name: who people are."""
+
+
 def _attributes(run: Run, evidence: RunEvidence) -> list[str]:
-    """The attributes of the stored audit, else the first that make groups."""
+    """Skin tone, age and gender where the run has them, then the attributes of its audit."""
     audit = evidence.audit(None, None)
-    named = [str(name) for name in audit.settings.get("by", []) if "*" not in str(name)]
-    return [name for name in named if f"attr.{name.partition(':')[0]}" in evidence.scores.column_names][
-        :MOST_ATTRIBUTES
+    audited = [str(name) for name in audit.settings.get("by", []) if "*" not in str(name)]
+    columns = evidence.scores.column_names
+    usable = [name for name in audited if f"attr.{name.partition(':')[0]}" in columns]
+    people = [
+        next((name for name in [*usable, *_texts(evidence)] if word in words_of(name.partition(":")[0])), None)
+        for word in FIRST
     ]
+    return list(dict.fromkeys([*filter(None, people), *usable]))[:MOST_ATTRIBUTES]
+
+
+def _texts(evidence: RunEvidence) -> list[str]:
+    """Attributes of text that make groups."""
+    source = Source(evidence.scores, label=evidence.run.place)
+    try:
+        return [choice.name for choice in choose(None, source, []).attributes]
+    except InputError:  # no attribute has two groups
+        return []
 
 
 def _licences(run: Run) -> list[str]:

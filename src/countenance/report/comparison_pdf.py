@@ -9,17 +9,23 @@ from typing import Any
 import countenance
 from countenance.comparing import Change, Comparison, Gap, Leaderboard
 from countenance.report import numbers, words
-from countenance.report.comparison import Plot, badge_of, board_badge, board_pages, change_plots, gap_plots, moved_gaps
+from countenance.report.comparison import Plot, badge_of, change_plots, gap_plots
+from countenance.report.comparison_words import lead
 from countenance.report.figures.scale import Scale
+from countenance.report.leaderboard import board_badge, board_pages, moved_gaps
 from countenance.report.names import attribute_label
 from countenance.report.paper import Paper, pdf_path
 from countenance.report.plots.forest import PlotRow, forest_of, parts_of
 from countenance.run.licences import in_words
 
 LABELS = {
-    words.SEVERE: "worse", words.MINOR: "worse, by less than δ, or direction not known", words.FAVOURED: "better",
-    words.NONE: "no difference larger than δ", words.UNSURE: "cannot tell", words.UNTESTED: "too few to test",
-}  # fmt: skip
+    words.SEVERE: "worse",
+    words.MINOR: "worse, by less than what matters, or direction not known",
+    words.FAVOURED: "better",
+    words.NONE: "no change that matters",
+    words.UNSURE: "not enough people to tell",
+    words.UNTESTED: "too few people to test",
+}
 COLUMNS = ("group", "n", "difference (interval)", "adj. p", "verdict")
 
 
@@ -29,13 +35,13 @@ def write_comparison_pdf(found: Comparison, out: Path | str) -> Path:
     The same comparison gives the same bytes.
     """
     path = pdf_path(out)
-    title = f"{found.b} against {found.a}"
+    title = f"{found.a} → {found.b}"
     paper = _begun(found, title, "comparison")
     settings = found.settings
     by = f", by {', '.join(map(attribute_label, settings['by']))}" if settings["by"] else ""
     rows = numbers.plural(settings["rows"], "row")
     paper.text(f"Both on the same {rows}{by}{_only(settings)}. Differences are {found.b} − {found.a}.", 9, soft=True)
-    _decision(paper, found, *badge_of(found))
+    _decision(paper, found, *badge_of(found), lead(found))
     for heading, plots, names in (
         ("For whom it is better or worse", change_plots(found), (found.a, found.b)),
         ("Did a gap widen?", gap_plots(found), (f"gap in {found.a}", f"gap in {found.b}")),
@@ -57,7 +63,7 @@ def write_leaderboard_pdf(found: Leaderboard, out: Path | str) -> Path:
     rows = numbers.plural(found.settings["rows"], "row")
     paper = _begun(found, f"{len(found.models)} models on the same {rows}", "leaderboard")
     paper.text(f"{', '.join(found.models)}{_only(found.settings)}.", 9, soft=True)
-    _decision(paper, found, *board_badge(found))
+    _decision(paper, found, *board_badge(found), found.decisions)
     for board in board_pages(found):
         paper.heading(board["metric"], need=80)
         better = board["better"]
@@ -80,10 +86,9 @@ def write_leaderboard_pdf(found: Leaderboard, out: Path | str) -> Path:
         for name, own in board["by_attribute"]:
             head = ("model", *(label for _, _, label in own))
             cells = [
-                (one.model, *(f"{cell['value']} [{cell['interval']}]" for cell in board["cells"][one.model]
-                              if (cell["attribute"], cell["group"]) in {(a, g) for a, g, _ in own}))
-                for one in board["standings"]
-            ]  # fmt: skip
+                (standing.model, *(_number(board["cells"][standing.model][a, g]) for a, g, _ in own))
+                for standing in board["standings"]
+            ]
             paper.heading(f"By {attribute_label(name)}", 9.5)
             paper.table(head, cells, "L" + "R" * len(own))
         paper.heading("All pairs", 9.5)
@@ -116,15 +121,15 @@ def _only(settings: dict[str, Any]) -> str:
                    for name, values in (settings["where"] or {}).items())  # fmt: skip
 
 
-def _decision(paper: Paper, found: Comparison | Leaderboard, mark: str, badge: str) -> None:
-    after = [*found.decisions[1:]]
+def _decision(paper: Paper, found: Comparison | Leaderboard, mark: str, badge: str, sentences: Sequence[str]) -> None:
+    after = [*sentences[1:], *(sentence for sentence in found.decisions if sentence not in sentences)]
     after += [
         f"{numbers.plural(one['unpaired'], 'row')} of {one['name']} left out: no partner."
         for one in found.unpaired
         if one["unpaired"]
     ]
     after += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
-    paper.box(mark, badge, found.decisions[0], [], [*after, f"Independent unit: {found.settings['unit']}."])
+    paper.box(mark, badge, sentences[0], [], [*after, f"Independent unit: {found.settings['unit']}."])
 
 
 def _put_plot(paper: Paper, plot: Plot, names: tuple[str, str]) -> None:
@@ -146,7 +151,7 @@ def _put_plot(paper: Paper, plot: Plot, names: tuple[str, str]) -> None:
             rows.append(PlotRow(row.label, one.difference, one.low, one.high, f"{row.difference}  [{row.interval}]",
                                 numbers.plural(one.n, "row"), row.mark))  # fmt: skip
             cells.append((row.label, f"{one.n:,}", row.old, row.new, f"{row.difference} [{row.interval}]", row.p,
-                          f"{row.verdict}{f' ({row.note})' if row.note else ''}"))  # fmt: skip
+                          row.verdict))  # fmt: skip
     for part in parts_of(rows):
         label = f"{plot.metric}: change" + (" (lower is better)" if plot.better == "lower" else "")
         paper.figure(
@@ -154,6 +159,10 @@ def _put_plot(paper: Paper, plot: Plot, names: tuple[str, str]) -> None:
             f"changes of {plot.metric}",
         )
     paper.table(("group", "n", *names, *COLUMNS[2:]), cells, "LRRRRRL")
+
+
+def _number(cell: dict[str, Any]) -> str:
+    return f"{cell['value']} [{cell['interval']}]"
 
 
 def _cells(row: Any) -> tuple[str, ...]:

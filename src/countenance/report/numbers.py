@@ -137,6 +137,40 @@ def count(n: int | None) -> str:
     return NOTHING if n is None else f"{n:,}"
 
 
+def share(number: float | None) -> str:
+    """A rate as percent with as many digits as it needs.
+
+    >>> share(0.885), share(0.00375), share(0.0000042), share(-0.0), share(None)
+    ('88.5\u202f%', '0.38\u202f%', '0.00042\u202f%', '0\u202f%', '–')
+    """
+    if number is None or not math.isfinite(number):
+        return NOTHING
+    percent = 100 * number
+    if percent == 0:
+        return f"0{THIN}%"
+    digits = 1 if abs(percent) >= 1 else min(10, 1 - math.floor(math.log10(abs(percent))))
+    return f"{_signed(percent, digits)}{THIN}%"
+
+
+def tick(number: float) -> str:
+    """A number on an axis: 1,000 and not 1e+03; powers of ten where zeros would have to be counted.
+
+    >>> tick(1000), tick(0.25), tick(0.001), tick(1e-6), tick(2500000), tick(-0.0), tick(-0.5)
+    ('1,000', '0.25', '0.001', '10⁻⁶', '2,500,000', '0', '−0.5')
+    """
+    if number == 0:
+        return "0"
+    size = abs(number)
+    power = math.log10(size)
+    if (size < 1e-3 or size >= 1e7) and abs(power - round(power)) < 1e-9:
+        text = "10" + str(round(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    elif size >= 1000:
+        text = f"{size:,.0f}" if size == round(size) else f"{size:,.1f}"
+    else:
+        text = f"{float(f'{size:.3g}'):.10f}".rstrip("0").rstrip(".")
+    return (MINUS if number < 0 else "") + text
+
+
 def plural(n: int, one: str, many: str | None = None) -> str:
     """A count with its noun.
 

@@ -1,5 +1,7 @@
 """What the task found about the whole run: numbers by group, curves, matrices and tables, each drawn by its type."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,6 +73,75 @@ class Sheet:
 
 
 @dataclass(frozen=True)
+class Verification:
+    """A run of face verification at its threshold: four tiles, the DET curve, who is taken for whom."""
+
+    tiles: list[tuple[str, str, str]]
+    """What, the number, and what it means."""
+    figure: Markup
+    grids: list[Grid]
+
+
+@dataclass(frozen=True)
+class VerificationResults:
+    """The results that a run of face verification begins with."""
+
+    numbers: dict[str, Number]
+    det: Curve
+    matrices: list[Matrix]
+
+    def drawn(self) -> Verification:
+        """As a page shows it."""
+        fmr, fnmr = self.numbers["FMR"], self.numbers["FNMR"]
+        chart = chart_of(self.det)
+        here = f"FMR {numbers.share(fmr.value)}, FNMR {numbers.share(fnmr.value)}"
+        points = [(fmr.value, fnmr.value, here)] if fmr.value > 0 and fnmr.value > 0 else []
+        figure = drawing.panel(
+            chart.lines,
+            ("false match rate", "false non-match rate"),
+            "DET curve with the threshold in use",
+            f"False non-match rate at every false match rate. The threshold in use: {here}.",
+            "det",
+            log=chart.log,
+            points=points,
+        )
+        return Verification(self._tiles(), figure, [_grid(matrix, rates=True) for matrix in self.matrices])
+
+    def _tiles(self) -> list[tuple[str, str, str]]:
+        fmr, fnmr, threshold = (self.numbers[name] for name in ("FMR", "FNMR", "threshold"))
+        tiles = [
+            ("False matches", _likely(fmr), f"strangers taken for one person, of {fmr.n:,} comparisons"),
+            ("True matches refused", _likely(fnmr), f"one person taken for two, of {fnmr.n:,} comparisons"),
+            ("Threshold", numbers.tick(threshold.value), f"{threshold.unit}: accepted from here on"),
+        ]
+        enrolled = self.numbers.get("failure to enrol")
+        if enrolled is not None:
+            none = enrolled.bound == "<"
+            value = "none" if none else numbers.share(enrolled.value)
+            tiles.append(("Not enrolled", value, f"pictures without an embedding, of {enrolled.n:,}"))
+        return tiles
+
+
+def _likely(number: Number) -> str:
+    """A rate with its interval."""
+    text = f"{number.bound} {numbers.share(number.value)}".strip()
+    if not math.isfinite(number.low):
+        return text
+    low, high = (numbers.share(end).removesuffix(f"{numbers.THIN}%") for end in (number.low, number.high))
+    return f"{text} (likely {low} to {high})"
+
+
+def verification(results: Sequence[Result]) -> VerificationResults | None:
+    """The results that a run of face verification begins with; None for other runs."""
+    known = {result.name: result for result in results if isinstance(result, Number) and result.group is None}
+    det = next((r for r in results if isinstance(r, Curve) and r.name == "DET" and r.attribute is None), None)
+    if det is None or not {"FMR", "FNMR", "threshold"} <= set(known):
+        return None
+    matrices = [r for r in results if isinstance(r, Matrix) and r.name.startswith("FMR") and r.values]
+    return VerificationResults(known, det, matrices)
+
+
+@dataclass(frozen=True)
 class ResultSections:
     """Everything that a task's results put on the page."""
 
@@ -78,6 +149,7 @@ class ResultSections:
     figures: list[CurveFigure]
     grids: list[Grid]
     sheets: list[Sheet]
+    verification: Verification | None = None
 
     def __bool__(self) -> bool:
         return bool(self.by_group or self.figures or self.grids or self.sheets)
@@ -85,12 +157,16 @@ class ResultSections:
 
 def whole_run(results: Sequence[Result]) -> ResultSections:
     """Results in the order of the run, by type; numbers about everybody are at the top of the page."""
-    found = [one for one in results if isinstance(one, Number) and one.group is not None]
+    grouped = [result for result in results if isinstance(result, Number) and result.group is not None]
+    verified = verification(results)
+    shown = () if verified is None else (verified.det, *verified.matrices)
+    rest = [result for result in results if not any(result is part for part in shown)]
     return ResultSections(
-        _by_group(found),
-        [_figure(one, index) for index, one in enumerate(results) if isinstance(one, Curve) and one.lines],
-        [_grid(one) for one in results if isinstance(one, Matrix) and one.values],
-        [_sheet(one) for one in results if isinstance(one, Table)],
+        _by_group(grouped),
+        [_figure(result, index) for index, result in enumerate(rest) if isinstance(result, Curve) and result.lines],
+        [_grid(result) for result in rest if isinstance(result, Matrix) and result.values],
+        [_sheet(result) for result in rest if isinstance(result, Table)],
+        None if verified is None else verified.drawn(),
     )
 
 
@@ -130,12 +206,15 @@ def _span(low: float, high: float) -> str:
 
 
 def _short(value: float) -> str:
-    """Three decimals, or two significant digits of what is smaller.
+    """Three decimals, or two significant digits of what is smaller; never a signed zero.
 
-    >>> _short(0.0312), _short(0.00042), _short(12.5)
-    ('0.031', '0.00042', '12.500')
+    >>> _short(0.0312), _short(0.00042), _short(12.5), _short(-0.0), _short(0.0000012)
+    ('0.031', '0.00042', '12.500', '0.000', '0.0000012')
     """
-    return numbers.value(value) if value == 0 or abs(value) >= 0.01 else f"{value:.2g}"
+    if value == 0 or not math.isfinite(value) or abs(value) >= 0.01:
+        return numbers.value(value)
+    digits = min(12, 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{digits}f}".rstrip("0").replace("-", numbers.MINUS)
 
 
 def chart_of(curve: Curve) -> drawing.Chart:
@@ -167,7 +246,9 @@ def _read(line: drawing.GroupLine) -> list[tuple[str, str]]:
     return [(_short(line.x[i]), _short(line.y[i])) for i in places]
 
 
-def _grid(matrix: Matrix) -> Grid:
+def _grid(matrix: Matrix, *, rates: bool = False) -> Grid:
+    """A matrix as a tinted table; `rates` are written as percent."""
+    written = numbers.share if rates else _short
     known = [value for row in matrix.values for value in row if math.isfinite(value)]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     rows = []
@@ -179,7 +260,7 @@ def _grid(matrix: Matrix) -> Grid:
             step = None
             if math.isfinite(value) and high > low:
                 step = min(STEPS - 1, int((value - low) / (high - low) * STEPS))
-            cells.append((_short(value) if math.isfinite(value) else numbers.NOTHING, held, count, step))
+            cells.append((written(value) if math.isfinite(value) else numbers.NOTHING, held, count, step))
         rows.append((_named(matrix.attribute, name), cells, name))
     columns = [_named(matrix.attribute, name) for name in matrix.columns]
     corner = " \\ ".join(part for part in (matrix.row_label, matrix.column_label) if part)

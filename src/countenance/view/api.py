@@ -22,7 +22,7 @@ def router(site: Site) -> APIRouter:
 
     @routes.get("/runs")
     def runs() -> Response:
-        return JSONResponse([as_json(one) for one in site.library.summaries()])
+        return JSONResponse([as_json(entry) for entry in site.library.summaries()])
 
     @routes.get("/stamp")
     def stamp() -> Response:
@@ -37,14 +37,14 @@ def router(site: Site) -> APIRouter:
     @routes.get("/runs/{run}/estimates")
     def estimates(run: str, request: Request) -> Response:
         opened = site.library.open(run)
-        found = opened.estimates(opened.question(request.query_params.multi_items()))
-        return JSONResponse([plain(one.model_dump()) for one in found])
+        results = opened.estimates(opened.question(request.query_params.multi_items()))
+        return JSONResponse([plain(entry.model_dump()) for entry in results])
 
     @routes.get("/runs/{run}/audit")
     def audit(run: str, request: Request) -> Response:
         opened = site.library.open(run)
-        asked = opened.question(request.query_params.multi_items())
-        return StreamingResponse(_streamed(opened, asked), media_type="application/x-ndjson")
+        question = opened.question(request.query_params.multi_items())
+        return StreamingResponse(_streamed(opened, question), media_type="application/x-ndjson")
 
     @routes.get("/runs/{run}/rows")
     def rows(run: str, request: Request) -> Response:
@@ -56,16 +56,16 @@ def router(site: Site) -> APIRouter:
     return routes
 
 
-def _streamed(opened: Any, asked: Any) -> Iterator[str]:
+def _streamed(opened: Any, question: Any) -> Iterator[str]:
     """Lines of JSON: how far the permutations are, then the verdict, then a line for each finding."""
     lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
 
     def work() -> None:
         try:
-            found = opened.tested(asked, lambda done, total: lines.put({"done": done, "total": total}))
-            lines.put({"verdict": found.verdict, "reason": found.reason, "comparisons": len(found.findings)})
-            for one in found.findings:
-                lines.put({"finding": one.model_dump()})
+            results = opened.tested(question, lambda done, total: lines.put({"done": done, "total": total}))
+            lines.put({"verdict": results.verdict, "reason": results.reason, "comparisons": len(results.findings)})
+            for entry in results.findings:
+                lines.put({"finding": entry.model_dump()})
         except InputError as error:
             lines.put({"error": str(error)})
         except Exception:

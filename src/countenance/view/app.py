@@ -27,9 +27,7 @@ def make_app(library: Library, address: Address, token: Token, privacy: Privacy 
 
     site = Site(library, privacy or Privacy())
     silent: Any = dict.fromkeys(SILENT, False)
-    app = FastAPI(
-        docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=silent
-    )  # fmt: skip
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=silent)
     for part in (api, pages, pictures_pages, comparing_pages, exporting, saved_pages, assets):
         app.include_router(part.router(site))
 

@@ -4,7 +4,8 @@ The pages are those of the viewer with the tests already in them; links lead to 
 server (controls, rows beyond those shown) is left out. Pictures are copied as the privacy setting allows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from countenance.report import words
 from countenance.report.numbers import plural
 from countenance.report.plots.style import is_installed
 from countenance.view.assets import FILES
+from countenance.view.cards import RunCard, card_of, face
+from countenance.view.comparing import MOST_RUNS, Several, differences
 from countenance.view.exporting import TABLES, csv_bytes, parquet_bytes
 from countenance.view.figures import FIGURES, forest_figure
-from countenance.view.library import Library
+from countenance.view.library import Library, Summary
 from countenance.view.live import Live
 from countenance.view.opened import OpenRun
 from countenance.view.pages import runs_context, tests_context
@@ -43,21 +46,62 @@ def write_bundle(library: Library, privacy: Privacy, out: Path) -> list[str]:
     for name, (path, _) in FILES.items():
         write(f"static/{name}", path.read_bytes())
     lines, shown = [], []
-    for one in library.summaries():
-        if one.problem or one.status != "complete":
-            lines.append(f"left out {one.place}: {one.problem or 'it has not finished'}")
+    for summary in library.summaries():
+        if summary.problem or summary.status != "complete":
+            lines.append(f"left out {summary.place}: {summary.problem or 'it has not finished'}")
             continue
         try:
-            pictures = _run(site, library.open(one.id), write)
+            pictures = _run(site, library.open(summary.id), write)
         except InputError as error:
-            lines.append(f"left out {one.place}: {error}")
+            lines.append(f"left out {summary.place}: {error}")
             continue
-        shown.append(one.id)
-        lines.append(f"run      {one.name}, {plural(pictures, 'picture')}")
-    context = runs_context(site, {})
-    context["runs"] = [one for one in library.summaries() if one.id in shown]
+        shown.append(summary.id)
+        lines.append(f"run      {summary.name}, {plural(pictures, 'picture')}")
+    listed = [summary for summary in library.summaries() if summary.id in shown]
+    comparisons, left_out = _comparisons(site, listed, write)
+    lines += left_out
+    context = runs_context(site, {}) | {"runs": listed, "comparisons": comparisons}
+    context["cards"] = {summary.id: _bundled_card(site, summary, write) for summary in listed}
     write("index.html", site.render("bundle_runs.html.j2", base="", index="index.html", **context).encode())
     return [*lines, f"bundle   {(out / 'index.html').resolve()}"]
+
+
+def _bundled_card(site: Site, summary: Summary, write: Callable[[str, bytes], None]) -> RunCard:
+    """A run of the list, its faces written beside it."""
+    card, faces = card_of(site, summary), []
+    for number in range(len(card.faces)):
+        try:
+            write(f"{summary.id}/face-{number}.jpg", face(site, site.library.open(summary.id), number))
+        except InputError:
+            break
+        faces.append(f"{summary.id}/face-{number}.jpg")
+    return replace(card, faces=tuple(faces))
+
+
+def _comparisons(
+    site: Site, listed: Sequence[Summary], write: Callable[[str, bytes], None]
+) -> tuple[list[tuple[list[str], str]], list[str]]:
+    """A page for all runs of one task on one dataset, the oldest first; names and address of each."""
+    pages: list[tuple[list[str], str]] = []
+    lines = []
+    alike: dict[tuple[str, str], list[Summary]] = {}
+    for summary in sorted(listed, key=lambda summary: summary.finished):
+        alike.setdefault((summary.task, summary.dataset), []).append(summary)
+    for group in alike.values():
+        if len(group) < 2:
+            continue
+        address = f"compare-{len(pages)}.html"
+        try:
+            several = Several.of(site, [("run", summary.id) for summary in group[:MOST_RUNS]])
+            context = differences(site, several, linked=False) | {"title": "Comparison"}
+        except InputError as error:
+            lines.append(f"left out the comparison of {', '.join(summary.name for summary in group)}: {error}")
+            continue
+        text = site.render("bundle_compare.html.j2", base="", index="index.html", **context)
+        write(address, text.encode())
+        pages.append((several.names, address))
+        lines.append(f"compare  {' → '.join(several.names)}")
+    return pages, lines
 
 
 def _writer(out: Path) -> Callable[[str, bytes], None]:
@@ -69,38 +113,45 @@ def _writer(out: Path) -> Callable[[str, bytes], None]:
 
 def _run(site: Site, opened: OpenRun, write: Callable[[str, bytes], None]) -> int:
     """The page of a run, its tables and figures, and the failures of those it fails most; how many pictures."""
-    asked = opened.question()
-    found = opened.tested(asked)
-    source = Live.tested(opened, asked, found)
-    told = source.failed()
+    question = opened.question()
+    audit = opened.tested(question)
+    source = Live.tested(opened, question, audit)
+    failed = source.failed()
     galleries: list[tuple[str, Selection]] = [("everybody", Selection.of(opened, [("show", "failed")]))]
-    for one in told:
-        address = source.pictures(one).partition("?")[2]
-        galleries.append((words.statement(one, source.names).who, _selection(opened, address)))
+    for finding in failed:
+        address = source.pictures(finding).partition("?")[2]
+        galleries.append((words.statement(finding, source.names).who, _selection(opened, address)))
     folder = f"{opened.id}/"
     count, pages = 0, []
     for number, (who, chosen) in enumerate(galleries):
         count += _gallery(site, opened, chosen, f"{folder}failures-{number}.html", who, write)
         pages.append((who, f"failures-{number}.html"))
-    context = tests_context(opened, asked)
+    context = tests_context(opened, question)
     del context["title"]
     for name in ("rows_link", "unanswered_link"):  # a bundle has no rows beyond those shown
         del context[name]
     context["findings_csv"] = "findings.csv"
     context["worst"] = pages
     for form in TABLES:
-        rows = {"estimates": [e.model_dump() for e in opened.estimates(asked)],
-                "findings": [f.model_dump() for f in found.findings]}  # fmt: skip
+        rows = {
+            "estimates": [e.model_dump() for e in opened.estimates(question)],
+            "findings": [f.model_dump() for f in audit.findings],
+        }
         for name, table in rows.items():
             columns = list(table[0]) if table else []
             write(f"{folder}{name}.{form}", (csv_bytes if form == "csv" else parquet_bytes)(columns, table))
     figures = [*FIGURES] if is_installed() else []  # they need the extra `plots`
     for form in figures:
-        write(f"{folder}figure.{form}", forest_figure(opened, asked, form, asked.metrics[0]))
+        write(f"{folder}figure.{form}", forest_figure(opened, question, form, question.metrics[0]))
     text = site.render(
-        "bundle_run.html.j2", base="../", index="index.html", title=opened.title, files=[*TABLES], figures=figures,
+        "bundle_run.html.j2",
+        base="../",
+        index="index.html",
+        title=opened.title,
+        files=[*TABLES],
+        figures=figures,
         **context,
-    )  # fmt: skip
+    )
     write(f"{folder}index.html", text.encode())
     return count
 
@@ -115,11 +166,12 @@ def _gallery(
     site: Site, opened: OpenRun, chosen: Selection, name: str, who: str, write: Callable[[str, bytes], None]
 ) -> int:
     """A page of failures with their pictures; how many pictures were written."""
-    context: dict[str, Any] = gallery_context(site, opened, chosen, patience=3600.0)
+    site.gallery(opened).wait()
+    context: dict[str, Any] = gallery_context(site, opened, chosen)
     items = context["items"][:MOST_PICTURES]
     rows = {row["place"]: row for row in context["page"].rows}
     written = 0
-    kept = []
+    shown = []
     for item in items:
         picture = ""
         if item.window is not None:
@@ -131,10 +183,19 @@ def _gallery(
                 picture = f"pictures/{item.place}.jpg"
                 write(f"{opened.id}/{picture}", content)
                 written += 1
-        kept.append((item, picture))
+        shown.append((item, picture))
     text = site.render(
-        "bundle_gallery.html.j2", base="../", index="index.html", title=f"Failures: {who}", who=who, items=kept,
-        total=context["page"].total, selection=chosen, privacy=context["privacy"], gallery=context["gallery"],
-    )  # fmt: skip
+        "bundle_gallery.html.j2",
+        base="../",
+        index="index.html",
+        title=f"Failures: {who}",
+        who=who,
+        items=shown,
+        total=context["page"].total,
+        selection=chosen,
+        privacy=context["privacy"],
+        captions=context["captions"],
+        gallery=context["gallery"],
+    )
     write(name, text.encode())
     return written

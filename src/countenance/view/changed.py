@@ -13,7 +13,7 @@ from countenance.errors import InputError
 from countenance.run.auditing import WHOLE, check_names
 from countenance.view.comparing import Several
 from countenance.view.opened import OpenRun
-from countenance.view.pages import group_words
+from countenance.view.pages import group_words, waiting
 from countenance.view.parameters import Parameters
 from countenance.view.question import Question
 from countenance.view.rows import Selection
@@ -29,8 +29,8 @@ KEYS = ("sample", "subject")
 class ChangedSample:
     """One sample that two runs score differently, with the predictions of both."""
 
-    one: Item
-    two: Item
+    old: Item
+    new: Item
     before: str
     after: str
 
@@ -40,51 +40,61 @@ def samples_context(site: Site, parameters: Sequence[tuple[str, str]]) -> dict[s
     several = Several.of(site, [pair for pair in parameters if pair[0] not in ("of", "group")])
     if len(several.runs) != 2:
         raise InputError("name two runs to see the samples that changed")
-    given = Parameters(parameters)
-    change, by, group = given.choice("change", CHANGES, "lost"), given.text("of"), given.exact("group")
+    values = Parameters(parameters)
+    change, by, group = values.choice("change", CHANGES, "lost"), values.text("of"), values.exact("group")
     first, second = several.runs
-    for one in several.runs:
-        check_names(one.place, [by] if by else None, [*one.columns.attributes, WHOLE])
+    for opened in several.runs:
+        check_names(opened.place, [by] if by else None, [*opened.columns.attributes, WHOLE])
     selections = [
-        Selection(one, several.asked, one.metric(given.text("by_metric", several.asked.metrics[0])), by, group, "all",
-                  "table")
-        for one in several.runs
-    ]  # fmt: skip
+        Selection(
+            opened,
+            several.question,
+            opened.metric(values.text("by_metric", several.question.metrics[0])),
+            by,
+            group,
+            "all",
+            "table",
+        )
+        for opened in several.runs
+    ]
     pairs, before, after = _pairs(first, second, selections)
     sign = -1.0 if selections[0].better == "lower" else 1.0
     gain = sign * (after - before)
-    kept = gain < 0 if change == "lost" else gain > 0 if change == "gained" else gain != 0
-    order = np.argsort(-np.abs(gain[kept]), kind="stable")
-    pairs, before, after = pairs[kept][order], before[kept][order], after[kept][order]
+    moved = gain < 0 if change == "lost" else gain > 0 if change == "gained" else gain != 0
+    order = np.argsort(-np.abs(gain[moved]), kind="stable")
+    pairs, before, after = pairs[moved][order], before[moved][order], after[moved][order]
     pages = max(1, -(-len(pairs) // SIZE))
-    page = min(given.number("page", 1), pages)
+    page = min(values.number("page", 1), pages)
     here = slice((page - 1) * SIZE, page * SIZE)
-    ones = _items(site, first, several.asked, pairs[here, 0])
-    twos = _items(site, second, several.asked, pairs[here, 1])
+    old = _items(site, first, several.question, pairs[here, 0])
+    new = _items(site, second, several.question, pairs[here, 1])
     metric = selections[0].metric
     base = [("run", first.id), ("run", second.id)]
-    query = urlencode(base) + "&" + several.asked.query(by_metric=metric, of=by, group=group)
+    query = urlencode(base) + "&" + several.question.query(by_metric=metric, of=by, group=group)
     return {
         "title": "Samples that changed",
         "several": several,
         "metric": metric,
         "change": change,
         "changes": CHANGES,
-        "items": [ChangedSample(one, two, f"{a:.4g}", f"{b:.4g}")
-                  for one, two, a, b in zip(ones, twos, before[here], after[here], strict=True)],
+        "items": [
+            ChangedSample(first_item, second_item, f"{a:.4g}", f"{b:.4g}")
+            for first_item, second_item, a, b in zip(old, new, before[here], after[here], strict=True)
+        ],
+        "waiting": waiting(site, several.runs),
         "total": len(pairs),
         "page": page,
         "pages": pages,
         "query": query,
         "group": group_words(first, selections[0]) if by else "",
         "privacy": site.privacy.sentence(first.run.manifest.dataset.card.real_people),
-    }  # fmt: skip
+    }
 
 
-def _items(site: Site, opened: OpenRun, asked: Question, places: Any) -> list[Item]:
+def _items(site: Site, opened: OpenRun, question: Question, places: Any) -> list[Item]:
     gallery = site.gallery(opened)
-    gallery.wait(8)
-    by = [name for name in asked.by if name in opened.columns.attributes]
+    gallery.start()
+    by = [name for name in question.by if name in opened.columns.attributes]
     return gallery.items(opened.rows_at([int(place) for place in places]), by, [])
 
 
@@ -94,8 +104,17 @@ def _pairs(first: OpenRun, second: OpenRun, chosen: Sequence[Selection]) -> tupl
     for opened, selection in zip((first, second), chosen, strict=True):
         places, _ = selection.places()
         values = opened.columns.numbers(selection.metric)[places]
-        sides.append((places, values, [opened.columns.read([name], [])[name].take(_array(places)) for name in KEYS
-                                       if name in opened.columns.names]))  # fmt: skip
+        sides.append(
+            (
+                places,
+                values,
+                [
+                    opened.columns.read([name], [])[name].take(_array(places))
+                    for name in KEYS
+                    if name in opened.columns.names
+                ],
+            )
+        )
     keys = [list(zip(*(column.to_pylist() for column in columns), strict=True)) for _, _, columns in sides]
     there = {key: place for place, key in enumerate(keys[1])}
     both = [(i, there[key]) for i, key in enumerate(keys[0]) if key in there]

@@ -40,9 +40,9 @@ class Closed:
         if len(scope["query_string"]) > LONGEST_QUERY:
             return await _say(send, 414, f"Refused: the address has more than {LONGEST_QUERY:,} characters.")
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = next((value for name, value in pairs if name == PARAMETER), None)
-        named = given is not None
-        if not self.token.accepts(given, _cookie(headers, self.token.cookie)):
+        token = next((value for name, value in pairs if name == PARAMETER), None)
+        named = token is not None
+        if not self.token.accepts(token, _cookie(headers, self.token.cookie)):
             return await _say(
                 send,
                 401,
@@ -79,10 +79,10 @@ def _with_policy(headers: Any) -> list[tuple[bytes, bytes]]:
 
 def _cookie(headers: MutableMapping[str, str], name: str) -> str | None:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return None
-    return found.value if found else None
+    return cookie.value if cookie else None
 
 
 async def _say(send: Send, status: int, sentence: str) -> None:

@@ -55,7 +55,7 @@ class Columns(Source):
         """How many rows there are."""
         if self._mask is not None:
             return int(np.count_nonzero(self._mask))
-        return int(self.keep("total", lambda: sum(open_parquet(one, one).metadata.num_rows for one in self.files)))
+        return int(self.keep("total", lambda: sum(open_parquet(name, name).metadata.num_rows for name in self.files)))
 
     def read(self, texts: Sequence[str], others: Sequence[str]) -> dict[str, Any]:
         """The named columns as Arrow arrays; texts are dictionaries of the values that occur, a third of the size."""
@@ -93,10 +93,10 @@ class Columns(Source):
         """What `make` gives, made once for each of the latest keys."""
         with self._lock:
             if key not in self._latest:
-                found = make()
+                value = make()
                 while len(self._latest) >= most:
                     del self._latest[next(iter(self._latest))]
-                self._latest[key] = found
+                self._latest[key] = value
             return self._latest[key]
 
     def places(self) -> Array:
@@ -123,8 +123,8 @@ class Columns(Source):
         key = ("where", tuple((name, tuple(values)) for name, values in sorted(conditions.items())))
         with self._lock:
             if key not in self._narrowed:
-                kept = kept_rows(self, conditions)
-                self._remember(key, np.ones(self.total, dtype=bool) if kept is None else kept)
+                mask = kept_rows(self, conditions)
+                self._remember(key, np.ones(self.total, dtype=bool) if mask is None else mask)
             return self._narrowed[key]
 
     def _remember(self, key: Any, mask: Array) -> None:
@@ -133,8 +133,8 @@ class Columns(Source):
         self._narrowed[key] = self if mask.all() else self._with(mask)
 
     def _with(self, mask: Array) -> Columns:
-        made = Columns.__new__(Columns)
-        made.__dict__ |= {
+        part = Columns.__new__(Columns)
+        part.__dict__ |= {
             **self.__dict__,
             "_kept": {},
             "_read": {},
@@ -146,8 +146,8 @@ class Columns(Source):
         if self._mask is not None:  # masks are over the whole table, so that a row keeps its place
             whole = np.zeros(len(self._mask), dtype=bool)
             whole[np.flatnonzero(self._mask)[mask]] = True
-            made.__dict__ |= {"_mask": whole, "_whole": self._whole}
-        return made
+            part.__dict__ |= {"_mask": whole, "_whole": self._whole}
+        return part
 
     def members(self, by: str, value: str) -> Array:
         """Which rows are in a group, as the audit has it: `by` is an attribute, a binned one or an intersection."""
@@ -169,9 +169,9 @@ class Columns(Source):
         here = keys == grouping.keys[grouping.cells.index(value)]
         if rows is None:
             return np.asarray(here)
-        found = np.zeros(self.total, dtype=bool)
-        found[rows[here]] = True
-        return found
+        members = np.zeros(self.total, dtype=bool)
+        members[rows[here]] = True
+        return members
 
 
 def _encoded(name: str, column: Any) -> Any:

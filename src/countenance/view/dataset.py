@@ -43,17 +43,17 @@ class Indexed:
         weakref.finalize(self, tables().drop, self._table)
 
     def some(self, names: Iterable[str]) -> dict[str, Sample]:
-        wanted = list(dict.fromkeys(names))
+        requested = list(dict.fromkeys(names))
         with self._lock:
-            missing = [name for name in wanted if name not in self._kept]
+            missing = [name for name in requested if name not in self._kept]
             for row in tables().named(self._table, "sample", missing) if missing else ():
                 self._kept[row["sample"]] = self.manifest.sample_of(row, row["partition"], row["number"])
-            found = {name: self._kept[name] for name in wanted if name in self._kept}
-            for name in found:
+            samples = {name: self._kept[name] for name in requested if name in self._kept}
+            for name in samples:
                 self._kept.move_to_end(name)
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
-        return found
+        return samples
 
 
 def samples_of(dataset: Dataset) -> ViewedSamples:

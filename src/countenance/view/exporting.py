@@ -28,42 +28,48 @@ def router(site: Site) -> APIRouter:
     @routes.get("/runs/{run}/export/estimates.{form}")
     def estimates(run: str, form: str, request: Request) -> Response:
         opened = site.library.open(run)
-        found = opened.estimates(opened.question(request.query_params.multi_items()))
-        return table(f"{opened.id}-estimates", form, list(Estimate.model_fields), [one.model_dump() for one in found])
+        rows = opened.estimates(opened.question(request.query_params.multi_items()))
+        return table(
+            f"{opened.id}-estimates", form, list(Estimate.model_fields), [entry.model_dump() for entry in rows]
+        )
 
     @routes.get("/runs/{run}/export/findings.{form}")
     def findings(run: str, form: str, request: Request) -> Response:
         opened = site.library.open(run)
-        found: Audit = opened.tested(opened.question(request.query_params.multi_items()))
-        rows = [one.model_dump() for one in found.findings]
+        audit: Audit = opened.tested(opened.question(request.query_params.multi_items()))
+        rows = [entry.model_dump() for entry in audit.findings]
         return table(f"{opened.id}-findings", form, list(Finding.model_fields), rows)
 
     @routes.get("/runs/{run}/export/rows.{form}")
     def rows(run: str, form: str, request: Request) -> Response:
         opened = site.library.open(run)
         places, _ = Selection.of(opened, request.query_params.multi_items()).places()
-        found = opened.rows_at([int(place) for place in places[:MOST_ROWS]])
-        names = [name for name in opened.columns.names if any(name in row for row in found[:1])]
-        return table(f"{opened.id}-rows", form, names, found)
+        rows = opened.rows_at([int(place) for place in places[:MOST_ROWS]])
+        names = [name for name in opened.columns.names if any(name in row for row in rows[:1])]
+        return table(f"{opened.id}-rows", form, names, rows)
 
     @routes.get("/runs/{run}/export/figure.{form}")
     def figure(run: str, form: str, request: Request) -> Response:
         opened = site.library.open(run)
-        asked = opened.question(request.query_params.multi_items())
+        question = opened.question(request.query_params.multi_items())
         if form not in FIGURES:
             raise Unknown(f"figures are {', '.join(FIGURES)}, not {form}")
-        metric = request.query_params.get("by_metric") or asked.metrics[0]
-        if metric not in asked.metrics:
-            raise InputError(f"by_metric {metric!r}, expected one of {', '.join(asked.metrics)}")
-        return _file(forest_figure(opened, asked, form, metric), FIGURES[form], f"{opened.id}-{metric}.{form}")
+        metric = request.query_params.get("by_metric") or question.metrics[0]
+        if metric not in question.metrics:
+            raise InputError(f"by_metric {metric!r}, expected one of {', '.join(question.metrics)}")
+        return _file(forest_figure(opened, question, form, metric), FIGURES[form], f"{opened.id}-{metric}.{form}")
 
     @routes.get("/compare/export/changes.{form}")
     def changes(form: str, request: Request) -> Response:
         several = Several.of(site, request.query_params.multi_items())
         rows: list[dict[str, Any]] = []
-        for found in compared(site, several)[1]:
-            for part, listed in (("overall", found.overall), ("group", found.groups), ("gap", found.gaps)):
-                rows += [{"part": part} | one.model_dump() for one in listed]
+        for comparison in compared(site, several)[1]:
+            for part, listed in (
+                ("overall", comparison.overall),
+                ("group", comparison.groups),
+                ("gap", comparison.gaps),
+            ):
+                rows += [{"part": part} | entry.model_dump() for entry in listed]
         return table("changes", form, list(dict.fromkeys(name for row in rows for name in row)), rows)
 
     return routes

@@ -75,7 +75,7 @@ class Library:
 
     def runs(self) -> dict[str, tuple[ScopedStorage, str]]:
         """Every run's storage and name by id."""
-        found: dict[str, tuple[ScopedStorage, str]] = {}
+        runs: dict[str, tuple[ScopedStorage, str]] = {}
         with self._lock:
             for number, root in enumerate(self.roots):
                 until, here = self._searched.get(number, (0.0, []))
@@ -84,24 +84,26 @@ class Library:
                     here = list(root.runs())
                     self._searched[number] = (_until(start, root.fresh), here)
                 for key, name, storage in here:
-                    found.setdefault(key, (storage, name))
-        return found
+                    runs.setdefault(key, (storage, name))
+        return runs
 
     def summaries(self) -> list[Summary]:
         """The runs, the latest first. A list that took long to make counts for longer."""
         with self._lock:
-            until, made = self._listed
+            until, listed = self._listed
             if time.monotonic() > until:
                 start = time.monotonic()
-                made = [self._summary(key, storage, name) for key, (storage, name) in self.runs().items()]
-                made.sort(key=lambda one: (-one.changed, one.name))
-                self._listed = (_until(start, 0.0), made)
-            return list(made)
+                listed = [self._summary(key, storage, name) for key, (storage, name) in self.runs().items()]
+                listed.sort(key=lambda summary: (-summary.changed, summary.name))
+                self._listed = (_until(start, 0.0), listed)
+            return list(listed)
 
     def stamp(self) -> str:
         """What changes when the list of runs does."""
-        told = [(one.id, one.status, one.done, one.verdict, one.problem) for one in self.summaries()]
-        return hashlib.sha256(repr(told).encode()).hexdigest()
+        states = [
+            (summary.id, summary.status, summary.done, summary.verdict, summary.problem) for summary in self.summaries()
+        ]
+        return hashlib.sha256(repr(states).encode()).hexdigest()
 
     def _summary(self, key: str, storage: ScopedStorage, name: str) -> Summary:
         stamp = (stamp_of(storage), storage.count(SHARDS))
@@ -113,10 +115,10 @@ class Library:
 
     def open(self, key: str) -> OpenRun:
         """The run of an id; `Unknown` when nothing of that id was found below the named folders."""
-        found = self.runs().get(key)
-        if found is None:
+        entry = self.runs().get(key)
+        if entry is None:
             raise Unknown(f"no run {key!r} below {', '.join(map(str, self.roots))}")
-        storage, _ = found
+        storage, _ = entry
         with self._lock:
             known = self._open.pop(key, None)
             if known is None or known.stamp != stamp_of(known.storage):
@@ -148,10 +150,24 @@ def _summarized(key: str, store: RunStore, name: str, stamp: tuple[Any, int]) ->
             changed = datetime.fromisoformat(manifest.finished).timestamp()
     done = images if manifest.status == "complete" else min(stamp[1] * (manifest.shard or 0), images)
     return Summary(
-        key, name, store.place, manifest.suite or "", manifest.task, manifest.model.name, manifest.dataset.card.name,
-        manifest.status, verdict, reason, images, done, manifest.failed, manifest.finished or "", changed, problem,
+        key,
+        name,
+        store.place,
+        manifest.suite or "",
+        manifest.task,
+        manifest.model.name,
+        manifest.dataset.card.name,
+        manifest.status,
+        verdict,
+        reason,
+        images,
+        done,
+        manifest.failed,
+        manifest.finished or "",
+        changed,
+        problem,
         manifest.dataset.source or "",
-    )  # fmt: skip
+    )
 
 
 def _verdict(store: RunStore, manifest: Manifest) -> tuple[str, str, str]:
@@ -159,8 +175,8 @@ def _verdict(store: RunStore, manifest: Manifest) -> tuple[str, str, str]:
     try:
         if manifest.status == "complete" and not all(map(store.storage.has, store.score_files())):
             return "", "", "scores.parquet is missing; the same `countenance run` command makes it again"
-        found = json.loads(store.read(AUDIT))
-        return str(found["verdict"]), str(found["reason"]), ""
+        audit = json.loads(store.read(AUDIT))
+        return str(audit["verdict"]), str(audit["reason"]), ""
     except Missing:
         return "", "", ""
     except (InputError, OSError) as error:
@@ -169,6 +185,6 @@ def _verdict(store: RunStore, manifest: Manifest) -> tuple[str, str, str]:
         return "", "", "audit.json is damaged; `countenance audit` writes it again"
 
 
-def as_json(one: Summary) -> dict[str, Any]:
+def as_json(summary: Summary) -> dict[str, Any]:
     """A run of the list as the API gives it."""
-    return asdict(one)
+    return asdict(summary)

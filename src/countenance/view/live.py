@@ -26,20 +26,25 @@ class Live(ReportSource):
     """An audited run whose rows are already in memory."""
 
     opened: OpenRun
-    asked: Question
+    question: Question
 
     @classmethod
-    def tested(cls, opened: OpenRun, asked: Question, audit: Audit) -> Live:
+    def tested(cls, opened: OpenRun, question: Question, audit: Audit) -> Live:
         """With the verdicts of an audit."""
-        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, asked=asked)
+        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, question=question)
 
     @classmethod
-    def untested(cls, opened: OpenRun, asked: Question, groups: Sequence[Estimate]) -> Live:
+    def untested(cls, opened: OpenRun, question: Question, groups: Sequence[Estimate]) -> Live:
         """With estimates alone: what is shown before the tests are done."""
-        settings = dict(asked.stored) | {"by": list(asked.by), "metrics": list(asked.metrics), "levels": {}, "bins": {}}
-        settings |= {"where": dict(asked.where), "alpha": asked.alpha, "notes": [], "crosses": []}
+        settings = dict(question.stored) | {
+            "by": list(question.by),
+            "metrics": list(question.metrics),
+            "levels": {},
+            "bins": {},
+        }
+        settings |= {"where": dict(question.where), "alpha": question.alpha, "notes": [], "crosses": []}
         audit = Audit(verdict="", reason="", findings=[], excluded=[], settings=settings, groups=list(groups))
-        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, asked=asked)
+        return cls(audit=audit, task=opened.task, run=opened.run, opened=opened, question=question)
 
     @cached_property
     def names(self) -> Names:
@@ -51,11 +56,13 @@ class Live(ReportSource):
         """The columns that the figures need, of the rows that the question is about."""
         import pyarrow as pa
 
-        rows = self.opened.rows(self.asked)
-        columns = {f"attr.{choice.name}": choice.column for choice in choose(list(self.asked.by), rows, []).attributes}
-        columns |= {choice.column: choice.column for choice in choose(list(self.asked.by), rows, []).attributes}
+        rows = self.opened.rows(self.question)
+        columns = {
+            f"attr.{choice.name}": choice.column for choice in choose(list(self.question.by), rows, []).attributes
+        }
+        columns |= {choice.column: choice.column for choice in choose(list(self.question.by), rows, []).attributes}
         finer = [self.task.curve_of] if self.task and self.task.curve_of else []
-        metrics = [name for name in (*self.asked.metrics, *finer) if name in rows.metrics]
+        metrics = [name for name in (*self.question.metrics, *finer) if name in rows.metrics]
         columns |= {f"m.{name}": f"m.{name}" for name in metrics}
         who = ("subject", "sample") if self.failures else ("subject",)
         columns |= {name: name for name in who if name in rows.names}
@@ -64,20 +71,20 @@ class Live(ReportSource):
     @cached_property
     def overall(self) -> dict[str, Estimate]:
         """Each metric over everybody, by the audit's own arithmetic."""
-        return self.opened.overall(self.asked)
+        return self.opened.overall(self.question)
 
     @cached_property
     def metrics(self) -> list[Metric]:
         """The metrics asked for, with their meaning where the task gives one."""
         known = {metric.name: metric for metric in self.opened.metrics}
-        return [known[name] for name in self.asked.metrics if name in known]
+        return [known[name] for name in self.question.metrics if name in known]
 
     def failed(self) -> list[Finding]:
         """The disparities that put somebody behind, the strongest first; none where groups are only favoured."""
         if only_favoured(self.audit):
             return []
-        told = strongest(self.audit.findings, self.names)
-        return [f for f in told if f.direction != "better" or f.versus != REST]
+        findings = strongest(self.audit.findings, self.names)
+        return [f for f in findings if f.direction != "better" or f.versus != REST]
 
     def pictures(self, finding: Finding) -> str:
         """The address of the pictures of those whom a disparity puts behind."""
@@ -86,9 +93,9 @@ class Live(ReportSource):
 
     def link(self, show: str = "all", page: str = "rows") -> Callable[..., str]:
         """From a number (its metric, attribute and group; `rest` for everyone else) to the address of its rows."""
-        rows = self.opened.rows(self.asked)
+        rows = self.opened.rows(self.question)
         written = {}
-        for text in self.asked.by:
+        for text in self.question.by:
             chosen = choose([text], rows, [])
             for choice, part in zip(chosen.attributes, text.split("*") if chosen.crosses else [text], strict=True):
                 written[choice.name] = part.strip()
@@ -98,12 +105,11 @@ class Live(ReportSource):
         @cache
         def address(metric: str, attribute: str, group: str, side: str = "") -> str:
             if (attribute, group) in splits:  # several groups together: all rows of the metric
-                return (
-                    f"/runs/{self.opened.id}/{page}?{Selection(self.opened, self.asked, metric, '', '', show).query()}"
-                )
+                everybody = Selection(self.opened, self.question, metric, "", "", show)
+                return f"/runs/{self.opened.id}/{page}?{everybody.query()}"
             parts = [attribute] if attribute in written else attribute.split(CROSS)
             by = "*".join(written.get(part, part) for part in parts)
-            chosen = Selection(self.opened, self.asked, metric, by, group, show, side=side)
+            chosen = Selection(self.opened, self.question, metric, by, group, show, side=side)
             return f"/runs/{self.opened.id}/{page}?{chosen.query()}"
 
         return address

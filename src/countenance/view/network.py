@@ -70,11 +70,11 @@ class Address:
     def _own(self, host: str) -> bool:
         """Whether a Host is this viewer's: a name of this machine, or any literal address where others may connect."""
         try:
-            found = urlsplit(f"//{host}")
-            name, port = found.hostname or "", found.port or 80
+            parts = urlsplit(f"//{host}")
+            name, port = parts.hostname or "", parts.port or 80
         except ValueError:
             return False
-        if port != self.port or found.username is not None or found.path or found.query or found.fragment:
+        if port != self.port or parts.username is not None or parts.path or parts.query or parts.fragment:
             return False
         if name in LOCAL or name == self.host.lower():
             return True

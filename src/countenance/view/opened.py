@@ -114,9 +114,9 @@ class OpenRun:
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics of the score table, with their meaning where the task gives one."""
         known = {metric.name: metric for metric in metrics_of(self.run)}
-        told = (self.audit.settings.get("better") or {}) if self.audit else {}
-        made = [known.get(name, Metric(name, "", None)) for name in self.columns.metrics]
-        return tuple(replace(one, better=told.get(one.name) or one.better) for one in made)
+        directions = (self.audit.settings.get("better") or {}) if self.audit else {}
+        metrics = [known.get(name, Metric(name, "", None)) for name in self.columns.metrics]
+        return tuple(replace(metric, better=directions.get(metric.name) or metric.better) for metric in metrics)
 
     @cached_property
     def of_groups(self) -> frozenset[str]:
@@ -126,26 +126,26 @@ class OpenRun:
     @cached_property
     def groupable(self) -> list[str]:
         """The attributes that make groups without being cut into bins."""
-        found = []
+        known = []
         for name in self.columns.attributes:
             if name not in NEVER and self.columns.kind(f"attr.{name}") in ("text", "boolean", "list"):
                 count = self.columns.keep(("distinct", name), partial(self.columns.distinct, f"attr.{name}"))
                 if 2 <= count <= MOST_VALUES:
-                    found.append(name)
-        return found
+                    known.append(name)
+        return known
 
     def question(self, parameters: Sequence[tuple[str, str]] = ()) -> Question:
         """What an address asks of this run, checked."""
         metrics = tuple(self.of_rows(default_metrics(self.run)))
         usual = Question(by=tuple(self.groupable[:3]) or (WHOLE,), metrics=metrics, depth=1)
-        asked = Question.of(Parameters(parameters), self.audit, usual)
-        check_names(self.place, asked.by, [*self.columns.attributes, WHOLE], dict(asked.where))
-        for name in asked.metrics:
+        question = Question.of(Parameters(parameters), self.audit, usual)
+        check_names(self.place, question.by, [*self.columns.attributes, WHOLE], dict(question.where))
+        for name in question.metrics:
             if name not in self.of_groups:
                 self.metric(name)
-        if not asked.metrics:
+        if not question.metrics:
             raise InputError(f"{self.place}: the run has no metric to compare")
-        return asked
+        return question
 
     def metric(self, name: str) -> str:
         """The name of a metric of the score table; other columns are refused."""
@@ -154,104 +154,125 @@ class OpenRun:
             raise InputError(f"{self.place}: no metric {name[:80]!r}{near(name, known)}; there are {', '.join(known)}")
         return name
 
-    def rows(self, asked: Question) -> Columns:
+    def rows(self, question: Question) -> Columns:
         """The rows that a question is about."""
-        return self.columns.about(self.of_rows(asked.about)).where(dict(asked.where))
+        return self.columns.about(self.of_rows(question.about)).where(dict(question.where))
 
     def of_rows(self, metrics: Sequence[str]) -> list[str]:
         """The metrics that rows have."""
         return [name for name in metrics if name not in self.of_groups]
 
-    def estimates(self, asked: Question) -> list[Estimate]:
+    def estimates(self, question: Question) -> list[Estimate]:
         """Every group's number with its interval, by the audit's own arithmetic."""
-        found: list[Estimate] = self.columns.keep_latest(
-            ("estimates", *asked.figures(), asked.about), lambda: self._estimates(asked, asked.by)
+        known: list[Estimate] = self.columns.keep_latest(
+            ("estimates", *question.figures(), question.about), lambda: self._estimates(question, question.by)
         )
-        return found
+        return known
 
-    def overall(self, asked: Question) -> dict[str, Estimate]:
+    def overall(self, question: Question) -> dict[str, Estimate]:
         """Each metric of a question over everybody."""
-        found: list[Estimate] = self.columns.keep_latest(
-            ("overall", *asked.figures()[1:], asked.about), lambda: self._estimates(asked, (WHOLE,))
+        known: list[Estimate] = self.columns.keep_latest(
+            ("overall", *question.figures()[1:], question.about), lambda: self._estimates(question, (WHOLE,))
         )
-        return {one.metric: one for one in found if one.n}
+        return {estimate.metric: estimate for estimate in known if estimate.n}
 
-    def _estimates(self, asked: Question, by: Sequence[str]) -> list[Estimate]:
-        found = estimates(
-            self.rows(asked),
+    def _estimates(self, question: Question, by: Sequence[str]) -> list[Estimate]:
+        known = estimates(
+            self.rows(question),
             by=list(by),
-            metrics=self.of_rows(asked.metrics),
-            cluster=asked.cluster,
-            depth=asked.depth,
-            alpha=asked.alpha,
-            denominators=asked.stored.get("denominators") or None,
+            metrics=self.of_rows(question.metrics),
+            cluster=question.cluster,
+            depth=question.depth,
+            alpha=question.alpha,
+            denominators=question.stored.get("denominators") or None,
         )
         stored = self.audit.groups if self.audit else []
-        of_groups = [one for one in stored if one.metric in self.of_groups and one.metric in asked.metrics]
-        return [*(self._settled(one) for one in found), *(one for one in of_groups if one.attribute in by)]
+        of_groups = [
+            estimate for estimate in stored if estimate.metric in self.of_groups and estimate.metric in question.metrics
+        ]
+        return [
+            *(self._settled(estimate) for estimate in known),
+            *(estimate for estimate in of_groups if estimate.attribute in by),
+        ]
 
-    def _settled(self, one: Estimate) -> Estimate:
+    def _settled(self, estimate: Estimate) -> Estimate:
         """An estimate with the digits of the stored audit where that says the same.
 
         Sums of the same rows in another order may differ in their last bit; two figures for one number would only
         raise the question which is right. One that differs by more is given as it was computed.
         """
-        known = self._known.get((one.metric, one.attribute, one.group))
-        if known is None or (known.n, known.clusters, known.metric_kind) != (one.n, one.clusters, one.metric_kind):
-            return one
-        pairs = [(getattr(known, name), getattr(one, name)) for name in ("estimate", "low", "high", "deff")]
+        known = self._known.get((estimate.metric, estimate.attribute, estimate.group))
+        if known is None or (known.n, known.clusters, known.metric_kind) != (
+            estimate.n,
+            estimate.clusters,
+            estimate.metric_kind,
+        ):
+            return estimate
+        pairs = [(getattr(known, name), getattr(estimate, name)) for name in ("estimate", "low", "high", "deff")]
         same = all(a == b or (a != a and b != b) or math.isclose(a, b, rel_tol=ROUNDING) for a, b in pairs)
-        return known if same else one
+        return known if same else estimate
 
     @cached_property
     def _known(self) -> dict[tuple[str, str, str], Estimate]:
         if self.audit is None:
             return {}
-        whole = {(one.metric, WHOLE, EVERYONE): one for one in self.audit.overall}
-        return whole | {(one.metric, one.attribute, one.group): one for one in self.audit.groups}
+        whole = {(estimate.metric, WHOLE, EVERYONE): estimate for estimate in self.audit.overall}
+        return whole | {
+            (estimate.metric, estimate.attribute, estimate.group): estimate for estimate in self.audit.groups
+        }
 
-    def tested(self, asked: Question, progress: Callable[[int, int], None] | None = None) -> Audit:
+    def tested(self, question: Question, progress: Callable[[int, int], None] | None = None) -> Audit:
         """The whole audit of a question; one at a time, since each takes a processor for seconds."""
-        if asked.as_stored and self.audit is not None:
+        if question.as_stored and self.audit is not None:
             return self.audit
-        key = asked.key()
+        key = question.key()
         with self._auditing:
             if key not in self._audits:
                 answer = audit_source(
-                    self.run, self._about(asked), list(asked.by), list(asked.metrics), dict(asked.where) or None,
-                    progress=progress, **self._settings(asked),
-                )  # fmt: skip
+                    self.run,
+                    self._about(question),
+                    list(question.by),
+                    list(question.metrics),
+                    dict(question.where) or None,
+                    progress=progress,
+                    **self._settings(question),
+                )
                 while len(self._audits) >= MOST_AUDITS:
                     del self._audits[next(iter(self._audits))]
                 self._audits[key] = noted(self.run, answer)
             return self._audits[key]
 
-    def _about(self, asked: Question) -> Columns:
+    def _about(self, question: Question) -> Columns:
         """The rows that a question's audit looks at: those with a score, or with none although they should."""
-        known = [one for one in self.metrics if one.name in asked.metrics and one.answered]
-        if any(one.answered == one.name for one in known):
+        known = [metric for metric in self.metrics if metric.name in question.metrics and metric.answered]
+        if any(metric.answered == metric.name for metric in known):
             return self.columns
-        return self.columns.about([*self.of_rows(asked.about), *(str(one.answered) for one in known)])
+        return self.columns.about([*self.of_rows(question.about), *(str(metric.answered) for metric in known)])
 
-    def _settings(self, asked: Question) -> dict[str, Any]:
+    def _settings(self, question: Question) -> dict[str, Any]:
         """The settings of the stored audit, with what the address says instead."""
         known = set(inspect.signature(audit).parameters) - {"table", "by", "metrics", "where", "progress", "better"}
-        kept = {name: value for name, value in asked.stored.items() if name in known and value is not None}
-        delta: Any = asked.delta or kept.get("delta")
+        settings = {name: value for name, value in question.stored.items() if name in known and value is not None}
+        delta: Any = question.delta or settings.get("delta")
         if isinstance(delta, Mapping):
-            delta = {name: value for name, value in delta.items() if value is not None and name in asked.metrics}
-        kept |= {"cluster": asked.cluster, "depth": asked.depth, "alpha": asked.alpha, "delta": delta or None}
-        return kept | {"adjust": asked.adjust or "minp"}
+            delta = {name: value for name, value in delta.items() if value is not None and name in question.metrics}
+        settings |= {
+            "cluster": question.cluster,
+            "depth": question.depth,
+            "alpha": question.alpha,
+            "delta": delta or None,
+        }
+        return settings | {"adjust": question.adjust or "minp"}
 
     def names(self, groups: Sequence[Estimate]) -> Names:
         """What the groups of some estimates are called."""
         levels: dict[str, dict[str, None]] = {}
-        for one in sorted(groups, key=lambda e: e.depth):
-            parts = [one.attribute] if one.depth == 1 else one.attribute.split(CROSS)
-            values = [one.group] if one.depth == 1 else one.group.split(CROSS)
+        for estimate in sorted(groups, key=lambda e: e.depth):
+            parts = [estimate.attribute] if estimate.depth == 1 else estimate.attribute.split(CROSS)
+            values = [estimate.group] if estimate.depth == 1 else estimate.group.split(CROSS)
             for name, value in zip(parts, values, strict=False) if len(parts) == len(values) else ():
                 levels.setdefault(name, {})[value] = None
-        depth = max([1, *(one.depth for one in groups)])
+        depth = max([1, *(estimate.depth for estimate in groups)])
         return Names(list(levels), {name: in_order(name, list(values)) for name, values in levels.items()}, depth)
 
     @cached_property
@@ -267,10 +288,10 @@ class OpenRun:
                 weakref.finalize(self, tables().drop, self._table)
             if missing := [place for place in places if place not in self._rows]:
                 self._rows |= {row["place"]: row for row in tables().rows(self._table, missing)}
-            found = [self._rows[place] for place in places if place in self._rows]
+            known = [self._rows[place] for place in places if place in self._rows]
             if len(self._rows) > MOST_ROWS:
-                self._rows = {row["place"]: row for row in found[-MOST_ROWS:]}
-            return found
+                self._rows = {row["place"]: row for row in known[-MOST_ROWS:]}
+            return known
 
 
 def stamp_of(storage: ScopedStorage) -> tuple[Any, ...]:

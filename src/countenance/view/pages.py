@@ -1,6 +1,7 @@
 """Pages: the list of runs, one run with its controls, the rows behind a number."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from countenance.report.names import Names, attribute_label
 from countenance.report.numbers import plural
 from countenance.report.page import evidence
 from countenance.run.suite import suite_of
+from countenance.view.cards import card_of
 from countenance.view.library import Summary
 from countenance.view.live import Live
 from countenance.view.opened import OpenRun
@@ -30,6 +32,16 @@ RUNS_SHOWN = 60
 FILTERS = ("suite", "task", "model", "dataset", "verdict")
 
 
+VERDICTS = {
+    words.SEVERE: "some people are served worse",
+    words.MINOR: "some people are served a little worse",
+    words.NONE: "no gap that matters",
+    words.UNSURE: "not enough people to tell",
+    words.UNTESTED: "too few people to test",
+}
+"""What the marks of verdicts mean, for the list of runs."""
+
+
 def router(site: Site) -> APIRouter:
     """The routes of pages."""
     routes = APIRouter()
@@ -42,18 +54,18 @@ def router(site: Site) -> APIRouter:
     def run(run: str, request: Request) -> Response:
         opened = site.library.open(run)
         if not opened.run.complete:
-            summary = next(one for one in site.library.summaries() if one.id == run)
+            summary = next(finding for finding in site.library.summaries() if finding.id == run)
             return HTMLResponse(site.render("running.html.j2", opened=opened, run=summary, title=opened.title))
-        asked = opened.question(request.query_params.multi_items())
-        site.gallery(opened).wait(0)  # pictures and rows are loaded while the page is read
+        question = opened.question(request.query_params.multi_items())
+        site.gallery(opened).start()  # pictures and rows are loaded while the page is read
         threading.Thread(target=opened.rows_at, args=([],), daemon=True).start()
-        return HTMLResponse(site.render("run.html.j2", **run_context(opened, asked)))
+        return HTMLResponse(site.render("run.html.j2", **run_context(opened, question)))
 
     @routes.get("/runs/{run}/tests")
     def tests(run: str, request: Request) -> Response:
         opened = site.library.open(run)
-        asked = opened.question(request.query_params.multi_items())
-        return HTMLResponse(site.render("tests.html.j2", **tests_context(opened, asked)))
+        question = opened.question(request.query_params.multi_items())
+        return HTMLResponse(site.render("tests.html.j2", **tests_context(opened, question)))
 
     @routes.get("/runs/{run}/rows")
     def rows(run: str, request: Request) -> Response:
@@ -69,37 +81,41 @@ def problem_page(site: Site, status: int, sentence: str) -> Response:
     return HTMLResponse(site.render("problem.html.j2", title="Not shown", sentence=sentence), status)
 
 
-def runs_context(site: Site, given: dict[str, str]) -> dict[str, Any]:
+def runs_context(site: Site, parameters: dict[str, str]) -> dict[str, Any]:
     """The list of runs, searched, filtered and sorted as the address says."""
     everything = site.library.summaries()
-    chosen = {name: given.get(name, "") for name in FILTERS}
-    text = given.get("q", "").casefold().split()
-    kept = [
-        one
-        for one in everything
-        if all(not value or getattr(one, name) == value for name, value in chosen.items())
-        and all(word in _words(one) for word in text)
+    chosen = {name: parameters.get(name, "") for name in FILTERS}
+    text = parameters.get("q", "").casefold().split()
+    matching = [
+        summary
+        for summary in everything
+        if all(not value or getattr(summary, name) == value for name, value in chosen.items())
+        and all(word in _words(summary) for word in text)
     ]
-    sort = Parameters(given).choice("sort", SORTS, "changed")
+    sort = Parameters(parameters).choice("sort", SORTS, "changed")
     if sort != "changed":
-        kept.sort(key=lambda one: str(getattr(one, sort)).casefold())
-    number = Parameters(given).number("page", 1)
-    pages = max(1, -(-len(kept) // RUNS_SHOWN))
+        matching.sort(key=lambda summary: str(getattr(summary, sort)).casefold())
+    number = Parameters(parameters).number("page", 1)
+    pages = max(1, -(-len(matching) // RUNS_SHOWN))
     number = min(max(number, 1), pages)
-    found, kept = len(kept), kept[(number - 1) * RUNS_SHOWN : number * RUNS_SHOWN]
-    asked = {name: value for name, value in given.items() if name in (*FILTERS, "q", "sort") and value}
+    count, matching = len(matching), matching[(number - 1) * RUNS_SHOWN : number * RUNS_SHOWN]
+    chosen_parameters = {name: value for name, value in parameters.items() if name in (*FILTERS, "q", "sort") and value}
     return {
         "title": "Runs",
-        "found": found,
+        "count": count,
         "number": number,
         "pages": pages,
-        "turn": {step: "/?" + urlencode(asked | {"page": str(number + step)}) for step in (-1, 1)},
-        "runs": kept,
+        "turn": {step: "/?" + urlencode(chosen_parameters | {"page": str(number + step)}) for step in (-1, 1)},
+        "runs": matching,
+        "cards": {summary.id: card_of(site, summary) for summary in matching},
         "all": len(everything),
-        "marks": {one.id: words.mark(one.verdict, "severe") if one.verdict else "" for one in everything},
-        "choices": {name: sorted({getattr(one, name) for one in everything} - {""}) for name in FILTERS},
+        "marks": {
+            summary.id: words.mark(summary.verdict, "severe") if summary.verdict else "" for summary in everything
+        },
+        "verdict_words": VERDICTS,
+        "choices": {name: sorted({getattr(summary, name) for summary in everything} - {""}) for name in FILTERS},
         "chosen": chosen,
-        "q": given.get("q", ""),
+        "q": parameters.get("q", ""),
         "sort": sort,
         "sorts": SORTS,
         "roots": [str(root) for root in site.library.roots],
@@ -107,37 +123,46 @@ def runs_context(site: Site, given: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _words(one: Summary) -> str:
-    parts = (one.name, one.suite, one.task, one.model, one.dataset, one.status, one.verdict, one.problem)
+def _words(summary: Summary) -> str:
+    parts = (
+        summary.name,
+        summary.suite,
+        summary.task,
+        summary.model,
+        summary.dataset,
+        summary.status,
+        summary.verdict,
+        summary.problem,
+    )
     return " ".join(parts).casefold()
 
 
-def run_context(opened: OpenRun, asked: Question) -> dict[str, Any]:
+def run_context(opened: OpenRun, question: Question) -> dict[str, Any]:
     """One run: its controls and its estimates; the tests come after, on their own."""
-    source = Live.untested(opened, asked, opened.estimates(asked))
-    return shared(opened, asked) | {
+    source = Live.untested(opened, question, opened.estimates(question))
+    return shared(opened, question) | {
         "forests": charts.forests(source),
         "numbers_on_top": charts.headline_numbers(source),
         "rows_link": source.link(),
-        "settings": {"alpha": asked.alpha, "h0": 0.2},
-        "cluster_noun": words.cluster_noun(asked.stored) if asked.stored else ("row", "rows"),
+        "settings": {"alpha": question.alpha, "h0": 0.2},
+        "cluster_noun": words.cluster_noun(question.stored) if question.stored else ("row", "rows"),
         "manifest": opened.run.manifest,
-        "tests": f"/runs/{opened.id}/tests?{asked.query()}",
-        "stream": f"/api/runs/{opened.id}/audit?{asked.query()}",
+        "tests": f"/runs/{opened.id}/tests?{question.query()}",
+        "stream": f"/api/runs/{opened.id}/audit?{question.query()}",
     }
 
 
-def shared(opened: OpenRun, asked: Question) -> dict[str, Any]:
+def shared(opened: OpenRun, question: Question) -> dict[str, Any]:
     """What every page about a run needs: its name, its addresses, its controls."""
     return {
         "title": opened.title,
         "opened": opened,
-        "asked": asked,
-        "query": asked.query(),
+        "question": question,
+        "query": question.query(),
         "attributes": opened.columns.attributes,
-        "singles": [name for name in asked.by if name in opened.columns.attributes],
-        "further": ", ".join(name for name in asked.by if name not in opened.columns.attributes),
-        "conditions": [f"{name}={','.join(values)}" for name, values in asked.where.items()],
+        "singles": [name for name in question.by if name in opened.columns.attributes],
+        "further": ", ".join(name for name in question.by if name not in opened.columns.attributes),
+        "conditions": [f"{name}={','.join(values)}" for name, values in question.where.items()],
         "groupable": opened.groupable,
         "measures": opened.metrics,
         "adjustments": ADJUSTMENTS,
@@ -145,21 +170,32 @@ def shared(opened: OpenRun, asked: Question) -> dict[str, Any]:
     }
 
 
-def tests_context(opened: OpenRun, asked: Question) -> dict[str, Any]:
+def tests_context(opened: OpenRun, question: Question) -> dict[str, Any]:
     """The sections of the report that rest on tests."""
-    found = opened.tested(asked)
-    source = Live.tested(opened, asked, found)
-    made = evidence(source)
-    told = source.failed()
-    made["worst_label"] = "Pictures of those it fails:" if told else "Pictures of the largest gaps, not confirmed:"
-    shown = told or words.unconfirmed(found.findings, 4)
-    said = [words.statement(one, source.names).who for one in shown]
-    made["worst"] = [(who, source.pictures(one)) for who, one in zip(said, shown, strict=True)]
-    made |= {"title": f"Tests of {opened.title}", "gallery_asked": "in the viewer", "opened": opened, "asked": asked}
-    made |= {"unanswered_link": f"/runs/{opened.id}/unanswered", "extra": suite_sections(source)}
-    made["findings_csv"] = f"/runs/{opened.id}/export/findings.csv?{asked.query()}"
-    made |= {"first_metric": asked.metrics[0], "attributes": opened.columns.attributes}
-    return made | {"rows_link": source.link(), "query": asked.query()}
+    audit = opened.tested(question)
+    source = Live.tested(opened, question, audit)
+    context = evidence(source)
+    failed = source.failed()
+    context["worst_label"] = "Pictures of those it fails:" if failed else "Pictures of the largest gaps, not confirmed:"
+    shown = failed or words.unconfirmed(audit.findings, 4)
+    people = [words.statement(finding, source.names).who for finding in shown]
+    context["worst"] = [(who, source.pictures(finding)) for who, finding in zip(people, shown, strict=True)]
+    context |= {
+        "title": f"Tests of {opened.title}",
+        "gallery_asked": "in the viewer",
+        "opened": opened,
+        "question": question,
+    }
+    context |= {"unanswered_link": f"/runs/{opened.id}/unanswered", "extra": suite_sections(source)}
+    context["findings_csv"] = f"/runs/{opened.id}/export/findings.csv?{question.query()}"
+    context |= {"first_metric": question.metrics[0], "attributes": opened.columns.attributes}
+    return context | {"rows_link": source.link(), "query": question.query()}
+
+
+def waiting(site: Site, runs: Sequence[OpenRun]) -> str:
+    """Where the script asks whether pictures have been read; empty where none of them is still being read."""
+    loading = [opened for opened in runs if site.gallery(opened).state == "loading"]
+    return " ".join(f"/api/runs/{opened.id}/pictures" for opened in loading)
 
 
 def suite_sections(source: Live) -> list[Any]:
@@ -174,11 +210,13 @@ def suite_sections(source: Live) -> list[Any]:
 def rows_context(opened: OpenRun, chosen: Selection) -> dict[str, Any]:
     """A page of the rows behind a number."""
     page = chosen.page()
-    first = [name for name in chosen.asked.by if name in opened.columns.attributes]
+    first = [name for name in chosen.question.by if name in opened.columns.attributes]
     known = list(dict.fromkeys([*first, *opened.columns.attributes]))
     attributes = [name for name in known if any(row.get(f"attr.{name}") for row in page.rows)]
-    metrics = [one.name for one in opened.metrics if any(row.get(f"m.{one.name}") is not None for row in page.rows)]
-    return shared(opened, chosen.asked) | {
+    metrics = [
+        metric.name for metric in opened.metrics if any(row.get(f"m.{metric.name}") is not None for row in page.rows)
+    ]
+    return shared(opened, chosen.question) | {
         "title": f"Rows of {opened.title}",
         "page": page,
         "selection": chosen,
@@ -204,5 +242,5 @@ def group_words(opened: OpenRun, chosen: Selection) -> str:
     values = chosen.group.split(" × ")
     if len(names) != len(values):
         return f"{chosen.by} {chosen.group}"
-    made = Names(names, {name: [value] for name, value in zip(names, values, strict=True)}, len(names))
-    return made.who(" × ".join(names), chosen.group)
+    levels = {name: [value] for name, value in zip(names, values, strict=True)}
+    return Names(names, levels, len(names)).who(" × ".join(names), chosen.group)

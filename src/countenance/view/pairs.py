@@ -53,15 +53,17 @@ def _vectors(gallery: RunGallery) -> tuple[Any, Any, Any, Any]:
     columns = gallery.opened.columns
     samples = columns.read(["sample"], [])["sample"].to_pylist()
     people = columns.read(["identity"], [])["identity"].to_pylist()
-    found = [
+    scored = [
         (i, str(s), str(p), gallery.embedding(str(s))) for i, (s, p) in enumerate(zip(samples, people, strict=True))
     ]
-    known = [one for one in found if one[3] is not None]
+    known = [pair for pair in scored if pair[3] is not None]
     if not known:  # a run that does not keep its predictions
         return np.array([]), np.array([]), np.array([]), np.empty((0, 0))
-    vectors = np.array([one[3] for one in known], dtype=np.float64).reshape(len(known), -1)
+    vectors = np.array([pair[3] for pair in known], dtype=np.float64).reshape(len(known), -1)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
     return (
-        np.array([one[0] for one in known]), np.array([one[1] for one in known], dtype=object),
-        np.array([one[2] for one in known], dtype=object), vectors,
-    )  # fmt: skip
+        np.array([pair[0] for pair in known]),
+        np.array([pair[1] for pair in known], dtype=object),
+        np.array([pair[2] for pair in known], dtype=object),
+        vectors,
+    )

@@ -52,28 +52,28 @@ class Parameters:
 
     def number(self, name: str, usual: int, most: int = LARGEST) -> int:
         """A whole number from 1 on."""
-        found = self.text(name)
-        return whole_number(name, found, most=most) if found else usual
+        text = self.text(name)
+        return whole_number(name, text, most=most) if text else usual
 
     def share(self, name: str, usual: float) -> float:
         """A number above 0 and below 1."""
-        found = self.text(name)
-        if not found:
+        text = self.text(name)
+        if not text:
             return usual
         try:
-            value = float(found)
+            value = float(text)
         except ValueError:
             value = math.nan
         if not 0 < value < 1:
-            raise InputError(f"{name} {found[:40]!r}, expected a number above 0 and below 1, such as 0.05")
+            raise InputError(f"{name} {text[:40]!r}, expected a number above 0 and below 1, such as 0.05")
         return value
 
     def choice(self, name: str, known: Collection[str], usual: str) -> str:
         """One of some words."""
-        found = self.text(name, usual)
-        if found not in known:
-            raise InputError(f"{name} {found[:80]!r}, expected one of {', '.join(known)}")
-        return found
+        text = self.text(name, usual)
+        if text not in known:
+            raise InputError(f"{name} {text[:80]!r}, expected one of {', '.join(known)}")
+        return text
 
 
 def whole_number(name: str, text: str, least: int = 1, most: int = LARGEST) -> int:

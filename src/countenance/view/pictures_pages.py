@@ -9,16 +9,15 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from countenance.report.numbers import plural
 from countenance.report.page import KINDS
+from countenance.view.cards import face
 from countenance.view.opened import OpenRun, Unknown
-from countenance.view.pages import group_words, shared
+from countenance.view.pages import group_words, shared, waiting
 from countenance.view.pairs import pairs_of
 from countenance.view.parameters import Parameters
 from countenance.view.rows import ORDERS, SHOWS, SIZES, Selection
-from countenance.view.samples import RunGallery
+from countenance.view.samples import RunGallery, captions
 from countenance.view.site import Site
 
-PATIENCE = 8.0
-"""Seconds that a page waits for the dataset; after that it says so and comes again by itself."""
 CACHED = {"Cache-Control": "private, max-age=3600"}
 
 
@@ -41,8 +40,8 @@ def router(site: Site) -> APIRouter:
     @routes.get("/runs/{run}/unanswered")
     def unanswered(run: str, request: Request) -> Response:
         opened = site.library.open(run)
-        given = dict(request.query_params)
-        return HTMLResponse(site.render("unanswered.html.j2", **unanswered_context(site, opened, given)))
+        parameters = dict(request.query_params)
+        return HTMLResponse(site.render("unanswered.html.j2", **unanswered_context(site, opened, parameters)))
 
     @routes.get("/runs/{run}/unanswered/{place}/{size}")
     def unanswered_picture(run: str, place: int, size: str) -> Response:
@@ -58,20 +57,24 @@ def router(site: Site) -> APIRouter:
         opened = site.library.open(run)
         return _picture(site.gallery(opened).thumbnail(row_at(opened, place)))
 
+    @routes.get("/runs/{run}/faces/{number}")
+    def failed_face(run: str, number: int) -> Response:
+        return _picture(face(site, site.library.open(run), number))
+
     @routes.get("/runs/{run}/pictures/{place}")
     def picture(run: str, place: int) -> Response:
         opened = site.library.open(run)
         return _picture(site.gallery(opened).picture(row_at(opened, place)))
 
     @routes.get("/runs/{run}/made/{place}")
-    def made(run: str, place: int) -> Response:
+    def predicted_picture(run: str, place: int) -> Response:
         opened = site.library.open(run)
-        return _picture(site.gallery(opened).made(row_at(opened, place)))
+        return _picture(site.gallery(opened).predicted_picture(row_at(opened, place)))
 
     @routes.get("/api/runs/{run}/pictures")
     def state(run: str) -> Response:
         gallery = site.gallery(site.library.open(run))
-        gallery.wait(0)
+        gallery.start()
         return JSONResponse({"state": gallery.state, "problem": gallery.problem})
 
     return routes
@@ -83,26 +86,29 @@ def _picture(content: bytes) -> Response:
 
 def row_at(opened: OpenRun, place: int) -> dict[str, Any]:
     """A row of the score table."""
-    found = opened.rows_at([place]) if 0 <= place < opened.columns.total else []
-    if not found:
+    rows = opened.rows_at([place]) if 0 <= place < opened.columns.total else []
+    if not rows:
         raise Unknown(f"{opened.place}: there is no row {place}; the table has {opened.columns.total:,}")
-    return found[0]
+    return rows[0]
 
 
-def gallery_context(site: Site, opened: OpenRun, chosen: Selection, patience: float = PATIENCE) -> dict[str, Any]:
-    """A page of pictures."""
+def gallery_context(site: Site, opened: OpenRun, chosen: Selection) -> dict[str, Any]:
+    """A page of pictures; those that are still being read fill themselves."""
     gallery = site.gallery(opened)
-    gallery.wait(patience)
+    gallery.start()
     page = chosen.page()
-    by = [name for name in chosen.asked.by if name in opened.columns.attributes] or opened.groupable[:3]
+    by = [name for name in chosen.question.by if name in opened.columns.attributes] or opened.groupable[:3]
     metrics = list(dict.fromkeys([chosen.metric, *_telling(opened)]))
     real = opened.run.manifest.dataset.card.real_people
-    return shared(opened, chosen.asked) | {
+    items = gallery.items(page.rows, by, metrics)
+    return shared(opened, chosen.question) | {
         "title": f"Samples of {opened.title}",
         "page": page,
         "selection": chosen,
-        "items": gallery.items(page.rows, by, metrics),
+        "items": items,
+        "captions": captions(items),
         "gallery": gallery,
+        "waiting": waiting(site, [opened]),
         "privacy": site.privacy.sentence(real),
         "shows": SHOWS,
         "orders": ORDERS,
@@ -117,37 +123,36 @@ def _telling(opened: OpenRun) -> list[str]:
     return [opened.task.curve_of] if opened.task and opened.task.curve_of else []
 
 
-def _groups(opened: OpenRun, chosen: Selection) -> list[tuple[str, str, str, int]]:
-    """The groups that a gallery can be narrowed to: attribute, value, name in words, rows."""
-    found = opened.columns.keep_latest(
-        ("groups", chosen.asked.key(), chosen.metric),
-        lambda: opened.estimates(opened.question([("by", ",".join(chosen.asked.by)), ("metric", chosen.metric)])),
+def _groups(opened: OpenRun, chosen: Selection) -> list[tuple[str, str, str, int, int]]:
+    """The groups that a gallery can be narrowed to: attribute, value, name in words, failures, rows."""
+    estimates = opened.columns.keep_latest(
+        ("groups", chosen.question.key(), chosen.metric),
+        lambda: opened.estimates(opened.question([("by", ",".join(chosen.question.by)), ("metric", chosen.metric)])),
     )
-    names = opened.names(found)
-    return [
-        (one.attribute, one.group, names.who(one.attribute, one.group), one.n)
-        for one in names.ordered(found)
-        if one.depth == 1 and one.n
-    ]
+    names = opened.names(estimates)
+    groups = [(e.attribute, e.group) for e in names.ordered(estimates) if e.depth == 1 and e.n]
+    counts = chosen.failures(groups)
+    return [(*group, names.who(*group), *count) for group, count in zip(groups, counts, strict=True)]
 
 
 def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -> dict[str, Any]:
     """One sample: the whole picture, everything known about it, and its neighbours in the selection."""
     gallery: RunGallery = site.gallery(opened)
-    gallery.wait(PATIENCE)
+    gallery.start()
     row = row_at(opened, place)
-    item = gallery.item(row, opened.columns.attributes, [one.name for one in opened.metrics], whole=True)
+    item = gallery.item(row, opened.columns.attributes, [metric.name for metric in opened.metrics], whole=True)
     places, _ = chosen.places()
     here = [int(i) for i in (places == place).nonzero()[0]]
     index = here[0] if here else None
     sample = gallery.sample(item.sample)
     real = opened.run.manifest.dataset.card.real_people
-    return shared(opened, chosen.asked) | {
+    return shared(opened, chosen.question) | {
         "title": f"{item.sample} in {opened.title}",
         "selection": chosen,
         "item": item,
         "row": row,
         "gallery": gallery,
+        "waiting": waiting(site, [opened]),
         "size": (sample.width, sample.height) if sample else None,
         "subjects": len(sample.subjects) if sample else 0,
         "privacy": site.privacy.sentence(real),
@@ -160,12 +165,12 @@ def sample_context(site: Site, opened: OpenRun, chosen: Selection, place: int) -
     }
 
 
-def unanswered_context(site: Site, opened: OpenRun, given: dict[str, str]) -> dict[str, Any]:
+def unanswered_context(site: Site, opened: OpenRun, parameters: dict[str, str]) -> dict[str, Any]:
     """The images without a prediction, by reason and by group, with their pictures where those can be read."""
     rows = opened.failures
-    reason, kind, by, group = (given.get(name, "") for name in ("reason", "kind", "of", "group"))
+    reason, kind, by, group = (parameters.get(name, "") for name in ("reason", "kind", "of", "group"))
     reasons = Counter(str(row["reason"]) for row in rows).most_common(50)
-    kept = [
+    matching = [
         row | {"place": place}
         for place, row in enumerate(rows)
         if (not reason or row["reason"] == reason)
@@ -173,22 +178,25 @@ def unanswered_context(site: Site, opened: OpenRun, given: dict[str, str]) -> di
         and (not by or group in map(str, row.get(f"attr.{by}") or ()))
     ]
     gallery = site.gallery(opened)
-    gallery.wait(PATIENCE if kept else 0)
-    number = Parameters(given).number("page", 1)
+    gallery.start()
+    number = Parameters(parameters).number("page", 1)
     size = SIZES[1]
-    pages = max(1, -(-len(kept) // size))
+    pages = max(1, -(-len(matching) // size))
     number = min(max(number, 1), pages)
-    shown = kept[(number - 1) * size : number * size]
+    shown = matching[(number - 1) * size : number * size]
     known = gallery.some(str(row["sample"]) for row in shown)
     attributes = [name for name in (rows[0] if rows else {}) if name.startswith("attr.")]
     return shared(opened, opened.question()) | {
         "title": f"Images without a prediction in {opened.title}",
         "rows": [(row, str(row["sample"]) in known) for row in shown],
         "gallery": gallery,
+        "waiting": waiting(site, [opened]) if matching else "",
         "privacy": site.privacy.sentence(opened.run.manifest.dataset.card.real_people),
         "group": group if by else "",
-        "query": urlencode([(name, given[name]) for name in ("reason", "kind", "of", "group") if given.get(name)]),
-        "total": len(kept),
+        "query": urlencode(
+            [(name, parameters[name]) for name in ("reason", "kind", "of", "group") if parameters.get(name)]
+        ),
+        "total": len(matching),
         "all": len(rows),
         "in_numbers": opened.in_numbers,
         "reasons": reasons,

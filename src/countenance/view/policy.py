@@ -15,9 +15,15 @@ CONTENT = "; ".join(
 """No inline script, no inline style, no frame around a page, no form that leads elsewhere."""
 
 STATIC = "; ".join(
-    ("default-src 'none'", "img-src 'self' file:", "style-src 'self' file:", "script-src 'self' file:",
-     "base-uri 'none'", "form-action 'none'")
-)  # fmt: skip
+    (
+        "default-src 'none'",
+        "img-src 'self' file:",
+        "style-src 'self' file:",
+        "script-src 'self' file:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
 """The same for a static copy, which may be opened from a disk."""
 
 HEADERS = {

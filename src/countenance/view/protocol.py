@@ -22,11 +22,11 @@ class TimedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        found = transport.get_extra_info("socket")
+        connection = transport.get_extra_info("socket")
         with suppress(OSError, AttributeError):
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if hasattr(socket, "TCP_KEEPIDLE"):
-                found.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, AWAY)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, AWAY)
         self._start_clock()
 
     def data_received(self, data: bytes) -> None:

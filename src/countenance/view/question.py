@@ -33,7 +33,7 @@ class Question:
     """The settings of the run's stored audit: clusters, seed, denominators and whatever the address does not say."""
 
     @classmethod
-    def of(cls, given: Parameters, audit: Audit | None, defaults: Question) -> Question:
+    def of(cls, parameters: Parameters, audit: Audit | None, defaults: Question) -> Question:
         """Read an address. `by` and `metric` are lists with commas or repeated; `where` is ATTRIBUTE=VALUE[,VALUE…]."""
         stored = dict(audit.settings) if audit else {}
         base = replace(defaults, stored=stored)
@@ -47,21 +47,21 @@ class Question:
                 alpha=float(stored.get("alpha", 0.05)),
                 adjust=str(stored.get("adjust_asked") or ""),
             )
-        by = [name for text in given.all("by") for name in split_names(text)]
-        metrics = [name.strip() for text in given.all("metric") for name in text.split(",") if name.strip()]
-        conditions = [text for text in given.all("where") if text.strip()]
-        made = replace(
+        by = [name for text in parameters.all("by") for name in split_names(text)]
+        metrics = [name.strip() for text in parameters.all("metric") for name in text.split(",") if name.strip()]
+        conditions = [text for text in parameters.all("where") if text.strip()]
+        question = replace(
             base,
             by=tuple(dict.fromkeys(by)) or base.by,
             metrics=tuple(dict.fromkeys(metrics)) or base.metrics,
-            where=parse_where(conditions) if given.has("where") else base.where,
-            depth=given.number("depth", base.depth or 0, DEEPEST) or None,
-            alpha=given.share("alpha", base.alpha),
-            delta=given.text("delta") or base.delta,
-            adjust=given.choice("adjust", ("", *ADJUSTMENTS), base.adjust),
+            where=parse_where(conditions) if parameters.has("where") else base.where,
+            depth=parameters.number("depth", base.depth or 0, DEEPEST) or None,
+            alpha=parameters.share("alpha", base.alpha),
+            delta=parameters.text("delta") or base.delta,
+            adjust=parameters.choice("adjust", ("", *ADJUSTMENTS), base.adjust),
         )
-        parse_delta(made.delta or None)
-        return made
+        parse_delta(question.delta or None)
+        return question
 
     @property
     def cluster(self) -> Any:

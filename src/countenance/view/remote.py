@@ -45,8 +45,8 @@ class Fetched(ScopedStorage):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 part = path.with_name(f".{path.name}.part")
                 try:
-                    with self.remote.local_file(name) as found:
-                        shutil.copyfile(found, part)
+                    with self.remote.local_file(name) as entries:
+                        shutil.copyfile(entries, part)
                 except Missing:  # removed since the listing
                     path.unlink(missing_ok=True)
                     return path
@@ -92,9 +92,9 @@ class Bucket:
 
     def runs(self) -> Iterator[tuple[str, str, ScopedStorage]]:
         """The id, the name and the storage of every run, as a listing of the prefix has them now."""
-        found = self.remote.entries()
-        self.storage.listed({entry.name: entry for entry in found if "/" not in entry.name})
-        tops = [entry.name.removesuffix(MANIFEST) for entry in found if _is_manifest(entry.name)]
+        entries = self.remote.entries()
+        self.storage.listed({entry.name: entry for entry in entries if "/" not in entry.name})
+        tops = [entry.name.removesuffix(MANIFEST) for entry in entries if _is_manifest(entry.name)]
         tops = [top for top in tops if not _inside(top, tops)]
         for top in tops:
             url = f"{self.remote.place}/{top}".rstrip("/")
@@ -103,7 +103,7 @@ class Bucket:
                 place = self.folder / key
                 place.mkdir()
                 self._runs[key] = Fetched(open_storage(url), place)
-            here = [entry for entry in found if entry.name.startswith(top)]
+            here = [entry for entry in entries if entry.name.startswith(top)]
             names = [(entry, entry.name.removeprefix(top)) for entry in here]
             self._runs[key].listed({name: StoredFile(name, entry.size, entry.version) for entry, name in names})
             yield key, top.rstrip("/") or url.rpartition("/")[2], self._runs[key]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from countenance.view.parameters import Parameters
 from countenance.view.question import Question
 
 SHOWS = {"all": "all rows", "failed": "failed", "passed": "passed"}
-ORDERS = {"worst": "worst first", "best": "best first", "table": "in the order of the table"}
+ORDERS = {"worst": "worst first", "best": "best first", "table": "in file order"}
 SIZES = (24, 48, 96)
 LARGEST_PAGE = 200
 SIDES = {"": "the group", "rest": "everyone else"}
@@ -39,7 +39,7 @@ class Selection:
     """Which rows are looked at: of one group by one metric, in an order, a page of them."""
 
     opened: OpenRun
-    asked: Question
+    question: Question
     metric: str
     by: str = ""
     group: str = ""
@@ -53,25 +53,37 @@ class Selection:
     @classmethod
     def of(cls, opened: OpenRun, parameters: Sequence[tuple[str, str]], show: str = "all") -> Selection:
         """Read an address: `of` is the attribute (or intersection) and `group` its value; neither means everybody."""
-        given = Parameters(parameters)
-        asked = opened.question(given.without("of").pairs)
-        metric = opened.metric(given.text("by_metric", asked.metrics[0]))
-        by = given.text("of")
+        values = Parameters(parameters)
+        question = opened.question(values.without("of").pairs)
+        metric = opened.metric(values.text("by_metric", question.metrics[0]))
+        by = values.text("of")
         check_names(opened.place, [by] if by else None, [*opened.columns.attributes, WHOLE])
         return cls(
-            opened, asked, metric, by, given.exact("group"),
-            given.choice("show", SHOWS, show), given.choice("order", ORDERS, "worst"),
-            given.number("page", 1), min(given.number("size", SIZES[1]), LARGEST_PAGE), given.choice("side", SIDES, ""),
-        )  # fmt: skip
+            opened,
+            question,
+            metric,
+            by,
+            values.exact("group"),
+            values.choice("show", SHOWS, show),
+            values.choice("order", ORDERS, "worst"),
+            values.number("page", 1),
+            min(values.number("size", SIZES[1]), LARGEST_PAGE),
+            values.choice("side", SIDES, ""),
+        )
 
     def query(self, **changed: Any) -> str:
         """The selection as the query of an address, with some parts changed."""
         own: dict[str, Any] = {
-            "by_metric": self.metric, "of": self.by, "group": self.group, "show": self.show,
-            "order": self.order if self.order != "worst" else "", "size": self.size if self.size != SIZES[1] else "",
-            "page": self.number if self.number > 1 else "", "side": self.side,
-        }  # fmt: skip
-        return self.asked.query(**(own | changed))
+            "by_metric": self.metric,
+            "of": self.by,
+            "group": self.group,
+            "show": self.show,
+            "order": self.order if self.order != "worst" else "",
+            "size": self.size if self.size != SIZES[1] else "",
+            "page": self.number if self.number > 1 else "",
+            "side": self.side,
+        }
+        return self.question.query(**(own | changed))
 
     @property
     def better(self) -> str:
@@ -81,15 +93,24 @@ class Selection:
 
     def places(self) -> tuple[Array, int]:
         """The places of all rows chosen, in order, and how many there were before `show` was applied."""
-        key = ("places", self.asked.key(), self.asked.about, self.metric, self.by, self.group, self.side,
-               self.show, self.order)  # fmt: skip
-        found: tuple[Array, int] = self.opened.columns.keep_latest(key, self._places)
-        return found
+        key = (
+            "places",
+            self.question.key(),
+            self.question.about,
+            self.metric,
+            self.by,
+            self.group,
+            self.side,
+            self.show,
+            self.order,
+        )
+        places: tuple[Array, int] = self.opened.columns.keep_latest(key, self._places)
+        return places
 
     def _places(self) -> tuple[Array, int]:
         # A metric of other rows (false alarms of an image, say) is looked at by its own rows.
-        about = self.opened.of_rows(self.asked.about) if self.metric in self.asked.about else [self.metric]
-        rows = self.opened.columns.about(about).where(dict(self.asked.where))
+        about = self.opened.of_rows(self.question.about) if self.metric in self.question.about else [self.metric]
+        rows = self.opened.columns.about(about).where(dict(self.question.where))
         values = rows.numbers(self.metric)
         known = np.isfinite(values)
         if self.by:
@@ -109,6 +130,18 @@ class Selection:
             chosen = chosen[np.lexsort(keys)] if len(keys) > 1 else chosen[np.argsort(keys[0], kind="stable")]
         return rows.places()[chosen], count
 
+    def failures(self, groups: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
+        """For each group (attribute and value): how many of its rows failed, and how many it has."""
+        everybody = replace(self, by="", group="", side="", order="table")
+        failed, every = (replace(everybody, show=show).places()[0] for show in ("failed", "all"))
+        rows = self.opened.columns
+        written = {name.partition(":")[0].strip(): name for name in self.question.by}
+        counts = []
+        for attribute, group in groups:
+            members = rows.members(written.get(attribute, attribute), group)
+            counts.append((int(members[failed].sum()), int(members[every].sum())))
+        return counts
+
     def _tie(self) -> tuple[float, str] | None:
         """A finer metric that tells rows of one value apart: the one that the task's curve is of."""
         task = self.opened.task
@@ -124,8 +157,8 @@ class Selection:
         places, count = self.places()
         pages = max(1, -(-len(places) // self.size))
         number = min(max(self.number, 1), pages)
-        wanted = places[(number - 1) * self.size : number * self.size]
-        return Page(self.opened.rows_at([int(place) for place in wanted]), number, pages, len(places), count)
+        shown = places[(number - 1) * self.size : number * self.size]
+        return Page(self.opened.rows_at([int(place) for place in shown]), number, pages, len(places), count)
 
 
 def _cut(values: Array, better: str) -> float:

@@ -39,11 +39,26 @@ class Item:
     overlay: Markup
     about: list[tuple[str, str]]
     scores: list[tuple[str, Any]]
-    said: str
+    prediction: str
     true: str = ""
     """What is true, where the answers are words."""
-    made: bool = False
+    is_picture: bool = False
     """Whether the model's answer is itself a picture."""
+    loading: bool = False
+    """Whether the dataset is still being read."""
+
+    @property
+    def facts(self) -> list[str]:
+        """What can be said of it in a line: the prediction, who it is, a score that is no 0 or 1."""
+        predicted = f"predicted {self.prediction or 'nothing'}, true {self.true}" if self.true else self.prediction
+        scores = [f"{value:.2f}" for _, value in self.scores if isinstance(value, float) and value not in (0.0, 1.0)]
+        return [part for part in (predicted, *(" ".join(pair).strip() for pair in self.about), *scores[:1]) if part]
+
+
+def captions(items: Sequence[Item]) -> list[str]:
+    """One line for each picture: what tells it from the others on the page."""
+    shared = set.intersection(*(set(item.facts) for item in items)) if len(items) > 1 else set()
+    return [" · ".join(fact for fact in item.facts if fact not in shared) or "like the others" for item in items]
 
 
 class RunGallery:
@@ -62,18 +77,23 @@ class RunGallery:
         self._lock = threading.Lock()
         self._started = False
 
+    def start(self) -> None:
+        """Begin to load the dataset; a page says "loading" until that is done, however long it takes."""
+        with self._lock:
+            if not self._started:
+                self._started = True
+                threading.Thread(target=self._load, daemon=True).start()
+
     @property
     def state(self) -> str:
         """loading, ready or off."""
         return "loading" if not self._ready.is_set() else "off" if self.problem else "ready"
 
-    def wait(self, seconds: float) -> bool:
-        """Whether the pictures are ready, after waiting for a while."""
-        with self._lock:
-            if not self._started:
-                self._started = True
-                threading.Thread(target=self._load, daemon=True).start()
-        return self._ready.wait(seconds) and not self.problem
+    def wait(self) -> bool:
+        """Whether there are pictures, once that is known."""
+        self.start()
+        self._ready.wait()
+        return not self.problem
 
     def _load(self) -> None:
         try:
@@ -121,20 +141,31 @@ class RunGallery:
         except InputError:  # a damaged file of answers costs the drawing
             answer = None
         window, overlay, true = None, Markup(""), ""
-        about = about_row(row, [one for one in by if f"attr.{one}" in row])
-        said = drawing.said(answer)
+        about = about_row(row, [name for name in by if f"attr.{name}" in row])
+        prediction = drawing.said(answer)
         width, height = _size(sample)
         if sample is not None and width:
             window = pictures.window(width, height) if whole else self._window(row, sample)
             true = drawing.true_words(self.opened.task, sample, row.get("subject"))
             size = max(window.width, window.height)
-            person = ", ".join(f"{one} {value}".strip() for one, value in about)
-            label = "; ".join(part for part in (name, person, f"predicted {said}" if said else "") if part)
+            person = ", ".join(f"{name} {value}".strip() for name, value in about)
+            label = "; ".join(part for part in (name, person, f"predicted {prediction}" if prediction else "") if part)
             drawn = drawing.truth_of(sample, drawing.truth_kinds(self.opened.task), size)
             drawn += drawing.answer_of(answer, size)
             overlay = drawing.overlay(drawn, window.view_box, label) if drawn else Markup("")
-        scores = [(one, row.get(f"m.{one}")) for one in metrics if f"m.{one}" in row]
-        return Item(int(row["place"]), name, window, overlay, about, scores, said, true, isinstance(answer, Picture))
+        scores = [(name, row.get(f"m.{name}")) for name in metrics if f"m.{name}" in row]
+        return Item(
+            int(row["place"]),
+            name,
+            window,
+            overlay,
+            about,
+            scores,
+            prediction,
+            true,
+            isinstance(answer, Picture),
+            self.state == "loading",
+        )
 
     def _pixels(self, sample: Sample, least: float = 1.0) -> Any:
         """The picture, no larger than `least` of its size asks for.
@@ -188,7 +219,7 @@ class RunGallery:
         window = pictures.window(*_size(sample))
         return self._jpeg(sample, window, LARGE, quality=88)
 
-    def made(self, row: dict[str, Any]) -> bytes:
+    def predicted_picture(self, row: dict[str, Any]) -> bytes:
         """The picture that the model made."""
         answer = self.answer(str(row.get("sample")))
         if not isinstance(answer, Picture):
@@ -202,8 +233,7 @@ class RunGallery:
         return answer.vector if isinstance(answer, Embedding) else None
 
     def _known(self, row: dict[str, Any]) -> Sample:
-        self.wait(120)
-        if self.problem:
+        if not self.wait():
             raise InputError(f"no pictures: {self.problem}")
         sample = self.sample(str(row.get("sample")))
         if sample is None or not _size(sample)[0]:

@@ -38,8 +38,8 @@ class Saved:
         if not self.storage.has(VIEWS):
             return []
         try:
-            found = json_of(self.storage.read(VIEWS), VIEWS)
-            views = [View(str(one["name"])[:LONGEST], str(one["address"])) for one in found["views"][:MOST]]
+            content = json_of(self.storage.read(VIEWS), VIEWS)
+            views = [View(str(view["name"])[:LONGEST], str(view["address"])) for view in content["views"][:MOST]]
         except (ValueError, KeyError, TypeError, OSError, RecursionError, Missing, InputError):
             return []
         return [view for view in views if ADDRESS.fullmatch(view.address)]
@@ -52,7 +52,7 @@ class Saved:
         if not ADDRESS.fullmatch(address):
             raise InputError(f"{address[:80]!r} is not a page of this viewer, so it cannot be saved")
         with self._lock:
-            others = [one for one in self.views() if one.name != view.name]
+            others = [view for view in self.views() if view.name != view.name]
             if len(others) >= MOST:
                 raise InputError(f"{MOST} views are saved already; delete some first")
             self._write([*others, view])
@@ -61,11 +61,11 @@ class Saved:
     def delete(self, name: str) -> None:
         """Forget a view."""
         with self._lock:
-            self._write([one for one in self.views() if one.name != name])
+            self._write([view for view in self.views() if view.name != name])
 
     def _write(self, views: list[View]) -> None:
         place = f"{self.storage.place}/{VIEWS}"
         try:
-            self.storage.write(VIEWS, to_json({"views": [asdict(one) for one in views]}).encode())
+            self.storage.write(VIEWS, to_json({"views": [asdict(view) for view in views]}).encode())
         except OSError as error:
             raise InputError(f"{place}: cannot be written ({error.strerror}); the view was not saved") from None

@@ -18,14 +18,14 @@ def router(site: Site) -> APIRouter:
 
     @routes.post("/views")
     async def save(request: Request) -> Response:
-        given = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
-        view = site.saved.save(given.get("name", ""), given.get("address", ""))
+        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
+        view = site.saved.save(form.get("name", ""), form.get("address", ""))
         return HTMLResponse(site.render("saved.html.j2", title="Saved", view=view, views=site.saved.views()))
 
     @routes.post("/views/delete")
     async def delete(request: Request) -> Response:
-        given = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
-        site.saved.delete(given.get("name", ""))
+        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
+        site.saved.delete(form.get("name", ""))
         return HTMLResponse(site.render("saved.html.j2", title="Deleted", view=None, views=site.saved.views()))
 
     return routes

@@ -62,15 +62,15 @@ class Folder:
 
 def canonical(places: Sequence[Path | str]) -> list[Path]:
     """The named folders as canonical paths; a name that is not there is refused."""
-    found = []
+    folders = []
     for place in places:
         path = Path(place)
         if not path.exists():
             raise InputError(f"{path}: no such folder; name a run, or a folder with runs in it")
         if not path.is_dir():
             raise InputError(f"{path}: a file; name a run's folder, or a folder with runs in it")
-        found.append(path.resolve())
-    return list(dict.fromkeys(found))
+        folders.append(path.resolve())
+    return list(dict.fromkeys(folders))
 
 
 def runs_below(folder: Path) -> Iterator[Path]:
@@ -82,9 +82,11 @@ def runs_below(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(
             name
             for name in folders
-            if depth < DEEPEST and not name.startswith(".") and not (here and name in OWN)
+            if depth < DEEPEST
+            and not name.startswith(".")
+            and not (here and name in OWN)
             and not (place / name).is_symlink()
-        )  # fmt: skip
+        )
         if here:
             yield place
 

@@ -16,23 +16,23 @@ TRIED = 20
 def bind(host: str, port: int | None, usual: int = 8722) -> socket.socket:
     """A socket that listens on a port, on the first free one from the usual where none was named."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    wanted = [port] if port is not None else list(range(usual, usual + TRIED))
-    for number in wanted:
+    ports = [port] if port is not None else list(range(usual, usual + TRIED))
+    for number in ports:
         # With the protocol named asyncio switches off the waiting for more bytes, 40 ms for every answer.
-        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            made.bind((host, number))
-            made.listen(128)
-            return made
+            listener.bind((host, number))
+            listener.listen(128)
+            return listener
         except PermissionError:
-            made.close()
+            listener.close()
             raise InputError(
                 f"--port {number}: needs rights that this user does not have; name one above 1023"
             ) from None
         except OSError as error:
-            made.close()
-            if port is not None or number == wanted[-1]:
+            listener.close()
+            if port is not None or number == ports[-1]:
                 raise InputError(_refusal(host, number, error)) from None
     raise AssertionError
 
@@ -52,10 +52,17 @@ def make_server(app: Any) -> Any:
     from countenance.view.protocol import CONNECTIONS, TimedProtocol
 
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="off",
-        timeout_graceful_shutdown=2, h11_max_incomplete_event_size=64 * 1024, http=TimedProtocol,
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=64 * 1024,
+        http=TimedProtocol,
         limit_concurrency=CONNECTIONS,
-    )  # fmt: skip
+    )
     return uvicorn.Server(config)
 
 

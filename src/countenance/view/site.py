@@ -28,6 +28,9 @@ class Site:
     compared: dict[Any, Any] = field(default_factory=dict)
     """Comparisons that were made, by runs and question."""
 
+    cards: dict[Any, Any] = field(default_factory=dict)
+    """What the list of runs says of each, and the small pictures in it."""
+
     def gallery(self, opened: OpenRun) -> RunGallery:
         """The pictures of a run, loaded once."""
         known = self.galleries.get(opened.id)

@@ -59,17 +59,17 @@ class Tables:
         if not len(places):
             return []
         query = f"SELECT t.rowid AS place, t.* FROM {name} t JOIN (SELECT unnest(?) AS k) w ON t.rowid = w.k"  # noqa: S608
-        found = self._database.cursor().execute(query, [[int(place) for place in places]])
-        names = [column[0] for column in found.description]
-        by_place = {row[0]: dict(zip(names[1:], row[1:], strict=True)) for row in found.fetchall()}
+        result = self._database.cursor().execute(query, [[int(place) for place in places]])
+        names = [column[0] for column in result.description]
+        by_place = {row[0]: dict(zip(names[1:], row[1:], strict=True)) for row in result.fetchall()}
         return [by_place[int(place)] | {"place": int(place)} for place in places if int(place) in by_place]
 
     def named(self, name: str, column: str, values: Sequence[str]) -> list[dict[str, Any]]:
         """The rows whose column has one of some values."""
         query = f'SELECT t.* FROM {name} t WHERE t."{column}" IN (SELECT unnest(?))'  # noqa: S608
-        found = self._database.cursor().execute(query, [list(values)])
-        names = [one[0] for one in found.description]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        result = self._database.cursor().execute(query, [list(values)])
+        names = [column[0] for column in result.description]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 _tables: Tables | None = None

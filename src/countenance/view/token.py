@@ -32,7 +32,7 @@ class Token:
         """What the cookie holds: a hash, so that a token may have any characters."""
         return hashlib.sha256(b"countenance view\0" + self.value.encode("utf-8", "replace")).hexdigest()
 
-    def accepts(self, given: str | None, cookie: str | None = None) -> bool:
+    def accepts(self, text: str | None, cookie: str | None = None) -> bool:
         """Whether the token of an address, or else the cookie, is the right one.
 
         The comparison takes the same time wherever they differ.
@@ -41,8 +41,8 @@ class Token:
         >>> token.accepts("secret"), token.accepts(None, token.mark), token.accepts("wrong", token.mark)
         (True, True, False)
         """
-        if given is not None:
-            return hmac.compare_digest(given.encode("utf-8", "replace"), self.value.encode("utf-8", "replace"))
+        if text is not None:
+            return hmac.compare_digest(text.encode("utf-8", "replace"), self.value.encode("utf-8", "replace"))
         return cookie is not None and hmac.compare_digest(cookie.encode("utf-8", "replace"), self.mark.encode())
 
     def header(self) -> str:
@@ -50,19 +50,19 @@ class Token:
         return f"{self.cookie}={self.mark}; Path=/; HttpOnly; SameSite=Strict"
 
 
-def make_token(given: str | None = None, *, local: bool = True) -> str:
+def make_token(text: str | None = None, *, local: bool = True) -> str:
     """The token that was named, or a random one.
 
     >>> make_token("short", local=False)
     Traceback (most recent call last):
     countenance.errors.InputError: --token: 5 characters; where other machines can connect it needs at least 16
     """
-    if given is None:
+    if text is None:
         return secrets.token_urlsafe(24)
-    if not given.strip() or not given.isprintable():
+    if not text.strip() or not text.isprintable():
         raise InputError("--token: empty or not printable; leave it out for a random one")
-    if not local and len(given) < SHORTEST:
+    if not local and len(text) < SHORTEST:
         raise InputError(
-            f"--token: {len(given)} characters; where other machines can connect it needs at least {SHORTEST}"
+            f"--token: {len(text)} characters; where other machines can connect it needs at least {SHORTEST}"
         )
-    return given
+    return text

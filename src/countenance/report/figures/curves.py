@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from countenance.report import numbers
 from countenance.report.figures.scale import Scale
 from countenance.report.names import shown
 
@@ -162,11 +163,12 @@ def panel(
     marks: Sequence[float] = (),
     limits: tuple[Limits, Limits] = (None, None),
     wide: bool = False,
+    points: Sequence[tuple[float, float, str]] = (),
 ) -> Markup:
     """One panel as SVG; the values are also in the table beside it. The y axis begins at `lowest`.
 
     `log` says which axes are logarithmic, `marks` are positions on the horizontal axis that have a meaning. `wide`
-    makes the panel as wide as the page.
+    makes the panel as wide as the page. `points` are places with a label, such as the threshold in use.
     """
     width = 2 * WIDTH if wide else WIDTH
     frame = Axes.around(lines, lowest, log, width, limits)
@@ -178,15 +180,15 @@ def panel(
     ]
     for y in _ticks(frame.y0, frame.y1, log=log[1]):
         out.append(f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{py(y):.1f}" y2="{py(y):.1f}"/>')
-        out.append(f'<text x="{LEFT - 7}" y="{py(y) + 4:.1f}" text-anchor="end">{y:.3g}</text>')
+        out.append(f'<text x="{LEFT - 7}" y="{py(y) + 4:.1f}" text-anchor="end">{numbers.tick(y)}</text>')
     for x in _ticks(frame.x0, frame.x1, log=log[0]):
         anchor = "end" if px(x) > width - RIGHT - 12 else "middle"
-        out.append(f'<text x="{px(x):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="{anchor}">{x:.3g}</text>')
+        out.append(f'<text x="{px(x):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="{anchor}">{numbers.tick(x)}</text>')
     middle = (LEFT + width - RIGHT) / 2
     out.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{shown(axes[0])}</text>')
     for x in (x for x in marks if frame.x0 <= x <= frame.x1):
         out.append(f'<line class="ref" x1="{px(x):.1f}" x2="{px(x):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
-        out.append(f'<text x="{px(x) + 4:.1f}" y="{HEIGHT - BOTTOM - 6}">{x:.3g}</text>')
+        out.append(f'<text x="{px(x) + 4:.1f}" y="{HEIGHT - BOTTOM - 6}">{numbers.tick(x)}</text>')
     for line in lines:
         edge = [(x, y) for x, y in zip(line.x, line.high, strict=False) if math.isfinite(x) and math.isfinite(y)]
         edge += [(x, y) for x, y in zip(line.x, line.low, strict=False) if math.isfinite(x) and math.isfinite(y)][::-1]
@@ -194,13 +196,19 @@ def panel(
             around = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in edge)
             out.append(f'<polygon class="band {line.colour}" points="{around}"/>')
     for line in sorted(lines, key=lambda line: line.strong):
-        points = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y))
+        places = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in zip(line.x, line.y, strict=True) if math.isfinite(y))
         dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
         strong = " strong" if line.strong else ""
-        if points and " " not in points:  # a line of one point is a dot
-            across, down = points.split(",")
+        if places and " " not in places:  # a line of one point is a dot
+            across, down = places.split(",")
             out.append(f'<circle class="curve {line.colour}{strong}" cx="{across}" cy="{down}" r="3"/>')
-        out.append(f'<polyline class="curve {line.colour}{strong}"{dash} points="{points}"/>')
+        out.append(f'<polyline class="curve {line.colour}{strong}"{dash} points="{places}"/>')
+    for x, y, label in points:
+        anchor, shift = ("end", -9) if px(x) > width * 0.6 else ("start", 9)
+        out.append(f'<circle class="here" cx="{px(x):.1f}" cy="{py(y):.1f}" r="5.5"/>')
+        down = 20 if py(y) < TOP + 24 else -9
+        place = f'x="{px(x) + shift:.1f}" y="{py(y) + down:.1f}" text-anchor="{anchor}"'
+        out.append(f'<text class="axis here-label" {place}>{shown(label)}</text>')
     return Markup("".join([*out, "</svg>"]))  # noqa: S704 - numbers, our classes and escaped text
 
 

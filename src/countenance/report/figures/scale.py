@@ -53,10 +53,7 @@ class Scale:
         """
         if self.kind == "points":  # changes of a rate
             return f"{100 * tick:+g}".replace("-", numbers.MINUS) if tick else "0"
-        if self.kind == "rate":
-            return f"{100 * tick:g}{numbers.THIN}%"
-        text = f"{tick:,.0f}" if abs(tick) >= 1000 else f"{tick:g}"
-        return text.replace("-", numbers.MINUS)
+        return f"{100 * tick:g}{numbers.THIN}%" if self.kind == "rate" else numbers.tick(tick)
 
 
 def _step(rough: float) -> float:

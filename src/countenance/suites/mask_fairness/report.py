@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from countenance.errors import InputError
-from countenance.report import numbers, render
+from countenance.report import numbers, render, words
 from countenance.report.source import ReportSource
 from countenance.run import Run, read_audit
 from countenance.run.store import AUDIT
@@ -37,7 +37,8 @@ def sections(source: ReportSource) -> list[Section]:
 def cells(row: Row | None) -> dict[str, str]:
     """A group by both rules, as pages show it; dashes where it was not assessed."""
     if row is None:
-        return dict.fromkeys(("n", "rate", "rate_other", "p", "h", "published", "p_adjusted", "audit"), "–")
+        names = ("n", "rate", "rate_other", "p", "h", "published", "p_adjusted", "audit")
+        return dict.fromkeys(names, "–") | {"mark": words.UNTESTED}
     seed, finding = row.seed, row.finding
     return {
         "n": numbers.count(seed.n),
@@ -48,6 +49,7 @@ def cells(row: Row | None) -> dict[str, str]:
         "published": seed.verdict,
         "p_adjusted": numbers.probability(finding.p_adjusted) if finding else "–",
         "audit": f"{finding.severity or ''} {finding.verdict}".strip() if finding else row.cause,
+        "mark": words.mark_of(finding, seed.group),
     }
 
 

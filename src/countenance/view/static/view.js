@@ -91,19 +91,29 @@
     }).catch(function () { place.textContent = "The viewer does not answer; was it stopped?"; });
   });
 
-  // Pictures that are still being loaded.
+  // Pictures that are still being read: when all are, what the page shows is brought in, without a reload.
   function wait() {
-    var address = body.getAttribute("data-waiting");
-    if (!address) return;
-    var timer = setInterval(function () {
-      fetch(address).then(function (answer) { return answer.json(); }).then(function (found) {
-        if (found.state !== "loading") { clearInterval(timer); location.reload(); }
-      }).catch(function () { clearInterval(timer); });
-    }, 2000);
+    var addresses = (body.getAttribute("data-waiting") || "").split(" ").filter(Boolean);
+    if (!addresses.length) return;
+    Promise.all(addresses.map(function (address) {
+      return fetch(address).then(function (answer) { return answer.json(); });
+    })).then(function (states) {
+      if (states.some(function (state) { return state.state === "loading"; })) { setTimeout(wait, 700); return; }
+      return fetch(location.href).then(function (answer) { return answer.text(); }).then(function (text) {
+        var main = document.getElementById("main"), fresh = parsed(text), part = fresh.getElementById("main");
+        var tiles = Array.from(document.querySelectorAll(".tile")), at = tiles.indexOf(document.activeElement);
+        var still = fresh.body.getAttribute("data-waiting");
+        if (part) main.replaceChildren.apply(main, Array.from(part.childNodes));
+        if (at >= 0) { var tile = document.querySelectorAll(".tile")[at]; if (tile) tile.focus(); }
+        if (still) { body.setAttribute("data-waiting", still); setTimeout(wait, 700); }
+        else body.removeAttribute("data-waiting");
+      });
+    }).catch(function () { /* the viewer was stopped */ });
   }
 
   document.addEventListener("error", function (event) {
     var image = event.target;
+    if (image.tagName === "IMG" && image.closest(".card-faces")) { image.remove(); return; }
     if (image.tagName !== "IMG" || !image.closest(".picture")) return;
     var place = image.closest(".picture"), note = document.createElement("span");
     note.className = "soft";
@@ -113,8 +123,9 @@
   }, true);
 
   // Zoom and layers of one picture.
-  var zoom = 1, picture = document.querySelector(".zoomable");
+  var zoom = 1;
   function setZoom(value) {
+    var picture = document.querySelector(".zoomable");
     if (!picture) return;
     zoom = Math.min(8, Math.max(1, value));
     picture.style.width = 100 * zoom + "%";
@@ -167,5 +178,5 @@
 
   if (page === "runs" || page === "running") follow();
   if (page === "run") tests();
-  if (page === "samples") wait();
+  wait();
 })();

@@ -1,0 +1,207 @@
+"""What a comparison says to somebody who has ten seconds: who loses, how a change and a gap are called."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from countenance.auditing.units import nouns
+from countenance.auditing.verdict import DISPARITY, UNTESTABLE
+from countenance.comparing import Change, Comparison, Gap
+from countenance.comparing.result import BETTER, CANNOT_TELL, HIGHER, LOWER, NARROWED, REVERSED, WORSE
+from countenance.data.vocabulary import UNKNOWN
+from countenance.report import numbers, words
+from countenance.report.groups import others, people
+
+MUCH = 3.0
+"""A change of so many times what matters is called much."""
+ENOUGH, FEW, TOO_FEW = "no change of {} or more", "not enough {} to tell", "too few {} to test"
+
+
+def kind_of(change: Change | Gap) -> str:
+    """How its numbers are written: as percent, or as they are."""
+    return "rate" if change.scale else "mean"
+
+
+def size(change: Change | Gap, value: float) -> str:
+    """An amount without its sign.
+
+    >>> size(Change(metric="ok", a="v1", b="v2", n=9, clusters=9, estimate_a=1, estimate_b=1, scale="points"), -0.327)
+    '32.7 points'
+    """
+    return numbers.change(value, kind_of(change), sign=False)
+
+
+def matters(change: Change | Gap) -> str:
+    """The smallest change that matters, in words."""
+    return "any size" if change.delta is None else _round(size(change, change.delta))
+
+
+def _round(text: str) -> str:
+    return text.replace(".0 points", " points")
+
+
+def change_words(change: Change, settings: Mapping[str, Any]) -> tuple[str, str]:
+    """The mark of a change and what became of the group.
+
+    An interval that excludes zero is never called undecided: it looks better or worse, and why that is not enough.
+    """
+    one, many = nouns(settings["ways"])
+    if change.verdict in (WORSE, BETTER):
+        mark = {WORSE: words.MINOR if change.small else words.SEVERE, BETTER: words.FAVOURED}[change.verdict]
+        return mark, change.verdict + (f", by less than {matters(change)}" if change.small else "")
+    if change.verdict in (HIGHER, LOWER):
+        return words.MINOR, change.verdict
+    if change.verdict != CANNOT_TELL:
+        return words.NONE, ENOUGH.format(matters(change))
+    if not math.isfinite(change.low):
+        return words.UNTESTED, TOO_FEW.format(many)
+    least = int(settings["min_n"])
+    if change.low <= 0 <= change.high or change.direction not in (WORSE, BETTER):
+        return (words.UNSURE, FEW.format(many)) if change.tested else (words.UNTESTED, TOO_FEW.format(many))
+    much = "much " if change.delta and abs(change.difference) >= MUCH * change.delta else ""
+    looks = f"looks {much}{change.direction}"
+    if change.clusters < least:
+        short = least - change.clusters
+        here = numbers.plural(change.clusters, one, many)
+        return words.UNTESTED, f"{looks}; {here}, {short:,} short of the {least:,} we ask for"
+    return words.UNSURE, f"{looks}; chance is not ruled out (all comparisons counted)"
+
+
+def behind(gap: Gap, value: float, better: str | None) -> bool:
+    """Whether a gap is to the group's disadvantage."""
+    return value > 0 if better == "lower" else value < 0
+
+
+def told_side(gap: Gap) -> Gap:
+    """A gap between two groups, told from the one that lost ground, or that caught up where it narrowed.
+
+    A gap between a group and everyone else stays as it is.
+    """
+    side = BETTER if gap.moved == NARROWED else WORSE
+    if gap.versus == "rest" or gap.direction in (side, "unknown"):
+        return gap
+    return gap.model_copy(
+        update={
+            "group": gap.versus,
+            "versus": gap.group,
+            "n": gap.n_versus,
+            "clusters": gap.clusters_versus,
+            "n_versus": gap.n,
+            "clusters_versus": gap.clusters,
+            "gap_a": -gap.gap_a,
+            "gap_b": -gap.gap_b,
+            "change": gap.change_versus,
+            "change_versus": gap.change,
+            "difference": -gap.difference,
+            "low": -gap.high,
+            "high": -gap.low,
+            "direction": side,
+        }
+    )
+
+
+def gap_words(gap: Gap, better: str | None, settings: Mapping[str, Any]) -> tuple[str, str]:
+    """The mark of a gap and what became of it, told from the side that lost or caught up."""
+    many = nouns(settings["ways"])[1]
+    if gap.verdict != DISPARITY:
+        if gap.verdict.startswith("none"):
+            return words.NONE, ENOUGH.format(matters(gap))
+        if gap.verdict == UNTESTABLE:
+            return words.UNTESTED, TOO_FEW.format(many)
+        return words.UNSURE, FEW.format(many)
+    amount = size(gap, gap.difference)
+    if better is None:
+        return words.MINOR, f"the gap {gap.moved} by {amount}"
+    if gap.direction == WORSE:
+        if gap.moved == NARROWED:
+            return words.NONE, f"lost {amount} of a lead"
+        if gap.moved == REVERSED or not behind(gap, gap.gap_a, better):
+            return words.SEVERE, f"fell behind by {size(gap, gap.gap_b)}"
+        return words.SEVERE, f"fell {amount} further behind"
+    if gap.moved == NARROWED:
+        return words.NONE, f"caught up by {amount}"
+    return words.FAVOURED, f"moved {amount} ahead"
+
+
+def loss(change: Change) -> float:
+    """How much a group lost: what rows are sorted by, the largest first; unknown comes last."""
+    lost = change.difference if change.better == "lower" else -change.difference
+    return lost if math.isfinite(lost) else -math.inf
+
+
+def counted(change: Change) -> str:
+    """How many rows got better and worse; empty where that is not counted.
+
+    >>> one = Change(metric="ok", a="x", b="y", n=800, clusters=8, estimate_a=1, estimate_b=1, gained=0, lost=63)
+    >>> counted(one)
+    '63 of 800 got worse, none got better'
+    """
+    if change.gained is None or change.lost is None:
+        return ""
+    gained, lost = (change.lost, change.gained) if change.better == "lower" else (change.gained, change.lost)
+    if not gained and not lost:
+        return f"all {change.n:,} are scored alike"
+    more, less = ((lost, "worse"), (gained, "better")) if lost >= gained else ((gained, "better"), (lost, "worse"))
+    rest = f"{less[0]:,}" if less[0] else "none"
+    return f"{more[0]:,} of {change.n:,} got {more[1]}, {rest} got {less[1]}"
+
+
+def lead(comparison: Comparison) -> list[str]:
+    """The comparison in two or three sentences: everyone, the group that loses most, the gap that moved most."""
+    if not comparison.overall:
+        return [f"{comparison.b} against {comparison.a}: nothing can be compared."]
+    first = comparison.overall[0]
+    groups = [g for g in comparison.groups if g.metric == first.metric and g.group != UNKNOWN]
+    gaps = [g for g in comparison.gaps if g.metric == first.metric and not g.mirrors]
+    sentences = [_everyone(first), _losers(first, groups, comparison), _gap(gaps, first.better)]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _everyone(change: Change) -> str:
+    how = counted(change) or (
+        f"{change.metric} {numbers.value(change.estimate_a, kind_of(change))} → "
+        f"{numbers.value(change.estimate_b, kind_of(change))}"
+    )
+    if change.verdict in (BETTER, WORSE, HIGHER, LOWER):
+        small = f", by less than {matters(change)}" if change.small else ""
+        return f"{change.b} is {change.verdict} than {change.a}{small}: {how}."
+    if change.verdict != CANNOT_TELL:
+        return f"{change.b} and {change.a} do equally well (no difference of {matters(change)} or more): {how}."
+    if math.isfinite(change.low) and change.low * change.high > 0 and change.direction in (BETTER, WORSE):
+        return f"{change.b} looks {change.direction} than {change.a}, but chance is not ruled out: {how}."
+    return f"Whether {change.b} is better than {change.a} cannot be told: {how}."
+
+
+def _losers(first: Change, groups: Sequence[Change], comparison: Comparison) -> str:
+    lost = sorted((g for g in groups if g.verdict == WORSE and not g.small), key=loss, reverse=True)
+    kind = kind_of(first)
+    if lost:
+        worst = lost[0]
+        share = f"{numbers.value(worst.estimate_a, kind)} → {numbers.value(worst.estimate_b, kind)}"
+        more = f" ({numbers.plural(len(lost) - 1, 'more group loses', 'more groups lose')}, too)" if lost[1:] else ""
+        return f"Worst: {people(worst.attribute, worst.group)}, {share}{more}."
+    if not groups or first.delta is None:
+        return ""
+    open_groups = [g for g in groups if not g.not_worse]
+    if not open_groups and not comparison.absent:
+        return f"Nobody loses {matters(first)} or more."
+    return (
+        f"No group is shown to lose; a loss of {matters(first)} or more is not ruled out for "
+        f"{len(open_groups):,} of {numbers.plural(len(groups), 'group')}."
+    )
+
+
+def _gap(gaps: Sequence[Gap], better: str | None) -> str:
+    moved = [told_side(g) for g in gaps if g.verdict == DISPARITY]
+    if not moved or better is None:
+        return ""
+    bad = [g for g in moved if g.direction == WORSE and g.moved != NARROWED]
+    good = [g for g in moved if g.direction == BETTER and g.moved == NARROWED]
+    shown = sorted(bad or good, key=lambda g: (g.depth, -abs(g.difference)))
+    if not shown:
+        return ""
+    first = shown[0]
+    who = people(first.attribute, first.group)
+    told = gap_words(first, better, {"ways": [], "min_n": 0})[1]
+    preposition = "with" if first.direction == BETTER else "to"
+    return f"{who[:1].upper()}{who[1:]} {told}, compared {preposition} {others(first.attribute, first.versus)}."

@@ -1,0 +1,50 @@
+"""A group in words where only its attribute and its value are known: in a gate, a comparison or an address."""
+
+from countenance.report.names import CROSS, REST, Names, attribute_label
+
+
+def people(attribute: str, group: str) -> str:
+    """The people of a group, for a sentence; everyone where nobody in particular is meant.
+
+    >>> people("skin_tone", "monk_3"), people("masked × age_group", "yes × 18_29"), people("", "")
+    ('people with skin tone Monk 3', 'masked people aged 18–29', 'everyone')
+    """
+    if not attribute:
+        return "everyone"
+    names = _names(attribute, group)
+    return names.people(CROSS.join(names.by), group) if names else f"people with {attribute_label(attribute)} {group}"
+
+
+def label(attribute: str, group: str) -> str:
+    """A group in few words, for a list or a table.
+
+    >>> label("skin_tone", "monk_3"), label("masked", "no"), label("", "")
+    ('Monk 3', 'unmasked', 'everyone')
+    """
+    if not attribute:
+        return "everyone"
+    names = _names(attribute, group)
+    return names.who(CROSS.join(names.by), group) if names else f"{attribute_label(attribute)} {group}"
+
+
+def others(attribute: str, versus: str) -> str:
+    """The other side of a comparison, for a sentence.
+
+    >>> others("skin_tone", "rest"), others("masked", "no")
+    ('everyone else', 'unmasked people')
+    """
+    return "everyone else" if versus == REST else people(attribute, versus)
+
+
+def _names(attribute: str, group: str) -> Names | None:
+    """The names of a group's parts; None where its values cannot be told apart."""
+    parts, values = _parts(attribute), group.split(CROSS)
+    if len(parts) != len(values):
+        return None
+    return Names(parts, {name: [value] for name, value in zip(parts, values, strict=True)}, len(parts))
+
+
+def _parts(attribute: str) -> list[str]:
+    """The attributes of an intersection, as an audit or as an address writes it, without their bins."""
+    separator = "*" if "*" in attribute else CROSS
+    return [part.partition(":")[0].strip() for part in attribute.split(separator)]

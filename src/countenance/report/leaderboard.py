@@ -1,0 +1,142 @@
+"""The page of a leaderboard: models and groups at a glance, then who can be told apart, then the details."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import countenance
+from countenance.auditing.verdict import DISPARITY
+from countenance.comparing import Leaderboard, Standing
+from countenance.comparing.result import BETTER, CANNOT_TELL, NARROWED, WORSE
+from countenance.data.vocabulary import UNKNOWN
+from countenance.report import numbers, render, words
+from countenance.report.comparison import (
+    ComparisonRow,
+    by_attribute,
+    change_row,
+    csv_of,
+    gap_row,
+    label_of,
+    scale_of,
+)
+from countenance.report.comparison_words import told_side
+from countenance.report.figures import critical, forest
+from countenance.report.findings import csv_link
+from countenance.report.groups import label
+from countenance.run.licences import in_words
+
+
+def write_leaderboard(board: Leaderboard, out: Path | str) -> Path:
+    """Write the page of a leaderboard as one self-contained HTML file and return its path."""
+    mark, badge = board_badge(board)
+    text = render.page(
+        "leaderboard.html.j2",
+        board=board,
+        mark=mark,
+        badge=badge,
+        metrics=board_pages(board),
+        gaps=moved_gaps(board),
+        csv=csv_link(csv_of(board)),
+        version=countenance.__version__,
+        licences=in_words(board.settings["licences"]),
+    )
+    return render.write(Path(out), text)
+
+
+def board_pages(board: Leaderboard) -> list[dict[str, Any]]:
+    """What is said of each metric: standings, groups, who can be told apart, all pairs."""
+    pages: list[dict[str, Any]] = []
+    for metric in board.settings["metrics"]:
+        standings = board.standings(metric)
+        pairs = [pair for pair in board.overall if pair.metric == metric]
+        better = board.settings["better"][metric]
+        columns = _columns(standings)
+        pages.append(
+            {
+                "metric": metric,
+                "better": better,
+                "standings": standings,
+                "cells": {s.model: _cells(s, columns, better, pairs[0].scale) for s in standings},
+                "scale": "rate" if pairs[0].scale else "mean",
+                "by_attribute": [(name, list(own)) for name, own in itertools.groupby(columns, _first)],
+                "ties": critical.cliques([standing.model for standing in standings], pairs),
+                "picture": critical.picture(standings, pairs, better, f"cd-{len(pages)}"),
+                "pairs": [change_row(pair, f"{pair.a} → {pair.b}", scale_of(pairs), board.settings) for pair in pairs],
+                "axis": forest.axis(scale_of(pairs)),
+            }
+        )
+    return pages
+
+
+def _first(column: tuple[str, str, str]) -> str:
+    return column[0]
+
+
+def moved_gaps(board: Leaderboard) -> list[tuple[str, list[ComparisonRow]]]:
+    """For each model compared with the first: the gaps that changed, told from the side that lost ground."""
+    blocks = []
+    for model in board.models[1:]:
+        gaps = [told_side(g) for g in board.gaps if g.b == model and g.verdict == DISPARITY and not g.mirrors]
+        scale = scale_of(gaps)
+        rows = [gap_row(g, f"{label(g.attribute, g.group)} ({g.metric})", scale, board.settings) for g in gaps]
+        blocks.append((model, rows))
+    return blocks if board.gaps else []
+
+
+def board_badge(board: Leaderboard) -> tuple[str, str]:
+    """The mark and the word of a leaderboard: may a model that is first be taken?
+
+    >>> from countenance.comparing import leaderboard
+    >>> rows = {"sample": list(range(400))}
+    >>> board_badge(leaderboard([rows | {"ok": [1, 0] * 200}, rows | {"ok": [1, 1] * 200}], metrics="ok"))
+    ('none', 'one model is first')
+    """
+    first = {standing.model for standing in board.ranking if standing.rank == 1}
+    worse = [g for g in board.groups if g.b in first and g.verdict == WORSE and not g.small]
+    gaps = [told_side(g) for g in board.gaps if g.b in first and g.verdict == DISPARITY and not g.mirrors]
+    widened = [g for g in gaps if g.moved != NARROWED and g.direction != BETTER]
+    if worse:
+        return words.SEVERE, f"{worse[0].b}, which is first, is worse for some people than {worse[0].a}"
+    if widened:
+        return words.SEVERE, f"a gap of {widened[0].b}, which is first, is wider than with {widened[0].a}"
+    tied = [pair for pair in board.overall if {pair.a, pair.b} <= first]
+    if any(pair.verdict == CANNOT_TELL for pair in tied):
+        return words.UNSURE, "who is first cannot be told"
+    return words.NONE, "one model is first" if len(first) == 1 else "models that are alike are first"
+
+
+def _columns(standings: Sequence[Standing]) -> list[tuple[str, str, str]]:
+    """The groups of all models: attribute, group and label."""
+    groups = [score for score in standings[0].groups if score.group != UNKNOWN] if standings else []
+    return [(name, score.group, label_of(name, score.group)) for name, own in by_attribute(groups) for score in own]
+
+
+def _cells(
+    standing: Standing, columns: Sequence[tuple[str, str, str]], better: str | None, scale: str
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """A model's numbers in the groups; the worst group of each attribute is marked.
+
+    It is marked in red where its interval lies beyond the model's number for everyone.
+    """
+    scores = [standing.group(attribute, group) for attribute, group, _ in columns]
+    sign = -1.0 if better == "lower" else 1.0
+    worst = set()
+    for name, members in itertools.groupby(scores, key=lambda score: score.attribute):
+        own = list(members)
+        if len({score.estimate for score in own}) > 1:
+            worst.add((name, min(own, key=lambda score: sign * score.estimate).group))
+    kind = "rate" if scale else "mean"
+    return {
+        (score.attribute, score.group): {
+            "value": numbers.value(score.estimate, kind),
+            "interval": numbers.span(score.low, score.high, kind),
+            "n": score.n,
+            "attribute": score.attribute,
+            "group": score.group,
+            "who": label(score.attribute, score.group),
+            "worst": (score.attribute, score.group) in worst,
+            "below": score.high < standing.estimate if sign > 0 else score.low > standing.estimate,
+        }
+        for score in scores
+    }
