@@ -122,12 +122,7 @@ def _check_before(
     from countenance.run.auditing import check_names
     from countenance.tasks import load_task
 
-    dataset = load_dataset(
-        data,
-        categories=data_settings.categories,
-        truth_boxes=data_settings.truth_boxes,
-        truth_units=data_settings.truth_units,
-    )
+    dataset = load_dataset(data, **data_settings.reading())
     known = dataset.attribute_names()
     check_names(data, choices.by, known, choices.where)
     _check_values(data, dataset, choices)

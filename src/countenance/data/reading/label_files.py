@@ -63,6 +63,16 @@ def read_yolo(
     return [NamedBox(*pair) for pair in zip(reading.corners(array, sizes), words, strict=True)]
 
 
+def parse_xml(text: str, path: Path) -> ElementTree.Element:
+    """The root of an XML file; a document type, which could name other files or grow without end, is refused."""
+    if "<!DOCTYPE" in text.upper() or "<!ENTITY" in text.upper():
+        raise InputError(f"{path}: declares a document type or entities, which label files do not need; remove it")
+    try:
+        return ElementTree.fromstring(text)  # noqa: S314 - a document type was refused above
+    except (ElementTree.ParseError, RecursionError) as error:
+        raise InputError(f"{path}: not XML ({error})") from None
+
+
 def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
     """The boxes of a Pascal VOC file: `object` with `name`, `bndbox` in pixels, and who it is (`identity`) if it says.
 
@@ -71,12 +81,7 @@ def read_voc(path: Path, width: int, height: int) -> NamedBoxes:
     text = read_text(path)
     if len(text) > LARGEST_XML:
         raise InputError(f"{path}: {len(text):,} characters, more than a label file of one picture can need")
-    if "<!DOCTYPE" in text.upper() or "<!ENTITY" in text.upper():
-        raise InputError(f"{path}: declares a document type or entities, which label files do not need; remove it")
-    try:
-        root = ElementTree.fromstring(text)  # noqa: S314 - a document type was refused above
-    except (ElementTree.ParseError, RecursionError) as error:
-        raise InputError(f"{path}: not XML ({error})") from None
+    root = parse_xml(text, path)
     if root.tag != "annotation":
         raise InputError(f"{path}: <{root.tag:.60}>, expected the <annotation> of Pascal VOC; export it in that form")
     scale = _scale(root, width, height, path)
