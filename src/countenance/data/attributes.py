@@ -128,5 +128,6 @@ def with_table(dataset: Dataset, table: Path) -> Dataset:
     said = {}
     for who, (place, row) in found.rows.items():
         worn = masked_word(row.get("masked") or row.get("mask") or "", place)
-        said[who] = {own: row[name].strip() or None for name, own in names.items()} | ({"masked": worn} if worn else {})
+        own = cells.attributes({own: row[name].strip() for name, own in names.items()}, place)
+        said[who] = own | ({"masked": worn} if worn else {})
     return with_attributes(dataset, said, found.people())

@@ -136,7 +136,9 @@ def unfamiliar_values(dataset: Dataset) -> list[str]:
     >>> unfamiliar_values(Dataset(DatasetCard(name="mine"), [sample]))
     ['gender: F is not one of our words (female, male); it is a group of its own']
     """
-    others = {name: [word for word in words if word not in VOCABULARIES[name]] for name, words in _words(dataset).items()}
+    others = {
+        name: [word for word in words if word not in VOCABULARIES[name]] for name, words in _words(dataset).items()
+    }
     return [_unfamiliar(name, words, VOCABULARIES[name]) for name, words in others.items() if words]
 
 
@@ -172,8 +174,12 @@ def _mistyped_values(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _unfamiliar(name: str, words: Sequence[str], known: Sequence[str]) -> str:
-    shown = ", ".join(sorted(words)[:MOST_WORDS]) + (f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else "")
-    verb, kind = ("is not one", "it is a group of its own") if len(words) == 1 else ("are none", "they are groups of their own")
+    shown = ", ".join(sorted(words)[:MOST_WORDS]) + (
+        f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
+    )
+    verb, kind = (
+        ("is not one", "it is a group of its own") if len(words) == 1 else ("are none", "they are groups of their own")
+    )
     return f"{name}: {shown} {verb} of our words ({', '.join(known)}); {kind}"
 
 

@@ -152,7 +152,9 @@ def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
         return None
     parts: list[tuple[Path, Dataset]] = []
     for folder in folders:
-        tables = [] if coco_file(folder) or (folder / "labels.csv").exists() else _tables(folder, Pictures.below(folder))
+        tables = (
+            [] if coco_file(folder) or (folder / "labels.csv").exists() else _tables(folder, Pictures.below(folder))
+        )
         if coco_file(folder) is None and not (folder / "labels.csv").exists() and len(tables) != 1:
             return None
         parts.append((folder, read_dir(folder, reading)))

@@ -179,7 +179,9 @@ def evaluate_with(
 def _recorded(settings: DataSettings) -> dict[str, Any]:
     """How the dataset was read, for the manifest: label files without their folders."""
     files = settings.label_files()
-    plain = {name: value for name, value in settings.reading().items() if value and name not in ("categories", "labels")}
+    plain = {
+        name: value for name, value in settings.reading().items() if value and name not in ("categories", "labels")
+    }
     return plain | ({"labels": [path.name for path in files]} if files else {})
 
 

@@ -96,7 +96,8 @@ def read_annotated(source: Path, asked: AskedTruth) -> Dataset:
         if name not in pictures:
             image = LazyImage(picture)
             pictures[name] = (image, *image.size())
-        about = {"masked": masked_word(row["mask"], place), **{key: row[key].strip() or None for key in further}}
+        own = cells.attributes({key: row[key].strip() for key in further}, place)
+        about = {"masked": masked_word(row["mask"], place), **own}
         who = Subject("", cells.identity(row[person], place) if person else None, attributes=about)
         faces.append((name, [finite_number(row[key], key, place) for key in ("x", "y", "dx", "dy")], who))
     if not faces:

@@ -32,7 +32,9 @@ SIZES = frozenset({
     "width", "height", "imagewidth", "imageheight", "imgwidth", "imgheight", "imgw", "imgh", "originalwidth",
     "originalheight", "depth", "channels", "imagesize", "filesize", "size",
 })  # fmt: skip
-NUMBERING = frozenset({"", "index", "idx", "row", "rownumber", "no", "nr", "lfdnr", "unnamed0", "column1", "level0"})
+NUMBERING = frozenset(
+    {"", "index", "idx", "row", "rownumber", "no", "nr", "lfdnr", "unnamed0", "column1", "level0", "indexlevel0"}
+)
 ONE_BOX = frozenset({
     "bbox", "bboxes", "box", "boxes", "boundingbox", "boundingboxes", "bndbox", "rect", "rectangle", "roi", "coords",
     "coordinates", "region", "location",

@@ -91,7 +91,9 @@ def _reading(
             "(x0, y0, x1, y1) or --truth-boxes xywh (x, y, width, height)"
         )
     else:
-        table.problems.add_whole(f"{name}: [{shown}] and the others fit the pictures in no reading; are these the pictures?")
+        table.problems.add_whole(
+            f"{name}: [{shown}] and the others fit the pictures in no reading; are these the pictures?"
+        )
     return None
 
 

@@ -52,9 +52,7 @@ class Pictures:
         return samples
 
 
-def read_pictures(
-    pictures: Pictures, path: Path, stated: Mapping[str, str], options: LabelOptions
-) -> Dataset:
+def read_pictures(pictures: Pictures, path: Path, stated: Mapping[str, str], options: LabelOptions) -> Dataset:
     """The pictures of a folder with what a label table says of them."""
     if not pictures.ids:
         raise InputError(f"{pictures.root}: holds no picture, so that {path.name} is about nothing there")

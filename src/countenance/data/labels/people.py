@@ -102,9 +102,7 @@ def _cell(table: LabelTable, name: str | None, i: int) -> str | None:
     return None if is_missing(cell) else cell.removesuffix(".0")
 
 
-def _pictures(
-    table: LabelTable, columns: Columns, finder: PictureFinder, options: LabelOptions
-) -> list[str | None]:
+def _pictures(table: LabelTable, columns: Columns, finder: PictureFinder, options: LabelOptions) -> list[str | None]:
     """The picture of every row; rows whose picture is not there are problems, or left out where the user says so."""
     if columns.file is None:
         table.problems.add_whole(

@@ -75,7 +75,7 @@ def _records(text: str, path: Path) -> tuple[str | None, list[tuple[int, list[st
         return sign, [(line + 1, cells) for line, cells in _split(text[stated.end() :], sign, path)]
     head = "\n".join(text.splitlines()[:SAMPLE_LINES])
     ranked = sorted(SIGNS, key=lambda sign: _fitness(head, sign), reverse=True)
-    if _fitness(head, ranked[0]) > (1, 0):
+    if _fitness(head, ranked[0])[0] > 1:
         return ranked[0], _split(text, ranked[0], path)
     rows = [(n, line.split()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len({len(cells) for _, cells in rows[2:] or rows}) == 1 and len(rows[-1][1]) > 1:

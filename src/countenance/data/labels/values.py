@@ -54,7 +54,9 @@ def attribute_values(table: LabelTable, attribute: str, name: str) -> tuple[str,
     if attribute in NUMERIC and share >= MOSTLY:
         return attribute, list(numbers_in(table, name))
     if attribute == "age":  # groups of ages are no ages
-        table.notes.append(f"{table.path.name}: {name} holds groups ({', '.join(sorted(set(known))[:3])}, …): age_group")
+        table.notes.append(
+            f"{table.path.name}: {name} holds groups ({', '.join(sorted(set(known))[:3])}, …): age_group"
+        )
         return "age_group", [_age_words(cell) for cell in cells]
     if attribute in ("mask", "masked") and known and all(says_masked(cell) for cell in known):
         colours = set(known) & set(VOCABULARIES["mask"]) - {"none"}

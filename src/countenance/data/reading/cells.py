@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from countenance.data.labels.words import is_missing, is_number, number_of
 from countenance.data.run_lengths import read_counts
 from countenance.data.sample import Floats, Rle, Subject, Value
 from countenance.data.tables import finite_number
@@ -54,11 +55,15 @@ def rle(counts: Any, width: int, height: int, place: str) -> Rle:
 def attribute(name: str, value: Any, place: str) -> Value:
     """An attribute's value: numbers for the numeric attributes, words and lists of words for the rest.
 
-    >>> attribute("age", "31.5", "row 2"), attribute("hair", "", "row 2"), attribute("ancestry", ["a", "b"], "row 2")
+    >>> attribute("age", "31,5", "row 2"), attribute("age", "N/A", "row 2"), attribute("ancestry", ["a", "b"], "row 2")
     (31.5, None, ('a', 'b'))
     """
     if value is None or value == "":
         return None
+    if name in NUMERIC and isinstance(value, str):
+        if is_missing(value):
+            return None
+        return number_of(value) if is_number(value) else finite_number(value, name, place)
     if name in NUMERIC:
         return finite_number(value, name, place)
     if isinstance(value, (list, tuple)):
