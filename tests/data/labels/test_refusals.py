@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import countenance as ct
 from countenance.cli.app import app
 from countenance.data import load_dataset
-from countenance.data.labels.words import number_of
+from countenance.words import number_of
 from countenance.errors import InputError
 
 

@@ -2,6 +2,8 @@
 
 import re
 
+from countenance.settings.box_words import Form
+
 FILE = frozenset({
     "file", "files", "filename", "filenames", "fname", "filepath", "fullpath", "relativepath", "relpath", "path", "paths",
     "image", "images", "imagename", "imagefile", "imagefilename", "imagepath", "imagefilepath", "img", "imgname",
@@ -59,10 +61,10 @@ CENTRES = (
 )  # fmt: skip
 TOP_LEFTS = (("x", "y"), ("left", "top"), ("xmin", "ymin"), ("x1", "y1"), ("x0", "y0"), ("xtl", "ytl"))
 EXTENTS = (("w", "h"), ("width", "height"), ("dx", "dy"))
-SETS = tuple(
-    [("xyxy", names) for names in XYXY]
-    + [("cxcywh", (*centre, *extent)) for centre in CENTRES for extent in EXTENTS]
-    + [("xywh", (*corner, *extent)) for extent in EXTENTS for corner in TOP_LEFTS]
+SETS: tuple[tuple[Form, tuple[str, ...]], ...] = (
+    *(("xyxy", names) for names in XYXY),
+    *(("cxcywh", (*centre, *extent)) for centre in CENTRES for extent in EXTENTS),
+    *(("xywh", (*corner, *extent)) for extent in EXTENTS for corner in TOP_LEFTS),
 )
 """Four columns that are a box, with the form of its numbers; the first that a table has counts."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from countenance.data.labels.columns import BoxColumns
 from countenance.data.labels.rows import LabelTable
 from countenance.data.labels.values import numbers_in
-from countenance.data.labels.words import is_missing, number_of
+from countenance.words import is_missing, number_of
 from countenance.data.reading.box_readings import checked_corners
 from countenance.data.sample import Floats
 from countenance.errors import InputError

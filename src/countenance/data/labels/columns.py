@@ -8,7 +8,7 @@ from countenance.data.categories import kind_of, says_masked
 from countenance.data.labels import aliases
 from countenance.data.labels.aliases import plain_name, squashed
 from countenance.data.labels.rows import LabelTable
-from countenance.data.labels.words import is_missing
+from countenance.words import is_missing
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
 from countenance.errors import InputError
@@ -181,7 +181,7 @@ def _boxes(reader: _Reader) -> list[BoxColumns]:
         for form, words in aliases.SETS:
             names = tuple(reader.free(prefix + word) or "" for word in words)
             if all(names) and kind not in chosen:
-                chosen[kind] = BoxColumns(names, form, kind)  # type: ignore[arg-type]
+                chosen[kind] = BoxColumns(names, form, kind)
         numbered = tuple(reader.free(f"{prefix}{i}") or "" for i in range(4))
         if prefix and all(numbered) and kind not in chosen:
             chosen[kind] = BoxColumns(numbered, None, kind)
@@ -196,7 +196,7 @@ def _boxes(reader: _Reader) -> list[BoxColumns]:
 def _form_of(names: Sequence[str]) -> Form | None:
     """What four columns are by their names, where these say so."""
     words = tuple(squashed(name) for name in names)
-    return next((form for form, known in aliases.SETS if words == known), None)  # type: ignore[return-value]
+    return next((form for form, known in aliases.SETS if words == known), None)
 
 
 def _kind_of_prefix(prefix: str) -> str | None:

@@ -6,7 +6,7 @@ from countenance.data.adapters.fairface import repaired_age
 from countenance.data.categories import says_masked
 from countenance.data.labels.aliases import SPLIT_WORDS
 from countenance.data.labels.rows import LabelTable
-from countenance.data.labels.words import (
+from countenance.words import (
     is_missing,
     is_number,
     number_of,

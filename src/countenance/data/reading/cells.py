@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from countenance.data.labels.words import is_missing, is_number, number_of
+from countenance.words import is_missing, is_number, number_of
 from countenance.data.run_lengths import read_counts
 from countenance.data.sample import Floats, Rle, Subject, Value
 from countenance.data.tables import finite_number
