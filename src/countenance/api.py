@@ -13,6 +13,9 @@ from countenance.run import Run
 from countenance.run.store import MANIFEST
 from countenance.storage import is_url
 
+OWN = ("source", "by", "metrics", "truth", "pred", "score", "positive")
+"""Arguments of `audit` that are no settings of the comparison."""
+
 
 def audit(
     source: Any,
@@ -99,15 +102,14 @@ def audit(
         equity: add equity measures, each with an interval and what a fair system of this size would show.
         progress: called with the steps done and their number.
     """
-    roles = {"truth": truth, "pred": pred, "score": score, "positive": positive}
-    settings = {
-        name: value for name, value in locals().items() if name not in ("source", "by", "metrics", "roles", *roles)
-    }
+    settings = {name: value for name, value in locals().items() if name not in OWN}
     run = _run(source)
     if truth or pred or score:
         if run is not None:
             raise InputError(f"{run.place}: a run has its own metrics; truth, pred and score are for tables")
-        table = prediction_table(source, by, metrics, **roles, settings=settings)
+        table = prediction_table(
+            source, by, metrics, truth=truth, pred=pred, score=score, positive=positive, settings=settings
+        )
         return auditing.audit(
             table.columns, by=table.by, metrics=table.metrics, computed=table.computed, **table.settings
         )

@@ -75,7 +75,7 @@ def prediction_columns(
             raise InputError("truth and pred, or score, must name columns of the table")
         return _scoring(values)
     if pred is None and values is not None:
-        pred = np.where(np.isnan(values), None, (values >= threshold).astype(float)).tolist()
+        pred = [None if math.isnan(value) else float(value >= threshold) for value in values.tolist()]
     if pred is None:
         raise InputError("truth alone says nothing of predictions; name the column of predictions: --pred")
     if truth is None:

@@ -126,10 +126,10 @@ def audit(
                     finished, audit_run(finished, choices.by, names_of(metric), where, progress=progress, **settings)
                 )
             elif truth or pred or score:
-                roles = {"truth": truth, "pred": pred, "score": score, "positive": positive}
                 prepared = prediction_table(
-                    path, choices.by, names_of(metric), **roles, settings=settings | {"where": where}
-                )
+                    path, choices.by, names_of(metric), truth=truth, pred=pred, score=score, positive=positive,
+                    settings=settings | {"where": where},
+                )  # fmt: skip
                 for text in prepared.notes:
                     note(text)
                 path = prepared.write(Path(stack.enter_context(temporary_folder("predictions"))) / Path(table).name)
