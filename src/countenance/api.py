@@ -110,12 +110,13 @@ def audit(
         table = prediction_table(
             source, by, metrics, truth=truth, pred=pred, score=score, positive=positive, settings=settings
         )
-        return auditing.audit(
+        answer = auditing.audit(
             table.columns, by=table.by, metrics=table.metrics, computed=table.computed, **table.settings
         )
+        return answer.of(table.columns)
     if run is None:
-        return auditing.audit(source, by=by, metrics=metrics, **settings)
-    return run.audit(by=by, metrics=metrics, **settings)  # type: ignore[arg-type]
+        return auditing.audit(source, by=by, metrics=metrics, **settings).of(source)
+    return run.audit(by=by, metrics=metrics, **settings).of(run)  # type: ignore[arg-type]
 
 
 def compare(*entries: Any, **settings: Any) -> Comparison | Leaderboard:
