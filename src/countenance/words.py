@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 MISSING = frozenset({
-    "", "n/a", "na", "n.a.", "n. a.", "<na>", "nan", "null", "nil", "#n/a", "#nv", "#na", "#div/0!", "#value!", "#wert!",
+    "", "n/a", "na", "n.a.", "n. a.", "<na>", "nan", "null", "nil", "#n/a", "#nv", "#na", "#div/0!", "#value!",
+    "#wert!",
     "-", "--", "–", "—", "?", "k.a.", "k. a.", "missing", "not available", "(unknown)",
 })  # fmt: skip
 """Cells that say that something is not known. `none` is not among them: glasses may be none."""

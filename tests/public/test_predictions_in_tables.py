@@ -59,7 +59,7 @@ def test_the_ratio_of_selection_rates_is_that_of_the_rates() -> None:
     two = {name: column[rows] for name, column in TABLE.items()}
     audit = ct.audit(two, by="group", truth="y", pred="p", replicates=500)
     (finding,) = [f for f in audit.findings if f.metric == "selection_ratio"]
-    rates = [PRED[GROUP == group].mean() for group in "ab"]
+    rates = [PRED[group == GROUP].mean() for group in "ab"]
     assert finding.failure_ratio is not None
     assert finding.failure_ratio.value == pytest.approx(rates[0] / rates[1])
     assert finding.failure_ratio.low < finding.failure_ratio.value < finding.failure_ratio.high

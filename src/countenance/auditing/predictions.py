@@ -214,7 +214,7 @@ def _add_rates(result: PredictionColumns, true: Array, predicted: Array) -> None
 
 
 def _add_scores(result: PredictionColumns, true: Array, score: Array) -> None:
-    """How well scores are calibrated, where they are probabilities: their excess over the truth, and the Brier score."""
+    """How well probabilities are calibrated: their excess over the truth, and the Brier score."""
     known = score[~np.isnan(score)]
     if len(known) and (known.min() < 0 or known.max() > 1):
         result.notes.append("the scores are not between 0 and 1: calibration is left out")
@@ -246,7 +246,7 @@ def _scoring(score: Array) -> PredictionColumns:
 
 
 def _regression(true: Array, predicted: Array) -> PredictionColumns:
-    """Real-valued predictions: the squared error, the absolute error and the bias (the mean of prediction less truth)."""
+    """Real-valued predictions: squared error, absolute error and bias (the mean of prediction less truth)."""
     result = PredictionColumns({"truth_known": (~np.isnan(true)).astype(float)})
     difference = predicted - true
     result.add("error", difference**2, "truth_known", "lower")

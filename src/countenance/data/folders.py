@@ -146,7 +146,7 @@ def coco_file(root: Path) -> Path | None:
 
 
 def _split_folders(root: Path, reading: FolderReading) -> Dataset | None:
-    """The parts of a folder with train, valid and test, each with a COCO file or a table (Roboflow); None for others."""
+    """The parts of a folder with train, valid and test, each with a COCO file or a table; None for other folders."""
     folders = [path for path in sorted(root.iterdir()) if path.is_dir() and path.name.casefold() in SPLIT_WORDS]
     if reading.labels or not folders:
         return None
@@ -207,7 +207,7 @@ def _unlabelled(root: Path, reading: FolderReading) -> Dataset:
         names = [path.name for path in tables]
         raise InputError(
             f"{root}: holds {len(names)} tables about its pictures ({', '.join(names[:MOST_NAMED])}"
-            f"{', …' if len(names) > MOST_NAMED else ''}); say which is meant: --labels {tables[0]} (it may be repeated)"
+            f"{', …' if len(names) > MOST_NAMED else ''}); say which is meant: --labels {tables[0]} (or several)"
         )
     dataset = read_utk_names(pictures) or read_person_folders(pictures)
     if dataset is not None:
@@ -231,9 +231,9 @@ def _no_labels(root: Path, pictures: Pictures) -> str:
         shown = ", ".join(folders[:3]) + (", …" if len(folders) > 3 else "")
         groups = f", or say what its folders ({shown}) are: --columns person=folder or --columns gender=folder"
     return (
-        f"{root}: {len(pictures.ids):,} pictures, and nothing says who they show: no annotations.json (COCO), labels.csv, "
-        f"samples.parquet (people), dataset.json (a manifest) or other table, and no picture has a .txt (YOLO) or .xml "
-        f"(Pascal VOC) file of its name{linked}; name the table: --labels my.csv{groups}"
+        f"{root}: {len(pictures.ids):,} pictures, and nothing says who they show: no annotations.json (COCO), "
+        "labels.csv, samples.parquet (people), dataset.json (a manifest) or other table, and no picture has a .txt "
+        f"(YOLO) or .xml (Pascal VOC) file of its name{linked}; name the table: --labels my.csv{groups}"
     )
 
 

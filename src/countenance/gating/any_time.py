@@ -61,7 +61,9 @@ def any_time_gaps(evidence: RunEvidence, metric: str, by: str, comparison: str) 
         sides = [(a, b, groups[a], groups[b]) for a, b in itertools.combinations(groups, 2)]
     else:
         names = list(groups)
-        rest = {name: np.concatenate([groups[other] for other in names if other != name] or [[]]) for name in names}
+        rest = {
+            name: np.concatenate([groups[other] for other in names if other != name] or [np.zeros(0)]) for name in names
+        }
         shown = names[:1] if len(names) == 2 else names if len(names) > 2 else []
         sides = [(name, "the rest", groups[name], rest[name]) for name in shown]
     measurements = []
@@ -93,7 +95,7 @@ def people_by_group(evidence: RunEvidence, metric: str, by: str | None) -> dict[
 
 
 def _values(rows: pa.Table, metric: str, answered: Mapping[str, str], lower: bool) -> tuple[Array, NDArray[np.bool_]]:
-    """The scores of the rows that the metric is about, with the worst in place of what is missing; and which these are."""
+    """The scores of the rows that the metric is about, the worst in place of missing ones; and which rows these are."""
     column = np.asarray(rows[f"m.{metric}"].cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     flag = answered.get(metric)
     known = ~np.isnan(column)

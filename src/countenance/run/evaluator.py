@@ -99,7 +99,7 @@ def evaluate(
         timed: measure the time of each image, one image at a time, as the metric `latency_ms`.
         card: the model's card, where it differs from its own.
     Arguments of the data:
-        labels: a table of labels beside the pictures (CSV, TSV, JSON, Parquet, an annotation tool's export), or several.
+        labels: a table of labels beside the pictures (CSV, TSV, JSON, Parquet, a tool's export), or several.
         columns: what columns of the labels are, where their names do not say (`file=img,person=who`).
         only_present: leave rows of the labels out whose picture is not there.
         categories: categories of COCO, YOLO or VOC files that are people or faces (`face=1,person=18`).

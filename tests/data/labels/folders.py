@@ -73,7 +73,8 @@ def celeba_original_text(root: Path) -> None:
     attributes = [f"{name}  {1 if i % 2 else -1} -1  {-1 if i % 3 else 1}" for i, name in enumerate(names)]
     (root / "list_attr_celeba.txt").write_text("\n".join(["8", "Male Smiling Young ", *attributes]) + "\n")
     boxes = [
-        f"{name}    {x0}  {y0} {x1 - x0} {y1 - y0}" for name, (x0, y0, x1, y1) in zip(names, map(shifted, range(8)))
+        f"{name}    {x0}  {y0} {x1 - x0} {y1 - y0}"
+        for name, (x0, y0, x1, y1) in zip(names, map(shifted, range(8)), strict=True)
     ]
     (root / "list_bbox_celeba.txt").write_text("\n".join(["8", "image_id x_1 y_1 width height", *boxes]) + "\n")
     (root / "identity_CelebA.txt").write_text("".join(f"{name} {2880 + i // 2}\n" for i, name in enumerate(names)))

@@ -5,8 +5,9 @@ import re
 from countenance.settings.box_words import Form
 
 FILE = frozenset({
-    "file", "files", "filename", "filenames", "fname", "filepath", "fullpath", "relativepath", "relpath", "path", "paths",
-    "image", "images", "imagename", "imagefile", "imagefilename", "imagepath", "imagefilepath", "img", "imgname",
+    "file", "files", "filename", "filenames", "fname", "filepath", "fullpath", "relativepath", "relpath", "path",
+    "paths", "image", "images", "imagename", "imagefile", "imagefilename", "imagepath", "imagefilepath", "img",
+    "imgname",
     "imgpath", "imgfile", "picture", "picturename", "photo", "photoname", "frame", "framename", "framepath", "facefile",
     "facepath", "faceimage", "datei", "dateiname", "bild", "bildname", "bilddatei", "fichier", "archivo",
 })  # fmt: skip
@@ -27,8 +28,9 @@ CLASS = frozenset({
 """Columns that may say what a box shows."""
 SPLIT = frozenset({"split", "subset", "set", "partition", "fold", "usage"})
 SPLIT_WORDS = {
-    "train": "train", "training": "train", "trn": "train", "val": "validation", "valid": "validation", "dev": "validation",
-    "validation": "validation", "eval": "validation", "test": "test", "testing": "test", "tst": "test",
+    "train": "train", "training": "train", "trn": "train", "val": "validation", "valid": "validation",
+    "dev": "validation", "validation": "validation", "eval": "validation", "test": "test", "testing": "test",
+    "tst": "test",
 }  # fmt: skip
 SIZES = frozenset({
     "width", "height", "imagewidth", "imageheight", "imgwidth", "imgheight", "imgw", "imgh", "originalwidth",
@@ -50,8 +52,9 @@ PREFIXES = ("", *(
     if owner + word
 ))  # fmt: skip
 XYXY = (
-    ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("x0", "y0", "x1", "y1"), ("left", "top", "right", "bottom"),
-    ("xtl", "ytl", "xbr", "ybr"), ("minx", "miny", "maxx", "maxy"), ("xleft", "ytop", "xright", "ybottom"),
+    ("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("x0", "y0", "x1", "y1"),
+    ("left", "top", "right", "bottom"), ("xtl", "ytl", "xbr", "ybr"), ("minx", "miny", "maxx", "maxy"),
+    ("xleft", "ytop", "xright", "ybottom"),
     ("startx", "starty", "endx", "endy"), ("xstart", "ystart", "xend", "yend"), ("tlx", "tly", "brx", "bry"),
     ("l", "t", "r", "b"),
 )  # fmt: skip

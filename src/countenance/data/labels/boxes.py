@@ -11,12 +11,12 @@ import numpy as np
 from countenance.data.labels.columns import BoxColumns
 from countenance.data.labels.rows import LabelTable
 from countenance.data.labels.values import numbers_in
-from countenance.words import is_missing, number_of
 from countenance.data.reading.box_readings import checked_corners
 from countenance.data.sample import Floats
 from countenance.errors import InputError
 from countenance.metrics.readings import Reading, fitting, guessed_units
 from countenance.settings.box_words import Form, Units
+from countenance.words import is_missing, number_of
 
 SPLIT = re.compile(r"[\s,;|]+")
 KEYS: tuple[tuple[Form, tuple[str, ...]], ...] = (

@@ -8,11 +8,11 @@ from countenance.data.categories import kind_of, says_masked
 from countenance.data.labels import aliases
 from countenance.data.labels.aliases import plain_name, squashed
 from countenance.data.labels.rows import LabelTable
-from countenance.words import is_missing
 from countenance.data.tables import near
 from countenance.data.vocabulary import NUMERIC, VOCABULARIES
 from countenance.errors import InputError
 from countenance.settings.box_words import Form
+from countenance.words import is_missing
 
 ROLES = ("file", "person", "box", "face_box", "person_box", "class", "split", "face", "annotation")
 TRUTH = ("keypoints", "landmarks", "mask", "face_parts", "body_parts")
@@ -57,7 +57,8 @@ class Columns:
     def sentence(self, pictures: int, people: int, named: bool) -> str:
         """What was understood, in a line.
 
-        >>> Columns(boxes=[BoxColumns(("x", "y", "w", "h"), "xywh", None)], attributes={"sex": "Sex"}).sentence(4, 2, True)
+        >>> boxes = [BoxColumns(("x", "y", "w", "h"), "xywh", None)]
+        >>> Columns(boxes=boxes, attributes={"sex": "Sex"}).sentence(4, 2, True)
         'read 4 pictures of 2 people; boxes from x, y, w, h; attributes sex'
         """
         shown = "1 picture" if pictures == 1 else f"{pictures:,} pictures"
@@ -276,7 +277,7 @@ def _is_written(cells: Sequence[str]) -> bool:
 
 
 def _set_attributes(reader: _Reader, columns: Columns) -> None:
-    """Every other column is an attribute; sizes, row numbers and empty columns are not, and mistyped names are asked."""
+    """Every other column is an attribute; sizes, row numbers and empty columns are not; mistyped names are refused."""
     table = reader.table
     used = {columns.file, columns.person, columns.index, columns.annotation, columns.category, columns.split}
     used |= {name for box in columns.boxes for name in box.names} | set(columns.truth)

@@ -11,10 +11,10 @@ from countenance.data.labels.columns import Columns
 from countenance.data.labels.finder import PictureFinder
 from countenance.data.labels.rows import LabelTable
 from countenance.data.labels.values import attribute_values, split_values
-from countenance.words import is_missing, without_zero_decimals
 from countenance.data.reading import cells
 from countenance.data.sample import Floats, Sample, Subject, Value
 from countenance.errors import InputError
+from countenance.words import is_missing, without_zero_decimals
 
 Sizes = Mapping[str, tuple[int, int]]
 

@@ -6,6 +6,9 @@ from countenance.data.adapters.fairface import repaired_age
 from countenance.data.categories import says_masked
 from countenance.data.labels.aliases import SPLIT_WORDS
 from countenance.data.labels.rows import LabelTable
+from countenance.data.sample import Value
+from countenance.data.vocabulary import NUMERIC, VOCABULARIES
+from countenance.errors import InputError
 from countenance.words import (
     is_missing,
     is_number,
@@ -14,9 +17,6 @@ from countenance.words import (
     without_zero_decimals,
     yes_or_no,
 )
-from countenance.data.sample import Value
-from countenance.data.vocabulary import NUMERIC, VOCABULARIES
-from countenance.errors import InputError
 
 MOST_CODES = 12
 """A column with more different whole numbers than this is a measure, not a code."""

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from countenance.words import is_missing, is_number, number_of
 from countenance.data.run_lengths import read_counts
 from countenance.data.sample import Floats, Rle, Subject, Value
 from countenance.data.tables import finite_number
 from countenance.data.vocabulary import NUMERIC
 from countenance.errors import InputError
 from countenance.person_columns import person_column
+from countenance.words import is_missing, is_number, number_of
 
 
 def numbers(value: Any, shape: tuple[int, ...], place: str) -> Floats | None:
