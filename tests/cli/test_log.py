@@ -56,6 +56,7 @@ def test_what_is_logged_is_the_run_and_where_it_is_is_said(tmp_path: Path, monke
     assert scalars["countenance/images"] == 24
 
 
+@pytest.mark.filterwarnings("default")  # those of the trackers themselves
 @pytest.mark.parametrize("tracker", ["mlflow", "wandb", "tensorboard"])
 def test_the_real_packages_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracker: str) -> None:
     pytest.importorskip(tracker)
