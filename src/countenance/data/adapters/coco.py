@@ -94,11 +94,13 @@ def read_coco(
     table = attributes or (beside if beside.exists() and masks is None else None)
     if table is None:
         return dataset
-    found = attribute_rows(dataset, table, _persons(annotated, people, known, table, annotations))
-    columns = attribute_columns(found.columns, card, (), table)
-    told = {who: ({own: row[name] for name, own in columns.items()}, place) for who, (place, row) in found.rows.items()}
-    said = {who: cells.attributes(values, place) for who, (values, place) in told.items()}
-    return with_attributes(dataset, said, found.people())
+    listed = attribute_rows(dataset, table, _persons(annotated, people, known, table, annotations))
+    columns = attribute_columns(listed.columns, card, (), table)
+    stated = {
+        who: ({own: row[name] for name, own in columns.items()}, place) for who, (place, row) in listed.rows.items()
+    }
+    about = {who: cells.attributes(values, place) for who, (values, place) in stated.items()}
+    return with_attributes(dataset, about, listed.people())
 
 
 def _persons(
@@ -115,11 +117,11 @@ def _persons(
         raise InputError(
             f"{annotations}: annotation id {twice} occurs twice, and {table.name} is keyed by annotation_id"
         )
-    found: dict[str, Who | None] = dict.fromkeys(ids)
+    result: dict[str, Who | None] = dict.fromkeys(ids)
     for image_id, name in known.items():
         for index, (_, annotation) in enumerate(people.get(image_id, [])):
-            found |= {str(annotation["id"]): (name, index)} if "id" in annotation else {}
-    return found
+            result |= {str(annotation["id"]): (name, index)} if "id" in annotation else {}
+    return result
 
 
 def _kind(annotation: dict[str, Any], categories: Categories, place: str) -> str | None:

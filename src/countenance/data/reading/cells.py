@@ -121,7 +121,7 @@ def people(
         return tuple(subjects), others
     if not alone(subjects):
         raise InputError(f"{place}: one identity ({who:.60}) and {len(subjects)} people; give each person their own")
-    return tuple(replace(one, identity=one.identity or who) for one in subjects), others
+    return tuple(replace(item, identity=item.identity or who) for item in subjects), others
 
 
 def subject(values: Mapping[str, Any], width: int, height: int, place: str) -> Subject:
